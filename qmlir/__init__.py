@@ -1,7 +1,7 @@
 """qmlir: a multi-dialect quantizing compiler for neural networks.
 
-`docs/reference/python.md` describes every name. Names are imported on first use, so that importing the package is
-quick.
+`docs/reference/python.md` describes every name. Each name is imported on first use, so that importing the package
+is fast.
 """
 
 from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""The environment of a tool: dialects and passes of qmlir, xDSL, installed packages and plug-ins."""
+"""The environment of a tool: the dialects and passes of qmlir, xDSL, installed packages, and plug-ins."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ class Environment:
     owners: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, package: registry.Package, universe: Universe) -> None:
-        """Adds the contributions of a package. Warns of names that another package has taken, and leaves them out."""
+        """Adds the dialects and passes of a package. Skips names that another package already uses, with a warning."""
         taken: dict[str, list[str]] = {}
         self.dialects |= self._free("dialect", universe.all_dialects, package, taken)
         self.passes |= self._free("pass", universe.all_passes, package, taken)
@@ -63,7 +63,7 @@ class Environment:
         return free
 
     def new_context(self, *, allow_unregistered: bool = False) -> Context:
-        """Returns a context that knows every dialect and loads each when it is first used."""
+        """Returns a context in which every dialect is registered; each is loaded when it is first used."""
         ctx = Context(allow_unregistered=allow_unregistered)
         for name, factory in self.dialects.items():
             ctx.register_dialect(name, factory)
@@ -84,7 +84,7 @@ def _universe(package: registry.Package, row: str) -> Universe | None:
 
 
 def default_environment() -> Environment:
-    """Returns the dialects and passes of qmlir, xDSL, installed packages, and the plug-ins of this run."""
+    """Returns the environment with qmlir, xDSL, all installed packages, and the plug-ins of this run."""
     environment = Environment()
     rows: set[str] = set()
     for package in registry.packages():

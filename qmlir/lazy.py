@@ -5,9 +5,9 @@
     else:
         __getattr__, __dir__ = attached(__name__)
 
-The table is the block under `if TYPE_CHECKING`: type checkers, editors and import-linter see ordinary imports, and at
-run time `attached` reads the same lines. (`lazy_loader` reads its table from a stub, in which import-linter sees no
-imports.)
+The table is the block under `if TYPE_CHECKING`. Type checkers, editors and import-linter see ordinary imports there,
+and `attached` parses the same lines at run time. (The package `lazy_loader` reads its table from a stub file instead,
+in which import-linter finds no imports.)
 """
 
 import ast
@@ -44,7 +44,7 @@ def _is_for_checkers(test: ast.expr) -> bool:
 
 
 CONTRIBUTED = "contributed_names"
-"""A row of the table with this name is a function that returns more names, each with its row `module:object`."""
+"""The table entry with this name is a function that returns further names, each mapped to its `module:object`."""
 
 
 def _more(package: str) -> Mapping[str, tuple[str, str]]:
@@ -57,9 +57,10 @@ def _more(package: str) -> Mapping[str, tuple[str, str]]:
 
 
 def attached(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns `__getattr__` and `__dir__` for `package`; `__all__` holds the names of its table and contributed names.
+    """Returns `__getattr__` and `__dir__` for `package`.
 
-    Rows of the table for modules of `<package>.extensions` are for type checkers only.
+    Its `__all__` then holds the names in its table and the contributed names. Imports from `<package>.extensions` in
+    the table are for type checkers only.
     """
     extensions = f"{package}.extensions."
 

@@ -1,7 +1,7 @@
-"""The levels of the compiler, as data: the dialects and element types that a module may contain at each.
+"""The levels of the compiler, as data: the dialects and element types that a module may contain at each level.
 
-A pass that ends a level checks it here, `verify-level` does so on request, and the documentation prints the table. A
-dialect of another package takes part by naming its levels (`LevelMembership`).
+A pass that completes a level checks the module here, and `verify-level` does so on request. The documentation prints
+the table of levels. A dialect of another package declares the levels that allow it with `LevelMembership`.
 """
 
 from collections.abc import Container, Iterator
@@ -50,7 +50,7 @@ class Level:
     composites: bool = True
     containers: tuple[type[Attribute], ...] = (TensorType, UnrankedTensorType)
     operations: frozenset[str] = frozenset()
-    """Allowed operations of other dialects."""
+    """The allowed operations of dialects that are not in `dialects`."""
 
 
 _EVERYWHERE = frozenset({"builtin", "func", "check"})
@@ -101,12 +101,12 @@ LEVELS: dict[str, Level] = {
         ),
     )
 }  # fmt: skip
-"""The levels by name, from the model to the loops."""
+"""The levels by name, in the order of lowering."""
 
 
 @dataclass(frozen=True)
 class LevelMembership(DialectInterface):
-    """Interface with which a dialect of another package names the levels of its operations."""
+    """The interface with which a dialect of another package declares the levels that allow its operations."""
 
     levels: frozenset[str]
 
@@ -164,9 +164,9 @@ def _check_types(op: Operation, level: Level) -> None:
 
 
 def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Operation] | None = None) -> None:
-    """Checks that `module` is at the level `name`. Raises `DiagnosticError` with the first operation that is not.
+    """Checks that `module` is at the level `name`. Raises `DiagnosticError` at the first operation that is not allowed.
 
-    `keep` holds the composites that may stay whole at a level of primitives.
+    `keep` contains the composites that need not be decomposed at levels that otherwise allow only primitives.
     """
     if name not in LEVELS:
         raise text_error(unknown("level", name, LEVELS))

@@ -1,10 +1,13 @@
 """Named pipelines as data: documented stages, and points where packages insert passes.
 
-A stage creates its passes from the options of its pipeline. These are values: text in a setting, a recipe or another
-file is never parsed as a pipeline. A pipeline prints as the `-p` text that reproduces it, and its name is an element of
-such a text. A package's `Contribution` maps `<pipeline>.<stage>.before`, `<pipeline>.<stage>.<pass>.before`, or the
-same with `.after`, to the text of passes, which run there in the order of the packages' names. An unknown point is an
-error of every pipeline that it could refer to.
+A stage creates its passes from the options of its pipeline. Options are values: text in a setting, a recipe or another
+file is never parsed as a pipeline. A pipeline prints as the `-p` text that reproduces it, and its name can be used as
+an element of such a text.
+
+A package can insert passes at points: its `Contribution` maps `<pipeline>.<stage>.before`,
+`<pipeline>.<stage>.<pass>.before`, or the same names with `.after`, to the text of passes. If several packages use one
+point, their passes run in the order of the packages' names. An unknown point is an error in every pipeline that it
+could refer to.
 """
 
 from collections import Counter
@@ -38,13 +41,13 @@ class Stage(Generic[_Options]):
     name: str
     summary: str
     passes: Callable[[_Options], Sequence[ModulePass | Sequence[Step]]]
-    """Returns the passes; a nested sequence holds passes that only some options request, and has no points around
-    them."""
+    """Returns the passes. A nested sequence holds passes that only some options request; packages cannot insert passes
+    around these."""
 
     def steps(self, options: _Options) -> Iterator[tuple[str, Sequence[Step]]]:
-        """Yields the passes, each with its name in points: `dce`, `dce#2` for the second one.
+        """Yields each pass with the name that points use for it: `dce` for the first `dce`, `dce#2` for the second.
 
-        The name is empty for a nested sequence.
+        A nested sequence is yielded as a whole, with an empty name.
         """
         counts: Counter[str] = Counter()
         for each in self.passes(options):
@@ -56,7 +59,7 @@ class Stage(Generic[_Options]):
 
 
 Inserted = Callable[[str], Iterable[Step]]
-"""Returns the passes that packages insert at a point."""
+"""A function that returns the passes that packages insert at a given point."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +70,16 @@ class NamedPipeline(Generic[_Options]):
     summary: str
     stages: tuple[Stage[_Options], ...]
     options: _Options
-    """The default options, a dataclass."""
+    """The default options, an instance of a dataclass."""
 
     added: Mapping[str, Sequence[Step]] = field(default_factory=dict[str, Sequence[Step]])
-    """The passes that targets add at points, next to those of the pipeline."""
+    """The passes that targets insert, by point."""
 
     reads: Callable[[Mapping[str, Any]], _Options] | None = None
-    """Creates the options from those in a pipeline text; `None` replaces some of `options`."""
+    """Creates the options from those in a pipeline text. If it is `None`, these replace the defaults in `options`."""
 
     def points(self) -> Iterator[str]:
-        """Yields the points where packages insert passes: around each stage, and around each of its passes."""
+        """Yields the points where packages can insert passes: around each stage, and around each of its passes."""
         for stage in self.stages:
             point = f"{self.name}.{stage.name}"
             yield f"{point}.before"
@@ -104,7 +107,7 @@ class NamedPipeline(Generic[_Options]):
         return replace(cast(Any, self.options), **options)
 
     def passes(self, *stages: str, **options: Any) -> Pipeline:
-        """Returns the passes of the pipeline, or of the named stages; `options` replace some of its options.
+        """Returns the passes of the pipeline, or of the named stages only; `options` override its default options.
 
         Raises `DiagnosticError` if a pass does not accept the value of an option, or if a package inserts an unknown
         pass or names an unknown point.
@@ -119,23 +122,23 @@ class NamedPipeline(Generic[_Options]):
         return Pipeline(tuple(self._steps(stages, options, _inserted)))
 
     def text(self, *stages: str, **options: Any) -> str:
-        """Returns the text of `passes`, as `-p` takes it."""
+        """Returns the text of the passes that `passes` returns, in the syntax of `-p`."""
         return self.passes(*stages, **options).text()
 
     def own_text(self, *stages: str, **options: Any) -> str:
-        """Returns the text without the passes that packages insert."""
+        """Returns the text of the pipeline without the passes that packages insert."""
         return Pipeline(tuple(self._steps(stages, self._with(options), lambda _: ()))).text()
 
     @property
     def hints(self) -> Mapping[str, Any]:
-        """The type of each option that the text of a pipeline may have; `stages` selects some of the stages."""
+        """The type of each option that a pipeline text may set, including `stages`, which selects stages by name."""
         hints = {name: hint for name, hint in option_hints(type(self.options)).items() if name not in _NOT_IN_TEXT}
         return {**hints, "stages": tuple[str, ...]}
 
     def expanded(self, options: Mapping[str, Any]) -> Pipeline:
-        """Returns the passes with the options of a text, by the names in `hints`.
+        """Returns the passes of the pipeline with the `options` of a pipeline text, which have the names in `hints`.
 
-        Raises `ValueError` for an unknown stage, and `DiagnosticError` as `passes`.
+        Raises `ValueError` for an unknown stage, and `DiagnosticError` in the same cases as `passes`.
         """
         given = dict(options)
         own = [stage.name for stage in self.stages]
@@ -176,7 +179,7 @@ def _inserted(point: str) -> Iterator[Step]:
 
 
 def unknown_points() -> Iterator[tuple[registry.Package, str, str]]:
-    """Yields each point that a package names but no pipeline has, with a message."""
+    """Yields each point that a package names but no pipeline has: the package, the point, and an error message."""
     for package in registry.packages():
         for point, _ in package.rows("stages"):
             if wrong := _unknown_point(point):
@@ -205,7 +208,7 @@ def _passes(*names: str) -> tuple[ModulePass, ...]:
 
 
 def clean_passes() -> tuple[ModulePass, ...]:
-    """Returns the passes of `CLEAN`."""
+    """Returns the passes of the pipeline text `CLEAN`."""
     return _passes(*CLEAN.split(","))
 
 
@@ -213,12 +216,12 @@ STORE: LiteralString = "quant-store-constants"
 """The pass that stores float constants as integers."""
 
 GIVEN = "given"
-"""The name of the profile, in the text of a pipeline, if it is passed as a value."""
+"""The placeholder in a pipeline text for a profile that is passed as a value instead of a path."""
 
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """The options of the pipeline `import`: none."""
+    """The options of the pipeline `import`, which has none."""
 
 
 IMPORT = NamedPipeline(
@@ -237,7 +240,7 @@ IMPORT = NamedPipeline(
 
 @dataclass(frozen=True)
 class ProfileOptions:
-    """The options of `calib-insert-observers`."""
+    """The options of the pipeline `profile`, which are those of the pass `calib-insert-observers`."""
 
     axis: int | None = None
     constants: bool = False
@@ -270,34 +273,34 @@ class QuantizeOptions(TypeOptions):
     """The options of the pipeline `quantize`: the settings of `qmlir.quantize` and internal ones."""
 
     recipe: str | RecipeText = ""
-    """A recipe, or the path of one."""
+    """A recipe, or the path of a recipe file; empty for none."""
 
     device: tuple[str, ...] = ()
     keep_composites: tuple[str, ...] = ()
     requantize: str = ""
-    """`f32`, or a shift with its rounding of ties, such as `shift:up`."""
+    """`f32`, or a shift and how it rounds ties, such as `shift:up`."""
 
     accumulator_bits: int = 32
     accumulator_pairs: int = 0
     states: tuple[str, ...] = ()
-    """Pairs `input=output`."""
+    """Pairs `input=output` of a state input and the output that updates it."""
 
     assert_all_quantized: bool = False
     profile: str = GIVEN
-    """The path of the profile, or the name of a value; empty if the module carries the ranges."""
+    """The path of the profile, or the placeholder for a profile passed as a value; empty if the module has ranges."""
 
     is_trained: bool = False
-    """Whether constants stay floats before their casts, and equal constants with several places separate."""
+    """True if constants stay floats before their casts, and equal constants of different nodes are not merged."""
 
     repair: tuple[Step, ...] = ()
     unrolls: bool = False
-    """Whether long recurrent layers become the parts of all their steps."""
+    """True if long recurrent layers are unrolled into the parts of all their steps."""
 
     @staticmethod
     def of(settings: QuantizeSettings, module: ModuleOp | None = None) -> "QuantizeOptions":
-        """Returns the options for `settings`, with the defaults of the CPU if neither they nor `module` name a target.
+        """Returns the options for `settings`, with the CPU's defaults if neither they nor `module` name a target.
 
-        Raises `TypeError` for a name that is not a setting, and `DiagnosticError` for a wrong value.
+        Raises `TypeError` for a name that is not a setting, and `DiagnosticError` for an invalid value.
         """
         said = understood(settings)
         if not said.get("device") and (module is None or not targets_of(module)):
@@ -312,7 +315,7 @@ class QuantizeOptions(TypeOptions):
         return made
 
     def check_short_sums(self) -> None:
-        """Raises `DiagnosticError` for a number of bits or pairs that no loops support."""
+        """Raises `DiagnosticError` if no kernel supports `accumulator_bits` or `accumulator_pairs`."""
         bits, pairs = self.accumulator_bits, self.accumulator_pairs
         if bits not in (16, 32):
             raise text_error(f"accumulator_bits must be 16 or 32, but got {bits!r}")
@@ -326,17 +329,17 @@ class QuantizeOptions(TypeOptions):
 
     @property
     def shorten(self) -> LiteralString:
-        """The pass that fits weights to 16-bit sums, as pipeline text; empty with 32-bit accumulators."""
+        """The pass, as pipeline text, that adapts weights to 16-bit accumulators; empty for 32-bit accumulators."""
         return _SHORT_SUMS[self.accumulator_pairs or 1] if self.accumulator_bits == 16 else ""
 
     @property
     def keeps_floats(self) -> bool:
-        """True if constants stay floats before their casts until the stage `repair` stores them."""
+        """True if constants stay floats before their casts until the stage `repair` stores them as integers."""
         return self.is_trained or bool(self.shorten)
 
     @property
     def settings(self) -> QuantizeSettings:
-        """The settings of `qmlir.quantize` that yield these options, including defaults that may change."""
+        """The settings of `qmlir.quantize` that result in these options, including defaults that may change."""
         said: dict[str, Any] = {}
         for name in setting_rows():
             value = getattr(self, name, None)
@@ -350,7 +353,7 @@ class QuantizeOptions(TypeOptions):
 
     @property
     def types(self) -> "QuantizeOptions":
-        """Only the options that become rules, and the recipe."""
+        """A copy with only the options that become rules, and the recipe."""
         return QuantizeOptions(**{name: getattr(self, name) for name in _RULES})
 
     def deciding(self, name: str, **more: Any) -> ModulePass:
@@ -369,7 +372,7 @@ _NOT_IN_TEXT = ("is_trained", "repair", "unrolls")
 
 
 def literal_steps(text: LiteralString) -> tuple[Step, ...]:
-    """Returns the passes of a text that is a literal in the source."""
+    """Returns the passes of a pipeline text that is a literal in the source code."""
     return parse_pipeline(text, default_environment().passes).steps
 
 
@@ -574,11 +577,11 @@ class _Pipelines(Mapping[str, NamedPipeline[Any]]):
 
 
 PIPELINES = _Pipelines()
-"""Every named pipeline."""
+"""The named pipelines of the core, of extensions and of packages."""
 
 
 def kept_composites() -> tuple[str, ...]:
-    """Returns the composites that `quantize` keeps whole without `keep_composites` and targets: those of the host."""
+    """Returns the composites that `quantize` does not decompose if neither `keep_composites` nor a target is set."""
     return find_target(HOST).keep
 
 
@@ -587,8 +590,8 @@ def quantize_pipeline(
 ) -> NamedPipeline[QuantizeOptions]:
     """Returns the pipeline `quantize` for `module` with `settings`, including the passes of the targets.
 
-    The targets are those that `settings` name, or else those of the module. `options` replace some of the options.
-    Raises as `QuantizeOptions.of`.
+    The targets are those that `settings` name, or else those of the module. `options` override the options that follow
+    from `settings`. Raises the same errors as `QuantizeOptions.of`.
     """
     made = settings if isinstance(settings, QuantizeOptions) else QuantizeOptions.of(settings, module)
     targets = find_targets(made.device) if made.device else installed_targets(targets_of(module))
@@ -596,5 +599,5 @@ def quantize_pipeline(
 
 
 def quantize_lowering(module: ModuleOp) -> Pipeline:
-    """Returns the passes with which `quantize` lowers `module` under the default settings."""
+    """Returns the passes with which the pipeline `quantize` lowers `module` under the default settings."""
     return quantize_pipeline({}, module).passes("target", "lower")

@@ -1,8 +1,8 @@
-"""Targets: a description for passes, the pipeline that lowers to the target, and functions that emit and run.
+"""Targets: a description for passes, the pipeline that lowers to the target, and functions that emit and run code.
 
-A package contributes one as `Contribution.targets = {"npu": "package.module:TARGET"}`, as qmlir does with its CPU
-target. Passes know only the description, which is stored on the module (`qmlir.dialects.target.attributes`);
-`find_target` is for code that looks up a target by name: `quant-set-target`, the commands, the workflows.
+A package contributes a target as `Contribution.targets = {"npu": "package.module:TARGET"}`, as qmlir does with its CPU
+target. Passes use only the description, which is stored on the module (`qmlir.dialects.target.attributes`).
+`find_target` is for code that looks up a target by name: `quant-set-target`, the commands, and the workflows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 HOST = "cpu"
-"""The target of everything that no other target computes, and the default."""
+"""The default target, which also computes each operation that no other target supports."""
 
 
 INTERPRETER = "interpreter"
@@ -33,7 +33,7 @@ INTERPRETER = "interpreter"
 
 @dataclass(frozen=True)
 class Running:
-    """Options for running a program, as far as a target supports them."""
+    """Options for running a program; a target may ignore those that it does not support."""
 
     threads: int = 1
     isa: str = "host"
@@ -43,14 +43,15 @@ class Running:
 
 
 Runnable = Callable[[Mapping[str, Any] | Sequence[Any]], Mapping[str, Array]]
-"""Runs a function: inputs by name or in order, outputs by name; quantized values are arrays of stored integers."""
+"""Runs a function: takes the inputs by name or in order, and returns the outputs by name. Quantized values are arrays
+of stored integers."""
 
 
 class Execute(Protocol):
     """Creates a callable that runs the function `function` of a module at the quantized level.
 
-    The callable takes the inputs by name or in order, and returns the outputs by name, in order. All are arrays as in
-    the interpreter: a quantized tensor is the array of its stored integers.
+    The callable takes the inputs by name or in order, and returns the outputs by name, in order. As in the
+    interpreter, all are arrays; a quantized tensor is the array of its stored integers.
     """
 
     def __call__(self, module: ModuleOp, function: str, running: Running) -> Runnable: ...
@@ -62,7 +63,7 @@ Emit = Callable[[ModuleOp], "str | bytes"]
 
 @dataclass(frozen=True)
 class Target(Description):
-    """A description, with code that lowers a module for the target, emits it and runs it.
+    """A description of a target, and the code that lowers a module for it, emits the result, and runs it.
 
     ```python
     from qmlir.target import Accepted, Support, Target
@@ -94,35 +95,35 @@ class Target(Description):
     lowering: str = field(default="", kw_only=True)
     """The lowering from the quantized level to the input of `emit`: a named pipeline, or pipeline text.
 
-    `<name>` in it stands for a value that is given later, or for that in `defaults`.
+    `<name>` in it is a placeholder, replaced with a value passed later or with its value in `defaults`.
     """
 
     defaults: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, kw_only=True)
-    """The default of each `<name>` in `lowering`."""
+    """The default value of each placeholder `<name>` in `lowering`."""
 
     stages: Mapping[str, str] = field(default_factory=dict[str, str], hash=False, kw_only=True)
     """Maps points of the named pipelines, such as `quantize.decide.before`, to passes that run there for this target.
 
-    Those of `Contribution.stages` run for every target.
+    The passes in `Contribution.stages`, in contrast, run for every target.
     """
 
     emit: str = field(default="", kw_only=True)
-    """The row of an `Emit`, for a module lowered by `lowering`; empty for a target that emits nothing."""
+    """The `module:object` of an `Emit` for a module lowered by `lowering`; empty if the target emits nothing."""
 
     suffix: str = field(default=".txt", kw_only=True)
     """The suffix of a file with the emitted output."""
 
     execute: str = field(default="", kw_only=True)
-    """The row of an `Execute`; if it is empty, the interpreter runs the lowered module."""
+    """The `module:object` of an `Execute`; if it is empty, the interpreter runs the lowered module."""
 
     @property
     def description(self) -> Description:
-        """The description that is stored on a module."""
+        """The description, without the code, as it is stored on a module."""
         return Description(**{each.name: getattr(self, each.name) for each in fields(Description)})
 
 
 def target_names() -> tuple[str, ...]:
-    """Returns the names of all targets, of qmlir and of packages."""
+    """Returns the names of all targets of qmlir and installed packages."""
     return tuple(sorted(registry.named("targets")))
 
 
@@ -145,13 +146,13 @@ def find_target(name: str) -> Target:
 
 
 def installed_targets(descriptions: Iterable[Description]) -> tuple[Target, ...]:
-    """Returns the targets of a module, without those that no installed package contributes."""
+    """Returns the targets of a module by their `descriptions`, except those that no installed package contributes."""
     known = target_names()
     return tuple(find_target(each.name) for each in descriptions if each.name in known)
 
 
 def function_of_target(target: Target, row: str) -> Callable[..., Any]:
-    """Returns the function that a row of `target` names. Raises `DiagnosticError` if it cannot be loaded."""
+    """Returns the function at `row` (`module:object`) of `target`. Raises `DiagnosticError` if it cannot be loaded."""
     try:
         found = registry.load(row)
     except (ImportError, AttributeError) as error:
@@ -162,7 +163,10 @@ def function_of_target(target: Target, row: str) -> Callable[..., Any]:
 
 
 def find_targets(names: str | Iterable[str]) -> tuple[Target, ...]:
-    """Returns the targets of a list, or of a text such as `npu,cpu`. Raises `DiagnosticError`, also for duplicates."""
+    """Returns the targets named in a list, or in a text such as `npu,cpu`.
+
+    Raises `DiagnosticError` for a name that `find_target` rejects, and for duplicates.
+    """
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     if twice := next((name for name in listed if listed.count(name) > 1), None):
         raise text_error(f"duplicate target '{twice}'")

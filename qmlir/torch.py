@@ -1,10 +1,10 @@
-"""A model in training as a PyTorch module, for its optimizers, losses, loaders and checkpoints.
+"""A model in training as a PyTorch module, for use with PyTorch's optimizers, losses, loaders and checkpoints.
 
     import qmlir.torch
 
     module = qmlir.torch.Module(qmlir.trainable(model, data))
 
-Requires torch: `pip install 'qmlir[torch]'`. The forward and backward runs are compiled programs on the CPU.
+Requires torch: `pip install 'qmlir[torch]'`. The forward and backward passes are compiled programs on the CPU.
 """
 
 from typing import TYPE_CHECKING

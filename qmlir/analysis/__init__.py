@@ -1,6 +1,7 @@
-"""Analyses of modules for passes: ranges of values, operands of structured operations, remaining float operations.
+"""Analyses that passes share: ranges of values, operands of structured operations, and chains of float operations.
 
-The analyses that schedules use are imported lazily: code that only reads instruction sets must not load the kernels.
+The functions that schedules use are loaded lazily, because code that only reads instruction sets must not load the
+kernels.
 """
 
 from typing import TYPE_CHECKING

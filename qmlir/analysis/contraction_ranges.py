@@ -25,22 +25,22 @@ from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of
 
 LARGEST_INPUT = 255
-"""The largest data element: data are unsigned bytes."""
+"""The largest element of the data, which are unsigned bytes."""
 
 NEIGHBOURS = 2
-"""The number of adjacent products that one instruction adds."""
+"""The number of adjacent products that one instruction adds up."""
 
 REACH = integer_limits(16)[1] // LARGEST_INPUT
-"""The largest sum of weights of one sign in a 16-bit sum: 128, as 255 * 128 is 32640 and 255 * 129 is 32895."""
+"""The largest total of same-sign weights in a 16-bit sum: 128, since 255 * 128 is 32640 and 255 * 129 is 32895."""
 
 # Matmuls with block-wise scales: the reduction axis is divided into blocks, and each block has its own scales.
 
 
 def summed_over_blocks(op: ContractionOp) -> GenericOp | None:
-    """Returns the operation that sums a block-wise scaled matmul over its blocks; `None` if `op` isn't such a matmul.
+    """Returns the operation that sums the results of a matmul with block-wise scales over its blocks.
 
-    `op` computes `[blocks, M, N]` from constant weights, scaled in f32 by a constant for each block and channel. The
-    returned operation adds the blocks in ascending order, starting from 0.
+    Returns `None` unless `op` is a matmul with constant weights that computes `[blocks, M, N]`, scaled in f32 by a
+    constant for each block and channel. The returned operation adds the blocks in ascending order, starting from 0.
     """
     if not isinstance(op, MatMulOp) or op.result is None or len(shaped(op.target)[0]) != 3:
         return None
@@ -117,7 +117,7 @@ def _centred(interval: Interval, value: SSAValue, zero_points: Interval, *, is_u
 
 
 def centred_input(op: ContractionOp, x: Interval) -> Interval | None:
-    """Returns the range of `x - z_x` if the elements of the data are in `x`, or `None` for floats."""
+    """Returns the range of `x - z_x`, given the range `x` of the data elements; `None` for floats."""
     zero = op.input_zero_point.value.data
     return _centred(x.whole, op.x, Interval(zero, zero), is_unsigned=op.input_unsigned is not None)
 
@@ -131,7 +131,7 @@ def _zero_points(op: ContractionOp) -> Interval:
 
 
 def known_weights(op: ContractionOp) -> Array | None:
-    """Returns constant weights minus their zero points, in the layout in memory; `None` if they are computed."""
+    """Returns constant weights minus their zero points, in their memory layout; `None` if they are not constant."""
     known, bits = elements_of_constant(op.w), _bits(op.w)
     if known is None or bits is None or (bits == 64 and op.weight_unsigned is not None):
         return None
@@ -149,7 +149,7 @@ def known_weights(op: ContractionOp) -> Array | None:
 
 
 def centred_weights(op: ContractionOp, w: Interval) -> Interval | None:
-    """Returns the range of `w - z_w`, or `None` for floats."""
+    """Returns the range of `w - z_w`, given the range `w` of the weights; `None` for floats."""
     known = known_weights(op)
     if known is not None and known.dtype != object:
         found = range_of_array(known)
@@ -187,7 +187,7 @@ def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Int
 
 
 def channel_interval(op: EpilogueOp, value: SSAValue, map_: AffineMap, whole: Interval) -> Interval:
-    """Returns the range of an epilogue operand: per channel for a constant with one element a channel, else `whole`."""
+    """Returns the range of an epilogue operand: per channel if it is a constant with one element each, else `whole`."""
     last = AffineDimExpr(len(shaped(op.target)[0]) - 1)
     known = elements_of_constant(value)
     if known is None or known.dtype.kind not in "iu" or map_.results != (last,):
@@ -201,21 +201,22 @@ def channel_interval(op: EpilogueOp, value: SSAValue, map_: AffineMap, whole: In
 
 @dataclass(frozen=True)
 class Winograd:
-    """The bounds of a Winograd algorithm along `axes` axes: its transformed operands and its scaled 32-bit sums."""
+    """The bounds on the transformed operands and the scaled 32-bit sums of a Winograd algorithm along `axes` axes."""
 
     form: Algorithm
     axes: int
     input: Interval
-    """Transformed elements of `x - z_x`."""
+    """The range of the transformed data `x - z_x`."""
 
     weights: Interval
-    """Transformed `w - z_w`."""
+    """The range of the transformed weights `w - z_w`."""
 
     sums: Interval
-    """The true sums times a power of two, after the odd factor is divided off. Intermediate overflow cancels out."""
+    """The range of the true sums times a power of two, after division by the odd factor. Intermediate overflow cancels
+    out."""
 
     parts: int = 1
-    """The number of runs of channels that are summed separately."""
+    """The number of groups of consecutive channels that are summed separately."""
 
     @property
     def name(self) -> str:
@@ -228,7 +229,7 @@ class Winograd:
 
     @property
     def fits(self) -> bool:
-        """Whether both operands fit 16 bits and the scaled sums fit 32 bits."""
+        """Whether both operands fit in 16 bits and the scaled sums fit in 32 bits."""
         narrow = all(each.within(-(1 << 15), (1 << 15) - 1) for each in (self.input, self.weights))
         return narrow and self.sums.within(-(1 << 31), (1 << 31) - 1)
 
@@ -236,11 +237,11 @@ class Winograd:
 def winograd(
     op: ContractionOp, x: Interval, w: Interval, *, form: Algorithm = F2, with_zero_point: bool = False, parts: int = 1
 ) -> Winograd | None:
-    """Returns the bounds of a Winograd algorithm for a convolution of 3 taps per axis, with strides and dilations of 1.
+    """Returns the bounds on a Winograd algorithm for a convolution of 3 taps per axis, with strides and dilations of 1.
 
-    Returns `None` for any other operation. Each of `parts` runs of channels is summed separately, so only the sums of a
-    run have to fit. With `with_zero_point`, the bounds also hold for `x` without its zero point subtracted, for loops
-    that correct the sums afterwards.
+    Returns `None` for any other operation. The channels are split into `parts` groups that are summed separately, so
+    only the sums of one group have to fit. With `with_zero_point`, the bounds also hold for loops that read `x` without
+    subtracting its zero point and correct the sums afterwards.
     """
     if not isinstance(op, ConvOp) or op.group_count != 1:
         return None
@@ -298,7 +299,7 @@ def _exact_transform(matrix: Matrix, weights: Array, axes: int) -> Interval:
 
 
 def runs_of(op: ContractionOp) -> WeightLayout | None:
-    """Returns the packed layout of the weights of `op`, without register blocking; `None` if they are transformed."""
+    """Returns the packed layout of convolution or matmul weights, without register blocking; `None` for other `op`s."""
     layout = LayoutAttr.of("u8s8_short", 1, 1)
     match op:
         case ConvOp():
@@ -311,10 +312,10 @@ def runs_of(op: ContractionOp) -> WeightLayout | None:
 
 
 def largest_sums(weights: Array, group: int, steps: int) -> tuple[int, int]:
-    """Returns the smallest sum of negative weights and the largest sum of positive ones in any 16-bit sum.
+    """Returns the smallest sum of negative weights and the largest sum of positive weights within any 16-bit sum.
 
-    `weights` are runs of terms, `[..., run]`. Each step reads `group` terms and adds adjacent pairs; `steps` steps, or
-    the remaining ones at the end of a run, are added in 16 bits.
+    `weights` holds runs of consecutive terms, `[..., run]`. Each step reads `group` terms and adds adjacent pairs of
+    products. The results of `steps` steps, or of fewer at the end of a run, are accumulated in 16 bits.
     """
     terms = weights.shape[-1]
     border = [(0, 0)] * (weights.ndim - 1) + [(0, -terms % (group * steps))]
@@ -330,7 +331,7 @@ def _added(runs: Array) -> Array:
 
 
 def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
-    """Returns the `largest_sums` of the constant weights of `op` with `variant`; `None` if they are not constant."""
+    """Returns the `largest_sums` of the weights of `op` for `variant`; `None` if the weights are not constant."""
     layout, known = runs_of(op), known_weights(op)
     if layout is None or known is None or layout.fault or not known.size:
         return None
@@ -338,6 +339,6 @@ def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
 
 
 def fit_short_sums(op: ContractionOp, variant: Variant) -> bool:
-    """Returns True if the sums of `short_steps` steps of `variant` fit 16 bits, given the constant weights of `op`."""
+    """Returns True if sums over `short_steps` steps of `variant` fit in 16 bits with the constant weights of `op`."""
     found = short_sums(op, variant)
     return found is not None and found[0] >= -REACH and found[1] <= REACH

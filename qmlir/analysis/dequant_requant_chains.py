@@ -1,8 +1,8 @@
-"""Float chains: the float operations of a body between integer inputs and an integer result, as one function.
+"""Float chains: the float operations in a body between integer inputs and an integer result, viewed as one function.
 
 A chain ends in a conversion to integer or a requantization in floats. Its inputs are integers that are converted to
-floats (the leaves) and constants: scalars, or tensors with one element per channel along one iterator. The result
-depends on the leaves only, so NumPy can evaluate the chain for every value of a leaf.
+floats (the leaves), and constants, which are scalars or tensors with one element per channel along one iterator. The
+result depends only on the leaves, so NumPy can evaluate the chain for every value of a leaf.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _STEPS = (
     arith.SIToFPOp, arith.MulfOp, arith.AddfOp, arith.SubfOp, arith.DivfOp, arith.NegfOp, arith.MaximumfOp,
     arith.MinimumfOp, arith.ExtFOp, arith.TruncFOp, math.RoundEvenOp, math.FmaOp,
 )  # fmt: skip
-"""Operations that may be inside a chain."""
+"""Operations that a chain may contain."""
 
 _RISING = (arith.SIToFPOp, arith.ExtFOp, arith.TruncFOp, math.RoundEvenOp, arith.FPToSIOp)
 """Unary operations that are monotonically nondecreasing."""
@@ -47,7 +47,7 @@ class FloatChain:
     """Constants that the chain reads, of shape `[channels]` or scalar."""
 
     axis: int | None
-    """The iterator along which parameters differ."""
+    """The iterator along which parameters differ; `None` if all of them are scalars."""
 
     @property
     def channels(self) -> int:
@@ -55,7 +55,9 @@ class FloatChain:
         return max((each.size for each in self.parameters.values()), default=1)
 
     def constant(self, value: SSAValue) -> Array | None:
-        """Returns `value` if it depends only on constants (`[channels]` or scalar), `None` if it depends on a leaf."""
+        """Evaluates `value`, as `[channels]` or a scalar, if it depends only on constants; `None` if it depends on a
+        leaf.
+        """
         if value in self.parameters:
             return self.parameters[value]
         op = value.owner
@@ -75,19 +77,20 @@ class FloatChain:
         return all(bool(np.isfinite(each).all()) for each in known)
 
     def values(self, *leaves: Array) -> npt.NDArray[np.int64] | None:
-        """Returns the results of the chain for arrays of the leaves that broadcast to `[channels, points]`.
+        """Evaluates the chain on arrays of leaf values that broadcast to `[channels, points]`.
 
-        Returns `None` if an operation can't be evaluated for one of them, or a leaf is wider than 64 bits.
+        Returns `None` if an operation cannot be evaluated for one of these values, or if a leaf is wider than 64 bits.
         """
         known = self._steps(leaves)
         return None if known is None else self._ended([known[operand] for operand in self.end.operands])
 
     def stays_finite(self, *leaves: Array) -> bool:
-        """Returns True if no float of the chain is infinite or NaN for these values of the leaves.
+        """Returns True if no float in the chain is infinite or NaN for these values of the leaves.
 
-        A monotone chain that is finite at both ends of a range is finite everywhere in between: each float is a
-        monotone function of the leaf as long as its operands are finite, so it lies between its values at the ends.
-        Checking all floats, not only the result, rules out `inf - inf` between two ends whose results are finite.
+        A monotone chain that is finite at both ends of a range is also finite in between: each float is a monotone
+        function of the leaf as long as its operands are finite, so it stays between its values at the two ends. All
+        floats are checked rather than only the result, to rule out that `inf - inf` occurs between two ends with finite
+        results.
         """
         known = self._steps(leaves)
         floats = [] if known is None else [array for value, array in known.items() if value not in self.leaves]
@@ -114,10 +117,10 @@ class FloatChain:
         return None if found is None else np.asarray(found[0]).astype(np.int64)
 
     def direction(self) -> Direction | None:
-        """Returns per channel whether the result is nondecreasing (1) or nonincreasing (-1) in the only leaf.
+        """Returns, for each channel, whether the result is nondecreasing (1) or nonincreasing (-1) in the only leaf.
 
-        Returns `None` if the operations don't imply it. Rounding a monotone function keeps it monotone, so the
-        direction follows from the operations' exact functions.
+        Returns `None` if the operations do not determine a direction. Rounding preserves monotonicity, so the direction
+        follows from the exact functions that the operations approximate.
         """
         found: dict[SSAValue, Direction] = dict.fromkeys(self.leaves, np.ones(1, np.int64))
         for op in self.operations:
@@ -172,7 +175,7 @@ def _joined(one: Direction | None, other: Direction | None) -> Direction | None:
 
 
 def requantized(op: RequantizeOp, accumulator: Array, multiplier: Array) -> npt.NDArray[np.int64]:
-    """Requantizes in floats, without wrapping to the result type: unsigned bytes may stay above 127."""
+    """Requantizes in floats, without wrapping to the signless result type: unsigned bytes may exceed 127."""
     if op.mode.mode is Mode.QLINEAR:
         return requantize_qlinear(accumulator, multiplier, op.zero_point.value.data, op.limits)
     if not (np.asarray(multiplier) == 1).any():
@@ -190,7 +193,7 @@ def _dtype_of(leaf: SSAValue) -> np.dtype[np.int64] | np.dtype[np.int32] | None:
 
 
 def ends_in(operations: Iterable[Operation]) -> list[Ends]:
-    """Returns those of `operations` that can end a chain."""
+    """Returns the operations that can end a chain: conversions to integer, and requantizations in floats."""
     ends = [op for op in operations if isinstance(op, arith.FPToSIOp | RequantizeOp) and as_integer(op.result.type)]
     return [op for op in ends if isinstance(op, arith.FPToSIOp) or op.mode.mode.uses_floats]
 
@@ -220,7 +223,7 @@ def _constant_number(value: SSAValue) -> Array | None:
 
 
 def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
-    """Returns the chain that ends in `end`; `None` if one of its floats has an unsupported source, such as an i1."""
+    """Returns the chain that ends in `end`, or `None` if a float in it has an unsupported source, such as an i1."""
     readings: dict[SSAValue, Reading] = {}
     if parent is not None:
         readings = {each.argument: each for each in readings_of(parent) if each.argument is not None}

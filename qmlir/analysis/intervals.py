@@ -1,8 +1,8 @@
-"""Interval arithmetic: bounds of integers and floats, and the transfer functions of `arith` and `math`.
+"""Interval arithmetic: bounds on integers and floats, and the transfer functions of `arith` and `math`.
 
-Bounds are exact: Python numbers, or object arrays of them if each channel has its own bound. Integers are signed
-numbers of their width, and i1 is 0 or 1. A result that may overflow has the full range of its type. Floats are tracked
-only through comparisons, rounding and conversions; every other float has no bounds and may be NaN.
+Bounds are exact Python numbers, or object arrays of such numbers if each channel has its own bound. Integers are read
+as signed, except that i1 is 0 or 1. A result that may overflow has the full range of its type. Floats are tracked only
+through comparisons, rounding and conversions; every other float is unbounded and may be NaN.
 """
 
 import math as python_math
@@ -34,14 +34,14 @@ def _larger(a: Bound, b: Bound) -> Bound:
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """The smallest and the largest value of a set of values, which has no element if `is_empty`."""
+    """The smallest and the largest value of a set; the set has no elements if `is_empty`."""
 
     low: Bound
     high: Bound
     is_empty: bool = False
 
     def joined(self, other: "Interval") -> "Interval":
-        """Returns the smallest interval that contains both."""
+        """Returns the smallest interval that contains this interval and `other`."""
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
         return Interval(_smaller(self.low, other.low), _larger(self.high, other.high))
@@ -51,7 +51,7 @@ class Interval:
         return self.is_empty or bool(np.all(self.low >= low) and np.all(self.high <= high))
 
     def is_in(self, other: "Interval") -> bool:
-        """Returns True if `other`, over all its channels, contains this interval."""
+        """Returns True if the union of `other` over all channels contains this interval."""
         return self.is_empty or (not other.is_empty and self.within(*other.values))
 
     @property
@@ -64,7 +64,7 @@ class Interval:
 
     @property
     def values(self) -> tuple[int, int]:
-        """The two bounds over all channels; `(0, 0)` if the interval is empty."""
+        """The lower and the upper bound over all channels; `(0, 0)` if the interval is empty."""
         whole = self.whole
         return (0, 0) if whole.is_empty else (whole.low, whole.high)
 
@@ -94,18 +94,18 @@ def bits_of(type_: Attribute) -> int | None:
 
 
 def signed_range(bits: int) -> Interval:
-    """Returns the range of a signed integer of `bits` bits; that of i1 is [0, 1]."""
+    """Returns the range of a signed integer of `bits` bits; the range of i1 is [0, 1]."""
     return Interval(*integer_limits(bits, is_signed=bits > 1))
 
 
 def range_of_type(type_: Attribute) -> Interval:
-    """Returns the range of a value, or of an element, of `type_`."""
+    """Returns the range of a value of type `type_`, or of an element if it is a tensor type."""
     bits = bits_of(type_)
     return ANY_FLOAT if bits is None else signed_range(bits)
 
 
 def range_of_array(array: Array) -> Interval:
-    """Returns the range of the elements of an array; any float if there is a NaN."""
+    """Returns the range of the elements of an array; if there is a NaN, the range of all floats."""
     if not array.size:
         return EMPTY
     low, high = array.min(), array.max()
@@ -144,7 +144,7 @@ def signed(interval: Interval, bits: int) -> Interval:
 
 
 def times(a: Interval, b: Interval) -> Interval:
-    """Returns the range of the products of a value of `a` and a value of `b`."""
+    """Returns the range of the products `x * y` for `x` in `a` and `y` in `b`."""
     corners = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
     low, high = corners[0], corners[0]
     for each in corners[1:]:
@@ -155,7 +155,7 @@ def times(a: Interval, b: Interval) -> Interval:
 # --- Integers ---------------------------------------------------------------------------------------------------------
 
 Exact = Callable[[Interval, Interval], Interval | None]
-"""The transfer function of an operation in exact integers, without overflow; `None` is an unknown result."""
+"""A transfer function on exact integers, without overflow; `None` means that the result is unknown."""
 
 
 def _minimum(a: Interval, b: Interval) -> Interval:
@@ -249,7 +249,7 @@ _UNSIGNED: dict[type[Operation], Exact] = {
 
 
 def held(interval: Interval | None, bits: int) -> Interval:
-    """Returns the range of unsigned results when they are stored in `bits` bits and read as signed."""
+    """Returns the range that unsigned results have after they are stored in `bits` bits and read as signed."""
     own = signed_range(bits)
     if interval is None:
         return own

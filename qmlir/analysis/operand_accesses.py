@@ -1,4 +1,4 @@
-"""The operands that structured operations read: one view of `linalg.generic` and of the epilogues of contractions.
+"""The operands that structured operations read: a common view of `linalg.generic` and of the epilogues of contractions.
 
 A reading is an operand that is read element by element, with its indexing map and the body argument that holds the
 element. Fusion and layout passes rewrite readings and bodies; this module rebuilds the operation from them.
@@ -37,7 +37,7 @@ INTEGER_DIVISIONS: tuple[type[Operation], ...] = (
     arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp,
     arith.CeilDivUIOp,
 )  # fmt: skip
-"""Divisions, which trap on a divisor of 0 and can be replaced by multiplications only if the divisor is known."""
+"""Divisions, which trap on a divisor of 0 and can be replaced with multiplications only if the divisor is known."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,18 @@ class Reading:
     argument: BlockArgument | None = None
 
     def through(self, dims: Sequence[AffineExpr], count: int) -> "Reading":
-        """Returns this reading for an operation with `count` iterators: `dims` express the old iterators in them."""
+        """Returns this reading for an operation with `count` iterators; `dims` expresses the old iterators in the new
+        ones."""
         return Reading(self.value, replaced(self.map_, dims, count), self.argument)
 
 
 def replaced(map_: AffineMap, dims: Sequence[AffineExpr], count: int) -> AffineMap:
-    """Returns `map_` over `count` dimensions, with its own dimensions replaced by `dims`."""
+    """Returns `map_` with its dimensions replaced by `dims`, which are expressions over `count` dimensions."""
     return AffineMap(count, 0, tuple(each.replace_dims_and_symbols(dims, ()) for each in map_.results))
 
 
 def readings_of(op: Structured) -> list[Reading]:
-    """Returns the readings of `op`: its inputs or, for a contraction, the operands of its epilogue."""
+    """Returns the readings of `op`: the inputs of a `linalg.generic`, or the epilogue operands of a contraction."""
     if isinstance(op, GenericOp):
         values, maps, arguments = op.inputs, op.indexing_maps.data, op.body.block.args
     else:
@@ -86,7 +87,7 @@ def kinds_of(op: GenericOp) -> list[IteratorType]:
 
 
 def is_elementwise(op: Operation) -> bool:
-    """Returns True if `op` computes each element of its only result from its readings, without the initial output."""
+    """Returns True if `op` computes each element of its only result from its readings, not from the initial output."""
     return (
         isinstance(op, GenericOp)
         and len(op.res) == 1
@@ -105,7 +106,7 @@ def is_movement(op: Operation) -> bool:
 
 
 def permutation_of(map_: AffineMap) -> list[int] | None:
-    """Returns the iterator of each axis, or `None` if `map_` is not a permutation of the iterators."""
+    """Returns the iterator that indexes each axis, or `None` if `map_` is not a permutation of the iterators."""
     found = [expression.position for expression in map_.results if isinstance(expression, AffineDimExpr)]
     if len(found) != len(map_.results) or sorted(found) != list(range(map_.num_dims)):
         return None
@@ -113,7 +114,9 @@ def permutation_of(map_: AffineMap) -> list[int] | None:
 
 
 def computes_only(op: Operation) -> bool:
-    """Returns True if `op` has no side effects. `arith` and `math` are listed: parts of them lack xDSL's trait."""
+    """Returns True if `op` has no side effects.
+
+    All operations of `arith` and `math` count, since xDSL's trait is missing on some of them."""
     return op.dialect_name() in ("arith", "math") or is_side_effect_free(op)
 
 
@@ -130,7 +133,7 @@ def erase_unused_in(block: Block, rewriter: PatternRewriter) -> None:
 
 
 def erase_if_unused(op: Operation) -> None:
-    """Erases `op` if its results are unused, and then the operations that only it used."""
+    """Erases `op` if its results are unused, and then its operands' producers that become unused."""
     waiting = [op]
     while waiting:
         each = waiting.pop()
@@ -140,7 +143,7 @@ def erase_if_unused(op: Operation) -> None:
 
 
 def replace_by(op: Operation, value: SSAValue) -> None:
-    """Replaces the first result of `op` by `value`; erases `op`, and the operations that only it used."""
+    """Replaces the first result of `op` with `value`, and erases `op` and the producers that become unused."""
     op.results[0].replace_all_uses_with(value)
     erase_if_unused(op)
 
@@ -153,9 +156,9 @@ def terminator_of(block: Block) -> Operation:
 
 
 def slice_of(block: Block, target: SSAValue, leaves: Container[SSAValue]) -> tuple[list[Operation], set[SSAValue]]:
-    """Returns the operations of `block` that compute `target` from `leaves`, in order.
+    """Returns the operations in `block` that compute `target` from `leaves`, in program order.
 
-    Also returns the arguments of the block that they read in addition to `leaves`.
+    Also returns the block arguments that these operations read in addition to `leaves`.
     """
     wanted: set[SSAValue] = set() if target in leaves else {target}
     found: list[Operation] = []
@@ -168,7 +171,9 @@ def slice_of(block: Block, target: SSAValue, leaves: Container[SSAValue]) -> tup
 
 
 def first_addition(sums: SSAValue, block: Block) -> tuple[arith.AddiOp, int] | None:
-    """Returns the only user of `sums` if it adds an epilogue operand without other uses, and the operand's index."""
+    """Returns the addition that uses `sums`, and the index of the epilogue operand that it adds.
+
+    Returns `None` unless the addition is the only use of `sums`, and the only use of the epilogue operand."""
     addition = sums.get_user_of_unique_use()
     if not isinstance(addition, arith.AddiOp):
         return None
@@ -177,7 +182,7 @@ def first_addition(sums: SSAValue, block: Block) -> tuple[arith.AddiOp, int] | N
 
 
 def epilogue_operand_of(op: arith.AddiOp | arith.MulfOp, value: SSAValue, block: Block) -> int | None:
-    """Returns the index of the epilogue operand that only `op` uses, together with `value`; `None` if there is none."""
+    """Returns the index of the epilogue operand that `op` combines with `value`, or `None` if it has other uses."""
     other = op.rhs if op.lhs is value else op.lhs
     if not isinstance(other, BlockArgument) or other.block is not block or other.get_user_of_unique_use() is not op:
         return None
@@ -198,15 +203,16 @@ def ranges_of(op: Structured) -> list[int]:
 
 
 def points_of(op: Structured) -> int:
-    """Returns the number of points of the iteration space: how often the body runs."""
+    """Returns the number of points in the iteration space, which is how often the body runs."""
     return math.prod(ranges_of(op))
 
 
 def determines_iterators(op: Structured, readings: Sequence[Reading]) -> bool:
-    """Returns True if the operands still determine the trip count of every iterator when `op` reads `readings`.
+    """Returns True if the operands still determine the trip count of every iterator after `op` is changed to read
+    `readings`.
 
-    A map that was simplified to one iterator (`d0 + d1` if `d0` is always 0) may index an axis that is longer than
-    the iterator's trip count, such as the axis of a padded image that a window reads.
+    If a map was simplified to one iterator (such as `d0 + d1` with `d0` always 0), it may index an axis that is longer
+    than the trip count of the iterator, such as the axis of a padded image that a window reads.
     """
     if isinstance(op, EpilogueOp):
         return True
@@ -235,20 +241,20 @@ def reduces_rows(op: Operation) -> bool:
 
 
 def with_rows_along(block: Block, place_of: Callable[[int], int]) -> None:
-    """Makes the row reductions of a body run along other iterators: `place_of` maps old iterators to new ones."""
+    """Changes the iterators that the row reductions in a body run along; `place_of` maps old iterators to new ones."""
     for op in block.ops:
         if isinstance(op, RowReduceOp):
             op.dims = DenseArrayBase.from_list(i64, [place_of(dim) for dim in op.row])
 
 
 IndexOf = Callable[[Builder, int], SSAValue]
-"""A function that emits the index of an iterator."""
+"""A function that emits the index of an iterator, given a builder and the number of the iterator."""
 
 
 class Assembly:
-    """A new body for `op` with other readings; equal readings share an argument.
+    """Builds a copy of `op` that reads other readings; equal readings share a block argument.
 
-    `values` maps the arguments of the old body (readings, accumulator, initial outputs) to those of the new one.
+    `values` maps the arguments of the old body (readings, accumulator, initial outputs) to those of the new body.
     """
 
     def __init__(self, op: Structured, readings: Sequence[Reading]):
@@ -280,7 +286,8 @@ class Assembly:
                 self.values[reading.argument] = arguments[place]
 
     def inline(self, block: Block, index_of: IndexOf | None = None) -> list[SSAValue]:
-        """Clones the operations of a body whose arguments are in `values`; returns the values that it would yield."""
+        """Clones the operations of `block`, whose arguments must be in `values`; returns the values that it would
+        yield."""
         *body, terminator = block.ops
         for op in body:
             if isinstance(op, IndexOp) and index_of is not None:
@@ -290,7 +297,8 @@ class Assembly:
         return [self.values.get(value, value) for value in terminator.operands]
 
     def finish(self, yielded: Sequence[SSAValue], sources: Sequence[Operation] = ()) -> Structured:
-        """Returns the new operation, not inserted yet, with the terminator kind of `op` and provenance of `sources`."""
+        """Returns the new operation, which is not inserted yet, with the terminator kind of `op` and provenance of
+        `sources`."""
         self.builder.insert(type(terminator_of(self.op.body.block)).create(operands=yielded))
         made = rebuilt(self.op, self.readings, self.block)
         set_origins(made, merged_origins((*sources, self.op)))
@@ -298,7 +306,7 @@ class Assembly:
 
 
 def rebuilt(op: Structured, readings: Sequence[Reading], body: Block) -> Structured:
-    """Returns a copy of `op` with other readings and another body, which may yield another element type."""
+    """Returns a copy of `op` with other readings and another body; the body may yield a different element type."""
     values = [reading.value for reading in readings]
     maps = [AffineMapAttr(reading.map_) for reading in readings]
     if isinstance(op, GenericOp):

@@ -1,4 +1,4 @@
-"""Unique names of symbols, and groups of axes of two shapes that hold the same elements."""
+"""Unique symbol names, and groups of axes that hold the same elements in two shapes."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 
 def first_free(is_taken: Callable[[int], bool], first: int) -> int:
-    """Returns `first` if it is free, else a free number above it whose predecessor is taken.
+    """Returns `first` if it is free, otherwise a larger free number whose predecessor is taken.
 
-    This is the smallest free number if numbers are taken in order. The search doubles its step and then bisects: a
-    linear search would take quadratic time if thousands of values ask for one name.
+    If numbers are always taken in order, this is the smallest free number. The search doubles its step and then
+    bisects. A linear search would take quadratic time if thousands of values ask for the same name.
     """
     if not is_taken(first):
         return first
@@ -48,7 +48,7 @@ Groups = list[tuple[list[int], list[int]]]
 def common_groups(source: Sequence[int], target: Sequence[int]) -> Groups:
     """Returns the smallest groups of adjacent axes with equal numbers of elements in both shapes.
 
-    Trailing axes of size 1 belong to the last group. If a size is 0, all axes form one group.
+    Trailing axes of size 1 belong to the last group. If an axis has size 0, all axes form one group.
     """
     if 0 in (*source, *target) or not source or not target:
         return [(list(range(len(source))), list(range(len(target))))]
@@ -79,5 +79,5 @@ def real_axes(shape: Sequence[int]) -> list[int]:
 
 
 def only_unit_axes_differ(a: Sequence[int], b: Sequence[int]) -> bool:
-    """Returns True if two shapes are equal after their axes of size 1 are dropped."""
+    """Returns True if two shapes are equal after all axes of size 1 are dropped."""
     return [a[axis] for axis in real_axes(a)] == [b[axis] for axis in real_axes(b)]

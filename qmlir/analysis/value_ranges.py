@@ -1,8 +1,8 @@
 """Value ranges at the integer level: a forward data-flow analysis of a function, with a fixed point for loops.
 
-A tensor has one interval for all its elements. Arguments have the range of their type. The ranges of structured
-operations follow from their bodies, those of sums from the number of terms, and those of contractions from their
-weights (`contraction_ranges`).
+A tensor has one interval for all its elements, and arguments have the range of their type. The range of a structured
+operation follows from its body, that of a sum from the number of terms, and that of a contraction from its weights
+(`contraction_ranges`).
 """
 
 import math
@@ -38,14 +38,14 @@ from qmlir.dialects.kernel.ops import RequantizeOp, ReshapeOp, YieldOp
 from qmlir.ir.builtin_types import ranked_tensor
 
 _MOST_ROUNDS = 4
-"""The number of walks over a loop before values that still grow are widened to the range of their type."""
+"""The number of iterations over a loop after which values that still grow are widened to the range of their type."""
 
 _SAME_ELEMENTS = (ReshapeOp, tensor.ExtractSliceOp, tensor.ExtractOp, tensor.CastOp, tensor.CollapseShapeOp,
                   tensor.ExpandShapeOp)  # fmt: skip
-"""Operations whose result has only elements of the first operand."""
+"""Operations whose results contain only elements of the first operand."""
 
 _ALL_ELEMENTS = (tensor.InsertSliceOp, tensor.InsertOp)
-"""Operations whose result has only elements of the first two operands."""
+"""Operations whose results contain only elements of the first two operands."""
 
 _TERMINATORS = (StructuredYieldOp, scf.YieldOp, YieldOp)
 
@@ -211,7 +211,7 @@ class ValueRanges:
         return result.whole
 
     def sums(self, op: ContractionOp) -> Interval | None:
-        """Returns the range of the exact sums of a contraction per channel, before overflow; `None` for floats."""
+        """Returns the range of the exact sums of a contraction, per channel and before overflow; `None` for floats."""
         return sum_interval(op, self[op.x], self[op.w])
 
 
@@ -229,7 +229,7 @@ def _steps(op: LinalgStructuredOperation) -> list[int | None]:
 
 
 def may_wrap(ranges: ValueRanges, op: Operation) -> bool:
-    """Returns True if an addition, subtraction or multiplication may overflow its type."""
+    """Returns True if `op`, an addition, subtraction or multiplication, may overflow its type."""
     if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
         return False
     bits = bits_of(op.result.type)

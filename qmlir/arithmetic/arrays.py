@@ -1,4 +1,4 @@
-"""Array types and elementwise arithmetic as IEEE 754 and ONNX define it: comparisons, extremes, FMA, ordered sums."""
+"""Array types, and elementwise arithmetic as IEEE 754 and ONNX define it: comparisons, extremes, FMA, ordered sums."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 def integer_limits(bits: int, *, is_signed: bool = True) -> tuple[int, int]:
-    """Returns the smallest and largest integer of `bits` bits; a signed bit holds -1 and 0."""
+    """Returns the smallest and largest integer of `bits` bits; a single signed bit holds -1 and 0."""
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if is_signed else (0, (1 << bits) - 1)
 
 
@@ -42,7 +42,7 @@ _ORDERS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def compared_integers(predicate: str, lhs: Any, rhs: Any, signed: Reading, unsigned: Reading) -> Any:
-    """Evaluates a predicate of `cmpi`; the readings interpret bits as signed and as unsigned integers."""
+    """Evaluates a predicate of `cmpi`; `signed` and `unsigned` convert operands to integers of that signedness."""
     reading = signed if predicate[0] == "s" else unsigned
     order = predicate if predicate in _ORDERS else predicate[1:]
     return _ORDERS[order](reading(lhs), reading(rhs))
@@ -54,7 +54,7 @@ def is_nan(value: Any) -> Any:
 
 
 def compared_floats(predicate: str, lhs: Any, rhs: Any) -> Any:
-    """Evaluates a predicate of `cmpf`; with a NaN, ordered ones (`olt`) are false and unordered ones (`ult`) true."""
+    """Evaluates a predicate of `cmpf`; if an operand is NaN, `olt` (ordered) is false and `ult` (unordered) is true."""
     unordered = is_nan(lhs) | is_nan(rhs)
     match predicate:
         case "false":
@@ -91,10 +91,10 @@ class Extreme:
     """A maximum or minimum: of two numbers, along axes, and as a scatter reduction."""
 
     numbers: np.ufunc
-    """NumPy's function, which leaves the sign of zeros open."""
+    """The NumPy function, which does not specify the sign of a zero result."""
 
     signs: np.ufunc
-    """Returns whether a result of 0 is negative, given whether its operands are."""
+    """Determines whether a zero result is negative, given whether each operand is negative."""
 
     def __call__(self, a: Any, b: Any) -> Any:
         """Returns the elementwise extreme of arrays or NumPy scalars of one type."""
@@ -107,7 +107,7 @@ class Extreme:
         return _with_signs(found, self.signs(np.signbit(a), np.signbit(b)))
 
     def along(self, x: Array, axes: Sequence[int] | None, *, initial: Any, keepdims: bool = False) -> Array:
-        """Returns the extreme along `axes`, `initial` if there are no elements; `initial` must be the identity."""
+        """Returns the extreme along `axes`, or `initial`, which must be the identity, if there are no elements."""
         gone = None if axes is None else tuple(axes)
         with np.errstate(invalid="ignore"):
             found = np.asarray(self.numbers.reduce(x, axis=gone, keepdims=keepdims, initial=initial), x.dtype)
@@ -132,7 +132,7 @@ minimum = Extreme(np.minimum, np.logical_or)
 
 
 def clipped(x: Any, low: Any, high: Any) -> Any:
-    """Computes `minimum(maximum(x, low), high)` of floats; the bounds take the type of `x`."""
+    """Computes `minimum(maximum(x, low), high)` on floats; the bounds are converted to the type of `x`."""
     return minimum(maximum(x, x.dtype.type(low)), x.dtype.type(high))
 
 
@@ -144,8 +144,9 @@ def clipped(x: Any, low: Any, high: Any) -> Any:
 
 
 def sum_to_odd(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Computes `x + y` rounded to odd (last bit set if inexact): rounding it to at most 51 bits rounds the exact
-    sum."""
+    """Computes `x + y` rounded to odd: the last bit is set if the sum is inexact.
+
+    Rounding the result to at most 51 bits therefore yields the correctly rounded exact sum."""
     total = np.asarray(x + y)
     # Knuth's error-free sum: the rounding error of the sum.
     back = total - x
@@ -158,7 +159,7 @@ def sum_to_odd(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.ND
 
 
 def fused_f32(a: Any, b: Any, c: Any) -> npt.NDArray[np.float32]:
-    """Computes `f32(a * b + c)`, rounded once, for numbers that f32 represents."""
+    """Computes `f32(a * b + c)`, rounded once; `a`, `b` and `c` must be representable in f32."""
     x, y, z = np.broadcast_arrays(*(np.asarray(value).astype(np.float32).astype(np.float64) for value in (a, b, c)))
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(sum_to_odd(np.asarray(x * y), np.asarray(z)), np.float32)
@@ -170,22 +171,22 @@ def fused_f32(a: Any, b: Any, c: Any) -> npt.NDArray[np.float32]:
 # the computing type. NumPy's own sums are pairwise, in an order that depends on the memory layout.
 
 _BLOCK = 1 << 18
-"""The number of elements that are held in f64 at a time."""
+"""The number of elements that are converted to f64 at a time."""
 
 
 def ordered_sum(x: Array, axes: tuple[int, ...]) -> Array:
-    """Returns the sums of floats over `axes`, which keep size 1, in the type of `x`."""
+    """Returns the sums of floats over `axes`, which are kept with size 1, in the type of `x`."""
     # A sum starting from 0 is never -0, one starting from the first element may be.
     return (_accumulated(np.add, x, axes, 0.0) + 0.0).astype(x.dtype)
 
 
 def ordered_product(x: Array, axes: tuple[int, ...]) -> Array:
-    """Returns the products of floats over `axes`, which keep size 1, in the type of `x`; computed in f64 like sums."""
+    """Returns the products of floats over `axes`, which are kept with size 1, in the type of `x`; computed in f64."""
     return _accumulated(np.multiply, x, axes, 1.0).astype(x.dtype)
 
 
 def ordered_mean(x: Array, axes: tuple[int, ...]) -> Array:
-    """Returns the rounded sums over the number of elements; NaN if there are none."""
+    """Returns the rounded sums divided by the number of elements; NaN if there are no elements."""
     count = np.prod([x.shape[axis] for axis in axes], dtype=np.int64)
     return ordered_sum(x, axes) / x.dtype.type(count)
 

@@ -1,4 +1,4 @@
-"""Calibrators, which choose the range of observed values that a quantized type covers, and losses for training."""
+"""Calibrators, which choose the range that a quantized type covers from observed values; and losses for training."""
 
 import inspect
 import math
@@ -25,7 +25,7 @@ Option = float | int | bool
 
 
 class Range(NamedTuple):
-    """The range of real values that a grid covers."""
+    """The range of real values that a quantized type must cover."""
 
     minimum: float
     maximum: float
@@ -44,7 +44,9 @@ def _inside(statistics: Statistics, low: float, high: float) -> Range:
 
 
 def min_max(statistics: Statistics, grid: Grid, /) -> Range:
-    """Chooses the observed minimum and maximum, so that nothing saturates. For channels: `statistics.axis_minima`, …"""
+    """Chooses the observed minimum and maximum, so that no observed value saturates.
+
+    For per-channel types, `statistics.axis_minima` and `axis_maxima` are used."""
     return Range(_some(statistics).minimum, statistics.maximum)
 
 
@@ -56,20 +58,20 @@ def _batches(statistics: Statistics) -> BatchRanges:
 
 
 def moving_average(statistics: Statistics, grid: Grid, /) -> Range:
-    """Chooses the moving averages of the minimum and maximum of each batch, in batch order."""
+    """Chooses the moving averages of the batch minima and of the batch maxima, in batch order."""
     return _inside(statistics, *_batches(statistics).moving)
 
 
 def batch_mean(statistics: Statistics, grid: Grid, /) -> Range:
-    """Chooses the means of the minima and of the maxima of the batches: ONNX Runtime's `moving_average`."""
+    """Chooses the means of the batch minima and of the batch maxima, like ONNX Runtime's `moving_average`."""
     return _inside(statistics, *_batches(statistics).mean)
 
 
 def percentile(statistics: Statistics, grid: Grid, /, *, percent: float = 99.999) -> Range:
     """Chooses the narrowest range of whole bins that contains `percent` of the values.
 
-    The excess is cut off equally at both ends; with a symmetric scheme, the percentage refers to `|x|`. ONNX Runtime's
-    upper end is one bin lower, and may cut off more than requested.
+    The remaining values are cut off equally at both ends; with a symmetric scheme, the percentage refers to `|x|`. In
+    ONNX Runtime, the upper end is one bin lower, so that it may cut off more values than requested.
     """
     if not 0 < percent <= 100:
         raise ValueError(f"percent must be in (0, 100], but got {percent}")
@@ -114,13 +116,12 @@ def _smoothed(distribution: F64) -> F64:
 
 
 def divergence(counts: I64, start: int, end: int, levels: int, jeffreys: bool = False) -> float:
-    """Returns the information loss of quantizing bins `start` to `end` to `levels`, with saturation outside.
+    """Returns the information lost if bins `start` to `end` are quantized to `levels` and values outside saturate.
 
-    It is the Kullback-Leibler divergence of the saturated distribution from the quantized one (Migacz, 8-bit Inference
-    with
-    TensorRT, 2017): bins are added in groups, the last of which takes the remainder, and a group's sum is spread over
-    its
-    nonempty bins. With `jeffreys` the divergence is made symmetric: `sum (p - q) log(p/q)`.
+    The loss is the Kullback-Leibler divergence of the saturated distribution from the quantized one (Migacz, 8-bit
+    Inference with TensorRT, 2017). For quantization, the bins are divided into `levels` groups, the last of which takes
+    the remainder, and the sum of a group is spread over its nonempty bins. With `jeffreys`, the divergence is
+    symmetric: `sum (p - q) log(p/q)`.
     """
     window = counts[start:end].astype(np.float64)
     if not window.any():
@@ -162,12 +163,13 @@ def _shrinking(counts: I64, levels: int) -> Iterator[tuple[int, int]]:
 
 
 def entropy(statistics: Statistics, grid: Grid, /, *, levels: int = 0, jeffreys: bool = False) -> Range:
-    """Chooses the range that loses the least information when it is quantized to `levels` (see `divergence`).
+    """Chooses the range that loses the least information if it is quantized to `levels` (see `divergence`).
 
-    0 levels stand for half of the storage range: 128 for 8 bits, as in TensorRT and ONNX Runtime. With a symmetric
-    scheme, ranges grow around 0; otherwise they shrink from the full range, at the end with the fewest values. If the
-    histogram has fewer bins than levels, the range is that of `min_max`. Zeros are ignored, since a grid represents 0
-    exactly; otherwise the zeros after a relu would dominate. `jeffreys` selects TQT's divergence.
+    If `levels` is 0, half of the storage range is used: 128 for 8 bits, as in TensorRT and ONNX Runtime. With a
+    symmetric scheme, candidate ranges grow around 0. Otherwise they shrink from the full range, at the end that has
+    fewer values. If the histogram has fewer bins than levels, the range is that of `min_max`. Zeros are ignored,
+    because a grid represents 0 exactly and the zeros after a relu would dominate. `jeffreys` selects the symmetric
+    divergence of TQT.
     """
     if levels < 0:
         raise ValueError(f"levels must be >= 1, or 0 for half of the storage range, but got {levels}")
@@ -187,11 +189,11 @@ def entropy(statistics: Statistics, grid: Grid, /, *, levels: int = 0, jeffreys:
 
 
 def squared_errors(statistics: Statistics, chosen: Parameters, storage: Storage) -> F64:
-    """Returns the expected squared error of quantization for several parameters, in the shape of the scales.
+    """Returns the expected squared quantization error for each of several parameters, in the shape of their scales.
 
-    Values are assumed to be uniform in their bins, except for zeros, which have no error. The integral over a bin is
-    exact:
-    with `n` the nearest stored step to `t`, the antiderivative of `(t - n)^2` is `n / 12 + (t - n)^3 / 3`.
+    Values are assumed to be uniformly distributed in their bins, except for zeros, which have no error. The integral
+    over a bin is exact: if `n` is the stored value nearest to `t` (in steps from the zero point), the antiderivative of
+    `(t - n)^2` is `n / 12 + (t - n)^3 / 3`.
     """
     histogram = statistics.histogram
     counts = histogram.counts.astype(np.float64)
@@ -211,11 +213,11 @@ def squared_errors(statistics: Statistics, chosen: Parameters, storage: Storage)
 
 
 def mse(statistics: Statistics, grid: Grid, /, *, candidates: int = 100) -> Range:
-    """Chooses the range with the smallest expected squared error, in steps of `1 / candidates` of the full range.
+    """Chooses the range with the smallest expected squared error; ends vary in steps of `1 / candidates` of the full
+    range.
 
-    First both ends shrink together; then, unless the scheme is symmetric, each end separately while that helps. The
-    result
-    is never worse than `min_max`; of two equally good ranges the wider one wins.
+    First, both ends shrink together. Then, unless the scheme is symmetric, each end shrinks separately while this
+    reduces the error. The result is never worse than `min_max`; of two equally good ranges, the wider one is chosen.
     """
     if candidates < 1:
         raise ValueError(f"candidates must be >= 1, but got {candidates}")
@@ -239,13 +241,12 @@ def mse(statistics: Statistics, grid: Grid, /, *, candidates: int = 100) -> Rang
 
 @lru_cache
 def clipping_factor(distribution: str, levels: int) -> float:
-    """Returns the optimal clipping threshold for `levels`, in deviations from the mean.
+    """Returns the optimal clipping threshold for `levels`, in deviations from the mean: standard or mean absolute ones.
 
-    At the threshold `a`, tighter clipping would cost as much as the finer steps gain:
-    `a / (3 levels^2) = 2 E[max(x - a, 0)]` (Banner et al., Post-training 4-bit quantization of convolution networks,
-    2019).
-    `E` is `exp(-a) / 2` for the Laplace distribution with mean deviation 1, `phi(a) - a Q(a)` for the normal one. 256
-    levels yield 9.897 and 3.924.
+    At the optimal threshold `a`, tighter clipping would add as much error as the finer steps save: `a / (3 levels^2) =
+    2 E[max(x - a, 0)]` (Banner et al., Post-training 4-bit quantization of convolution networks, 2019). The expectation
+    is `exp(-a) / 2` for the Laplace distribution with mean absolute deviation 1, and `phi(a) - a Q(a)` for the standard
+    normal distribution. For 256 levels, `a` is 9.897 and 3.924, respectively.
     """
 
     def excess(a: float) -> float:
@@ -261,18 +262,18 @@ def clipping_factor(distribution: str, levels: int) -> float:
 
 
 def gauss(statistics: Statistics, grid: Grid, /, *, deviations: float = 0.0) -> Range:
-    """Chooses the mean plus and minus `deviations` standard deviations; 0 selects the optimum for a normal
-    distribution.
+    """Chooses the mean plus and minus `deviations` standard deviations; 0 selects the optimum for normal distributions.
 
-    The optimum is 3.924 for 8 bits. 3 yields TQT's initial threshold for weights.
+    The optimum is 3.924 for 8 bits. A value of 3 yields TQT's initial threshold for weights.
     """
     reach = (deviations or clipping_factor("gauss", grid.storage.levels)) * _some(statistics).deviation
     return _inside(statistics, statistics.mean - reach, statistics.mean + reach)
 
 
 def laplace(statistics: Statistics, grid: Grid, /, *, deviations: float = 0.0) -> Range:
-    """Chooses the mean plus and minus `deviations` mean absolute deviations; 0 selects the optimum, 9.897 for 8
-    bits."""
+    """Chooses the mean plus and minus `deviations` mean absolute deviations; 0 selects the optimum.
+
+    The optimum is 9.897 for 8 bits."""
     reach = (deviations or clipping_factor("laplace", grid.storage.levels)) * _some(statistics).spread
     return _inside(statistics, statistics.mean - reach, statistics.mean + reach)
 
@@ -283,7 +284,7 @@ def calibrator_names() -> tuple[str, ...]:
 
 
 def options(name: str) -> dict[str, Option]:
-    """Returns the options of a calibrator with their defaults, which determine their types.
+    """Returns the options of a calibrator with their defaults; the type of a default is the type of the option.
 
     Raises `ValueError` for an unknown name, and `PackageError` if a package's calibrator is invalid.
     """
@@ -309,8 +310,9 @@ def _options(known: registry.Named) -> dict[str, Option]:
 def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str, Option] | None = None) -> Range:
     """Returns the range that the calibrator `name` chooses, with the options `given`.
 
-    Raises `ValueError` for an unknown name or option, `RangeError` if there are no values, and `PackageError` if a
-    package's calibrator raises, or returns an invalid range or one beyond the values and 0.
+    Raises `ValueError` for an unknown name or option, and `RangeError` if there are no values. Raises `PackageError` if
+    a calibrator from a package raises an exception, or returns a range that is invalid or exceeds the observed values
+    and 0.
     """
     known, chosen = _known(name), dict(given or {})
     accepted = _options(known)
@@ -346,15 +348,15 @@ def softmax(scores: Array) -> Array:
 
 
 def squared_error(found: Array, wanted: Array, variance: float) -> tuple[float, Array]:
-    """Returns the mean squared error relative to `variance`, and its gradient; predicting the mean yields a loss of
-    1."""
+    """Returns the mean squared error divided by `variance`, and its gradient; predicting the mean has a loss of 1."""
     error = found.astype(np.float64) - wanted
     return float((error * error).mean() / variance), (2 / (variance * error.size) * error).astype(np.float32)
 
 
 def distillation_divergence(found: Array, wanted: Array, temperature: float) -> tuple[float, Array]:
-    """Returns `T^2 KL(softmax(wanted / T) || softmax(found / T))`, averaged over rows of logits (Hinton et al.,
-    2015)."""
+    """Returns `T^2 KL(softmax(wanted / T) || softmax(found / T))`, averaged over rows of logits, and its gradient.
+
+    `T` is `temperature` (Hinton et al., 2015)."""
     rows = found.size // found.shape[-1]
     given, target = (softmax(each.astype(np.float64) / temperature) for each in (found, wanted))
     tiny = np.finfo(np.float64).tiny
@@ -363,8 +365,7 @@ def distillation_divergence(found: Array, wanted: Array, temperature: float) -> 
 
 
 def cross_entropy(found: Array, classes: Array) -> tuple[float, Array]:
-    """Returns the cross-entropy of the softmax of each row of logits with its class, averaged over rows, and its
-    gradient."""
+    """Returns the cross-entropy between the softmax of each row of logits and its class, averaged, and its gradient."""
     scores = found.reshape(-1, found.shape[-1]).astype(np.float64)
     chances, rows = softmax(scores), np.arange(len(scores))
     loss = float(-np.log(np.maximum(chances[rows, classes], np.finfo(np.float64).tiny)).mean())

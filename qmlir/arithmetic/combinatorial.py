@@ -1,4 +1,4 @@
-"""Binary choices of the least cost, exactly: a minimum cut, found by the maximum flow (Dinic's algorithm)."""
+"""Exact minimization over binary choices, as a minimum cut that a maximum flow determines (Dinic's algorithm)."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -41,8 +41,7 @@ class BinaryChoices:
             self._room.append(room)
 
     def pay(self, cost: int, *, one: Variable = None, zero: Variable = None) -> None:
-        """Adds `cost` for the case that variable `one` is 1 and variable `zero` is 0; omitted conditions always
-        hold."""
+        """Adds `cost` if variable `one` is 1 and variable `zero` is 0; omitted conditions always hold."""
         if one is None and zero is None:
             self.constant += cost
             return
@@ -51,11 +50,11 @@ class BinaryChoices:
         self._edge(tail, _ZERO if zero is None else self._first + zero, cost)
 
     def forbid(self, one: int, zero: Variable) -> None:
-        """Requires that variable `one` is not 1 while `zero` is 0."""
+        """Forbids assignments in which variable `one` is 1 and variable `zero` is 0."""
         self._never.append((self._first + one, _ZERO if zero is None else self._first + zero))
 
     def pay_if_any_is_one(self, variables: Iterable[Variable], cost: int, *, zero: Variable = None) -> None:
-        """Adds `cost` once if any of `variables` is 1 and `zero` is 0."""
+        """Adds `cost` once if any of `variables` is 1 and, if given, `zero` is 0."""
         found = [each for each in variables if each is not None]
         if not found:
             return
@@ -78,7 +77,7 @@ class BinaryChoices:
         self._edge(_ONE if one is None else self._first + one, all_are_one, cost)
 
     def best(self) -> tuple[int, list[bool]]:
-        """Returns the minimum cost and an optimal assignment; among several, one with few ones."""
+        """Returns the minimum cost and an optimal assignment; of several optimal ones, one with few ones."""
         for one, zero in self._never:
             self._edge(one, zero, self._total + 1)
         self._never.clear()

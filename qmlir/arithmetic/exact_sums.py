@@ -1,4 +1,4 @@
-"""Exact sums of integer products, through float BLAS if a bound proves them exact; and the limits of such sums."""
+"""Exact sums of integer products, computed by float BLAS if bounds prove them exact; and the limits of such sums."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from qmlir.arithmetic.requantization import magnitude
 Limits = tuple[int, int]
 
 EXACT_FLOATS: tuple[tuple[type[np.floating[Any]], int], ...] = ((np.float32, 2**24), (np.float64, 2**53))
-"""Float types, each with the bound below which it represents every integer, and thus every partial sum in any order."""
+"""Float types, each with the bound below which it represents every integer and thus every partial sum in any order."""
 
 
 def sum_dtype(left: int, right: int, terms: int) -> npt.DTypeLike:
-    """Returns the fastest type in which sums of `terms` products of integers up to `left` and `right` are exact."""
+    """Returns the fastest type in which sums of `terms` products are exact, for factors up to `left` and `right`."""
     largest = left * right * terms
     for dtype, bound in EXACT_FLOATS:
         if largest < bound:
@@ -24,7 +24,7 @@ def sum_dtype(left: int, right: int, terms: int) -> npt.DTypeLike:
 
 
 def exact_matmul(left: Array, right: Array) -> Array:
-    """Returns the matrix product; integers held as floats of `sum_dtype` become int64 (or Python integers)."""
+    """Returns the matrix product of integers that are held in a `sum_dtype`, as int64 (or Python integers)."""
     return as_integers(np.matmul(left, right))
 
 
@@ -34,16 +34,15 @@ def as_integers(sums: Array) -> Array:
 
 
 def limits_of_products(left: Limits, right: Limits, terms: int) -> Limits:
-    """Returns the smallest and largest sum of `terms` products of integers between these limits."""
+    """Returns the smallest and largest sum of `terms` products of factors within the limits `left` and `right`."""
     corners = [a * b for a in left for b in right]
     return min(corners) * terms, max(corners) * terms
 
 
 def limits_of_sums(weights: Array, axes: tuple[int, ...], limits: tuple[Any, Any]) -> tuple[Array, Array]:
-    """Returns the smallest and largest sums along `axes` of the products of `weights` with integers between `limits`.
+    """Returns the smallest and largest sums, along `axes`, of products of `weights` with integers within `limits`.
 
-    The limits are attained, since each integer may be either one. The results are Python integers, which never
-    overflow.
+    Both results can occur, since each integer may take either limit. They are Python integers, which never overflow.
     """
     low, high = limits
     is_wide = weights.dtype == object or magnitude(weights) * weights.size >= 2**63

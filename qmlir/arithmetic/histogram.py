@@ -1,9 +1,9 @@
-"""A histogram with a growing range, which merges without interpolation.
+"""A histogram whose range grows with the data, and which merges with others without interpolation.
 
-Bins have width `2^exponent` and are anchored at 0: bin `i` holds `i * 2^exponent <= x < (i + 1) * 2^exponent`. When
-the range outgrows the bins, adjacent pairs are added. The exponent is the smallest for which the range, extended
-to contain 0, needs at most `bins` bins. A histogram thus depends only on its values, regardless of their order and
-partition, and two histograms merge exactly.
+Bins have width `2^exponent` and are anchored at 0: bin `i` holds `i * 2^exponent <= x < (i + 1) * 2^exponent`. If the
+range outgrows the bins, adjacent pairs of bins are merged. The exponent is the smallest one for which the range,
+extended to contain 0, needs at most `bins` bins. A histogram thus depends only on its values, regardless of their order
+and partition, and two histograms merge exactly.
 """
 
 import math
@@ -62,9 +62,9 @@ def _no_counts() -> I64:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """The number of values in each bin: `counts[j]` is that of bin `first + j`. The first and last bin are not empty.
+    """The number of values in each bin: `counts[j]` belongs to bin `first + j`. The first and last bin are not empty.
 
-    `bins` is the maximum number of bins for the range, extended to contain 0. Without values, `counts` is empty.
+    `bins` is the maximum number of bins for the range extended to contain 0. Without values, `counts` is empty.
     """
 
     bins: int = BINS
@@ -79,7 +79,7 @@ class Histogram:
 
     @staticmethod
     def of(values: Array, low: float, high: float, bins: int = BINS) -> "Histogram":
-        """Returns the histogram of finite values, one-dimensional f32 or f64, with a known minimum and maximum."""
+        """Returns the histogram of one-dimensional, finite f32 or f64 `values` whose range is `[low, high]`."""
         if values.size == 0:
             return Histogram(bins)
         exponent = _exponent(low, high, bins)
@@ -107,7 +107,7 @@ class Histogram:
         return math.ldexp(1.0, self.exponent)
 
     def coarsened(self, exponent: int) -> "Histogram":
-        """Returns the histogram with bins of `2^exponent`, which must not be below the present exponent."""
+        """Returns the histogram with bins of width `2^exponent`; `exponent` must be at least the current one."""
         shift = min(exponent - self.exponent, 63)
         if shift <= 0 or self.counts.size == 0:
             return self
@@ -117,7 +117,7 @@ class Histogram:
         return Histogram(self.bins, exponent, int(indices[0]), counts)
 
     def merged(self, other: "Histogram") -> "Histogram":
-        """Returns the histogram of the values of both. Raises `ValueError` if they have different `bins`."""
+        """Returns the histogram of the values in both histograms. Raises `ValueError` if they have different `bins`."""
         if self.bins != other.bins:
             raise ValueError(f"cannot merge histograms of {self.bins} and {other.bins} bins")
         if self.counts.size == 0 or other.counts.size == 0:

@@ -1,9 +1,9 @@
-"""Sums over the values of a run, for mean and deviation, that don't depend on the order of the values.
+"""Sums of values and squares, for mean and deviation, that do not depend on the order of the values within a run.
 
-Each value is divided by the power of two above the largest magnitude of the run, and rounded to a multiple of a unit.
-The multiples are integers, which may be added in any order. The unit is so large that their sum fits 63 bits, and so
-small that rounding errors are at most those of plain f64 sums. Squares are summed in the same way. Sums of several runs
-are f64 sums, added in the order of the runs.
+Each value is divided by the power of two above the largest magnitude in the run, and rounded to a multiple of a unit.
+The multiples are integers, which can be added in any order. The unit is large enough that their sum fits in 63 bits,
+and small enough that rounding errors do not exceed those of plain f64 sums. Squares are summed in the same way. The
+sums of several runs are added in f64, in the order of the runs.
 """
 
 import math
@@ -21,7 +21,7 @@ _CHUNK = 1 << 13
 """The number of elements summed at a time, so that intermediate arrays stay in the L1 and L2 caches."""
 
 _SMALLEST_EXPONENT = -1000
-"""The smallest exponent of a run, whose reciprocal is still a normal f64."""
+"""The smallest exponent of a run: the reciprocal of this power of two is still a normal f64."""
 
 _MOST = sys.float_info.max
 
@@ -30,24 +30,26 @@ _LARGEST_DENOMINATOR = 2 * 1074
 
 
 AGREEMENT = 1e-7
-"""The tolerance of mean and deviation, as a part of the largest magnitude: between the exact sums of 0.1 and f64."""
+"""The tolerance of mean and deviation, relative to the largest magnitude, between the exact sums of version 0.1 and f64
+sums."""
 
 SPARE_BITS = 10
-"""The number of bits by which a sum of i64 may be wider than a multiple of the unit."""
+"""The number of bits by which an i64 sum may be wider than a multiple of the unit."""
 
 
 def rounding_addend(count: int) -> float:
-    """Returns the f64 `1.5 * 2^b` for sums of `count` values: adding it to `|y| < 1` rounds `y` to a multiple of the
+    """Returns an f64 `1.5 * 2^b` for sums of `count` values: adding it to `|y| < 1` rounds `y` to a multiple of the
     unit.
 
-    The unit is the last bit of numbers near the addend, `2^(b - 52)`, so the multiple is the difference of the bits of
-    the two f64. `b` is `SPARE_BITS` below the width of `count`, and at least 1: a sum of multiples is below 2^62.
+    The unit is the last bit of numbers near the addend, `2^(b - 52)`, so the multiple is the difference between the
+    bits of the sum and of the addend. `b` is the width of `count` minus `SPARE_BITS`, but at least 1, so that a sum of
+    multiples is below 2^62.
     """
     return 1.5 * 2.0 ** max(count.bit_length() - SPARE_BITS, 1)
 
 
 def run_sums(values: Array, magnitudes: F64) -> F64:
-    """Returns the sums of the values and of their squares of each run, `[runs, 2]`.
+    """Returns, for each run, the sum of the values and the sum of their squares, `[runs, 2]`.
 
     Args:
         values: Finite f32 or f64, `[repeats, runs, elements]`.
@@ -79,9 +81,10 @@ def run_sums(values: Array, magnitudes: F64) -> F64:
 
 
 def sum_of(value: Any) -> float:
-    """Parses a sum in a file: a number, or for version 0.1 an exact fraction (numerator, exponent of the denominator).
+    """Parses a sum from a file: a number or, in version 0.1, an exact fraction (numerator, exponent of the
+    denominator).
 
-    Raises `ValueError` for anything else, and for an exponent that no sum of floats has.
+    Raises `ValueError` for anything else, and for an exponent that no sum of floats can have.
     """
     if type(value) is float and math.isfinite(value):
         return value
@@ -100,7 +103,7 @@ def sum_of(value: Any) -> float:
 class Moments:
     """The number of values, the number of zeros among them, and the sums of the values and of their squares.
 
-    Sums that overflow f64, which only f64 values have, are the largest f64.
+    If a sum overflows f64, which can happen only for f64 values, it saturates to the largest f64.
     """
 
     count: int = 0
@@ -114,12 +117,12 @@ class Moments:
 
     @staticmethod
     def of(values: Array, magnitude: float) -> "Moments":
-        """Returns the sums of one run of finite values, contiguous f32 or f64 with largest magnitude `magnitude`."""
+        """Returns the sums of one run: contiguous finite f32 or f64 values with the largest magnitude `magnitude`."""
         sums = run_sums(values.reshape(1, 1, -1), np.array([magnitude]))[0]
         return Moments(values.size, int(np.count_nonzero(values == 0)), *map(float, sums))
 
     def merged(self, other: "Moments") -> "Moments":
-        """Returns the sums over the values of both; the last bits depend on the order of merges."""
+        """Returns the sums over the values on both sides; the last bits depend on the order of merges."""
         return Moments(
             self.count + other.count,
             self.zeros + other.zeros,
@@ -135,8 +138,7 @@ class Moments:
     @property
     def deviation(self) -> float:
         """The population's standard deviation, infinite if the sum of squares overflows f64. Raises `ZeroDivisionError`
-        if
-        there are no values."""
+        if there are no values."""
         if self.squares == _MOST:
             return math.inf
         return math.sqrt(max(self.squares / self.count - self.mean * self.mean, 0.0))

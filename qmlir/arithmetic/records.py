@@ -1,8 +1,8 @@
-"""Records: the statistics of a value as words of memory, updated by compiled code where the value is computed.
+"""Records: the statistics of a value as words in memory, which compiled code updates when it computes the value.
 
-A record is an array of i64. Counts, ranges and the histogram accumulate over all runs since the record was empty; the
-range and the sums of the current run are separate, so that sums of runs can be added in the order of the runs. An
-update does not depend on the order of the elements (`qmlir.arithmetic.moments`, `.histogram`).
+A record is an array of i64. Counts, ranges and the histogram accumulate over all runs. The range and the sums of the
+current run are kept separately, so that the sums of all runs can be added in the order of the runs. An update does not
+depend on the order of the elements (`qmlir.arithmetic.moments`, `.histogram`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,20 +18,20 @@ from qmlir.arithmetic.schemes import F64, I64
 from qmlir.arithmetic.statistics import Statistics
 
 COUNT, ZEROS, NEGATIVE, POSITIVE, NANS = range(5)
-"""Words: the numbers of finite values, zeros, minus and plus infinity, and NaN."""
+"""The indices of the words that count finite values, zeros, minus infinities, plus infinities and NaNs."""
 
 LOW, HIGH, RUN_LOW, RUN_HIGH, RUN_TOTAL, RUN_SQUARES = range(5, 11)
-"""Words, the bits of f64: the range of all finite values, that of one run, the sum of its values and of squares."""
+"""The indices of words that hold f64 bits: the range of all runs, and the range, sum and sum of squares of one run."""
 
 EXPONENT = 11
-"""The word of the histogram's exponent."""
+"""The index of the word that holds the exponent of the histogram."""
 
 COUNTS = 12
-"""The first word of the histogram: bin `i` at `i`, or at `bins + i` for negative `i`. It is followed by the minimum of
-each index of the axis, then the maximum, as bits of f64."""
+"""The index of the first word of the histogram: bin `i` is at offset `i`, or at `bins + i` if `i` is negative. The
+histogram is followed by the minimum for each index of the axis, then the maximum for each, as bits of f64."""
 
 RUN_WORDS = 4
-"""The number of words of a run."""
+"""The number of words that hold the range and the sums of one run."""
 
 _RUN = slice(RUN_LOW, RUN_LOW + RUN_WORDS)
 _NO_RUN = (np.inf, -np.inf, 0.0, 0.0)
@@ -39,7 +39,7 @@ _NO_RUN = (np.inf, -np.inf, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """The layout of a record: a histogram of `bins` bins, and ranges for `indices` indices of an optional `axis`."""
+    """The layout of a record: a histogram of `bins` bins, and ranges for `indices` indices along an optional `axis`."""
 
     bins: int
     axis: int | None = None
@@ -51,7 +51,7 @@ class RecordLayout:
         return COUNTS + self.bins + 2 * self.indices
 
     def empty(self) -> I64:
-        """Returns the record of no values."""
+        """Returns a record that contains no values."""
         record = np.zeros(self.words, np.int64)
         record[EXPONENT] = SMALLEST_EXPONENT
         record[LOW : HIGH + 1].view(np.float64)[:] = _NO_RUN[:2]
@@ -64,7 +64,7 @@ class RecordLayout:
         return record[COUNTS + self.bins :].view(np.float64).reshape(2, self.indices)
 
     def statistics(self, record: I64) -> Statistics:
-        """Returns the statistics of all values, without sums; an index that has only infinities has an empty range."""
+        """Returns the statistics of all values, without sums; an index with no finite values has an empty range."""
         infinities = int(record[NEGATIVE]), int(record[POSITIVE])
         if not record[COUNT]:
             return Statistics(infinities=infinities)
@@ -87,7 +87,7 @@ class RecordLayout:
         return Histogram(self.bins, exponent, first, ordered)
 
     def added(self, record: I64, values: Array) -> I64:
-        """Returns the record after f32 `values` are added, as compiled code adds them."""
+        """Returns the record after the f32 `values` are added in the same way as in compiled code."""
         is_finite = np.isfinite(values)
         exact = values[is_finite]
         seen = Statistics.of(exact, bins=self.bins)
@@ -114,9 +114,8 @@ class RecordLayout:
         return result
 
     def add_runs(self, words: I64, values: Array, runs: int, size: int) -> None:
-        """Adds `runs` runs of `size` f32 each to the record at the beginning of `words`, and writes the words of each
-        run
-        after it."""
+        """Adds `runs` runs of `size` f32 values each to the record at the start of `words`, and writes the words of
+        each run after the record."""
         for run in range(runs):
             record = words[: self.words].copy()
             record[_RUN].view(np.float64)[:] = _NO_RUN
@@ -126,7 +125,7 @@ class RecordLayout:
 
 @dataclass(frozen=True)
 class Records:
-    """The records of several values in one array: for each key, the offset of its record, and its layout."""
+    """The records of several values in one array: the offset and the layout of the record for each key."""
 
     places: Mapping[str, tuple[int, RecordLayout]]
 
@@ -149,20 +148,21 @@ class Records:
         return np.concatenate([np.zeros(0, np.int64), *(layout.empty() for _, layout in self.places.values())])
 
     def begin_run(self, records: I64) -> None:
-        """Resets the ranges and the sums of the last run."""
+        """Resets the ranges and the sums of the previous run."""
         records.view(np.float64)[self._runs] = _NO_RUN
 
     def run(self, records: I64) -> tuple[Sequence[str], F64]:
-        """Returns the keys, and for each the range (`inf` and `-inf` if empty) and sums of the run, `[keys, 4]`."""
+        """Returns the keys, and an array `[keys, 4]` with the range (`inf` and `-inf` if empty) and the sums of the
+        run."""
         return list(self.places), records.view(np.float64)[self._runs]
 
     def with_nan(self, records: I64) -> Iterator[tuple[str, int]]:
-        """Yields the keys of values that contained NaN, with the number of NaNs."""
+        """Yields the key of each value that contained NaN, and the number of NaNs."""
         for place in np.flatnonzero(records[self._firsts + NANS]).tolist():
             yield list(self.places)[place], int(records[self._firsts[place] + NANS])
 
     def statistics(self, records: I64) -> dict[str, Statistics]:
-        """Returns the statistics of each key, without sums; empty ones for values without elements."""
+        """Returns the statistics for each key, without sums; a value without elements has empty statistics."""
         return {
             key: layout.statistics(records[first : first + layout.words])
             for key, (first, layout) in self.places.items()

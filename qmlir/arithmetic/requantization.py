@@ -1,4 +1,4 @@
-"""Requantization of exact integers to the stored integers of another scale, in each mode; bias quantization."""
+"""Requantization of exact integers to stored integers with another scale, in each mode; and bias quantization."""
 
 import math
 from collections.abc import Sequence
@@ -22,20 +22,20 @@ from qmlir.arithmetic.schemes import F64, LARGEST_SCALE, SMALLEST_SCALE, Bools, 
 Limits = tuple[int, int]
 
 FRACTION_BITS = 31
-"""Bits of the multiplier in the integer modes, which represents a fraction in [1/2, 1)."""
+"""The width of the multiplier in the integer modes, in bits; it represents a fraction in [1/2, 1)."""
 
 SHIFTS = (2, 62)
-"""The smallest and largest shift of the integer modes (TOSA RESCALE)."""
+"""The smallest and largest shift in the integer modes (TOSA RESCALE)."""
 
 _EXACT_IN_F32 = 1 << 24
-"""The bound up to which f32 represents every integer."""
+"""f32 represents every integer up to this magnitude."""
 
 MULTIPLIED = (-(1 << 31), (1 << 31) - 1)
 """The input range of the modes with a multiplier: 32-bit integers."""
 
 
 class Mode(StrEnum):
-    """The arithmetic by which an accumulator is rescaled."""
+    """The arithmetic that rescales an accumulator."""
 
     F32 = "f32"
     """`rne(f32(acc) * f32(f32(s_in) / f32(s_out)))`, the product rounded to f32: ONNX Runtime's arithmetic."""
@@ -44,14 +44,14 @@ class Mode(StrEnum):
     """`(acc * q + 2^(shift - 1)) >> shift`: TOSA RESCALE."""
 
     DOUBLE_ROUND = "double_round"
-    """As `single_round`, but rounded twice if `shift > 31`: TOSA RESCALE with double rounding, TFLite's reference."""
+    """Like `single_round`, but rounded twice if `shift > 31`: TOSA RESCALE with double rounding, TFLite's reference."""
 
     SHIFT = "shift"
-    """`acc * 2^-shift`, for scales whose ratio is a power of two."""
+    """`acc * 2^-shift`, rounded, for scales whose ratio is a power of two."""
 
     QLINEAR = "qlinear"
-    """The arithmetic of ONNX Runtime's QLinear operators if it differs from `f32`; the formulas are below in this
-    module.
+    """The arithmetic of ONNX Runtime's QLinear operators that differs from `f32`; this module defines the formulas
+    below.
 
     An accumulator is rescaled by `rne(f32(f32(f32(acc) * f32(f32(s_in) / f32(s_out))) + f32(zero_point)))`.
     """
@@ -63,23 +63,23 @@ class Mode(StrEnum):
 
 
 class Ties(StrEnum):
-    """The direction in which a shift rounds ties."""
+    """How a right shift rounds ties."""
 
     EVEN = "even"
     UP = "up"
-    """Ties round towards positive infinity."""
+    """Rounds ties towards positive infinity."""
 
     AWAY = "away"
-    """Ties round away from zero."""
+    """Rounds ties away from zero."""
 
 
 def magnitude(values: Array) -> int:
-    """Returns the largest absolute value of an integer array, 0 if it is empty."""
+    """Returns the largest absolute value in an integer array; 0 if the array is empty."""
     return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
 
 
 def widened(values: Array, largest: int) -> Array:
-    """Returns `values` as int64 if integers up to `largest` fit, otherwise as Python integers, which never overflow."""
+    """Returns `values` as int64 if integers up to `largest` fit in int64, otherwise as Python integers."""
     return values.astype(np.int64 if largest < 2**63 else np.object_)
 
 
@@ -116,9 +116,9 @@ def _checked(multiplier: Array, source: npt.ArrayLike, target: npt.ArrayLike) ->
 
 
 def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """Returns `f32(f32(s_in) / f32(s_out))`, which is 1 if and only if the scales are equal.
+    """Returns `f32(f32(s_in) / f32(s_out))`, which is 1 if and only if both scales are equal.
 
-    Raises `ValueError` if it overflows.
+    Raises `ValueError` if the quotient overflows.
     """
     with np.errstate(over="ignore"):
         ratio = np.asarray(input_scale).astype(np.float32) / np.asarray(output_scale).astype(np.float32)
@@ -140,11 +140,10 @@ def saturate(values: Array, zero_point: npt.ArrayLike, limits: Limits) -> npt.ND
 def requantize_f32(
     accumulator: Array, multiplier: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """Computes `saturate(rne(f32(acc) * multiplier) + zero_point)`; a multiplier of 1 keeps the integer unchanged.
+    """Computes `saturate(rne(f32(acc) * multiplier) + zero_point)`; a multiplier of 1 leaves the integer unchanged.
 
-    The exception for 1 matters from 2^24 on, where f32 skips integers. ONNX Runtime, whose results have at most 16
-    bits,
-    produces the same integers with and without it.
+    The exception for 1 matters for magnitudes above 2^24, where f32 skips integers. ONNX Runtime lacks the exception,
+    but it would make no difference there, because its results have at most 16 bits.
     """
     # Why f32(acc) * m equals ONNX Runtime's result: it converts the i32 accumulator to f32 (one rounding),
     # multiplies in
@@ -161,8 +160,9 @@ def requantize_f32(
 def requantize_qlinear(
     accumulator: Array, multiplier: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """Computes `saturate(rne(f32(f32(f32(acc) * multiplier) + f32(zero_point))))`, adding the zero point before
-    rounding."""
+    """Computes `saturate(rne(f32(f32(f32(acc) * multiplier) + f32(zero_point))))`.
+
+    Unlike in mode `f32`, the zero point is added before rounding."""
     with np.errstate(over="ignore"):  # a product beyond the float range saturates
         scaled = to_f32(accumulator) * np.asarray(multiplier, np.float32)
         moved = scaled + np.asarray(zero_point).astype(np.float32)
@@ -170,12 +170,11 @@ def requantize_qlinear(
 
 
 def fixed_point(multiplier: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns the 31-bit fraction `q` and the shift of the integer modes: `multiplier` is about `q * 2^-shift`.
+    """Returns the 31-bit fraction `q` and the shift for the integer modes: `multiplier` is about `q * 2^-shift`.
 
-    This is TFLite's decomposition: `q, e = frexp(m)`, `q` rounded half up to 31 bits, and halved if it becomes 2^31. A
-    multiplier too small for the largest shift becomes 0, which is its effect on 32-bit integers. Raises `ValueError` if
-    the
-    multiplier is 2^29 or more.
+    The decomposition is that of TFLite: `q, e = frexp(m)`, then `q` is rounded half up to 31 bits, and halved if it
+    becomes 2^31. If a multiplier is too small for the largest shift, it becomes 0, which has the same effect on 32-bit
+    integers. Raises `ValueError` if the multiplier is 2^29 or more.
     """
     # frexp returns 1/2 <= fraction < 1, so 2^30 <= q <= 2^31: q = 2^31 needs 32 bits and is halved, which is exact.
     # q is off by at most 1/2 of at least 2^30: a relative error of 2^-31. The modes may differ by this error, so
@@ -212,7 +211,7 @@ def _multiplied(accumulator: Array, multiplier: Array, nudge: Array, shift: Arra
 def requantize_single_round(
     accumulator: Array, multiplier: npt.ArrayLike, shift: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """Computes `saturate(((acc * multiplier + 2^(shift - 1)) >> shift) + zero_point)`: ties round up."""
+    """Computes `saturate(((acc * multiplier + 2^(shift - 1)) >> shift) + zero_point)`, which rounds ties up."""
     # floor((n + 2^(s-1)) / 2^s) is round-half-up of n / 2^s; `>>` of a two's complement integer is that floor.
     places = np.asarray(shift, np.int64)
     nudge = np.asarray(np.int64(1) << (places - 1))
@@ -222,8 +221,7 @@ def requantize_single_round(
 def requantize_double_round(
     accumulator: Array, multiplier: npt.ArrayLike, shift: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """Computes `requantize_single_round` with 2^30 added (subtracted if negative) before a shift of more than 31
-    bits."""
+    """Computes `requantize_single_round`, but adds 2^30 (-2^30 if `acc` is negative) before a shift of more than 31."""
     places = np.asarray(shift, np.int64)
     second = np.where(accumulator >= 0, np.int64(1 << 30), np.int64(-(1 << 30)))
     nudge = (np.int64(1) << (places - 1)) + np.where(places > FRACTION_BITS, second, 0)
@@ -233,7 +231,7 @@ def requantize_double_round(
 def requantize_shift(
     accumulator: Array, shift: npt.ArrayLike, ties: Ties, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
-    """Computes `saturate(round(acc * 2^-shift) + zero_point)`; a negative shift multiplies."""
+    """Computes `saturate(round(acc * 2^-shift) + zero_point)`; a negative `shift` multiplies by a power of two."""
     places = np.asarray(shift, np.int64)
     left, right = np.maximum(-places, 0), np.maximum(places, 0)
     # With q = floor(v / 2^r) and the remainder t = v - q * 2^r, 0 <= t < 2^r, the value lies above the middle if
@@ -258,7 +256,7 @@ def requantize_shift(
 
 
 def power_of_two_shift(multiplier: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Returns the shift that multiplies by `multiplier`. Raises `ValueError` if that is not a power of two."""
+    """Returns the right shift equal to multiplying by `multiplier`. Raises `ValueError` unless it is a power of two."""
     ratios = np.asarray(multiplier, np.float64)
     fraction, exponent = np.frexp(ratios)
     if len(others := ratios[fraction != 0.5]):
@@ -275,12 +273,11 @@ def requantize(
     mode: Mode = Mode.F32,
     ties: Ties = Ties.EVEN,
 ) -> npt.NDArray[np.int64]:
-    """Rescales `accumulator` from `input_scale` to stored values with `output_scale` and `zero_point`.
+    """Rescales `accumulator` from `input_scale` to stored values of `output_scale` and `zero_point`.
 
-    The integer modes compute the ratio of the two f32 scales in f64; those with a multiplier take 32-bit integers, to
-    which larger ones saturate first. `ties` applies to `shift` only. Raises `ValueError` for a ratio that the mode
-    cannot
-    express.
+    The integer modes compute the ratio of the two f32 scales in f64. The modes with a multiplier take 32-bit integers;
+    larger accumulators saturate first. `ties` applies only to the mode `shift`. Raises `ValueError` if the mode cannot
+    express the ratio.
     """
     if mode is Mode.F32 or mode is Mode.QLINEAR:
         rescale = requantize_f32 if mode is Mode.F32 else requantize_qlinear
@@ -317,18 +314,18 @@ def requantize(
 Reals = npt.NDArray[np.float32]
 
 MOST = float(1 << 31)
-"""The bound from which results overflow 32-bit integers, with machine-dependent results in ONNX Runtime."""
+"""The smallest magnitude that overflows 32-bit integers; beyond it, ONNX Runtime's results depend on the machine."""
 
 
 class Affine(NamedTuple):
-    """The parameters of a tensor: `scale * (q - zero_point)`."""
+    """The quantization parameters of a tensor, whose elements are `scale * (q - zero_point)`."""
 
     scale: np.float32
     zero_point: int
 
 
 def rounded(value: Array, limits: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Rounds a float that includes the zero point to an integer, ties to even, and clamps it."""
+    """Rounds a float that includes the zero point to the nearest integer, ties to even, and clamps it."""
     return np.asarray(np.clip(np.rint(value.astype(np.float64)), *limits), np.int64)
 
 
@@ -337,7 +334,7 @@ def rounded(value: Array, limits: tuple[int, int]) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Sum:
-    """The sum `fma(left, left_ratio, fma(right, right_ratio, offset))` of the stored integers of two operands."""
+    """The formula `fma(left, left_ratio, fma(right, right_ratio, offset))` for a sum of two quantized operands."""
 
     left_ratio: np.float32
     right_ratio: np.float32
@@ -345,7 +342,7 @@ class Sum:
 
     @staticmethod
     def of(left: Affine, right: Affine, result: Affine) -> "Sum":
-        """Computes the constants of a sum from the parameters of its operands and result."""
+        """Returns the constants of the formula for the parameters of the operands and of the result."""
         ratios = [np.float32(each.scale / result.scale) for each in (left, right)]
         product = np.float32(ratios[1] * np.float32(right.zero_point))
         moved = fused_f32(ratios[0], left.zero_point, product)
@@ -353,11 +350,11 @@ class Sum:
 
     @property
     def largest(self) -> float:
-        """An upper bound of the sum's magnitude."""
+        """An upper bound on the magnitude of the sum."""
         return 257.0 * float(self.left_ratio + self.right_ratio) + abs(float(self.offset))
 
     def apply(self, left: Array, right: Array) -> Reals:
-        """Computes the sum, including the zero point of the result."""
+        """Computes the sum from stored integers, including the zero point of the result."""
         return fused_f32(left, self.left_ratio, fused_f32(right, self.right_ratio, self.offset))
 
 
@@ -365,7 +362,7 @@ class Sum:
 
 
 def moved_mean(total: Reals, count: npt.ArrayLike, result: Affine) -> Reals:
-    """Computes the mean of `count` reals with f32 sum `total`, including the zero point of the result."""
+    """Computes the mean of `count` reals from their f32 sum `total`, including the zero point of the result."""
     mean = total / np.asarray(count).astype(np.float32)
     return np.asarray(mean / result.scale + np.float32(result.zero_point), np.float32)
 
@@ -373,7 +370,7 @@ def moved_mean(total: Reals, count: npt.ArrayLike, result: Affine) -> Reals:
 # --- Sigmoid ----------------------------------------------------------------------------------------------------------
 
 SIGMOID_END = 18.0
-"""The end of the approximated range; the function is constant beyond."""
+"""The end of the approximated range; beyond it, the approximation is constant."""
 
 _NUMERATOR = (
     4.37031012579801e-11, 1.15627324459942e-07, 6.08574864600143e-05, 8.51377133304701e-03, 2.48287947061529e-01,
@@ -393,7 +390,7 @@ def _polynomial(coefficients: Sequence[float], x: Reals) -> Reals:
 
 
 def sigmoid(x: Reals) -> Reals:
-    """Computes Eigen's rational approximation of `1 / (1 + e^-x)`, in odd and even powers of `x`."""
+    """Computes Eigen's rational approximation of `1 / (1 + e^-x)`: a quotient of odd and even powers of `x`."""
     inside = np.clip(x, np.float32(-SIGMOID_END), np.float32(SIGMOID_END))
     square = np.asarray(inside * inside, np.float32)
     quotient = inside * _polynomial(_NUMERATOR, square) / _polynomial(_DENOMINATOR, square)
@@ -403,13 +400,13 @@ def sigmoid(x: Reals) -> Reals:
 # --- Softmax ----------------------------------------------------------------------------------------------------------
 
 _RESERVE = 5.0
-"""The margin between the logarithms of a sum of powers and of the largest f32."""
+"""The margin between the logarithm of a sum of powers and that of the largest f32."""
 
 
 def softmax_powers(scale: np.float32, terms: int) -> Reals:
-    """Returns `e^(scale * (i - 255) + h)` for i from 0 to 255: element `255 + q - max` is the power of `q`.
+    """Returns `e^(scale * (i - 255) + h)` for `i` from 0 to 255: a table whose index for a byte `q` is `255 + q - max`.
 
-    `h` makes the powers as large as possible such that the f32 sum of `terms` of them does not overflow.
+    `h` makes the powers as large as possible while the f32 sum of `terms` powers cannot overflow.
     """
     most = np.float32(np.finfo(np.float32).max / np.float32(terms))
     headroom = max(0.0, float(np.float32(math.log(most))) - _RESERVE)
@@ -418,14 +415,15 @@ def softmax_powers(scale: np.float32, terms: int) -> Reals:
 
 
 def softmax_steps(result: np.float32) -> np.float32:
-    """Returns `floor(1 / s_y)`, the value 1 in steps of the result."""
+    """Returns `floor(1 / s_y)`: the number of quantization steps of the result that make up the value 1."""
     return np.floor(np.float32(1) / result)
 
 
 SOFTMAX_LARGEST = np.float32(65536)
-"""A bound beyond all results in steps. For few terms `e * floor(1 / s_y)` overflows f32; the result then saturates.
+"""A bound above every result, in quantization steps. For few terms, `e * floor(1 / s_y)` may overflow f32; the result
+then saturates.
 
-ONNX Runtime converts that infinity with a CPU-dependent result.
+In ONNX Runtime, the conversion of this infinity to an integer depends on the CPU.
 """
 
 
@@ -436,13 +434,12 @@ ONNX Runtime converts that infinity with a CPU-dependent result.
 # channel.
 
 LIMIT = (1 << 29) - 1
-"""The largest integer of a bias, a quarter of i32 as in Glow: the rest is headroom for the sum of products."""
+"""The largest integer of a bias: a quarter of i32, as in Glow, which leaves headroom for the sum of products."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedScales:
-    """Weight scales that give the bias enough room, the bias scales `f32(s_x * s_w)`, and a mask of raised weight
-    scales.
+    """Weight scales at which the bias fits, the bias scales `f32(s_x * s_w)`, and a mask of the raised weight scales.
 
     All have the shape of the weight scales, `[]` or `[channels]`; the scales are f32 values stored as f64.
     """
@@ -474,13 +471,13 @@ def fit_bias(
     limit: npt.ArrayLike = LIMIT,
     is_power_of_two: bool = False,
 ) -> FittedScales:
-    """Returns weight scales with which a bias in `[minimum, maximum]`, of shape `[channels]`, fits.
+    """Returns weight scales at which a bias in `[minimum, maximum]`, of shape `[channels]`, fits in its integer type.
 
-    For a constant bias both ends are the bias itself; for a computed one, they are its profiled range. A weight
-    scale is raised to the first f32 value (or power of two) at which the integers of the bias stay within `limit`, a
-    scalar or one value per channel: `2^31 - 1` minus the bound of the sum of products, if that is known. A bias of 0
-    fits
-    any scale and leaves its weight scale unchanged. A single weight scale is raised for the largest bias.
+    For a constant bias, both ends are the bias itself; for a computed bias, they are its profiled range. A weight scale
+    is raised to the first f32 value (or power of two) at which the integers of the bias stay within `limit`. `limit` is
+    a scalar or has one value per channel: `2^31 - 1` minus the bound on the sum of products, if the latter is known. A
+    bias of 0 fits at any scale and leaves the weight scale unchanged. A single weight scale is raised for the largest
+    bias.
 
     The scale of the bias is at least the smallest normal f32. Raises `RangeError` if a bias is not finite, or no f32
     scale is large enough.

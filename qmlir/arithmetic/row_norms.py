@@ -1,16 +1,17 @@
-"""Exact normalization of integer rows: the constants for a row length, and the proof bounds.
+"""Exact normalization of integer rows: the constants for a row length, and the bounds that prove exactness.
 
-A row has `n` elements `s d_i`, with integers `d = q - z` of at most `bits` bits and the sum `t` (0 for a root mean
-square norm). Its deviations are `c_i = n d_i - t`, integer multiples of `s / n`, and their mean square is
-`v = n sum(d^2) - t^2`, a multiple of `(s / n)^2`. The normalized element is `c_i / sqrt(v + n^2 epsilon / s^2)`.
+A row has `n` elements `s d_i`, where the integers `d = q - z` have at most `bits` bits, and `t` is their sum (0 for a
+root mean square norm). In units of `s / n`, the deviations from the mean are the integers `c_i = n d_i - t`, and their
+mean square is the integer `v = n sum(d^2) - t^2`. The normalized element is `c_i / sqrt(v + n^2 epsilon / s^2)`.
 
-The radicand is an integer `2^k v + e` below `2^ROOT_BITS`, with `e` nearest to `2^k n^2 epsilon / s^2`, and at
-least 1. `k` is even, and as large as the largest `v` permits. If `v` is 0, so are all `c_i`, and the root does not
-matter; otherwise `v` is at least `n - 1`, so that rounding `e` changes the root by a
-relative `2^-k / (2 (n - 1))` at most.
+The radicand is scaled to an integer `2^k v + e` below `2^ROOT_BITS`, where `e` is the integer nearest to
+`2^k n^2 epsilon / s^2`, but at least 1. `k` is even, and as large as the largest `v` permits. If `v` is 0, all `c_i`
+are 0 and the root does not matter. Otherwise `v` is at least `n - 1`, so rounding `e` changes the root by at most a
+relative `2^-k / (2 (n - 1))`.
 
-`n^2 epsilon / s^2` is an f64 quotient of the once-rounded numerator and the exact square of the f32 scale. A program
-therefore computes the same `k` and `e` for a run-time scale as this module does for a static one.
+`n^2 epsilon / s^2` is computed as an f64 quotient, whose numerator is rounded once and whose denominator is the exact
+square of the f32 scale. A program therefore computes the same `k` and `e` for a run-time scale as this module does for
+a static one.
 """
 
 import math
@@ -32,7 +33,7 @@ _MANTISSA, _BIAS = 52, 1023
 
 @dataclass(frozen=True)
 class RowNorm:
-    """The normalization of rows of `count` integers with one scale; fields are numbers, or values of a program
+    """The normalization of rows of `count` integers with one scale; fields are numbers or values in a program
     (`Steps`)."""
 
     count: int
@@ -48,12 +49,12 @@ class RowNorm:
     """The addend `e`, a 64-bit integer."""
 
     factor: Value
-    """`2^(k / 2)` in f32, which converts the root of `2^k v + e` to that of `v + 2^-k e`; NaN if there is no `k`."""
+    """`2^(k / 2)` in f32, which converts the root of `2^k v + e` to that of `v + 2^-k e`; NaN if no `k` is possible."""
 
 
 @dataclass(frozen=True)
 class RowBounds:
-    """The scale-independent part of a normalization of integer rows."""
+    """The part of a normalization of integer rows that does not depend on the scale."""
 
     count: int
     bits: int
@@ -76,15 +77,15 @@ class RowBounds:
 
     @property
     def largest(self) -> int:
-        """The upper bound of `|d|`."""
+        """An upper bound on `|d|`."""
         return (1 << self.bits) - 1
 
     def norm(self, e: Steps, scale: Value) -> RowNorm:
-        """Returns the norm of integers with this scale, an f64 converted from f32.
+        """Returns the normalization of integers with `scale`, an f64 value that was converted from f32.
 
-        With `w = V + 2 + n^2 epsilon / s^2`, `V` the largest `v`, every radicand is below `2^k w`, and `2^k w < 2^62`
-        if
-        `k <= 61 - exponent(w)`. f64 addition is monotonic, so the bound also holds for the rounded sum.
+        Let `V` be the largest `v`, and `w = V + 2 + n^2 epsilon / s^2`. Every radicand is below `2^k w`, and
+        `2^k w < 2^62` if `k <= 61 - exponent(w)`. f64 addition is monotonic, so the bound also holds for the rounded
+        sum.
         """
         # The variance of integers in an interval of length `largest` is at most a quarter of its square.
         squares = self.count * self.count // 4 if self.is_centred else self.count * self.count
@@ -102,7 +103,8 @@ class RowBounds:
         return RowNorm(self.count, self.is_centred, shift, epsilon, factor)
 
     def norm_of(self, scale: float) -> RowNorm:
-        """Returns the norm of integers with this f32 scale, in numbers. Raises `ValueError` if none is exact."""
+        """Returns the normalization of integers with this f32 scale, as numbers. Raises `ValueError` if it cannot be
+        exact."""
         with np.errstate(over="ignore", divide="ignore"):
             found = self.norm(NUMPY, np.asarray(scale, np.float64))
         if math.isnan(found.factor):
@@ -114,7 +116,7 @@ class RowBounds:
 
 
 def normalized_rows(norm: RowNorm, d: Array, axes: tuple[int, ...]) -> Array:
-    """Computes `f32(f32(n d - t) * r)` for 64-bit integers with rows along `axes`."""
+    """Computes `f32(f32(n d - t) * r)` for 64-bit integers `d` with rows along `axes`; `r` is the reciprocal root."""
     total = d.sum(axes, keepdims=True) if norm.is_centred else np.zeros((), np.int64)
     squares = norm.count * (d * d).sum(axes, keepdims=True) - total * total
     root = reciprocal_roots((squares << norm.shift) + norm.epsilon) * np.float32(norm.factor)

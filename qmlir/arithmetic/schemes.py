@@ -1,4 +1,4 @@
-"""Quantization schemes, which map a range to a scale and a zero point; binary and ternary weights."""
+"""Quantization schemes, which map a range to a scale and a zero point; and binary and ternary weights."""
 
 import re
 from collections.abc import Callable
@@ -23,50 +23,52 @@ I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
-"""The smallest scale: below the normal f32 numbers, ratios of scales lose bits, so smaller ranges are degenerate."""
+"""The smallest scale. Ratios of subnormal f32 scales would lose bits, so smaller ranges are treated as degenerate."""
 
 LARGEST_SCALE = float(np.finfo(np.float32).max)
 
 _BINARY = "binary"
-"""The text of the storage of weights that are -1 or 1."""
+"""The name of the storage for weights that are -1 or 1."""
 
 _STORAGE = re.compile(r"(?P<kind>[iu])(?P<bits>[0-9]{1,2})(?:<(?P<low>-?[0-9]+):(?P<high>-?[0-9]+)>)?")
 
 
 class RangeError(ValueError):
-    """A range without valid parameters. The caller that catches the error adds the name of the value."""
+    """Raised if a range has no valid parameters. The caller that catches the error adds the name of the value."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A rule that places a grid of integers on a range containing 0; packages may add more (`Contribution.schemes`)."""
+    """A rule that maps a grid of integers to a range that contains 0; packages may add schemes
+    (`Contribution.schemes`)."""
 
     name: str
 
     is_symmetric: bool = False
-    """Whether the zero point depends on the storage only: 0, or the middle of unsigned storage."""
+    """Whether the zero point depends only on the storage: it is 0, or the middle of unsigned storage."""
 
     is_power_of_two: bool = False
     """Whether scales are powers of two."""
 
     place: "Callable[[F64, F64, Grid], Parameters] | None" = None
-    """Returns the parameters for minima and maxima of ranges that contain 0; `None` for built-in schemes."""
+    """A function that returns the parameters for the minima and maxima of ranges that contain 0; `None` for built-in
+    schemes."""
 
     ASYMMETRIC: ClassVar["Scheme"]
     """Maps both ends of the range to the ends of the storage range; the zero point is arbitrary."""
 
     SYMMETRIC: ClassVar["Scheme"]
-    """Has zero point 0, or the middle of unsigned storage."""
+    """Uses zero point 0, or the middle of unsigned storage."""
 
     ASYMMETRIC_POW2: ClassVar["Scheme"]
-    """The scale of `asymmetric`, rounded up to a power of two."""
+    """Like `asymmetric`, with the scale rounded up to a power of two."""
 
     SYMMETRIC_POW2: ClassVar["Scheme"]
-    """The scale of `symmetric`, rounded up to a power of two."""
+    """Like `symmetric`, with the scale rounded up to a power of two."""
 
     @staticmethod
     def parse(name: str) -> "Scheme":
-        """Returns the scheme of a name. Raises `ValueError` if it is unknown, and `PackageError` if it is invalid."""
+        """Returns the scheme with a name. Raises `ValueError` if it is unknown, and `PackageError` if it is invalid."""
         known = registry.named("schemes")
         if name not in known:
             raise ValueError(f"unknown scheme '{name}' (available: {', '.join(known)})")
@@ -91,7 +93,7 @@ def scheme_names() -> tuple[str, ...]:
 
 
 class Arithmetic(StrEnum):
-    """The system whose arithmetic is followed where systems differ."""
+    """The system that parameters are computed like, since systems differ in their formulas."""
 
     ONNXRUNTIME = "onnxruntime"
     """`zp = rint(qmin - min / s)`; a symmetric scale is `2 * max|x| / (qmax - qmin)`, with the zero point in the
@@ -100,19 +102,19 @@ class Arithmetic(StrEnum):
     GLOW = "glow"
     """`chooseQuantizationParams`: the zero point comes from the end with the smaller error, ties away from zero; a
     symmetric scale is `max(min / qmin, max / qmax)`; symmetric unsigned storage has zero point `qmin` if `min >= 0`;
-    i32
-    uses a quarter of its range."""
+    i32 uses a quarter of its range."""
 
 
 @dataclass(frozen=True)
 class Storage:
-    """A storage of 1 to 32 bits, with its limits if they are narrower, as in `i8<-127:127>`."""
+    """An integer storage type of 1 to 32 bits, with its limits if they are narrower than the type, as in
+    `i8<-127:127>`."""
 
     bits: int
     is_signed: bool = True
     limits: tuple[int, int] | None = None
     has_zero: bool = True
-    """Whether 0 is a stored value, which it is not for `binary`, whose type is `i2<-1:1>`."""
+    """Whether 0 is a valid stored value. It is not for `binary`, although its type is `i2<-1:1>`."""
 
     BINARY: ClassVar["Storage"]
     """The storage of -1 and 1."""
@@ -172,7 +174,7 @@ Storage.BINARY = Storage(2, limits=(-1, 1), has_zero=False)
 
 @dataclass(frozen=True)
 class Grid:
-    """The target of a choice of parameters: storage, scheme and rule."""
+    """The storage, the scheme and the arithmetic for which parameters are chosen."""
 
     storage: Storage
     scheme: Scheme = Scheme.ASYMMETRIC
@@ -181,7 +183,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Scales, which are positive f32 values stored as f64, and zero points inside the storage range, in one shape."""
+    """Scales (positive f32 values, held as f64) and zero points within the storage range, as arrays of one shape."""
 
     scales: F64
     zero_points: I64
@@ -198,7 +200,7 @@ def _refuse(bad: Bools, low: F64, high: F64, reason: str) -> None:
 
 
 def widened(minimum: npt.ArrayLike, maximum: npt.ArrayLike) -> tuple[F64, F64]:
-    """Returns ranges as f64 arrays of one shape, extended to contain 0. Raises `RangeError` for an invalid range."""
+    """Returns ranges as f64 arrays of one shape, extended to contain 0. Raises `RangeError` if a range is invalid."""
     arrays = np.broadcast_arrays(np.asarray(minimum, np.float64), np.asarray(maximum, np.float64))
     low, high = (np.asarray(array, np.float64) for array in arrays)
     _refuse(~(np.isfinite(low) & np.isfinite(high)), low, high, "is not finite")
@@ -207,7 +209,7 @@ def widened(minimum: npt.ArrayLike, maximum: npt.ArrayLike) -> tuple[F64, F64]:
 
 
 def power_of_two_ceiling(scales: npt.ArrayLike) -> F64:
-    """Returns the smallest powers of two that are not below `scales`, exactly; 0 and infinity stay."""
+    """Rounds `scales` up to powers of two, exactly; 0 and infinity are preserved."""
     array = np.asarray(scales, np.float64)
     fraction, exponent = np.frexp(array)
     is_number = np.isfinite(array) & (array > 0)
@@ -216,7 +218,7 @@ def power_of_two_ceiling(scales: npt.ArrayLike) -> F64:
 
 
 def are_powers_of_two(numbers: npt.ArrayLike) -> Bools:
-    """Returns a mask of the positive `numbers` that are powers of two, exactly."""
+    """Returns a mask of the `numbers`, which must be positive, that are exact powers of two."""
     return np.frexp(np.asarray(numbers))[0] == 0.5
 
 
@@ -228,7 +230,7 @@ def _usable_limits(grid: Grid) -> tuple[int, int]:
 
 
 def symmetric_zero_point(storage: Storage) -> int:
-    """Returns 0, or the stored value nearest to it; the middle of unsigned storage, ties to even."""
+    """Returns 0 or the stored value nearest to it; for unsigned storage, the middle value, ties to even."""
     if storage.is_signed:
         return min(max(0, storage.minimum), storage.maximum)
     return round((storage.minimum + storage.maximum) / 2)
@@ -300,11 +302,11 @@ def _placed(low: F64, high: F64, grid: Grid, place: Callable[[F64, F64, Grid], P
 def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Parameters:
     """Returns the parameters of `grid` for each range; `minimum` and `maximum` broadcast, as `[]` or `[channels]`.
 
-    Each range is extended to contain 0. Every value in it is then represented within half a step (plus
-    `(qmax - qmin) * 2^-24` steps from rounding the scale to f32, which is negligible for at most 16 bits). If a range
-    is so small that its scale would be below the normal f32 numbers, the scale is 1 and the zero point 0, or the
-    nearest
-    value; a symmetric scheme keeps its zero point, so that all channels of unsigned weights share it.
+    Each range is extended to contain 0. Every value in it is then represented with an error of at most half a
+    quantization step, plus `(qmax - qmin) * 2^-24` steps from rounding the scale to f32, which is negligible for at
+    most 16 bits. If a range is so small that its scale would be a subnormal f32, the scale is 1 and the zero point is 0
+    or the stored value nearest to 0. A symmetric scheme keeps its zero point in this case, so that all channels of
+    unsigned weights share it.
 
     Raises `RangeError` if a range is not finite, descends, or needs a scale that overflows f32.
     """
@@ -338,7 +340,7 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
 
 
 def represented(chosen: Parameters, storage: Storage) -> tuple[F64, F64]:
-    """Returns the smallest and largest real value of a grid, such as `scale * (qmin - zero_point)`, in f64."""
+    """Returns the smallest and largest representable real value, such as `scale * (qmin - zero_point)`, in f64."""
     steps = (limit - chosen.zero_points for limit in (storage.minimum, storage.maximum))
     low, high = (chosen.scales * each for each in steps)
     return low, high
@@ -355,14 +357,14 @@ def represented(chosen: Parameters, storage: Storage) -> tuple[F64, F64]:
 # `P^2 / k`.
 
 _ELEMENTS = 1 << 22
-"""The number of weights that are sorted at a time, in whole rows."""
+"""The number of weights that are sorted at a time; rows are never split."""
 
 _POWERS = 24
-"""The range of candidate powers of two below the largest weight: lower ones cannot win, even with `2^22` weights."""
+"""The number of candidate powers of two below the largest weight; lower ones cannot win, even for `2^22` weights."""
 
 
 def ternary_scales(rows: npt.NDArray[np.float32], *, is_power_of_two: bool = False) -> F64:
-    """Returns the best scale of the ternary codes of each row, `[rows]` for `[rows, weights]`; 0 for zero rows."""
+    """Returns the best scale for the ternary codes of each row, `[rows]` for `[rows, weights]`; 0 for rows of zeros."""
     count = max(_ELEMENTS // max(rows.shape[1], 1), 1)
     best = _best_power if is_power_of_two else _best_mean
     parts = [best(*_sorted(rows[first : first + count])) for first in range(0, len(rows), count)]
@@ -370,7 +372,7 @@ def ternary_scales(rows: npt.NDArray[np.float32], *, is_power_of_two: bool = Fal
 
 
 def binary_scales(rows: npt.NDArray[np.float32], *, is_power_of_two: bool = False) -> F64:
-    """Returns the best scale of the signs of each row, `[rows]` for `[rows, weights]`; 0 for zero rows."""
+    """Returns the best scale for the signs of each row, `[rows]` for `[rows, weights]`; 0 for rows of zeros."""
     means = np.abs(rows).mean(axis=1, dtype=np.float64)
     if not is_power_of_two:
         return means
@@ -412,5 +414,5 @@ def signs(weights: Array) -> Array:
 
 
 def beyond_zero(weights: Array, scales: Array) -> Array:
-    """Returns `weights` with magnitudes raised to at least `scales`, so that no nearest code is 0."""
+    """Returns `weights` with magnitudes raised to at least `scales`, so that none of them rounds to code 0."""
     return signs(weights) * np.maximum(np.abs(weights), scales.astype(weights.dtype))

@@ -1,8 +1,9 @@
-"""Conversion to floats of 8 bits and fewer, as ONNX Cast and QuantizeLinear define it (their tables of special values).
+"""Conversion to floats of at most 8 bits, according to the tables of special values in ONNX Cast and QuantizeLinear.
 
-Values are rounded through f32 to the nearest value, ties to even. Results beyond the largest finite value, including
-infinities, saturate; without saturation, they become infinity, or NaN in formats without infinity. Formats with
-neither always saturate, and map NaN to a zero of the opposite sign, like `ml_dtypes`, which ONNX's reference uses.
+Values are converted to f32 and then rounded to the nearest value of the format, ties to even. Results beyond the
+largest finite value, including infinities, saturate. Without saturation, they become infinity, or NaN in formats
+without infinity. Formats that have neither always saturate, and map NaN to a zero of the opposite sign, like
+`ml_dtypes`, which ONNX's reference implementation uses.
 """
 
 from dataclasses import dataclass
@@ -21,16 +22,16 @@ _NAN, _BIAS = 0xFF, 127
 
 
 class PowerRounding(StrEnum):
-    """The rounding of a value to a power of two (f8E8M0FNU): ONNX Cast's `round_mode`."""
+    """How values are rounded to a power of two (f8E8M0FNU): the `round_mode` of ONNX Cast."""
 
     UP = "up"
-    """Rounds to the next larger power."""
+    """Rounds to the next larger power of two."""
 
     DOWN = "down"
-    """Rounds to the next smaller power."""
+    """Rounds to the next smaller power of two."""
 
     NEAREST = "nearest"
-    """Rounds to the nearest power, ties up."""
+    """Rounds to the nearest power of two, ties up."""
 
 
 def to_small_float(
@@ -75,12 +76,10 @@ _SINGLE_MANTISSA, _SINGLE_BIAS = 23, 127
 
 @dataclass(frozen=True)
 class PlainFloat:
-    """A float format of at most 8 bits whose encodings are all finite numbers: no infinity, no NaN, a zero of each
-    sign.
+    """A float format of at most 8 bits in which all encodings are finite numbers, including a zero of each sign.
 
-    The sign is followed by the exponent and the mantissa; values with exponent 0 are subnormal. Every number of the
-    formats
-    in models is one of these times a power of two, so loops multiply by these formats.
+    The sign is followed by the exponent and the mantissa; encodings with exponent 0 are subnormal. Every number in the
+    float formats that models use is one of these times a power of two, so loops multiply in these formats.
     """
 
     exponent_bits: int
@@ -109,10 +108,9 @@ class PlainFloat:
         return self._table[codes.astype(np.int64) & ((1 << self.bits) - 1)]
 
     def scaled_codes(self, numbers: Array) -> tuple[Array, int] | None:
-        """Encodes f32 numbers exactly as int8 codes times `2^n`; returns the codes and `n`, or `None` if impossible.
+        """Encodes f32 numbers exactly as codes times `2^n`; returns the codes as int8 and `n`, or `None` if impossible.
 
-        The largest number gets the highest exponent, which leaves the most room for small numbers, so few are
-        subnormal.
+        The largest number gets the highest exponent, so that as few small numbers as possible are subnormal.
         """
         largest = float(np.abs(numbers).max(initial=0))
         if not np.isfinite(largest):

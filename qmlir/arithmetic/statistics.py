@@ -1,11 +1,10 @@
-"""Streaming, mergeable statistics of a value, which profiling collects from the arrays that it observes.
+"""Streaming statistics of a value, which profiling collects from observed arrays and can merge.
 
 The statistics of float arrays are minimum, maximum, mean, standard deviation, a histogram, ranges for each index of an
-axis and averages over batches, all of the finite values, and the number of infinities: minus infinity comes from
-masks, and is not part of a range. NaN is an error. Memory does not grow with the number of arrays. Counts,
-ranges and histograms depend on the values only, and merge in any order. Sums over several arrays, and averages over
-batches, depend on the order of the arrays: profiling adds those of one run after the other, in the order of the
-runs.
+axis, and averages over batches. All of these cover only finite values; infinities are counted separately, because minus
+infinity comes from masks and is not part of a range. NaN is an error. Memory does not grow with the number of arrays.
+Counts, ranges and histograms depend only on the values, and merge in any order. Sums over several arrays, and averages
+over batches, depend on the order of the arrays, so profiling adds them one run at a time, in the order of the runs.
 """
 
 import json
@@ -27,15 +26,15 @@ from qmlir.arithmetic.schemes import F64
 
 @dataclass(frozen=True)
 class Observer:
-    """A pair of functions that collect data; the data must be exactly representable in JSON."""
+    """A pair of functions that collect and merge data; the data must be exactly representable in JSON."""
 
     of: Callable[[Array], Any]
-    """Returns the data of one array of finite floats in its run-time shape, batch included."""
+    """Returns the data for one array of finite floats in its run-time shape, including the batch axis."""
 
     merge: Callable[[Any, Any], Any]
-    """Merges the data of two parts of the arrays, in sample order.
+    """Merges the data of two consecutive groups of samples, in sample order.
 
-    It must be associative, so that the partition of the samples does not matter.
+    The function must be associative, so that the result does not depend on how samples are grouped.
     """
 
 
@@ -62,7 +61,7 @@ def kept_of(name: str, values: Array) -> Any:
 
 
 def merged_kept(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Merges the data of both sides, per observer. Raises `PackageError` if an observer fails or is missing."""
+    """Merges the data on both sides, per observer. Raises `PackageError` if an observer fails or is missing."""
     found = {**one, **other}
     for name in one.keys() & other.keys():
         row = registry.named("observers").get(name)
@@ -73,7 +72,7 @@ def merged_kept(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, A
 
 
 class NotANumberError(ValueError):
-    """NaN among values. The caller that catches the error adds the name of the value."""
+    """Raised if values contain NaN. The caller that catches the error adds the name of the value."""
 
     def __init__(self, values: Array) -> None:
         flat = values.reshape(-1)
@@ -113,10 +112,10 @@ class Summary:
 
 @dataclass(frozen=True)
 class BatchRanges:
-    """Averages of minimum and maximum over batches: the plain mean, and a moving average.
+    """Averages of the batch minima and batch maxima: the plain mean, and a moving average.
 
-    The moving average starts at the first batch and moves to each next one by `momentum` of the distance (ONNX
-    Runtime's `averaging_constant`).
+    The moving average starts at the first batch and moves towards each further one by the fraction `momentum` of the
+    distance (ONNX Runtime's `averaging_constant`).
     """
 
     momentum: float
@@ -162,11 +161,10 @@ def _exact(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Statistics:
-    """The statistics of all observed values; `Statistics()` has observed none. All except `infinities` cover finite
-    values.
+    """The statistics of all observed values, empty by default. All fields except `infinities` cover only finite values.
 
-    `axis_minima` and `axis_maxima` have shape `[size of the axis]`, and are empty without an axis. Streaming is
-    `statistics = statistics.merged(Statistics.of(batch))`.
+    `axis_minima` and `axis_maxima` have shape `[size of the axis]`, and are empty without an axis. To stream batches,
+    use `statistics = statistics.merged(Statistics.of(batch))`.
     """
 
     minimum: float = math.inf
@@ -184,9 +182,10 @@ class Statistics:
 
     @staticmethod
     def of(values: Array, *, bins: int = BINS) -> "Statistics":
-        """Returns the statistics of one array of any float type; also of integers below 2^53.
+        """Returns the statistics of one array of any float type, or of integers of magnitude below 2^53.
 
-        `bins` bounds the histogram. An empty array yields empty statistics. Raises `NotANumberError` for NaN.
+        `bins` is the maximum number of histogram bins. An empty array yields empty statistics. Raises `NotANumberError`
+        if there is a NaN.
         """
         exact, infinities = finite_values(_exact(values))
         low, high = float(exact.min(initial=np.inf)) + 0.0, float(exact.max(initial=-np.inf)) + 0.0
@@ -195,11 +194,11 @@ class Statistics:
         return Statistics(low, high, moments, histogram, infinities=infinities)
 
     def merged(self, other: "Statistics") -> "Statistics":
-        """Merges the statistics of both sides; the order affects only the last bits of sums.
+        """Returns the statistics of the values on both sides; the order affects only the last bits of sums.
 
-        Averages over batches depend on the order: `qmlir.interpreter.observers` adds them at the end of a run. Raises
-        `ValueError` for statistics that have them, for ranges along different axes, and for histograms of different
-        sizes.
+        Averages over batches depend on the order of runs, so `qmlir.interpreter.observers` adds them at the end of a
+        run. Raises `ValueError` if either side has such averages, or if the sides have ranges along different axes or
+        histograms of different sizes.
         """
         low, high = (mine + its for mine, its in zip(self.infinities, other.infinities, strict=True))
         if not self.count or not other.count:
@@ -233,15 +232,14 @@ class Statistics:
 
     @property
     def mean(self) -> float:
-        """The mean of all values, which lies in their range. Raises `ValueError` if there are none."""
+        """The mean of all values, clamped to their range. Raises `ValueError` if there are no values."""
         return self._of_some(lambda: min(max(self.moments.mean, self.minimum), self.maximum))
 
     @property
     def deviation(self) -> float:
         """The population's standard deviation, at most half the range. Raises `ValueError` if there are no values.
 
-        The bound (Popoviciu's inequality) ensures that equal values have deviation 0, however their sums are
-        rounded.
+        The bound, which is Popoviciu's inequality, ensures that equal values have deviation 0 regardless of rounding.
         """
         return self._of_some(lambda: min(self.moments.deviation, self.maximum / 2 - self.minimum / 2))
 

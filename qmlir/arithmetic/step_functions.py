@@ -1,4 +1,4 @@
-"""Step functions of integers as multiplications and shifts, found from their thresholds; division by a constant."""
+"""Step functions of integers as multiplications and shifts, found from their thresholds; and division by a constant."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -24,16 +24,16 @@ Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
 StepFunction = Callable[[Integers], Integers]
-"""A function of integers `[channels, places]` to integers of the same shape."""
+"""A function that maps integers `[channels, places]` to integers of the same shape."""
 
 MOST_PLACES = 1 << 20
-"""The limit of inputs that are evaluated together: more take seconds."""
+"""The maximum number of inputs that are evaluated together: more would take seconds."""
 
 LARGEST_INTEGER = 1 << 31
-"""The limit of input magnitudes: larger integers times 31-bit factors are not summed here."""
+"""The limit on input magnitudes: products of larger integers with 31-bit factors are not supported."""
 
 _LIMIT = 1 << 62
-"""The bound of magnitudes in 64-bit computations."""
+"""The bound on magnitudes in 64-bit computations."""
 
 LARGEST_FACTOR = (1 << 31) - 1
 """The largest factor: factors are 32-bit words of either sign (a negative one turns a decreasing function around)."""
@@ -58,22 +58,23 @@ LARGEST_FACTOR = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class StepPlaces:
-    """The conditions of a step function on the weighted sum of its integers `[integers, channels, places]`: at the
-    places
-    `reached` it must be at least the level, at the places `below` less than the level."""
+    """The conditions that a step function places on the weighted sum of its integer inputs.
+
+    At the inputs `reached`, `[integers, channels, places]`, the sum must be at least the level; at the inputs `below`,
+    it must be less than the level."""
 
     reached: Integers
     reached_levels: Integers
     below: Integers
     below_levels: Integers
-    """Levels are `[channels, places]`; channels with fewer places repeat their last one."""
+    """The levels, `[channels, places]`; channels with fewer conditions repeat their last one."""
 
     low: int
     high: int
-    """The smallest and largest value over all channels, to which the result of the shift is clamped."""
+    """The result of the shift is clamped to `[low, high]`, the smallest and largest value over all channels."""
 
     ranges: Sequence[tuple[int, int]]
-    """The range of each integer."""
+    """The range of each integer input."""
 
     @property
     def channels(self) -> int:
@@ -83,13 +84,13 @@ class StepPlaces:
 
 @dataclass(frozen=True)
 class IntegerSteps:
-    """The formula `clamp((sum of a * factor + addend) >> shift, low, high)` in integers of `bits` bits."""
+    """The formula `clamp((sum(a * factor) + addend) >> shift, low, high)` in integers of `bits` bits."""
 
     factors: Sequence[Integers]
-    """The factors of each integer: a single one, or one per channel."""
+    """The factors of each integer input: a single factor, or one per channel."""
 
     addends: Integers
-    """The addend: a single one, or one per channel."""
+    """A single addend, or one per channel."""
 
     shift: int
     bits: int
@@ -101,8 +102,7 @@ class IntegerSteps:
 
 def _conditions(places: Integers, levels: Integers, wanted: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
     """Returns the `wanted` places `[integers, channels, places]` and levels; unwanted ones are replaced by a wanted one
-    of
-    their channel. A channel without wanted ones keeps its last condition, which always holds."""
+    of their channel. A channel without wanted ones keeps its last condition, which always holds."""
     wanted = np.concatenate([wanted[:, :-1], wanted[:, -1:] | ~wanted.any(axis=1, keepdims=True)], axis=1)
     first: Integers = np.argmax(wanted, axis=1)[:, None].astype(np.int64)
     kept: Integers = np.where(wanted, np.arange(wanted.shape[1], dtype=np.int64), first)
@@ -115,9 +115,9 @@ def _is_held(*integers: Integers) -> bool:
 
 
 def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlaces | None:
-    """Returns the steps of an increasing function of one integer in `[low, high]` of each channel (two vectors).
+    """Returns the steps of an increasing function of one integer, which is in `[low[c], high[c]]` for channel `c`.
 
-    Returns `None` if there are too many, there is no step, or differences overflow 64 bits.
+    Returns `None` if there are no steps or too many, or if differences overflow 64 bits.
     """
     if not _is_held(low, high):
         return None
@@ -147,9 +147,10 @@ def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlace
 
 
 def steps_on_grid(values: Integers, integers: Sequence[Integers]) -> StepPlaces | None:
-    """Returns the steps of any function: `values` `[channels, places]`, for `integers` with a number per place.
+    """Returns the steps of any function, given its `values`, `[channels, places]`, at enumerated inputs.
 
-    Returns `None` if there is no step, or differences overflow 64 bits.
+    `integers` holds, for each integer input, its value at each place. Returns `None` if there are no steps, or if
+    differences overflow 64 bits.
     """
     least, most = int(values.min()), int(values.max())
     if least == most or not _is_held(values, *integers):
@@ -163,10 +164,10 @@ def steps_on_grid(values: Integers, integers: Sequence[Integers]) -> StepPlaces 
 
 
 _ROUNDS = 64
-"""Iterations of a ternary search: each leaves two thirds of the interval, so 64 leave 2^-37."""
+"""The number of iterations of a ternary search: each leaves two thirds of the interval, so 64 leave 2^-37 of it."""
 
 _CRITICAL = 2048
-"""Conditions of each side that a search in two dimensions evaluates: those closest to failure."""
+"""The number of conditions on each side that a two-dimensional search evaluates: those closest to failure."""
 
 
 def _ends(steps: StepPlaces, slopes: Reals) -> tuple[Reals, Reals]:
@@ -353,11 +354,10 @@ def _candidates(steps: StepPlaces, offset: int | None) -> Iterator[IntegerSteps 
 
 
 def fit_steps(steps: StepPlaces, offset: int | None = None) -> IntegerSteps | None:
-    """Returns a sum of products and a shift with exactly these steps, preferably in 32 bits rather than 64.
+    """Returns a sum of products and a shift that has exactly these steps, preferably in 32 bits rather than 64.
 
-    Returns `None` if none is found. `offset` is the integer that the rounding adds, if known; all channels then share
-    one
-    addend.
+    Returns `None` if none is found. `offset` is the integer that the rounding adds, if it is known; in this case, all
+    channels share one addend.
     """
     if any(abs(each) > LARGEST_INTEGER for range_ in steps.ranges for each in range_):
         return None
@@ -374,14 +374,14 @@ def fit_steps(steps: StepPlaces, offset: int | None = None) -> IntegerSteps | No
 Array = npt.NDArray[np.float32]
 
 MOST_INTEGERS = (1 << 16) - 1
-"""The limit of integers in a range: a proof for more takes too many milliseconds."""
+"""The maximum number of integers in a range: a proof for more takes too long."""
 
 _REACH = 4
-"""The distance, in floats, of a transition from its f64 approximation, which is off by one float at most."""
+"""The number of floats to search on each side of the f64 approximation of a transition, which is off by at most one."""
 
 
 def reciprocal_parts(divisor: np.float32) -> tuple[np.float32, np.float32]:
-    """Returns `1 / divisor` rounded towards zero, and its error, which is 0 for a power of two. `divisor` is
+    """Returns `1 / divisor` rounded towards zero, and the error, which is 0 for powers of two; `divisor` must be
     positive."""
     exact = 1 / Fraction(float(divisor))
     high = np.float32(float(exact))
@@ -391,10 +391,11 @@ def reciprocal_parts(divisor: np.float32) -> tuple[np.float32, np.float32]:
 
 
 def rounds_alike(divisor: np.float32, low: int, high: int) -> bool:
-    """Whether both computations round every float to the same integer, after clamping to `[low, high]`.
+    """Returns True if division and the product with `reciprocal_parts` round to the same integers in `[low, high]`.
 
-    Both increase with `x` (the second part is at most one ulp of the reciprocal, so its product never falls by more
-    than the other one rises), so they agree everywhere if they do on both sides of every transition.
+    Results are clamped to `[low, high]`. Both computations are nondecreasing in the dividend: the second part of the
+    reciprocal is at most one ulp of the first, so its product never falls by more than the other product rises. They
+    therefore agree everywhere if they agree on both sides of every transition between integers.
     """
     if not 0 <= high - low <= MOST_INTEGERS or max(-low, high) > 1 << 20:
         return False

@@ -1,11 +1,11 @@
-"""Symbolic sizes: products of numbers and of names of dynamic dimensions.
+"""Symbolic sizes: products of numbers and names of dynamic dimensions.
 
 The factors are ordered by stride, outermost first. An axis with the factors `[batch, 12]` has twelve elements for each
 sample. If a dynamic dimension is smaller than its capacity, index `(i, j)` of such an axis is valid if `i` is less than
-the size. So the axes that a reshape merges keep their padding separate.
+the size of the dimension. In this way, the padding of axes that a reshape merges stays distinguishable.
 
-Windows, slices and concatenations have sizes that are quotients of dynamic dimensions: a `Quotient` is such a factor.
-Simple quotients are written in a canonical form, so that equal sizes compare equal.
+The sizes of windows, slices and concatenations are quotients of dynamic dimensions, which a factor `Quotient`
+represents. Simple quotients have a canonical form, so that equal sizes compare equal.
 """
 
 import math
@@ -22,7 +22,8 @@ import numpy.typing as npt
 class Quotient:
     """`min(floor((sum of scale * factor + add) / divisor), most)` of dynamic factors.
 
-    It is nondecreasing in each of them because scales are positive. Runtime sizes for which it is below 1 are rejected.
+    A quotient is nondecreasing in each factor, because scales are positive. Runtime sizes for which it is below 1 are
+    rejected.
     """
 
     terms: tuple[tuple["str | Quotient", int], ...]
@@ -32,11 +33,11 @@ class Quotient:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The dynamic dimensions that it depends on."""
+        """The dynamic dimensions that the quotient depends on."""
         return _names(factor for factor, _ in self.terms)
 
     def at(self, sizes: Mapping[str, int]) -> int:
-        """Returns the value for these sizes of dynamic dimensions."""
+        """Returns the value of the quotient for these sizes of dynamic dimensions."""
         total = sum(scale * _number(factor, sizes) for factor, scale in self.terms)
         found = (total + self.add) // self.divisor
         return found if self.most is None else min(found, self.most)
@@ -123,12 +124,13 @@ class Extent:
 
     @property
     def grows(self) -> bool:
-        """Whether the size is nondecreasing in each dynamic dimension from 1 on: no factor is ever negative."""
+        """Whether the size is nondecreasing in each dynamic dimension of at least 1: no factor may be negative."""
         return all(_number(factor, dict.fromkeys(self.names, 1)) >= 0 for factor in self.factors)
 
     @property
     def counts_places(self) -> bool:
-        """Whether the index of a valid element is independent of the capacity: no inner factor is dynamic."""
+        """Whether the index of a valid element does not depend on the capacity, because only the outermost factor is
+        dynamic."""
         return all(isinstance(factor, int) for factor in self.factors[1:])
 
     def at(self, sizes: Mapping[str, int]) -> int:
@@ -136,7 +138,7 @@ class Extent:
         return math.prod(_number(factor, sizes) for factor in self.factors)
 
     def digits(self, capacities: Mapping[str, int]) -> dict[str | Quotient, npt.NDArray[np.int64]]:
-        """Returns, for each dynamic factor, the index along it of every element of an axis of full capacity."""
+        """Returns, for each dynamic factor, the index along it of every element of the axis at full capacity."""
         numbers = [_number(factor, capacities) for factor in self.factors]
         places = np.unravel_index(np.arange(self.at(capacities)), numbers) if numbers else ()
         named = zip(self.factors, places, strict=True)
@@ -155,7 +157,7 @@ def product(axes: Iterable[Extent]) -> Extent:
 
 
 def quotient(extent: Extent, add: int, divisor: int, most: int | None = None) -> Extent:
-    """Returns `min(floor((extent + add) / divisor), most)`; `extent` has at most one dynamic factor."""
+    """Returns `min(floor((extent + add) / divisor), most)`; `extent` must have at most one dynamic factor."""
     number = extent.number
     if number is not None:
         found = (number + add) // divisor
@@ -186,7 +188,7 @@ def _divided(
 
 
 def joined(parts: Sequence[Extent]) -> Extent:
-    """Returns the sum of sizes that have at most one dynamic factor each."""
+    """Returns the sum of `parts`, each of which must have at most one dynamic factor."""
     terms: Counter[str | Quotient] = Counter()
     add = 0
     for part in parts:
@@ -203,7 +205,7 @@ def joined(parts: Sequence[Extent]) -> Extent:
 
 
 def extents(shape: Iterable[int]) -> tuple[Extent, ...]:
-    """Returns the extents of static sizes."""
+    """Returns the extents of a static shape."""
     return tuple(Extent.of(size) for size in shape)
 
 
@@ -247,7 +249,8 @@ def _missing(before: Sequence[Extent], others: Sequence[Extent]) -> Extent | Non
 
 
 def reshaped(before: Sequence[Extent], after: Sequence[Size]) -> tuple[Extent, ...] | None:
-    """Returns the extents of `before` after a reshape to `after`, which may contain one -1; `None` if they don't match.
+    """Returns the extents after a reshape of `before` to `after`, which may contain one -1; `None` if they do not
+    match.
 
     A reshape keeps the order of elements, so each new axis is a product of adjacent factors.
     """
@@ -290,11 +293,11 @@ def _take_sized(size: int, pending: list[Factor], capacities: Mapping[str, int])
 def reshaped_sized(
     before: Sequence[Extent], shape: Sequence[int], capacities: Mapping[str, int]
 ) -> tuple[Extent, ...] | None:
-    """Returns the extents of `before` after a reshape to `shape`, in which dynamic dimensions have their capacities.
+    """Returns the extents after a reshape of `before` to `shape`, in which dynamic dimensions have their capacities.
 
-    Returns `None` if a factor spans several axes. A dynamic dimension of capacity 1 could belong to any adjacent axis:
-    it goes to an axis of size 1, otherwise to the axis after it, but not to a last axis that follows another one,
-    because contractions and norms compute along that axis.
+    Returns `None` if a factor spans several axes. A dynamic dimension of capacity 1 could belong to any adjacent axis.
+    It is assigned to an axis of size 1 if there is one, and otherwise to the axis after it. It is not assigned to the
+    last of several axes, because contractions and norms compute along that axis.
     """
     if 0 in shape:
         return None
@@ -317,7 +320,7 @@ def _is_one_row(shape: Sequence[int]) -> bool:
 
 
 Content = npt.NDArray[Any]
-"""The elements of a tensor of sizes: an object array of `Extent` and `int`."""
+"""The elements of a tensor that holds sizes: an object array of `Extent` and `int`."""
 
 
 def content_of(sizes: Iterable[Size]) -> Content:

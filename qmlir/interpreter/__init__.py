@@ -1,4 +1,4 @@
-"""The reference interpreter: runs a module at any level, with one evaluator for each operation."""
+"""The reference interpreter: runs a module at any level of lowering, with one evaluator for each operation."""
 
 from typing import TYPE_CHECKING
 

@@ -24,10 +24,10 @@ from qmlir.ir.limits import budget, over
 from qmlir.text.files import mistaken_for, note_input, reason_of
 
 _READ_BYTES = 1 << 16
-"""The number of bytes of an array that are read at a time, if a row is not larger."""
+"""The number of bytes of an array that are read at a time, unless a single row is larger."""
 
 EXPANSION = 200
-"""The compression ratio above which an array has a size limit, because a small file could otherwise fill the memory."""
+"""The compression ratio above which the size of an array is limited, so that a small file can't exhaust the memory."""
 
 _NO_ARRAYS = (
     ValueError, EOFError, OverflowError, RecursionError, NotImplementedError, KeyError, struct.error,
@@ -37,7 +37,7 @@ _NO_ARRAYS = (
 
 
 class ArchiveRows(Protocol):
-    """An array that may be larger than memory."""
+    """The rows of an array that may be larger than memory."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -148,7 +148,8 @@ def _archived(path: Path) -> Iterator[tuple[str, ArchiveRows]]:
 def arrays_of(path: Path, *, is_input: bool = True) -> dict[str, ArchiveRows]:
     """Returns the arrays of an `.npz` or `.npy` file; their elements are read lazily.
 
-    `is_input` is False for a file that the run itself writes (a checkpoint). Raises `DiagnosticError` for other files.
+    `is_input` is False for a file that the run itself has written, such as a checkpoint. Raises `DiagnosticError` for
+    other files.
     """
     if is_input:
         note_input(path)

@@ -30,7 +30,7 @@ Preprocess: TypeAlias = str | Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Labelled:
-    """An `.npz` file of samples and their labels. The labels are ignored unless the model has an input of that name."""
+    """An `.npz` file of samples and labels. The labels are ignored unless the model has an input with their name."""
 
     path: Path
     labels: str
@@ -41,7 +41,8 @@ class Labelled:
 class Preprocessed:
     """Data whose items are preprocessed by a function.
 
-    An item is an RGB image of Pillow, a row of a single array, rows of several arrays by name, or an item of a loader.
+    An item is a Pillow image in RGB, a row of a single array, a dictionary of rows of several arrays by name, or an
+    item of a data loader.
     """
 
     data: "Data"
@@ -50,7 +51,7 @@ class Preprocessed:
 
 @dataclass(frozen=True)
 class Limited:
-    """Data of which only the first `samples` samples are used."""
+    """Data that is limited to its first `samples` samples."""
 
     data: "Data"
     samples: int
@@ -61,7 +62,9 @@ class Limited:
 
 
 Data: TypeAlias = str | PathLike[str] | Labelled | Preprocessed | Limited | Mapping[str, Any] | Array | Iterable[Any]
-"""A path, arrays by name or one array with a leading axis of samples, or items: arrays by name, in order, or one.
+"""A path, one or several arrays with a leading sample axis, or an iterable of items.
+
+Several arrays are passed by name. An item is one array, or several arrays by name or in the order of the inputs.
 
 Data loaders of other tools are also supported: a DataLoader or Dataset of torch, objects with `get_next` (ONNX
 Runtime's CalibrationDataReader) or `get_inference_data` (NNCF's Dataset), and a function that returns an iterator.
@@ -84,11 +87,11 @@ class Opened:
     """The arrays, instead of items."""
 
     samples: int | None = None
-    """The number of samples, if the data tells it."""
+    """The number of samples, if the data reports it."""
 
 
 def is_array(value: Any) -> bool:
-    """Returns True if `value` is an array of NumPy or of another library."""
+    """Returns True if `value` is an array from NumPy or another library."""
     return isinstance(value, np.ndarray) or hasattr(value, "__array__") or hasattr(value, "__array_interface__")
 
 
@@ -179,7 +182,7 @@ class ImageFile:
     path: Path
 
     def open(self) -> Any:
-        """Opens the image with Pillow, in RGB. Raises `DiagnosticError` if that fails or Pillow isn't installed."""
+        """Opens the image in RGB with Pillow. Raises `DiagnosticError` if that fails or if Pillow isn't installed."""
         if find_spec("PIL") is None:
             raise text_error("reading images requires Pillow; run pip install 'qmlir[images]'")
         return interpreter.open_image(self.path)

@@ -1,7 +1,8 @@
 """Compares the outputs of two modules on the same inputs, and finds the first difference.
 
-The result names the first output that differs, with the element and both values, and the first inner tensor that
-differs. Inner values are matched by provenance, even if passes have replaced the operations.
+The result names the first output that differs, with the index of the element and both values, and the first
+intermediate tensor that differs. Intermediate values are matched by provenance, even if passes have replaced the
+operations.
 """
 
 from collections import Counter
@@ -25,12 +26,12 @@ from qmlir.ir.passes import Preservation
 from qmlir.ir.provenance import origins_of, tensor_names
 
 _ROUNDINGS = 8
-"""The number of roundings that a bound on floats allows if the type (f16, say) is coarser than the bound."""
+"""The number of rounding errors that are tolerated if the float type (f16, say) is coarser than the tolerance."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An element that differs; if `place` is `None`, two values that can't be compared by element."""
+    """An element that differs or, if `place` is `None`, two values that can't be compared elementwise."""
 
     place: tuple[int, ...] | None
     before: str
@@ -43,7 +44,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Changed:
-    """An output that differs, and the first inner value that differs, if known."""
+    """An output that differs, and the first intermediate value that differs, if known."""
 
     output: str
     difference: Difference
@@ -82,10 +83,10 @@ def _apart(before: Array, after: Array, relative: float) -> npt.NDArray[np.bool_
 
 
 def difference_of(before: Any, after: Any, preservation: Preservation) -> Difference | None:
-    """Returns the first element that differs by more than `preservation` allows, or `None`.
+    """Returns the first element that differs by more than `preservation` allows, or `None` if there is none.
 
-    Bits are compared: signed and unsigned integers of one width are equal if their bits are. NaNs are equal, because
-    their bits depend on the instructions.
+    If bits are compared, signed and unsigned integers of the same width are equal if their bits are equal. All NaNs are
+    equal, because their bits depend on the CPU instructions.
     """
     if isinstance(before, Sequence) or isinstance(after, Sequence):
         olds, news = _tensors(before), _tensors(after)
@@ -120,7 +121,7 @@ def _shown(value: Any, other: Any) -> str:
 
 @dataclass(frozen=True)
 class TracedValue:
-    """A value of a run: its operation, its elements, and the width of its integers."""
+    """A value of a run: its operation, its elements, and the width of its integers in bits (`None` for floats)."""
 
     op: Operation
     array: Array
@@ -138,9 +139,10 @@ def _width(type_: Attribute) -> int | None:
 
 
 class Trace(Listener):
-    """The values of a run by their names in the model, in the order of the run.
+    """The values of a run by their names in the model, in execution order.
 
-    An operation without provenance is named by its kind and a running number. Values inside regions have no names.
+    The name of an operation without provenance is the operation name with a running number. Values inside regions are
+    not recorded.
     """
 
     def __init__(self) -> None:
@@ -149,7 +151,7 @@ class Trace(Listener):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """The number of operations of each kind without provenance."""
+        """The number of operations without provenance, by operation name."""
         return self._numbers
 
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
@@ -212,7 +214,7 @@ def changed_output(
     """Runs `function` of both modules on `inputs`; returns the first output that differs, if any, and the new outputs.
 
     `known` are the outputs of the first module, if the caller already has them. If an output differs, both modules run
-    again to compare inner values. Raises `DiagnosticError` if a module fails to run.
+    again to compare intermediate values. Raises `DiagnosticError` if a module fails to run.
     """
     expected = interpret(before, inputs, function=function) if known is None else known
     found = interpret(after, inputs, function=function)
@@ -230,7 +232,7 @@ def changed_output(
 
 
 def first_changed(expected: Mapping[str, Any], found: Mapping[str, Any], preservation: Preservation) -> Changed | None:
-    """Returns the first output whose elements or NumPy type differ, or that exists on one side only."""
+    """Returns the first output whose elements or NumPy type differ, or that only one of the modules has."""
     for name in (*expected, *(name for name in found if name not in expected)):
         if name not in expected or name not in found:
             here, there = ("there", "gone") if name in expected else ("not there", "there")

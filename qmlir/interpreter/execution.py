@@ -23,12 +23,12 @@ from qmlir.ir.passes import Preservation
 from qmlir.ir.signature import MAIN, inputs_of
 
 EVERY_FUNCTION = "*"
-"""Selects every public function in an option that takes names of functions."""
+"""The value that selects every public function, in an option that takes function names."""
 
 Values = dict[str, Any]
 
 DRAWS = len(Draw)
-"""The default number of draws of inputs for each function."""
+"""The default number of random inputs that are drawn for each function."""
 
 
 def inputs_in(path: Path) -> Values:
@@ -54,7 +54,7 @@ class _Run:
 
     @property
     def draw(self) -> Draw:
-        """The kind of draw; the kinds alternate."""
+        """The kind of the draw; successive draws cycle through all kinds."""
         return _draw_of(self.number)
 
 
@@ -64,10 +64,10 @@ def _draw_of(number: int) -> Draw:
 
 
 class Execution:
-    """Runs functions of a module before and after each pass, on `draws` draws of inputs.
+    """Runs functions of a module before and after each pass, on `draws` random draws of inputs.
 
-    `given` are inputs by name, for every function. The first draw must run. Later draws of range ends and zeros are
-    skipped if a function rejects them.
+    `given` contains inputs by name, which are used for every function. The first draw must run without an error. Later
+    draws, such as range ends and zeros, are skipped if a function rejects them.
     """
 
     def __init__(
@@ -106,9 +106,9 @@ class Execution:
         self._runs.clear()
 
     def check(self, before: ModuleOp, after: ModuleOp, preservation: Preservation) -> None:
-        """Raises `DiagnosticError` if results of `after` differ, with the first output, element and operation.
+        """Raises `DiagnosticError`, with the first output, element and operation, if results of the modules differ.
 
-        If `after` takes inputs of other sizes (after a pass that makes sizes static, for example), both modules run on
+        If `after` takes inputs of different sizes (because a pass made sizes static, for example), both modules run on
         inputs of these sizes.
         """
         functions = _public_functions(after)

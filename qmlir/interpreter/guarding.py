@@ -1,9 +1,9 @@
-"""Checks around the evaluators of packages: read-only operands, and results of the declared types.
+"""Checks around the evaluators of packages: operands are read-only, and results must have the declared types.
 
-An evaluator of a package receives operands of the types of its operation and must return results of its result types.
-It receives and returns real values for quantized types, which are rounded as in `quant.qcast`; if it is declared as
-`TakesStored`, both are stored integers. Any other result is an error that names the operation, the package, and the
-file and line of the function.
+A package's evaluator receives operands that have the operation's operand types, and must return values of the
+operation's result types. For quantized types, it receives and returns real values, and the results are rounded as in
+`quant.qcast`. If it is declared as `TakesStored`, it receives and returns stored integers instead. Any other result is
+an error that names the operation, the package, and the file and line of the function.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Opening images with Pillow, which only this module imports."""
+"""Opens images with Pillow, which only this module imports."""
 
 import struct
 import warnings
@@ -12,10 +12,10 @@ from qmlir.ir.limits import budget, over
 from qmlir.text.files import note_input
 
 FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "AVIF", "BMP", "DIB", "GIF", "TIFF", "PPM", "TGA", "ICO", "JPEG2000")
-"""Allowed image formats, by Pillow's names. Others are excluded: EPS, for example, runs a PostScript interpreter."""
+"""The allowed image formats, by Pillow's names. Others are unsafe: EPS, for example, runs a PostScript interpreter."""
 
 _BYTES_OF_PIXEL = 4
-"""The memory that Pillow uses for a pixel of an RGB image."""
+"""The number of bytes that Pillow uses for a pixel of an RGB image."""
 
 _DAMAGED = (
     OSError, ValueError, SyntaxError, TypeError, LookupError, ArithmeticError, AttributeError, EOFError, RuntimeError,

@@ -1,7 +1,7 @@
 """Binds user arrays to an input of a function: finds the samples in arrays and combines them into arguments.
 
-Arrays whose type differs from the input are converted if that is safe, with one message. Errors about other arrays
-suggest a fix.
+An array whose type differs from the type of the input is converted if that is safe, and a message reports it once.
+Errors about other arrays suggest a fix.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,13 +38,13 @@ def is_float(dtype: np.dtype[Any]) -> bool:
 
 @dataclass
 class SampledInput:
-    """An input of a function with the methods that find samples in user arrays and combine them into batches."""
+    """An input of a function, with methods that find samples in user arrays and combine samples into batches."""
 
     function: FuncOp
     port: Port
     type: AnyTensor
     axis: int | None
-    """The batch axis, or `None` if it is not known yet or the input has none."""
+    """The batch axis, or `None` if it isn't known yet or if the input has none."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -52,7 +52,7 @@ class SampledInput:
 
     @property
     def described(self) -> str:
-        """Describes the array to pass for this input, such as `image ?x3x224x224 float32`."""
+        """Returns a description of the array to pass for this input, such as `image ?x3x224x224 float32`."""
         dtype = value_dtype(self.type.get_element_type())
         return f"{self.port.name} {shape_text(self.shape)} {'text' if dtype == np.object_ else dtype}"
 
@@ -123,15 +123,15 @@ class SampledInput:
         return self.axis is not None
 
     def may_be(self, shape: Sequence[int]) -> bool:
-        """Returns True if an array of this shape may be a sample or a batch. Unlike `is_sample`, changes nothing."""
+        """Returns True if an array of this shape may be a sample or a batch. Unlike `is_sample`, has no side effect."""
         fits = (shapes_agree(_without(self.shape, axis), shape) for axis in range(len(self.shape)))
         return shapes_agree(self.shape, shape) or any(fits)
 
     def take_rows(self, rows: Sequence[int]) -> int | None:
-        """Returns the number of samples in a row of this shape, from an array with a leading sample axis.
+        """Returns the number of samples in each row, of shape `rows`, of an array with a leading sample axis.
 
         A row with the rank of the input is one sample (the whole input of a run), unless the model names a batch axis.
-        Returns `None` if the row doesn't match.
+        Returns `None` if the shape doesn't match the input.
         """
         if self.is_sample(rows):
             return 1
@@ -213,7 +213,7 @@ class SampledInput:
             raise self.refuse(shape)
 
     def batch(self, samples: Sequence[Array]) -> Array:
-        """Stacks samples into one argument."""
+        """Combines samples into the argument of one run."""
         if self.axis is None:
             return samples[0]
         if len(samples) == 1:  # a copy, as for several samples: the caller may overwrite its array
@@ -270,8 +270,8 @@ def _is_sequence_name(name: str) -> bool:
 def _named_axis(port: Port, shape: Sequence[int]) -> int | None:
     """Returns the dynamic axis whose name in the model denotes the batch, or `None`.
 
-    A single letter counts only for the first axis, or for the second one if another follows: `B` may be the bins of a
-    spectrum.
+    A single letter is recognized only for the first axis, or for the second axis if another axis follows: `B` may
+    denote the bins of a spectrum.
     """
     open_axes = [axis for axis, size in enumerate(shape) if size == DYNAMIC_INDEX]
     names = {axis: port.dims[axis] for axis in open_axes if axis < len(port.dims)}

@@ -30,7 +30,7 @@ _BUDGET = "interpreted-operations"
 
 
 class Listener:
-    """Observes a run; by default each method does nothing. Listeners must not change values."""
+    """Observes a run. By default, its methods do nothing. Listeners must not change values."""
 
     def on_arguments(self, function: FuncOp, values: Sequence[Any]) -> None:
         """Called before `function` runs on `values`."""
@@ -41,7 +41,7 @@ class Listener:
 
 @contextmanager
 def about(op: Operation) -> Generator[None]:
-    """Turns an `InterpretationError` inside the `with` block into an error of `op`."""
+    """Turns an `InterpretationError` inside the `with` block into a `DiagnosticError` about `op`."""
     try:
         yield
     except InterpretationError as error:
@@ -116,11 +116,11 @@ class Interpreter:
         self._left = budget(_BUDGET)
 
     def functions(self) -> Iterator[FuncOp]:
-        """Returns the functions of the module in order."""
+        """Yields the functions of the module in order."""
         return iter(self._functions.values())
 
     def function(self, name: str) -> FuncOp:
-        """Returns the function `name`. Raises `DiagnosticError` if there is none with a body."""
+        """Returns the function named `name`. Raises `DiagnosticError` if it doesn't exist or has no body."""
         function = self._functions.get(name)
         if function is None:
             raise text_error(unknown("function", name, self._functions))
@@ -129,9 +129,10 @@ class Interpreter:
         return function
 
     def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Runs the function `name` on `arguments`, which must have its argument types; returns its results.
+        """Runs the function named `name` on `arguments`, which must have its argument types; returns its results.
 
-        Raises `DiagnosticError`, naming the operation, if it can't be computed or an expectation fails.
+        Raises `DiagnosticError` with the name of the operation if an operation can't be computed or an expectation
+        fails.
         """
         function = self.function(name)
         for listener in self.listeners:
@@ -150,7 +151,7 @@ class Interpreter:
 
 
 class Frame:
-    """One running function: its values, and methods to run regions and call other functions."""
+    """A running function: its values, and methods that run regions and call other functions."""
 
     __slots__ = ("interpreter", "point", "steps", "values")
 
@@ -160,14 +161,14 @@ class Frame:
         self.point: tuple[Any, ...] = ()
         """The current point of the innermost structured operation: for each iterator, an index or all indices."""
         self.steps: tuple[int, ...] = ()
-        """The trip counts of its iterators if its body runs on whole arrays, else empty."""
+        """The trip counts of that operation's iterators if its body runs on whole arrays; otherwise empty."""
 
     def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Calls another function of the module and returns its results."""
         return self.interpreter.call(name, arguments)
 
     def run(self, region: Region, *arguments: Any) -> tuple[Any, ...]:
-        """Runs the only block of `region` on `arguments`; returns the operands of its terminator."""
+        """Runs the single block of `region` on `arguments`; returns the operands of its terminator."""
         block = region.blocks[0]
         plan = self.interpreter.plan(block)
         values = self.values
@@ -219,8 +220,8 @@ class Frame:
 class RunsInStep:
     """Runs one function on several inputs in lockstep, operation by operation.
 
-    Between two operations the caller can read the values of each run, and may change a constant that is used later:
-    `again` recomputes it. Values that depend on no input are computed once.
+    Between two operations, the caller can read the values of each run. It may also change a constant that is used
+    later, if it calls `again` to recompute the constant. Values that don't depend on any input are computed only once.
     """
 
     def __init__(self, module: ModuleOp, name: str, runs: Sequence[Sequence[Any]]):
@@ -240,11 +241,11 @@ class RunsInStep:
                     del frame.values[value]
 
     def values(self, value: SSAValue) -> list[Any]:
-        """Returns `value` in each run."""
+        """Returns the value that `value` has in each run."""
         return [frame.values[value] for frame in self._frames]
 
     def again(self, op: Operation) -> None:
-        """Recomputes the constant `op` and the values computed so far from it and other constants alone."""
+        """Recomputes the constant `op`, and all values computed so far that depend only on it and other constants."""
         held = {value for value in self._known if value in self._frames[0].values}
         anew: set[SSAValue] = set()
         for step in self._plan.steps:
@@ -280,9 +281,9 @@ class RunsInStep:
 Lanes = npt.NDArray[np.bool_]
 
 _DIALECTS = frozenset({"arith", "math"})
-"""Dialects in which all operations are lane-wise."""
+"""The dialects in which all operations are lane-wise."""
 _OPERATIONS = (FMAOp, CompareOp, ConvertOp, RoundToIntOp, SelectOp)
-"""Further lane-wise operations, as long as they keep the number of lanes (a `bitcast` may not)."""
+"""Operations of other dialects that are lane-wise if they keep the number of lanes (a `bitcast` may not)."""
 
 
 def _lanes(value: SSAValue) -> int | None:
@@ -334,9 +335,9 @@ def _observed_lanes(op: Operation, block: Block) -> Lanes:
 
 
 def with_observed_lanes(op: Operation, operands: Sequence[Any]) -> list[Any] | None:
-    """Returns `operands` with the lanes that are not observed replaced by an observed lane.
+    """Returns `operands` with every unobserved lane replaced with an observed lane.
 
-    Returns `None` if `op` isn't lane-wise, if all of its lanes are observed, or if none is.
+    Returns `None` if `op` isn't lane-wise, if all of its lanes are observed, or if none are.
     """
     if op.parent is None or not _is_lanewise(op):
         return None

@@ -1,9 +1,9 @@
 """Jobs: tasks of one kind that an `Executor` may distribute over processes or machines.
 
-A worker begins a job once and then runs one task after the other. Jobs and tasks are data, and the function that begins
-a job is found by name, so both can be sent to another process or machine. An answer is bytes that depend only on the
-job and the task. The answers, in the order of their tasks, are therefore identical for any number of workers and any
-distribution of tasks, even if a worker dies and others repeat its tasks.
+A worker begins a job once and then runs its tasks one at a time. Jobs and tasks are data, and the function that begins
+a job is looked up by name, so both can be sent to another process or machine. An answer is a byte string that depends
+only on the job and the task. The answers, in the order of their tasks, are therefore identical for any number of
+workers and any distribution of tasks, even if a worker dies and others repeat its tasks.
 """
 
 import hashlib
@@ -34,15 +34,15 @@ from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.writing import check_folder, made_folder, write_own
 
 Begun = Callable[[Any], bytes]
-"""A function that returns the answer of a task. Only one thread at a time calls it."""
+"""A function that returns the answer to a task. Only one thread at a time calls it."""
 
 Environment = Mapping[str, str]
-"""Versions and CPU: everything except the job and the task that the bits of an answer may depend on."""
+"""Versions and CPU: everything, except the job and the task, that may influence the bits of an answer."""
 
 SUFFIX = ".part"
 
 LARGEST = 1 << 30
-"""The largest file of an answer that is read, in bytes: a sparse file may claim any size."""
+"""The maximum size of an answer file, in bytes. The limit is necessary because a sparse file may claim any size."""
 
 _FORMAT = b"qmlir-part-2"
 
@@ -50,23 +50,23 @@ _AHEAD = 3
 """The number of tasks submitted per worker: one running and two waiting, so that a slow task delays few others."""
 
 _KEPT = 4
-"""The number of begun jobs that a worker keeps. A search alternates between three."""
+"""The number of begun jobs that a worker keeps. A search alternates between three jobs."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Job:
-    """The work for tasks of one kind. `begin` is a module-level function; `shared` is data that all tasks need."""
+    """The definition of tasks of one kind. `begin` is a module-level function; `shared` is data that all tasks need."""
 
     begin: Callable[[Any], Begun]
     shared: Any
     fits: Callable[[Any, bytes], bool] | None = field(default=None, kw_only=True)
-    """A module-level function that returns True if bytes from a file are a valid answer for a task."""
+    """A module-level function that returns True if bytes from a file are a valid answer to a task."""
 
     plug_ins: tuple[str, ...] = field(default_factory=registry.plug_ins)
     plugged_code: str = field(default_factory=registry.plugged_code)
-    """A digest of the code of the plug-ins, which may change under the same names."""
+    """A digest of the plug-ins' code, which may change although the names stay the same."""
 
     @cached_property
     def key(self) -> str:
@@ -75,7 +75,7 @@ class Job:
         return content_digest((self.begin.__module__, self.begin.__qualname__, self.shared, plugged))
 
     def continue_here(self) -> None:
-        """Enables the plug-ins of the run. Raises `DiagnosticError` if they are missing or their code differs here."""
+        """Enables the job's plug-ins here. Raises `DiagnosticError` if they are missing or their code differs."""
         if self.plug_ins != registry.plug_ins():
             try:
                 registry.continue_with(self.plug_ins)
@@ -87,7 +87,7 @@ class Job:
 
 
 def content_digest(content: Any) -> str:
-    """Returns the SHA-256 of data: arrays, bytes, numbers, text, and sequences, mappings and dataclasses of these."""
+    """Returns the SHA-256 digest of data: arrays, bytes, numbers, strings, and nested collections of these."""
     found = hashlib.sha256()
     _feed(found.update, content)
     return found.hexdigest()
@@ -121,13 +121,13 @@ def _feed(update: Callable[[bytes], object], content: Any) -> None:
 
 
 def difference(one: Environment, other: Environment) -> str:
-    """Returns the first entry that differs, such as "numpy 2.1 and 2.2"; empty if none does."""
+    """Returns the first entry that differs, such as "numpy 2.1 and 2.2"; empty if the environments are equal."""
     names = (name for name in {**one, **other} if one.get(name) != other.get(name))
     return next((f"{name} {one.get(name, 'none')} and {other.get(name, 'none')}" for name in names), "")
 
 
 def in_order(started: Iterable[Callable[[], _T]], ahead: Callable[[], int]) -> Iterator[_T]:
-    """Yields the result of each function in order; reads at most `ahead` functions before it calls the first one."""
+    """Yields the result of each function in order; takes at most `ahead()` functions from `started` in advance."""
     waiting = deque[Callable[[], _T]]()
     for finish in started:
         waiting.append(finish)
@@ -171,12 +171,12 @@ class _PlugIns:
 _plug_ins = _PlugIns()
 
 _begun = threading.local()
-"""The jobs that a thread has begun, by key, least recently used first. A begun job belongs to one thread."""
+"""The jobs that a thread has begun, by key, in order from least to most recently used. Each belongs to one thread."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer and the diagnostics of a worker, or the errors of a failed task."""
+    """A worker's answer with its diagnostics, or the errors of a failed task."""
 
     content: bytes
     said: tuple[Diagnostic, ...] = ()
@@ -232,8 +232,8 @@ class Workers:
     """Runs the tasks of jobs in this process or by an `Executor`, and optionally stores the answers in a folder.
 
     A task whose answer is in the folder doesn't run again. The name of a file is a digest of the job, the task and the
-    environment. Files contain only data: someone who can write to the folder can change answers and nothing else. A
-    truncated file, or one whose content isn't valid for its task, is replaced.
+    environment. Files contain only data, so someone who can write to the folder can only change answers. A file that is
+    truncated, or whose content isn't valid for its task, is replaced.
     """
 
     def __init__(
@@ -262,13 +262,13 @@ class Workers:
 
     @property
     def at_once(self) -> int:
-        """The approximate number of tasks that run at a time."""
+        """The approximate number of tasks that run at the same time."""
         return self._at_once
 
     def map(self, job: Job, tasks: Iterable[Any]) -> Iterator[bytes]:
         """Yields the answer of each task, in the order of the tasks, reading only a few tasks ahead.
 
-        Raises `DiagnosticError` if a task does, if the workers are lost, and if an answer can't be stored.
+        Raises `DiagnosticError` if a task raises it, if the workers are lost, or if an answer can't be stored.
         """
         key = content_digest((job.key, self.environment))
         sent = set[Future[Answer]]()
@@ -346,7 +346,7 @@ def _taken(answer: Answer, told: set[str]) -> bytes:
 def process_workers(
     count: int, environment: Environment | None = None, folder: Path | None = None
 ) -> Generator[Workers]:
-    """Starts `count` processes on this machine, which run inside the `with` block."""
+    """Starts `count` worker processes on this machine, which run until the `with` block ends."""
     if count < 1:
         raise text_error(f"number of processes must be at least 1, but got {count}")
     context = multiprocessing.get_context("spawn")

@@ -1,8 +1,8 @@
 """Recording of observed values: statistics by key, in memory that doesn't grow with the number of samples.
 
-For successive runs, the recorder computes counts, ranges and histograms over all runs, and ranges and sums per run.
-`Totals` adds the latter in the order of the runs, so a profile doesn't depend on how runs are distributed. Small arrays
-are collected before they are counted, which affects only the speed: counts can be merged.
+The recorder computes counts, ranges and histograms over all runs, and ranges and sums for each run. `Totals` adds the
+ranges and sums in the order of the runs, so a profile doesn't depend on how runs are distributed. Small arrays are
+collected before their elements are counted. This affects only the speed, since counts can be merged in any order.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,13 +40,13 @@ from qmlir.specialization.batch import ImagePlace
 F64 = npt.NDArray[np.float64]
 
 Images = Mapping[Operation, ImagePlace | None]
-"""The position of the samples of a batch in the value of each observer, `None` if the value is shared by all."""
+"""The position of a batch's samples in the value of each observer; `None` if all samples share the value."""
 
 GATHERED = 1 << 14
-"""The number of elements of a value collected before counting: 64 KiB of f32. Each counting takes about 200 us."""
+"""The number of elements collected before they are counted: 64 KiB of f32. Each counting takes about 200 us."""
 
 _RANGES = 1 << 6
-"""The number of runs whose ranges are collected before they are added key by key, which is several times as fast."""
+"""The number of runs whose ranges are collected before they are added key by key, which is several times faster."""
 
 MOMENTUM = 0.01
 """The default momentum of the moving average of ranges: the averaging constant of ONNX Runtime and PyTorch."""
@@ -68,11 +68,11 @@ class RunRanges:
     totals: tuple[float, float] = (0.0, 0.0)
 
     def add(self, low: float, high: float) -> None:
-        """Adds the range of the next run."""
+        """Adds the range of the value in the next run."""
         self.add_all(np.array([[low, high]]))
 
     def add_all(self, ends: F64) -> None:
-        """Adds the ranges of the next runs, at least one, as an array `[runs, 2]`."""
+        """Adds the ranges of the next runs (at least one), an array of shape `[runs, 2]`."""
         listed: list[tuple[float, float]] = ends.tolist()
         if self.count == 0:
             self.first = self.moving = (listed[0][0], listed[0][1])
@@ -128,10 +128,11 @@ class ObservedValue:
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def add(self, values: Array, seen: F64, repeats: int = 1) -> None:
-        """Adds values of some runs, and updates `seen`, the ranges and sums of these runs, `[runs, 4]`.
+        """Adds the values of one or more runs, and updates `seen`, the ranges and sums of these runs (`[runs, 4]`).
 
-        The values of each run are contiguous, one run after the other, and this pattern repeats `repeats` times. Raises
-        `NotANumberError` for NaN, and `ValueError` if the size along the axis differs from earlier values.
+        The values of each run are contiguous, in the order of the runs, and this pattern repeats `repeats` times.
+        Raises `NotANumberError` for NaN, and `ValueError` if the size along the axis differs from that of earlier
+        values.
         """
         self.is_reached = True
         if values.size == 0:
@@ -161,7 +162,7 @@ class ObservedValue:
         self.filled += flat.size
 
     def add_along(self, exact: Array, axis: int) -> None:
-        """Widens the range of each index of the axis. Raises `ValueError` if the size of the axis has changed."""
+        """Widens the range for each index along `axis`. Raises `ValueError` if the size of the axis has changed."""
         lows, highs = _extremes(exact, axis)
         if self.axis_ranges is not None:
             known = self.axis_ranges
@@ -197,11 +198,11 @@ class ObservedValue:
 
 @dataclass(frozen=True)
 class RunFigures:
-    """The ranges and sums of each key in successive runs."""
+    """The ranges and sums of each key in each of several successive runs."""
 
     keys: Sequence[str]
     firsts: Sequence[int]
-    """The first sample of each run."""
+    """The index of the first sample of each run."""
 
     seen: F64
     """`[keys, runs, 4]`: minimum, maximum (`inf` and `-inf` if the run has no numbers), sum, and sum of squares."""
@@ -209,17 +210,17 @@ class RunFigures:
 
 @dataclass
 class Extremes:
-    """The range of a value over runs, and the first runs that reached its ends."""
+    """The range of a value over all runs, and the first runs that reached its minimum and maximum."""
 
     low: float = inf
     high: float = -inf
     lowest: int = 0
-    """The first sample of the first run with the smallest number."""
+    """The index of the first sample in the first run that reached the minimum."""
 
     highest: int = 0
 
     def add_all(self, ends: F64, samples: Sequence[int]) -> None:
-        """Adds the ranges of the next runs, at least one; `samples` are their first samples."""
+        """Adds the ranges of the next runs (at least one); `samples` contains the index of each run's first sample."""
         lowest, highest = int(ends[:, 0].argmin()), int(ends[:, 1].argmax())
         low, high = float(ends[lowest, 0]), float(ends[highest, 1])
         if low < self.low:
@@ -244,9 +245,10 @@ def depends_on_data(module: ModuleOp) -> set[Operation]:
 
 
 class Recorder(Listener):
-    """Collects the statistics of the observers of `module` by key, and those of the components of `open_composites`.
+    """Collects the statistics of the observers in `module`, and of the components of `open_composites`, by key.
 
-    Such a composite has one instance of each component per sequence step, so it is evaluated again by components.
+    An open composite has one instance of each component per sequence step, so it is also evaluated component by
+    component.
     """
 
     def __init__(
@@ -292,10 +294,10 @@ class Recorder(Listener):
         return list(self._values)
 
     def begin(self, firsts: Sequence[int], samples: int, images: Images | None = None) -> None:
-        """Starts recording one run, or several that are executed together.
+        """Starts recording one run, or several runs that are executed together.
 
-        `firsts` are the first samples of the runs, `samples` is their total number of samples, and `images` are the
-        positions of the runs in observed values.
+        `firsts` contains the index of each run's first sample, `samples` is the total number of samples in these runs,
+        and `images` contains the positions of the runs in observed values.
         """
         self._images = images or {}
         self._firsts, self._samples = firsts, (firsts[0], samples)
@@ -305,7 +307,8 @@ class Recorder(Listener):
     def end(self) -> RunFigures:
         """Ends recording and returns the ranges and sums of each key.
 
-        The sums of constants are added last, as in compiled code, which leaves constants to the interpreter.
+        The sums of constants are added last, in the same order as for compiled code, which leaves constants to the
+        interpreter.
         """
         self._seen[:, 0, 2:] += self._constant_sums
         return RunFigures(self._keys, self._firsts, self._seen)
@@ -380,7 +383,7 @@ class Recorder(Listener):
 
 @dataclass
 class Totals:
-    """Merges the statistics of parts, and adds sums and averages of ranges in the order of the runs."""
+    """Merges the statistics of the parts of a profile, and adds up sums and averages in the order of the runs."""
 
     momentum: float
     statistics: dict[str, Statistics] = field(default_factory=dict[str, Statistics])
@@ -427,7 +430,7 @@ class Totals:
             self.statistics[key] = self.statistics[key].merged(seen) if key in self.statistics else seen
 
     def extreme_samples(self) -> dict[str, tuple[int, int]]:
-        """Returns, for each key, the first samples of the runs with the smallest and the largest number."""
+        """Returns the first samples of the runs with the smallest and with the largest element, for each key."""
         self._count()
         return {key: (each.lowest, each.highest) for key, each in self.extremes.items()}
 

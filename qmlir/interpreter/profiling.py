@@ -1,8 +1,8 @@
 """Profiling: runs a module with observers on samples, and collects statistics for each key.
 
 The interpreter runs samples one by one if the batch size is dynamic, since rounding in matmuls depends on the batch. A
-faster machine may run a group of samples at once; the size of the group depends on the model, and tasks for workers
-never split a group. A profile therefore depends only on its samples, not on how processes or workers share them.
+faster machine may run a group of samples at once. The size of a group depends on the model, and tasks for workers never
+split a group. A profile therefore depends only on its samples, not on their distribution over processes or workers.
 """
 
 import json
@@ -36,14 +36,15 @@ from qmlir.text.data import parse_data
 
 # Serialization of a part of a profile: ranges and sums of each run, and merged statistics of all runs.
 #
-# Counts and histograms merge in any order. Sums and averages depend on the order of the runs, so they are kept per
-# run. The format is safetensors, which contains only numbers and text: figures of runs and counts of histograms are
-# arrays, the rest is JSON. Bytes may come from an untrusted folder, so types, shapes and bounds are checked.
+# Counts and histograms merge in any order. Sums and averages depend on the order of the runs, so ranges and sums are
+# kept for each run. The format is safetensors, which contains only numbers and text: the figures of runs and the counts
+# of histograms are arrays, and the rest is JSON. Bytes may come from an untrusted folder, so types, shapes and bounds
+# are checked.
 
 
 @dataclass(frozen=True)
 class ProfilePart:
-    """The ranges and sums of some runs, in order, and the merged statistics of all these runs (without sums) by key."""
+    """The ranges and sums of each of several runs, in order, and the merged statistics (without sums) of these runs."""
 
     runs: Sequence[RunFigures]
     statistics: Mapping[str, Statistics]
@@ -86,7 +87,7 @@ class ProfilePart:
         return ProfilePart(runs, statistics)
 
     def is_of(self, keys: Collection[str], firsts: Sequence[int], bins: int) -> bool:
-        """Returns True if this part matches runs with these first samples, keys of the module and number of bins."""
+        """Returns True if this part has the given keys, first samples of runs, and number of bins."""
         seen = {key for each in self.runs for key, runs in zip(each.keys, each.seen, strict=True) if _is_seen(runs)}
         return (
             [first for each in self.runs for first in each.firsts] == list(firsts)
@@ -136,10 +137,10 @@ def _statistics(told: dict[str, Any], counts: Array) -> Statistics:
 
 
 BATCH = 32
-"""The default number of samples in one work item of a process."""
+"""The default number of samples in one work item for a process."""
 
 _TASK_BYTES, _TASK_SAMPLES = 1 << 22, 256
-"""The largest task for a worker in bytes and in samples, unless a single run is larger."""
+"""The maximum size of a worker's task, in bytes and in samples, unless a single run is larger."""
 
 _AHEAD = 2
 """The number of chunks of runs per thread: one in progress and one waiting."""
@@ -147,7 +148,7 @@ _AHEAD = 2
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of a profile. `momentum` is that of moving averages; `bins` is the largest number of histogram bins."""
+    """Options of a profile: the `momentum` of moving averages, and the maximum number of histogram `bins`."""
 
     function: str = "main"
     bins: int = BINS
@@ -159,7 +160,7 @@ class Machine(Protocol):
 
     @property
     def at_once(self) -> int:
-        """The largest number of runs that should be passed at once."""
+        """The maximum number of runs that should be passed to `run` at once."""
         ...
 
     def run(self, runs: Sequence[Run]) -> RunFigures:
@@ -172,7 +173,7 @@ class Machine(Protocol):
 
 
 class Interpreted:
-    """The interpreter as a machine: the reference for all others."""
+    """The interpreter as a machine, which is the reference for all other machines."""
 
     at_once = 1
 
@@ -259,7 +260,7 @@ class Faster(Protocol):
     """Provides execution modes of a module that may be faster than the interpreter."""
 
     def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> Sequence[Way]:
-        """Returns all execution modes, the interpreter first. Every run is about as large as `run`."""
+        """Returns all execution modes, with the interpreter first. Every run is about as large as `run`."""
         ...
 
 
@@ -369,10 +370,10 @@ def _run_by(
 
 
 _READ_AHEAD = 1 << 26
-"""If the number of samples is unknown, the bytes of samples that are read before an execution mode is chosen."""
+"""The bytes of samples that are read before an execution mode is selected, if the number of samples is unknown."""
 
 _MANY = 1 << 20
-"""An upper bound on the number of runs that the choice of an execution mode depends on."""
+"""An upper bound on the number of runs that the selection of an execution mode takes into account."""
 
 
 def _changes_at(ways: Sequence[Way]) -> int:
@@ -474,12 +475,12 @@ def run_profile(
 ) -> Profile:
     """Profiles `module`, which has observers, on the samples in `data`, or on the `chosen` runs (`qmlir.profile`).
 
-    The module runs in the interpreter in `processes` processes, in an execution mode of `faster` in that number of
-    threads, or on `workers`, which also receive `faster`. Runs that aren't chosen, such as those that evaluate accuracy
-    recovery, are only run to detect errors.
+    The module runs in the interpreter in `processes` processes, in an execution mode of `faster` in the same number of
+    threads, or on `workers`, which also receive `faster`. Runs that aren't chosen, such as runs for evaluating accuracy
+    recovery, are executed only to detect errors.
 
-    Raises `DiagnosticError` for data that doesn't match the inputs, for empty data, and, with key and sample, for
-    values that aren't finite. A warning names the keys that no run reached, and those without elements in any sample.
+    Raises `DiagnosticError` if the data is empty or doesn't match the inputs and, with key and sample, if a value isn't
+    finite. A warning names the keys that no run reached, and the keys that have no elements in any sample.
     """
     for name, number in (("batch size", batch_size), ("number of processes", processes)):
         if number is not None and number < 1:

@@ -1,4 +1,4 @@
-"""Progress of long runs: a bar with rate and remaining time on a terminal, or a line every ten seconds elsewhere.
+"""Progress of long runs: a bar with rate and remaining time on a terminal; otherwise, a line every ten seconds.
 
     with bar("profiling", 512, session.progress) as advance:
         advance(32)
@@ -41,7 +41,7 @@ SECONDS = 10.0
 
 
 FIRST_CALL_SECONDS = 2.0
-"""The seconds of compilation in a program call after which a warning explains the delay."""
+"""The number of seconds of compilation in a program call after which a warning explains the delay."""
 
 
 def is_slow(started: float) -> bool:
@@ -52,9 +52,9 @@ def is_slow(started: float) -> bool:
 class _Lines:
     """An `Advance` that writes a line every `SECONDS` seconds, for logs and pipes.
 
-    The remaining time follows from the rate since the previous line, at first since the end of the first step, which
-    may compile. It is omitted while the rate is unknown. The total is omitted if it turns out to be too small: some
-    data only estimate their size.
+    The remaining time is computed from the rate since the previous line. For the first line, the rate is measured from
+    the end of the first step, since that step may compile. The remaining time is omitted while the rate is unknown. The
+    total is omitted if it turns out to be too small, since some data only estimates its size.
     """
 
     def __init__(self, what: str, total: int | None, stream: IO[str], clock: Callable[[], float]) -> None:
@@ -106,8 +106,8 @@ def bar(
 ) -> Generator[Advance]:
     """Shows a progress bar on `stream`, if it is a terminal, until the `with` block ends.
 
-    Any other stream gets a line every ten seconds. `total` is the number of items, or `None` if it is unknown; then the
-    bar appears with the first finished item.
+    Any other stream gets a line every ten seconds. `total` is the number of items, or `None` if it is unknown; the bar
+    then appears only after the first item is finished.
     """
     if stream is None:
         yield _Silent()

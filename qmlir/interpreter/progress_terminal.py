@@ -18,7 +18,7 @@ from rich.text import Text
 
 
 class RateColumn(ProgressColumn):
-    """A column with the items per second, or the seconds per item."""
+    """A column of the progress bar with the items per second, or the seconds per item if these are fewer than one."""
 
     def render(self, task: Task) -> Text:
         return Text(rate_text(task.finished_speed or task.speed), style="progress.data.speed")
@@ -32,7 +32,7 @@ def rate_text(speed: float | None) -> str:
 
 
 class TerminalBar:
-    """An `Advance` that draws a bar; a context manager that removes the bar at the end."""
+    """An `Advance` that draws a bar. As a context manager, it removes the bar at the end."""
 
     def __init__(self, what: str, total: int | None, stream: IO[str]) -> None:
         columns = (

@@ -1,9 +1,9 @@
-"""Random inputs for a function, from a seed: numbers over the range of each type, including its ends and zero.
+"""Random inputs for a function, from a seed: elements over the range of each type, including its ends and zero.
 
 `random_inputs` returns arrays by the names of the inputs. Elements are in the range that the type allows: that of the
 storage type for a quantized input, the calibrated range for a profiled one, and valid indices for an input used as
-indices. A draw either spreads elements over the range, or uses only numbers that often expose bugs: range ends and
-zeros of both signs.
+indices. A draw either spreads elements over the range, or uses only values that often expose bugs: range ends and zeros
+of both signs.
 """
 
 import zlib
@@ -32,21 +32,21 @@ _PLAIN_FLOATS = (-64.0, 64.0, 0.0, -0.0, 1.0, -1.0, 1e-30)
 """Special values among the normally distributed floats of an input without a known range."""
 
 _ACCUMULATED = 1 << 24
-"""The magnitude of typical accumulators: 32-bit integers are drawn within this bound, except for range ends."""
+"""The magnitude of typical accumulators. Except for range ends, 32-bit integers are drawn within this bound."""
 
 
 class Draw(StrEnum):
-    """The kind of numbers in an input; the values are texts for messages."""
+    """The kind of elements in a random input; the enum values are descriptions for messages."""
 
     SPREAD = "numbers over the range, ends and zeros among them"
     ENDS = "ends of the range and zeros"
 
 
 _PARTS = 3
-"""The number of values in a container of unknown length."""
+"""The number of values that are drawn for a container of unknown length."""
 
 _OPEN_SIZE = 2
-"""The size of every unnamed dynamic dimension; named ones get larger sizes, all different."""
+"""The size of every unnamed dynamic dimension; named dimensions get larger sizes, all of them different."""
 
 
 def _spread(random: np.random.Generator, shape: Sequence[int], values: Array, ends: Sequence[Any]) -> Array:
@@ -112,7 +112,7 @@ def random_array(
     indices: int | None,
     draw: Draw = Draw.SPREAD,
 ) -> Array:
-    """Returns an array of `shape` over the range of an element type; `indices` bounds elements used as indices."""
+    """Returns an array of shape `shape` over the range of `element`; `indices` bounds elements used as indices."""
     dtype = value_dtype(element)
     match element:
         case StoredType():

@@ -1,7 +1,7 @@
 """Runs one function on a user's arrays: checks inputs by name and returns outputs by name.
 
-A caller sees the same interface at every level. Memory for results is allocated here and returned as outputs, inputs
-are read-only, and integers that are unsigned in the model (`nn.element = ui8`) are unsigned for the caller.
+The interface is the same at every level of lowering. Memory for results is allocated here and returned as outputs.
+Inputs are read-only. Integers that are unsigned in the model (`nn.element = ui8`) are unsigned for the caller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -114,10 +114,10 @@ def interpret(
 ) -> dict[str, Array]:
     """Runs a function in the reference interpreter and returns its outputs by name.
 
-    `inputs` are arrays by name or in the order of the arguments: stored integers for a quantized input, Python strings
-    for a text input, a list of arrays for a sequence. Each must have the NumPy type and the shape of its argument. An
-    output that is a sequence is a list of arrays. Raises `DiagnosticError` for inputs that don't match, and for an
-    operation that can't be computed.
+    `inputs` contains arrays by name or in the order of the arguments: stored integers for a quantized input, Python
+    strings for a text input, or a list of arrays for a sequence. Each array must have the NumPy type and the shape of
+    its argument. An output that is a sequence is returned as a list of arrays. Raises `DiagnosticError` if inputs don't
+    match the arguments, or if an operation can't be computed.
     """
     interpreter = Interpreter(module, listeners)
     called = interpreter.function(function)

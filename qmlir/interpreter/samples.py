@@ -26,13 +26,13 @@ from qmlir.text.tables import counted
 
 
 def left_out(name: str) -> str:
-    """Returns the message about an array in the data that is not an input of the model."""
+    """Returns the message about an ignored array, which is in the data but isn't an input of the model."""
     return f"ignoring array '{name}' in the data: the model has no such input"
 
 
 @dataclass(frozen=True)
 class Run:
-    """The arguments of one run, the index of its first sample (from 0), and its number of samples."""
+    """The arguments of one run, the index of its first sample (counted from 0), and its number of samples."""
 
     first: int
     samples: int
@@ -47,10 +47,10 @@ class Samples:
     data: Data
     inputs: list[SampledInput] = field(init=False)
     total: int | None = field(init=False, default=None)
-    """The approximate number of samples if known before reading; a last batch may be smaller."""
+    """The approximate number of samples, if known before reading; the last batch may be smaller."""
 
     exact: int | None = field(init=False, default=None)
-    """The exact number of samples if the data tells it."""
+    """The exact number of samples, if the data reports it."""
 
     def __post_init__(self) -> None:
         self.inputs = [input_of(self.function, port) for port in inputs_of(self.function)]

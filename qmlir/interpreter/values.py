@@ -1,4 +1,4 @@
-"""Values of a run: the NumPy type of each element type, and checks of values against types."""
+"""Values of a run: the NumPy type for each element type, and checks of values against types."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _Value = TypeVar("_Value")
 
 
 def value_dtype(element: Attribute) -> np.dtype[Any] | None:
-    """Returns the NumPy type of an element type: that of stored integers for a quantized type, `object` for strings."""
+    """Returns the NumPy type for an element type: stored integers for a quantized type, `object` for strings."""
     if isinstance(element, StoredType | UniformFloatType):
         return storage_dtype(element)
     if isinstance(element, HeldElement):
@@ -35,14 +35,14 @@ def value_dtype(element: Attribute) -> np.dtype[Any] | None:
 
 
 def check_size(shape: Sequence[int], dtype: np.dtype[Any] | None) -> None:
-    """Raises `InterpretationError` if an array of this static shape exceeds the largest size of a value."""
+    """Raises `InterpretationError` if an array of this static shape exceeds the maximum size of a value."""
     size = math.prod(shape) * (dtype.itemsize if dtype is not None else 1)
     if size > budget("value-bytes"):
         raise InterpretationError(f"the size in bytes of a value of shape {list(shape)} is {over('value-bytes', size)}")
 
 
 def check_result(type_: Attribute) -> None:
-    """Raises `InterpretationError` if a value of this static type exceeds the largest size of a value."""
+    """Raises `InterpretationError` if a value of this static type exceeds the maximum size of a value."""
     if isinstance(type_, TensorType | MemRefType):
         shaped = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
         if shaped.has_static_shape():
@@ -50,14 +50,14 @@ def check_result(type_: Attribute) -> None:
 
 
 def parts_of(type_: Container, values: Sequence[_Value]) -> Sequence[_Value]:
-    """Returns `values`. Raises `InterpretationError` if their number isn't that of the parts of `type_`."""
+    """Returns `values` unchanged. Raises `InterpretationError` if `type_` contains a different number of values."""
     if type_.count not in (None, len(values)):
         raise InterpretationError(f"a value of type {type_} must have {type_.count} parts, but got {len(values)}")
     return values
 
 
 def check_value(value: Any, type_: Attribute) -> None:
-    """Raises `InterpretationError` if a value, or a part of a container, doesn't have the type `type_`."""
+    """Raises `InterpretationError` if `value`, including the values in a container, doesn't have the type `type_`."""
     if isinstance(type_, Container):
         if not isinstance(value, tuple):
             raise InterpretationError(

@@ -77,17 +77,17 @@ def reshaped_like(type_: TypeAttribute, other: Attribute) -> TypeAttribute:
 
 
 def integer_list(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
-    """Returns the numbers of `array<iN: …>`."""
+    """Returns the elements of an `array<iN: …>` attribute."""
     return tuple(int(value) for value in cast(DenseArrayBase[IntegerType], attribute).get_values())
 
 
 def float_list(attribute: DenseArrayBase[Any]) -> tuple[float, ...]:
-    """Returns the numbers of `array<fN: …>`."""
+    """Returns the elements of an `array<fN: …>` attribute."""
     return tuple(float(value) for value in attribute.get_values())
 
 
 def dense(data: bytes, type_: AnyTensor) -> AnyDense:
-    """Returns a dense attribute over `data`, without a copy."""
+    """Returns a dense attribute of type `type_` that shares the bytes of `data`, without a copy."""
     return DenseIntOrFPElementsAttr(cast(TensorType[Any], type_), BytesAttr(data))
 
 
@@ -119,7 +119,7 @@ def sizes_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def is_truth(type_: Attribute) -> bool:
-    """Whether a type is a tensor whose elements callers hold as NumPy booleans."""
+    """Returns whether `type_` is a tensor type whose elements callers represent as NumPy booleans."""
     ranked = ranked_tensor(type_)
     return ranked is not None and ranked.get_element_type() == i1
 
@@ -156,7 +156,7 @@ DTYPES: Mapping[type[Attribute], npt.DTypeLike] = {
     Float8E5M2FNUZType: ml_dtypes.float8_e5m2fnuz,
     Float8E8M0FNUType: ml_dtypes.float8_e8m0fnu,
 }
-"""The NumPy type of each format: one value per byte, narrower ones in the low bits."""
+"""The NumPy type of each format. Each value occupies one byte; narrower formats use its low bits."""
 
 
 def as_small_float(type_: Attribute) -> SmallFloat | None:
@@ -165,25 +165,25 @@ def as_small_float(type_: Attribute) -> SmallFloat | None:
 
 
 def small_dtype(type_: SmallFloat) -> np.dtype[Any]:
-    """Returns the NumPy type of a value."""
+    """Returns the NumPy type that stores values of the low-precision float type `type_`."""
     return np.dtype(DTYPES[type(type_)])
 
 
 @dataclass(frozen=True)
 class Codes:
-    """The special encodings of a format, without the sign."""
+    """The special encodings of a format, with the sign bit clear."""
 
     largest: int
     """The largest finite value."""
 
     nan: int | None
-    """NaN (a quiet one if there are several); in a format without negative zero, this is the sign bit."""
+    """The encoding of NaN, quiet if there are several; only the sign bit is set in a format without negative zero."""
 
     infinity: int | None
-    """Infinity; larger encodings are NaN."""
+    """The encoding of infinity; larger encodings are NaN."""
 
     sign: int
-    """The sign bit; 0 if there is none."""
+    """The mask of the sign bit; 0 for an unsigned format."""
 
     has_negative_zero: bool
 
@@ -206,7 +206,7 @@ class Codes:
 
 
 def bounds_of(expression: AffineExpr, ranges: Sequence[int]) -> tuple[int, int]:
-    """Returns a lower and an upper bound of an expression whose dimensions are in `[0, ranges)`."""
+    """Returns a lower and an upper bound on `expression` if each dimension `i` is in `[0, ranges[i])`."""
     match expression:
         case AffineConstantExpr():
             return expression.value, expression.value
@@ -235,11 +235,10 @@ _MOST_POINTS = 1 << 22
 
 
 def lies_outside(expression: AffineExpr, ranges: Sequence[int], size: int) -> bool:
-    """Whether an expression whose dimensions are in `[0, ranges)` leaves `[0, size)` somewhere.
+    """Returns whether `expression` can leave `[0, size)` if each dimension `i` is in `[0, ranges[i])`.
 
-    Bounds decide most cases; those of a remainder or a difference may be too wide, and then every point is evaluated.
-    If
-    there are too many points, the result is False.
+    In most cases, the bounds on the expression decide. Bounds on a remainder or a difference may be too wide; the
+    expression is then evaluated at every point. If there are too many points, returns False.
     """
     low, high = bounds_of(expression, ranges)
     if 0 in ranges or (low >= 0 and high < size):

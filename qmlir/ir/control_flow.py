@@ -1,7 +1,7 @@
 """Value flow: walks over producers and users, and which operands of `scf` become which region arguments and results.
 
-A value and the region argument that it flows to are one value at different times: they have one type, one range and
-one scale. Passes query this module rather than individual loop operations.
+A value and the region argument that it flows to must have the same type, range and scale. Passes query this module
+rather than individual loop operations.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -15,7 +15,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def reached(starts: Iterable[Node], after: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
-    """Yields `starts` and everything reached from them by `after`, each once, the last one found first."""
+    """Yields `starts` and all nodes reachable from them through `after`, each once, in depth-first order."""
     seen, waiting = set[Node](), list(starts)
     while waiting:
         node = waiting.pop()
@@ -38,9 +38,10 @@ def uses_of(op: Operation) -> list[Use]:
 def read_only_by(
     root: Operation, reads: Callable[[Use], bool], may_be: Callable[[Operation], bool] = lambda _: True
 ) -> set[Operation]:
-    """Returns the operations in `root` whose results reach only uses that `reads` accepts.
+    """Returns the operations in `root` whose results only reach uses that `reads` accepts.
 
-    The operations on the way to these uses are also results: `may_be` must accept each of them.
+    A result may reach such a use through other operations, which are then also included. `may_be` must accept every
+    included operation.
     """
     found = set[Operation]()
     for op in reversed(list(root.walk())):
@@ -55,7 +56,7 @@ CONTROL = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 
 
 class HandedOn(NamedTuple):
-    """A forwarded operand of an operation or of a region's terminator, and the value that it becomes."""
+    """A forwarded operand of an operation or region terminator, and the region argument or result that receives it."""
 
     user: Operation
     place: int
@@ -75,9 +76,9 @@ def _ends(block: Block) -> Operation:
 
 
 def handed_on(op: Operation) -> Iterator[HandedOn]:
-    """Yields the values that `op` forwards; nothing for operations that are not control flow of `scf`.
+    """Yields the values that `op` forwards; yields nothing if `op` is not an `scf` control flow operation.
 
-    Forwarded inputs of a region come before its outputs, region by region in execution order.
+    Regions are visited in execution order; for each region, its inputs come before its outputs.
     """
     match op:
         case scf.ForOp():
@@ -106,7 +107,7 @@ def handed_on(op: Operation) -> Iterator[HandedOn]:
 
 
 def together(op: Operation) -> Iterator[tuple[list[HandedOn], list[SSAValue]]]:
-    """Yields the groups of values that `op` identifies by forwarding: the operands, and all values that they become."""
+    """Yields the groups of values that `op` connects by forwarding: the operands, and the values that receive them."""
     groups: list[tuple[list[HandedOn], list[SSAValue]]] = []
     for each in handed_on(op):
         joined = [group for group in groups if each.taken in group[1] or any(_same(each, own) for own in group[0])]
@@ -123,7 +124,7 @@ def _same(one: HandedOn, other: HandedOn) -> bool:
 
 
 def captured(op: Operation) -> Iterator[SSAValue]:
-    """Yields the outside values that `op` and its regions use, each once, in order of use."""
+    """Yields the values defined outside `op` that `op` and its regions use, each once, in order of first use."""
     seen: dict[SSAValue, None] = {}
     for each in op.walk():
         for operand in each.operands:

@@ -1,4 +1,4 @@
-"""Dialect conversion: patterns with legality, and type conversion with temporary casts."""
+"""Dialect conversion: patterns that run until all operations are legal, and type conversion with temporary casts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from qmlir.ir.rewriting import RewriteStatistics, apply_patterns_greedily, opera
 
 # Type conversion, with temporary casts while some operations still have the old types.
 #
-# A pattern queries its operands in their new types (`TypeConversion.operands`) and returns results of new types
-# (`TypeConversion.replace`). If one side of a value is converted and the other not yet, a
-# `builtin.unrealized_conversion_cast` connects them, and is removed once both are. One pattern, `HandOnConverted`,
-# converts operations that only forward values (functions, calls, returns, branches).
+# A pattern queries its operands in their new types (`TypeConversion.operands`) and produces results of new types
+# (`TypeConversion.replace`). If only the producer or only the user of a value has been converted, a
+# `builtin.unrealized_conversion_cast` connects them. It is removed once both are converted. One pattern,
+# `HandOnConverted`, converts operations that only forward values (functions, calls, returns, branches).
 
 
 @dataclass(frozen=True)
 class TypeConversion:
-    """A type conversion: `convert` returns the new type, or `None` for a type that stays."""
+    """A type conversion: `convert` returns the new type, or `None` if the type is already legal."""
 
     convert: Callable[[Attribute], Attribute | None]
     _known: dict[Attribute, Attribute] = field(
@@ -31,7 +31,7 @@ class TypeConversion:
     )
 
     def converted(self, type_: Attribute) -> Attribute:
-        """Returns the new type of `type_`; for a function type, converts arguments and results."""
+        """Returns the new type for `type_`; in a function type, converts the argument and result types."""
         found = self._known.get(type_)
         if found is None:
             found = self._known[type_] = self._convert(type_)
@@ -44,11 +44,11 @@ class TypeConversion:
         return self.convert(type_) or type_
 
     def is_legal(self, type_: Attribute) -> bool:
-        """Whether `type_` is legal after the conversion."""
+        """Returns whether `type_` is legal after the conversion."""
         return self.converted(type_) == type_
 
     def illegal_type(self, op: Operation) -> Attribute | None:
-        """Returns the first illegal type in `op`: of an operand, a result, a block argument, or in its properties."""
+        """Returns the first illegal type in the operands, results, block arguments or properties of `op`, if any."""
         if isinstance(op, UnrealizedConversionCastOp):
             return None  # checked at the end, after temporary casts are removed
         return next((type_ for type_ in _types_of(op) if not self.is_legal(type_)), None)
@@ -80,7 +80,7 @@ class TypeConversion:
     def replace(
         self, rewriter: PatternRewriter, op: Operation, new_op: Operation, new_results: Sequence[SSAValue] | None = None
     ) -> None:
-        """Replaces `op` by `new_op`, whose results (or `new_results`) may have the new types."""
+        """Replaces `op` with `new_op`, whose results (or `new_results`) may have the new types."""
         casts: list[UnrealizedConversionCastOp] = []
         results: list[SSAValue] = []
         for old, new in zip(op.results, new_op.results if new_results is None else new_results, strict=True):
@@ -113,9 +113,9 @@ def _cast_source(value: SSAValue) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class HandOnConverted(RewritePattern):
-    """Converts operations that only forward values, in place: operands, results, block arguments, properties.
+    """Converts the operands, results, block arguments and properties of operations that only forward values, in place.
 
-    The default is functions with their calls and returns; a conversion of control flow adds its operations.
+    By default, it converts functions, calls and returns; a conversion that includes control flow adds its operations.
     """
 
     types: TypeConversion
@@ -153,9 +153,9 @@ def casts_in(root: Operation) -> list[UnrealizedConversionCastOp]:
 
 
 def look_through_casts(root: Operation, types: TypeConversion, own: Iterable[Operation]) -> None:
-    """Removes the casts of a finished conversion; `own` are those that existed before, and stay.
+    """Removes the casts that a finished conversion has inserted; keeps `own`, the casts that existed before it.
 
-    Raises `DiagnosticError` with the operation that still has the old type if a cast can't be removed.
+    If a cast can't be removed, raises `DiagnosticError` with the operation that still uses the old type.
     """
     kept = set(own)
     casts = [cast for cast in casts_in(root) if cast not in kept]
@@ -180,40 +180,40 @@ def _refuse(cast: UnrealizedConversionCastOp, types: TypeConversion) -> None:
     raise op_error(giver or cast, f"returns a value of type {source.type}, but its users need {result.type}")
 
 
-# Conversion with legality: patterns run until no illegal operation is left; one that remains is an error.
+# Conversion with legality: patterns run until no illegal operation is left; a remaining illegal operation is an error.
 #
 # A lowering declares the legality of its result as data, so a pattern need not know when to stop. An operation that
 # no pattern converts is an error that names the operation, its node in the model, and the accepted operations.
 
 
 def dialect_of(op: Operation) -> str:
-    """Returns the dialect in the name of `op`, also if it is unregistered."""
+    """Returns the dialect name of `op`, even if the operation is unregistered."""
     return op.op_name.data.partition(".")[0] if isinstance(op, UnregisteredOp) else op.dialect_name()
 
 
 @dataclass(frozen=True)
 class Legality:
-    """The legality of the result of a conversion.
+    """The operations and types that are legal after a conversion.
 
-    An operation is illegal if its dialect is in `illegal_dialects`, or not in `legal_dialects` if these are given, if
-    its
-    class is in `illegal_operations`, or if it has a type that `types` converts; unless `is_kept` exempts it.
+    An operation is illegal if its dialect is in `illegal_dialects` or, if `legal_dialects` is given, isn't in
+    `legal_dialects`. It is also illegal if its class is in `illegal_operations`, or if it has a type that `types`
+    converts. Operations that `is_kept` accepts are always legal.
     """
 
     illegal_dialects: frozenset[str] = frozenset()
     illegal_operations: tuple[type[Operation], ...] = ()
     is_kept: Callable[[Operation], bool] | None = None
     accepted: str = ""
-    """The accepted operations, for an error message."""
+    """A description of the legal operations, for error messages."""
     legal_dialects: frozenset[str] | None = None
     types: TypeConversion | None = None
     _known: dict[type[Operation], str | None] = field(
         default_factory=dict[type[Operation], str | None], init=False, repr=False, compare=False
     )
-    """Cached faults by class: lowerings query them often, and `illegal_operations` may be hundreds."""
+    """The cached faults of each class: lowerings query them often, and `illegal_operations` may be long."""
 
     def forbids(self, op: Operation) -> bool:
-        """Whether `op` is illegal."""
+        """Returns whether `op` is illegal."""
         return self._fault(op) is not None
 
     def _fault(self, op: Operation) -> str | None:
@@ -248,15 +248,15 @@ class Legality:
 def convert_partially(
     root: Operation, patterns: Iterable[RewritePattern], legality: Legality, ctx: Context
 ) -> RewriteStatistics:
-    """Applies `patterns` to the illegal operations nested in `root`; those that no pattern converts stay."""
+    """Applies `patterns` to the illegal operations nested in `root`; operations that no pattern converts remain."""
     return apply_patterns_greedily(root, patterns, ctx, only=legality.forbids)
 
 
 def convert(root: Operation, patterns: Sequence[RewritePattern], legality: Legality, ctx: Context) -> RewriteStatistics:
     """Applies `patterns` until every operation nested in `root` is legal.
 
-    If types change (`legality.types`), no cast between an old and a new type remains either. Raises
-    `DiagnosticError` with the first operation that prevents this.
+    If the conversion changes types (`legality.types`), it also removes all casts between old and new types. Raises
+    `DiagnosticError` for the first operation that can't be converted, or whose cast can't be removed.
     """
     own_casts = casts_in(root) if legality.types is not None else []
     statistics = convert_partially(root, patterns, legality, ctx)

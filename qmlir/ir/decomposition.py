@@ -1,10 +1,10 @@
-"""Decomposition of composites: the parts, each with its role, are inserted before the operation that they replace.
+"""Decomposition of composites into parts, each with a role; parts are inserted before the composite that they replace.
 
-The parts that define the results record the composite in the discardable attribute
-`composite = {op = "nn.gelu", properties = {tanh_approximation = true}}`, with the properties that differ from their
-defaults, `result = 1` for a result other than the first, and the role if the composite was itself a part, so that
-`nn-raise` can recreate it. If such a part is a composite that is decomposed in turn, the attribute is a list, the
-innermost first.
+The parts that define the composite's results record it in a discardable attribute, so that `nn-raise` can recreate it:
+`composite = {op = "nn.gelu", properties = {tanh_approximation = true}}`. The attribute contains the properties that
+differ from their defaults, the index of the result unless it is the first (`result = 1`), and the role if the composite
+was itself a part. If such a part is a composite that is decomposed in turn, the attribute is a list, with the innermost
+composite first.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -24,10 +24,11 @@ from qmlir.registry import Hook, decompositions, name_of, of_package
 from qmlir.registry.faults import RAISED, one_line
 
 COMPONENTS = "components"
-"""The property with the types of a composite's parts; marks omit it, since the parts have these types."""
+"""The property that holds the types of a composite's parts. Marks omit it, since the parts themselves have these types.
+"""
 
 UNROLLED = 8
-"""The maximum number of steps of a sequence whose layer is fully replaced by its parts when types are chosen."""
+"""The maximum number of steps for which a recurrent layer is fully unrolled into its parts when types are chosen."""
 
 OperationT = TypeVar("OperationT", bound=Operation)
 
@@ -42,25 +43,24 @@ class Parts:
     """The role of each of `operations` inside the composite."""
 
     may_be_excerpt: bool = False
-    """Whether an excerpt suffices: the parts of a few steps of a long sequence, since all steps have the same roles."""
+    """Whether the parts of a few steps of a long sequence suffice (an excerpt), since all steps have the same roles."""
 
     is_excerpt: bool = False
-    """Whether the parts are an excerpt of a sequence of dynamic length, or of more than `UNROLLED` steps.
+    """Whether the parts are an excerpt, because the sequence has a dynamic length or more than `UNROLLED` steps.
 
-    An excerpt describes the composite, but cannot replace it for execution.
+    An excerpt describes the composite, but can't replace it in a program.
     """
 
     untyped: str = ""
-    """The role of the part for which the composite's components lack a type, if its decomposition failed for that
-    reason."""
+    """If the decomposition failed because the composite's components lack the type of a part, the role of that part."""
 
     def missing_type(self) -> str:
-        """Returns the message for a decomposition that lacks a type, to follow `components `."""
+        """Returns the end of the error message for a missing type, which follows the word `components`."""
         part = f": the part '{self.untyped}' has none" if self.untyped else ""
         return f"do not define the types of all parts{part}"
 
     def add(self, role: str, op: OperationT) -> OperationT:
-        """Adds a part with the role `role` in the composite's nodes."""
+        """Adds `op` as a part with the role `role` in the nodes of the composite, and returns it."""
         assign_role(op, origins_of(self.composite), role)
         self.operations.append(op)
         self.roles.append(role)
@@ -86,9 +86,9 @@ def results_given(
     is_accepted: Callable[[Attribute, Attribute], bool] = eq,
     where: str | None = None,
 ) -> Sequence[SSAValue]:
-    """Checks and returns the values by which `function`, possibly a package's, replaces the results of `op`.
+    """Checks and returns `given`, the values with which `function`, possibly a package's, replaces the results of `op`.
 
-    Raises `DiagnosticError` unless there is one for each result, of an accepted type.
+    Raises `DiagnosticError` unless `given` has one value for each result, and each value has an accepted type.
     """
     things = cast(Sequence[Any], given) if isinstance(given, Sequence) else (given,)
     values = [cast(SSAValue, each) for each in things if isinstance(each, SSAValue)]
@@ -149,8 +149,10 @@ def guarded_decomposition(hook: Hook) -> Decomposition:
 
 
 def parts_given(op: Operation, parts: Parts) -> Sequence[SSAValue] | None:
-    """Returns the results of a composite from its parts, which are added to `parts`; `None` if it cannot be
-    decomposed."""
+    """Decomposes the composite `op` and adds the operations to `parts`.
+
+    Returns the values that replace the results of `op`; `None` if it can't be decomposed.
+    """
     decomposition: Decomposition | None = decompositions().get(type(op))
     given = None if decomposition is None else decomposition(op, parts)
     return None if decomposition is None or given is None else results_given(op, decomposition, given)
@@ -158,22 +160,22 @@ def parts_given(op: Operation, parts: Parts) -> Sequence[SSAValue] | None:
 
 @dataclass(frozen=True)
 class Mark:
-    """A record on a part of the composite whose result it defines."""
+    """A record on a part that defines a result of a decomposed composite, which describes the composite."""
 
     name: str
     """The name of the composite's operation, such as `nn.gelu`."""
 
     properties: Mapping[str, Attribute]
-    """The properties that differ from their defaults."""
+    """The properties of the composite that differ from their defaults."""
 
     result: int = 0
-    """The index of the composite's result."""
+    """The index of the composite's result that the part defines."""
 
     role: str = ""
-    """The role of the composite inside the model's node; empty if it was the whole node."""
+    """The role of the composite inside the model's node; empty if the composite was the whole node."""
 
     def attribute(self) -> DictionaryAttr:
-        """Returns the record as an attribute of the part."""
+        """Returns the attribute that stores this record on the part."""
         entries: dict[str, Attribute] = {"op": StringAttr(self.name)}
         if self.result:
             entries["result"] = IntegerAttr(self.result, i64)
@@ -199,7 +201,7 @@ def _mark_of(composite: Operation, result: int) -> Mark:
 
 
 def marks_on(op: Operation) -> tuple[Mark, ...]:
-    """Returns the composites of which `op` defines a result, the innermost first."""
+    """Returns the decomposed composites whose results `op` defines, the innermost first."""
     attribute = op.attributes.get(COMPOSITE)
     written = cast(ArrayAttr[Attribute], attribute).data if isinstance(attribute, ArrayAttr) else (attribute,)
     marks: list[Mark] = []
@@ -214,7 +216,7 @@ def marks_on(op: Operation) -> tuple[Mark, ...]:
 
 
 def set_marks(op: Operation, marks: Sequence[Mark]) -> None:
-    """Records the composites of which `op` defines a result."""
+    """Records on `op` the decomposed composites whose results it defines."""
     if not marks:
         op.attributes.pop(COMPOSITE, None)
     elif len(marks) == 1:
@@ -224,7 +226,7 @@ def set_marks(op: Operation, marks: Sequence[Mark]) -> None:
 
 
 def mark_composite(composite: Operation, results: Sequence[SSAValue], parts: Sequence[Operation]) -> None:
-    """Records `composite` on the parts that define its `results`; an unused result may be erased."""
+    """Records `composite` on those of `parts` that define its `results`; parts of unused results may be erased."""
     marked: set[Operation] = set()
     for number, value in enumerate(results):
         if isinstance(value, OpResult) and value.op in parts and value.op not in marked:
@@ -233,12 +235,12 @@ def mark_composite(composite: Operation, results: Sequence[SSAValue], parts: Seq
 
 
 def is_part(op: Operation) -> bool:
-    """Whether `op` is a part of a composite with a role in it."""
+    """Returns whether `op` has a role, and is therefore a part of a composite."""
     return any(origin.role for origin in origins_of(op))
 
 
 def role_of(op: Operation) -> Hashable:
-    """Returns a key that is equal for corresponding parts in all steps of a layer."""
+    """Returns a key that is equal for the corresponding parts in all time steps of a layer."""
     return type(op), origins_of(op)
 
 
@@ -247,7 +249,7 @@ _STEP = 512
 
 
 def is_repeated(op: Operation) -> bool:
-    """Whether the block has other operations with the role of `op`, a part of a composite, up to `_STEP` away."""
+    """Returns whether `op` is a part whose block has another part with the same role within `_STEP` operations."""
     if not is_part(op):
         return False
     kind, origins = type(op), origins_of(op)
@@ -273,6 +275,6 @@ class Keep:
         return self.names_one(op.name, origins_of(op))
 
     def names_one(self, kind: str, origins: Iterable[Origin]) -> bool:
-        """Whether an operation of this kind with these origins is included."""
+        """Returns whether an operation of the kind `kind` with these origins is to be kept whole."""
         known = (kind, kind.partition(".")[2], *(origin.name for origin in origins))
         return any(fnmatchcase(name, pattern) for pattern in self.names for name in known)

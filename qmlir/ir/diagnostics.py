@@ -1,4 +1,4 @@
-"""Diagnostics: messages about an operation, before they are rendered.
+"""Diagnostics: messages about operations or texts, and the handlers that receive them; rendering is separate.
 
 A pass raises `op_error(op, …)` to stop, or emits a warning or remark and continues. The caller of the pass receives
 these, and diagnostics about faulty packages, through `diagnostic_handler`; without a handler, warnings and remarks go
@@ -25,11 +25,12 @@ _logger = logging.getLogger("qmlir")
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Replaces unprintable characters (controls, bidirectional marks, line ends) by escapes such as `\\u202e`.
+    """Replaces unprintable characters (controls, bidirectional marks, line ends) with escapes such as `\\u202e`.
 
-    Names come from models: they must not control a terminal or imitate other text.
+    Names come from models, so they must not be able to control a terminal or imitate other text.
 
-    Characters in `keep` stay. The escapes are those of JSON and TOML, so strings in these formats keep their value.
+    Characters in `keep` are not replaced. The escapes are those of JSON and TOML, so strings in these formats keep
+    their values.
     """
     if text.isprintable():
         return text
@@ -46,7 +47,7 @@ LINES = "\n\t"
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
-    """Returns `; did you mean 'x'?`, the end of a message, if a known name is similar; otherwise an empty text."""
+    """Returns `; did you mean 'x'?`, the end of a message, if a known name is similar; otherwise an empty string."""
     folded: dict[str, list[str]] = {}
     for each in known:
         folded.setdefault(each.lower(), []).append(each)
@@ -85,12 +86,12 @@ class SourceLocation:
 
 
 _WHOLE_SENTENCES = ("input ", "output ", "dimension ", "expected ", "no ", "cannot ")
-"""Beginnings of messages about a function that need no subject."""
+"""Beginnings of messages about a function from which the subject can be omitted."""
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """A message, with its operation and its location if they are known."""
+    """A message with its severity, and with its operation and location if they are known."""
 
     severity: Severity
     message: str
@@ -104,8 +105,10 @@ class Diagnostic:
         return printable(f"{place}{self.severity}: {self.message}")
 
     def for_caller(self) -> "Diagnostic":
-        """Rewords the diagnostic for users of models, who don't see functions: `@main` becomes "the model", or is
-        omitted."""
+        """Returns the diagnostic reworded for users of models, who don't see functions.
+
+        `@main` becomes "the model", or is omitted.
+        """
         if not isinstance(self.op, FuncOp) or self.op.sym_name.data != "main":
             return self
         before, subject, rest = self.message.partition(f"{describe(self.op)} ")
@@ -116,7 +119,7 @@ class Diagnostic:
 class DiagnosticError(DiagnosticException):
     """An error with its operation or location; tools print it as one line.
 
-    If several independent errors were found, `diagnostics` has all of them.
+    If several independent errors were found, `diagnostics` contains all of them.
     """
 
     def __init__(self, diagnostic: Diagnostic, *more: Diagnostic):
@@ -153,7 +156,7 @@ def _diagnostic(severity: Severity, op: Operation, message: str, notes: Sequence
 
 
 def op_error(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> DiagnosticError:
-    """Returns an error about `op`, to be raised; the message names the value found and the values accepted."""
+    """Returns an error about `op`, to be raised. The message should name the actual and the expected value."""
     return DiagnosticError(_diagnostic(Severity.ERROR, op, message, notes))
 
 
@@ -194,7 +197,7 @@ _handler: ContextVar[Handler] = ContextVar("qmlir_diagnostic_handler", default=_
 _told_here: set[str] = set()
 
 _told: ContextVar[set[str]] = ContextVar("qmlir_told", default=_told_here)
-"""The messages that `warn_once` has emitted to the outermost handler; without a handler, in this process."""
+"""The messages that `warn_once` has emitted to the outermost handler or, without a handler, in this process."""
 
 
 @contextmanager
@@ -224,7 +227,10 @@ def emit(diagnostic: Diagnostic) -> None:
 
 
 def warn_once(message: str) -> None:
-    """Emits a warning without an operation, once per outermost handler, since data may be processed many times."""
+    """Emits a warning without an operation, only once per outermost handler.
+
+    Data may be processed many times, and would otherwise cause the same warning each time.
+    """
     if message not in _told.get():
         _told.get().add(message)
         emit(Diagnostic(Severity.WARNING, message))
@@ -232,7 +238,7 @@ def warn_once(message: str) -> None:
 
 @contextmanager
 def revised(change: Callable[[Diagnostic], Diagnostic | None]) -> Generator[None]:
-    """Applies `change` to each diagnostic emitted inside the `with` block; those mapped to `None` are dropped."""
+    """Applies `change` to each diagnostic emitted inside the `with` block, and drops it if `change` returns `None`."""
     outer = _handler.get()
 
     def pass_on(diagnostic: Diagnostic) -> None:
@@ -249,7 +255,7 @@ def without_remarks() -> AbstractContextManager[None]:
 
 
 def emit_remark(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
-    """Emits a remark: a decision about `op`, and the reason for it."""
+    """Emits a remark, which explains a decision about `op`."""
     emit(_diagnostic(Severity.REMARK, op, message, notes))
 
 

@@ -1,8 +1,8 @@
-"""Dead code: whether an operation is dead, from the effects that its class declares, and removal of dead operations.
+"""Dead code elimination, based on the effects that each operation class declares.
 
-The answers are those of `xdsl.transforms.dead_code_elimination`, which queries each operation for its effects, and
-each loop for those of all nested operations, again at every level. Most classes have constant effects, so they are
-queried once, and the scan of a loop stops at its last operation that writes.
+The results are identical to those of `xdsl.transforms.dead_code_elimination`, which queries the effects of each
+operation, and for each loop those of all nested operations, again at every nesting level. Here, classes with constant
+effects (most of them) are queried once, and the scan of a loop stops at its last operation that writes.
 """
 
 from collections.abc import Callable
@@ -33,16 +33,16 @@ class _Effects(Enum):
     """The class has no effects."""
 
     READ = auto()
-    """The class has no visible effects: it may read."""
+    """The class has no visible effects, but may read memory."""
 
     SHOWN = auto()
-    """The class writes, frees, or does not declare its effects."""
+    """The class writes or frees memory, or doesn't declare its effects."""
 
     NESTED = auto()
-    """The effects are those of the operations in the regions."""
+    """The operation has the effects of the operations in its regions."""
 
     ASKED = auto()
-    """The effects differ by operation."""
+    """The effects depend on the individual operation."""
 
 
 def _function(trait: type[MemoryEffect]) -> Callable[..., Any]:
@@ -77,20 +77,20 @@ def _is_kept(kind: type[Operation]) -> bool:
 
 @cache
 def never_dead(kind: type[Operation]) -> bool:
-    """Whether no operation of a class is ever dead."""
+    """Returns whether operations of the class `kind` are never dead."""
     return _effects_of(kind) is _Effects.SHOWN or _is_kept(kind)
 
 
 @cache
 def is_terminator(kind: type[Operation]) -> bool:
-    """Whether the operations of a class terminate blocks; unregistered ones may."""
+    """Returns whether operations of the class `kind` may terminate blocks; unregistered operations may."""
     return kind.has_trait(IsTerminator, value_if_unregistered=True)
 
 
 def has_no_effect(op: Operation, known: dict[Operation, bool]) -> bool:
-    """Whether `op` neither reads nor writes, as in `xdsl.traits.is_side_effect_free`.
+    """Returns whether `op` neither reads nor writes memory, like `xdsl.traits.is_side_effect_free`.
 
-    The answers for operations with regions are cached in `known`, so that those of a nest are computed once.
+    Results for operations with regions are cached in `known`, so that each operation of a loop nest is examined once.
     """
     effects = _effects_of(type(op))
     if effects is _Effects.NESTED:
@@ -102,7 +102,7 @@ def has_no_effect(op: Operation, known: dict[Operation, bool]) -> bool:
 
 
 def dead_if_unused(op: Operation) -> bool:
-    """Whether `op` would be dead if its results were unused."""
+    """Returns whether `op` would be dead if its results were unused."""
     kind = type(op)
     if never_dead(kind):
         return False
@@ -115,7 +115,7 @@ def dead_if_unused(op: Operation) -> bool:
 
 
 def is_dead(op: Operation) -> bool:
-    """Whether `op` is dead: it is unused, and has no visible effects."""
+    """Returns whether `op` is dead: its results are unused, and it has no visible effects."""
     for result in op.results:
         if result.first_use is not None:
             return False
@@ -156,7 +156,7 @@ class _Live(LiveSet):
 
 
 def erase_dead(region: Region, listener: PatternRewriterListener | None = None) -> None:
-    """Erases dead operations, including cycles, and unreachable blocks; notifies `listener` of each operation."""
+    """Erases dead operations (cycles included) and unreachable blocks; notifies `listener` of each erased operation."""
     live = _Live()
     live.propagate_region_liveness(region)
     live.delete_dead(region, listener)

@@ -21,8 +21,10 @@ class _Matcher:
         self.blocks: dict[Block, Block] = {}
 
     def match_operations(self, first: Operation, second: Operation) -> bool:
-        """Whether everything except operands and successors agrees; these may refer to operations that are visited
-        later."""
+        """Returns whether the operations agree in everything except operands and successors.
+
+        Operands and successors are compared separately, since they may refer to operations that are visited later.
+        """
         if (
             first.name != second.name
             or first.result_types != second.result_types
@@ -50,7 +52,7 @@ class _Matcher:
         return all(map(self.match_operations, first.ops, second.ops))
 
     def match_uses(self) -> bool:
-        """Whether operands and successors correspond; outside values and blocks must be identical."""
+        """Returns whether operands and successors correspond; values and blocks defined outside must be identical."""
         for first, second in self.pairs:
             operands = zip(first.operands, second.operands, strict=True)
             successors = zip(first.successors, second.successors, strict=True)
@@ -62,14 +64,14 @@ class _Matcher:
 
 
 def equivalent(first: Operation, second: Operation) -> bool:
-    """Whether two operations differ only in locations and value names."""
+    """Returns whether two operations differ at most in locations and value names."""
     matcher = _Matcher()
     return matcher.match_operations(first, second) and matcher.match_uses()
 
 
-# The fingerprint of a module: different if two modules print differently, computed without printing them.
+# The fingerprint of a module. Modules that print differently have different fingerprints, but nothing is printed.
 #
-# Printing numbers dominates the time for a module with quantized weights; here their bytes are hashed.
+# For a module with quantized weights, printing numbers would dominate the time; here their bytes are hashed.
 
 
 def _of(*parts: bytes) -> bytes:
@@ -151,8 +153,8 @@ class _Hasher:
 
 
 def fingerprint(op: Operation) -> str:
-    """Returns a SHA-256 of everything in `op`: its operations in order, wiring, value names, attributes, weights.
+    """Returns a SHA-256 digest of `op`: its operations in order, their operands, value names, attributes and weights.
 
-    `op` must not use outside values, which holds for modules.
+    `op` must not use values defined outside of it, which holds for modules.
     """
     return _Hasher(op).operation(op).hex()

@@ -1,10 +1,11 @@
-"""Evaluation of operations: passes operands to the operation's evaluator.
+"""Evaluation of single operations: finds an operation's evaluator and calls it with the values of the operands.
 
-The registry maps an operation class to its evaluator, `f(op, *operands) -> results`, with one argument for each
-operand of the operation's definition: a value, `None` for an omitted optional operand, a tuple for a variadic one.
-Tensors are NumPy arrays, which an evaluator must not write; a quantized one is represented by its stored integers, a
-signless integer by a signed one, i1 by 0 and 1; `index` is a Python integer. An evaluator of an external package gets
-the real values of quantized tensors instead, unless it is declared as `TakesStored` (`qmlir.interpreter.guarding`).
+The registry maps an operation class to its evaluator, `f(op, *operands) -> results`, with one argument for each operand
+of the operation's definition: a value, `None` for an omitted optional operand, or a tuple for a variadic operand.
+Tensors are NumPy arrays, which an evaluator must not modify. A quantized tensor is represented by its stored integers,
+a signless integer by a signed one, an i1 by 0 or 1, and an `index` by a Python integer. An evaluator of an external
+package receives the real values of quantized tensors instead, unless it is declared as `TakesStored`
+(`qmlir.interpreter.guarding`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,16 +30,16 @@ Evaluator = Callable[..., Results]
 
 @dataclass(frozen=True)
 class RunsRegions:
-    """An evaluator that runs regions or functions: `f(frame, op, *operands)`, with the `Frame` of the function."""
+    """An evaluator that runs regions or functions: `f(frame, op, *operands)`, with the running function's `Frame`."""
 
     function: Callable[..., Results]
 
 
 @dataclass(frozen=True)
 class TakesStored:
-    """An evaluator of a package that takes and returns the stored integers of quantized values, not the real values.
+    """A package's evaluator that takes and returns stored integers instead of real values for quantized tensors.
 
-    It may decorate the function: `@TakesStored`. Evaluators of this tree take stored integers without it.
+    It can be used as a decorator: `@TakesStored`. Evaluators of qmlir itself take stored integers without it.
     """
 
     function: Callable[..., Results]
@@ -53,7 +54,7 @@ class TakesStored:
 
 @dataclass(frozen=True)
 class ByOperation:
-    """An evaluator that depends on types or properties; it is chosen once for an operation that runs often."""
+    """An evaluator that depends on the operation's types or properties, so that it is selected once per operation."""
 
     choose: Callable[[Any], Evaluator | RunsRegions]
 
@@ -64,7 +65,7 @@ class ByOperation:
 
 
 def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequence[SSAValue]]]:
-    """Yields each operand definition of `op` with its name and values: one, none or several."""
+    """Yields the name, the definition and the values of each operand in the definition of `op`."""
     for name, definition in op.get_irdl_definition().operands:
         value = getattr(op, name)
         if value is None:
@@ -76,11 +77,11 @@ def operand_groups(op: IRDLOperation) -> Iterator[tuple[str, OperandDef, Sequenc
 
 
 Layout = tuple[int | slice | None, ...]
-"""For each argument of an evaluator: the index of its operand, a slice of indices, or `None`."""
+"""For each argument of an evaluator: the index of the operand, a slice of operands (variadic), or `None` (omitted)."""
 
 
 def operand_layout(op: Operation) -> Layout:
-    """Returns the mapping from the operands of `op` to the arguments of its evaluator."""
+    """Returns the layout that maps the operands of `op` to the arguments of its evaluator."""
     if not isinstance(op, IRDLOperation):
         return tuple(range(len(op.operands)))
     layout: list[int | slice | None] = []
@@ -97,7 +98,7 @@ def operand_layout(op: Operation) -> Layout:
 
 
 def arguments_by(layout: Layout, values: Sequence[Any]) -> list[Any]:
-    """Returns the arguments of an evaluator from the values of the operands."""
+    """Returns the arguments of an evaluator, given the values of the operands."""
     return [None if place is None else values[place] for place in layout]
 
 
@@ -116,7 +117,7 @@ def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
 
 
 def evaluate_if_defined(op: Operation, values: Sequence[Any]) -> Results | None:
-    """Evaluates `op` without warnings; returns `None` also if its evaluator rejects a value, such as the root of -1."""
+    """Evaluates `op` like `evaluate`, but without warnings, and returns `None` if the evaluator rejects a value."""
     try:
         with np.errstate(all="ignore"):
             return evaluate(op, values)
@@ -125,9 +126,9 @@ def evaluate_if_defined(op: Operation, values: Sequence[Any]) -> Results | None:
 
 
 def evaluate_in_order(ops: Iterable[Operation], known: dict[SSAValue, Any]) -> bool:
-    """Evaluates operations on known values and adds their results to `known`.
+    """Evaluates `ops` in order on the values in `known`, and adds their results to `known`.
 
-    Returns False, and stops, at the first operation that can't be evaluated on its operands.
+    Stops and returns False at the first operation that can't be evaluated.
     """
     for op in ops:
         results = evaluate_if_defined(op, [known[operand] for operand in op.operands])
@@ -138,17 +139,16 @@ def evaluate_in_order(ops: Iterable[Operation], known: dict[SSAValue, Any]) -> b
 
 
 def check_writable(array: npt.NDArray[Any], type_: Attribute) -> None:
-    """Raises `InterpretationError` if the memory of a value of type `type_` belongs to a constant or an input."""
+    """Raises `InterpretationError` if the array (of type `type_`) is read-only memory of a constant or an input."""
     if not array.flags.writeable:
         raise InterpretationError(f"cannot write to constant memory of {type_}")
 
 
 def not_computed(op: Operation, error: BaseException, where: str | None = None) -> DiagnosticError:
-    """Returns an error, to be raised, that the evaluator of `op` failed; it may be a package's, and raise any
-    exception.
+    """Returns an error, to be raised, about the exception `error` in the evaluator of `op`, which may be a package's.
 
-    Messages for readers are passed on unchanged; for other exceptions their type is also named. `where` is the end
-    of the message; by default it names the package that raised the error, if one did.
+    Messages that are intended for users are passed on unchanged; for other exceptions, the message also names their
+    type. `where` is the end of the message; by default it names the package that raised the exception, if one did.
     """
     where = in_package(error) if where is None else where
     match error:

@@ -1,4 +1,4 @@
-"""The boundary to code of xDSL and of packages: unexpected exceptions and invalid results become diagnostics."""
+"""The boundary to xDSL and packages: turns their unexpected exceptions and invalid results into diagnostics."""
 
 import traceback
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -15,20 +15,20 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.registry import at_code, in_package
 from qmlir.registry.faults import RAISED, one_line
 
-# The boundary to xDSL and packages: their unexpected exceptions become diagnostics, ours stay bugs.
+# The boundary to xDSL and packages: their unexpected exceptions become diagnostics; exceptions of qmlir remain bugs.
 #
 # A package may raise anything: an error from its code names the package. xDSL intentionally raises `ParseError` and
 # `VerifyException`; a `KeyError` from its parser, or an `IndexError` from a verifier of its dialects, are xDSL bugs
-# triggered by the input. The traceback tells who raised: the innermost frame of xDSL or of this tree. A bug in this
-# tree
-# is thus never attributed to xDSL, unless it passes invalid arguments to xDSL, and stays visible as a bug.
+# triggered by the input. The traceback shows who raised the exception: the innermost frame of xDSL or of this tree. A
+# bug in this tree is thus never attributed to xDSL, unless it passes invalid arguments to xDSL, and stays visible as a
+# bug.
 
 _FOREIGN, _OURS = "xdsl", "qmlir"
 
 _MEANT = (
     ParseError, UnregisteredConstructException, OverflowError, ValueError, RecursionError, MemoryError,
 )  # fmt: skip
-"""Exceptions about the input itself: constructors of attributes raise `ValueError` and similar ones."""
+"""Exceptions caused by invalid input: constructors of attributes, for example, raise `ValueError`."""
 
 
 def _is_of_xdsl(error: BaseException) -> bool:
@@ -40,7 +40,7 @@ def _is_of_xdsl(error: BaseException) -> bool:
 
 @contextmanager
 def faults_from_outside(told: Callable[[str], DiagnosticError]) -> Generator[None]:
-    """Converts unexpected exceptions of xDSL or a package, inside the `with` block, to the error `told(reason)`."""
+    """Converts unexpected exceptions of xDSL or a package inside the `with` block to the error `told(reason)`."""
     try:
         yield
     except DiagnosticException:
@@ -54,7 +54,7 @@ def faults_from_outside(told: Callable[[str], DiagnosticError]) -> Generator[Non
         raise told(f"xDSL fails on it ({text})" if text else "xDSL fails on it") from error
 
 
-# Methods of operations that packages define: each result is checked at the call.
+# Methods of operations that packages define: the result of each call is checked.
 #
 # An operation interface derives from `Checked` and declares a `Check` for each of its methods. If a class outside
 # this tree and xDSL defines such a method, it is wrapped on class creation: an exception or an invalid result
@@ -66,20 +66,21 @@ _IS_CHECKED = "is_checked"
 
 @dataclass(frozen=True)
 class Check:
-    """The requirements on the result of an interface method."""
+    """The requirements on the result of an interface method that a package defines."""
 
     expected: str
-    """A description of the expected result; `{results}` and `{operands}` are replaced by the operation's counts."""
+    """A description of the expected result; `{results}` and `{operands}` stand for the operation's numbers of these."""
 
     holds: Callable[[Any, Any], bool]
-    """Checks the operation and the result, for an iterator the list of its values."""
+    """A predicate on the operation and the result; if the method returns an iterator, the result is passed as a list.
+    """
 
     is_iterator: bool = False
     """Whether the method returns an iterator."""
 
 
 def is_each(found: Any, kinds: Any, count: int | None = None) -> bool:
-    """Whether `found` is a list or tuple of `kinds`, with `count` elements."""
+    """Returns whether `found` is a list or tuple of `kinds`, with `count` elements if `count` is given."""
     if not isinstance(found, list | tuple):
         return False
     values = cast(list[Any], found)
@@ -115,7 +116,7 @@ def _guarded(method: FunctionType, check: Check) -> Callable[..., Any]:
 
 
 class Checked:
-    """The base of interfaces whose methods are checked if a package defines them."""
+    """The base class of interfaces whose methods are checked if a package defines them."""
 
     CHECKS: ClassVar[Mapping[str, Check]] = {}
     """The checks of the interface's methods, by name."""

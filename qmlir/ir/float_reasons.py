@@ -1,14 +1,14 @@
-"""Reasons why an operation is not quantized: the closed list of causes, each with the user's possible action.
+"""Reasons why an operation is not quantized: the closed list of causes, each with an action that the user can take.
 
 Summaries, reports, `explain`, warnings and remarks take their text from here, as `not quantized: CAUSE; help: ACTION`.
-`docs/reference/diagnostics.md` is generated from it; the lowercase name of a member is the anchor there.
+`docs/reference/diagnostics.md` is generated from this list; the lowercase name of a member is its anchor on that page.
 """
 
 from enum import Enum
 
 
 class FloatCause(Enum):
-    """A cause as a format string, an action (empty if no option helps), and an explanation in Markdown."""
+    """A cause. Each value has a format string, an action (empty if no option helps), and an explanation in Markdown."""
 
     EXCLUDED = (
         "a rule of the recipe excludes it",
@@ -221,12 +221,12 @@ class FloatCause(Enum):
 
     @property
     def text(self) -> str:
-        """The cause, with placeholders in braces."""
+        """The description of the cause, with placeholders in braces."""
         return self.value[0]
 
     @property
     def action(self) -> str:
-        """The action that the user can take; empty if nothing helps."""
+        """The action that the user can take; empty if no option helps."""
         return self.value[1]
 
     @property

@@ -1,6 +1,7 @@
-"""Control of Python's cyclic garbage collector: paused while a long-lived module is built, as there is no garbage.
+"""Control of Python's cyclic garbage collector during long operations.
 
-Compilation also creates garbage cycles; it only reduces the frequency of collections.
+Building a long-lived module creates no garbage cycles, so collection is paused. Compilation does create some, so
+collection only becomes less frequent.
 """
 
 import gc
@@ -10,8 +11,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collection() -> Generator[None]:
-    """Pauses collection inside the block: if many long-lived objects are created, each collection would scan all of
-    them."""
+    """Pauses collection inside the `with` block.
+
+    If a block creates many long-lived objects, each collection would scan all of them.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -23,7 +26,7 @@ def paused_collection() -> Generator[None]:
 
 @contextmanager
 def rare_collection(objects: int) -> Generator[None]:
-    """Runs the collector only after each `objects` new objects inside the block, since few of them are garbage."""
+    """Runs the collector only after every `objects` new objects inside the `with` block."""
     first, *others = gc.get_threshold()
     gc.set_threshold(max(first, objects) if first else 0, *others)  # 0 is off
     try:

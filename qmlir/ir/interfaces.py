@@ -1,7 +1,8 @@
 """Operation and type interfaces that passes use: shape inference, parameters, quantization slots, canonicalization.
 
-An operation of any dialect, in this package or another, takes part in a pass by implementing the interface that
-the pass queries. Types do so for the interpreter and for conversions. This module depends on no dialect.
+An operation of any dialect, in this package or another, takes part in a pass by implementing the interface that the
+pass queries. Types implement interfaces for the interpreter and for conversions. This module doesn't depend on any
+dialect.
 """
 
 import abc
@@ -27,10 +28,10 @@ from qmlir.ir.float_reasons import FloatCause
 
 @dataclass(frozen=True)
 class RegisteredCanonicalization(HasCanonicalizationPatternsTrait):
-    """Canonicalizes an operation by the patterns that the registry has for its dialect.
+    """Canonicalizes an operation with the patterns that the registry lists for its dialect.
 
-    The set is `<dialect>.canonicalize` in the registry, so that `canonicalize`, ours or xDSL's, finds it without
-    the operations importing their patterns.
+    The pattern set is registered as `<dialect>.canonicalize`, so that the `canonicalize` passes of qmlir and xDSL find
+    it although operations don't import their patterns.
     """
 
     def verify(self, op: Operation) -> None:
@@ -60,16 +61,15 @@ class InferResultTypes(Checked, Operation, abc.ABC):
 
     @abc.abstractmethod
     def infer_result_types(self) -> Sequence[TypeAttribute]:
-        """Returns the result types that the operands and properties imply, one per result.
+        """Returns the result types, one per result, that follow from the operands and properties.
 
-        If several quantized types are possible, the element type is the expressed one (`f32`). Raises `VerifyException`
-        if
-        the operands are incompatible.
+        If several quantized types are possible, the element type is the expressed type (`f32`). Raises
+        `VerifyException` if the operands are incompatible.
         """
 
 
 class ReadsShapesOnly(OpTrait):
-    """Marks an operation whose results depend only on the shapes of its operands, not on their elements."""
+    """Marks an operation whose results depend only on its operands' shapes, not on their elements."""
 
 
 class SizesKnownInRun(OpTrait):
@@ -77,10 +77,10 @@ class SizesKnownInRun(OpTrait):
 
 
 class ReadsExactNumbers(OpTrait):
-    """Marks an operation that compares or looks up values, so that a tiny change of an operand may change its results.
+    """Marks an operation that compares or looks up values, so that a tiny change to an operand may change its results.
 
-    A value that only such operations read should not be quantized: that saves no multiplications, and changes
-    decisions.
+    A value that is only read by marked operations should not be quantized: quantizing it would save no multiplications,
+    but could change the outcome of comparisons.
     """
 
 
@@ -90,22 +90,22 @@ KnownValue = Callable[[SSAValue | None], npt.NDArray[Any] | None]
 
 @dataclass(frozen=True)
 class Replacement:
-    """The operations that replace another one, in order, and the values that replace its results."""
+    """The operations that replace another operation, in order, and the values that replace its results."""
 
     operations: Sequence[Operation]
     values: Sequence[SSAValue]
 
     @staticmethod
     def by(op: Operation) -> "Replacement":
-        """Returns the replacement by one operation."""
+        """Returns the replacement that consists of the single operation `op`."""
         return Replacement([op], op.results)
 
 
 class HasParameters(Checked, Operation, abc.ABC):
-    """An operation with parameter operands, such as axes or a new shape, which are usually known at compile time.
+    """An operation with parameter operands (axes or a new shape, for example), which are usually known at compile time.
 
-    Compiled code requires constant parameters: `specialized` turns such an operand into a property, or rewrites the
-    operation.
+    Compiled code requires constant parameters, so `specialized` turns a known parameter operand into a property, or
+    rewrites the operation.
     """
 
     CHECKS: ClassVar[Mapping[str, Check]] = {
@@ -133,14 +133,15 @@ class HasParameters(Checked, Operation, abc.ABC):
 
     @abc.abstractmethod
     def specialized(self, known: KnownValue) -> Replacement | None:
-        """Returns the replacement of this operation for known values of parameters; `None` if no parameter is known.
+        """Returns the replacement of this operation if parameters are known; `None` if no parameter is known.
 
-        Its result types may be less precise than the inferred ones. Raises `VerifyException` for an invalid value.
+        The result types of the replacement may be less precise than the inferred ones. Raises `VerifyException` for an
+        invalid parameter value.
         """
 
 
 class Slot(StrEnum):
-    """The role of a value in an operation; recipes use it to choose a type."""
+    """The role of a value in an operation; quantization recipes choose its type by this role."""
 
     INPUT = "input"
     WEIGHT = "weight"
@@ -151,7 +152,7 @@ class Slot(StrEnum):
 
 @dataclass(frozen=True)
 class FixedRange:
-    """A range of results that does not depend on the input, such as `[0, 1]` for a sigmoid."""
+    """A result range that doesn't depend on the input, such as `[0, 1]` for a sigmoid."""
 
     minimum: float
     maximum: float
@@ -159,18 +160,18 @@ class FixedRange:
 
 @dataclass(frozen=True)
 class Domain:
-    """The numbers `x` of an operand with a finite result: `minimum <= x <= maximum`, `x` not in `holes`."""
+    """The operand values `x` for which the result is finite: `minimum <= x <= maximum`, and `x` is not in `holes`."""
 
     minimum: float = -math.inf
     maximum: float = math.inf
     holes: tuple[float, ...] = ()
-    """Excluded numbers, such as 0 for a divisor; they may equal `minimum` or `maximum`."""
+    """Excluded values, such as 0 for a divisor; `minimum` and `maximum` themselves may be excluded."""
 
     coarsest: float = math.inf
     """The largest scale at which quantized values still resolve the period of a periodic function."""
 
     def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Returns a mask of the `values` that lie in the domain."""
+        """Returns a boolean mask with True for each of the `values` in the domain."""
         return (values >= self.minimum) & (values <= self.maximum) & ~np.isin(values, self.holes)
 
     def __str__(self) -> str:
@@ -184,24 +185,25 @@ class Domain:
 class QuantizationSlots:
     """The quantization of an operation: slots of its operands, and constraints on their types.
 
-    - `operands`: the slot of each operand by its name in the operation's definition; `None` for a value that is never
-      quantized (indices, shapes).
-    - `shares_parameters`: all data operands and results have one quantized type, as in data movement and max pooling.
-    - `weight_channel_axis`: the axis of the weight operand that per-channel parameters follow; `result_channel_axis` is
-      the
-      axis of the result with these channels, repeated `channel_repeats` times.
-    - `weight_sum_axis`: the axis along which weights have blocks, if it is not the one next to the channels.
+    - `operands`: the slot of each operand, by the operand's name in the operation's definition; `None` for an operand
+      that is never quantized (indices, shapes).
+    - `shares_parameters`: all data operands and results must have the same quantized type, as in data movement and max
+      pooling.
+    - `weight_channel_axis`: the axis of the weight operand along which per-channel parameters vary;
+      `result_channel_axis` is the corresponding axis of the result, in which the channels are repeated
+      `channel_repeats` times.
+    - `weight_sum_axis`: the axis along which weights are divided into blocks, if it isn't adjacent to the channel axis.
     - `fixed_output`: the range of the result if it does not depend on the input.
-    - `limits_operand`: the result is the clamped operand, so that the operand may have the result type, which clamps
-      identically.
-    - `takes_accumulators`: an operand may be a 32-bit accumulator, so that nothing is rounded before this operation.
-    - `domains`: the domains of operands by name, if some numbers have no finite result; their quantized types exclude
-      these.
-    - `flat_below`: the number below which the result is 0 in 8 bits, so that the operand needs no resolution there.
+    - `limits_operand`: the operation clamps its operand. The operand may thus have the quantized type of the result,
+      whose range clamps it identically.
+    - `takes_accumulators`: an operand may be a 32-bit accumulator, which avoids rounding before this operation.
+    - `domains`: the domains of operands by name, for operations whose result isn't finite for some values; the
+      operands' quantized types exclude these values.
+    - `flat_below`: the threshold below which the result is 0 in 8 bits, so that the operand needs no resolution there.
     - `normalizes_rows`: the operation divides each row by its spread, so that its input may be a residual sum that
       grows
       over many layers.
-    - `divides_one`: the elements of each result row add up to 1, so that they shrink as rows grow.
+    - `divides_one`: the elements of each result row add up to 1, so they become smaller as rows become longer.
     """
 
     operands: dict[str, Slot | None] = field(default_factory=dict[str, "Slot | None"])
@@ -219,7 +221,7 @@ class QuantizationSlots:
     domains: dict[str, Domain] = field(default_factory=dict[str, Domain])
 
     def is_sound(self, op: Operation) -> bool:
-        """Whether all fields have their declared types, all names are operands of `op`, and ranges ascend."""
+        """Returns whether fields have their declared types, names are operands of `op`, and ranges are ascending."""
         names = {name for name, _ in op.get_irdl_definition().operands} if isinstance(op, IRDLOperation) else None
         values: Mapping[str, Any] = vars(self)
         axes = [values[name] for name in ("weight_channel_axis", "weight_sum_axis", "result_channel_axis")]
@@ -265,18 +267,18 @@ class Quantizable(Checked, Operation, abc.ABC):
 
     @abc.abstractmethod
     def quantization_slots(self) -> QuantizationSlots:
-        """Returns the slots of this operation, given its properties."""
+        """Returns the slots and constraints of this operation, given its properties."""
 
     @abc.abstractmethod
     def accepts_quantized_values(self) -> bool:
-        """Whether the operation has semantics on quantized values; otherwise it stays in float between casts."""
+        """Returns whether the operation is defined on quantized values; if not, it remains in float between casts."""
 
     def fuses_with_casts(self) -> bool:
-        """Whether the operation replaces itself and the casts around it, even if no types are chosen for it."""
+        """Returns whether the operation fuses with the casts around it, even if no types are chosen for it."""
         return self.accepts_quantized_values()
 
     def float_reason(self) -> str:
-        """Returns why the operation stays in float if it does not accept quantized values."""
+        """Returns the reason why the operation remains in float if it doesn't accept quantized values."""
         return FloatCause.UNSUPPORTED.reason()
 
     @abc.abstractmethod
@@ -289,9 +291,9 @@ class Quantizable(Checked, Operation, abc.ABC):
 
 
 class Recomputable(Operation):
-    """An operation that is cheaper to recompute than to store and reload: elementwise arithmetic.
+    """An operation whose results are cheaper to recompute than to store and reload: elementwise arithmetic.
 
-    A gradient need not keep its results (`nn-gradient{recompute}`).
+    The backward pass may recompute its results instead of keeping them (`nn-gradient{recompute}`).
     """
 
 
@@ -304,29 +306,29 @@ class MultipliesAndAdds(Checked, Operation, abc.ABC):
 
     @abc.abstractmethod
     def multiply_adds(self) -> int:
-        """Returns the number of multiply-adds; dynamic axes count as 1, so that the number is for one sample.
+        """Returns the number of multiply-adds. Dynamic axes count as 1, so the number is for one sample.
 
-        It counts contractions only, which grow with the square of the widths: neither biases nor elementwise
+        The number includes only contractions, which grow with the square of the layer width, not biases or elementwise
         operations.
         """
 
 
 @dataclass(frozen=True)
 class Destination:
-    """The destination that an operation writes a result to."""
+    """The destination to which an operation writes a result."""
 
     operand: int | None
     """The operand that initializes the result, or whose memory is written; `None` for a new tensor."""
 
     is_read: bool = False
-    """Whether the operation reads the previous elements."""
+    """Whether the operation reads the previous elements of the destination."""
 
 
 class DestinationStyle(Checked, abc.ABC):
     """An operation on whole tensors that can also write its results into given memory.
 
-    On tensors each destination is a result, on memory an operand. Bufferization, outlining and memory planning rely on
-    this interface alone. Memory may have any strides.
+    If the operation is on tensors, each destination is a result; if it is on memory, each destination is an operand.
+    Bufferization, outlining and memory planning rely on this interface alone. Memory may have any strides.
     """
 
     CHECKS: ClassVar[Mapping[str, Check]] = {
@@ -337,22 +339,21 @@ class DestinationStyle(Checked, abc.ABC):
 
     @abc.abstractmethod
     def destinations(self) -> Sequence[Destination]:
-        """Returns the destination of each result, or for operations on memory, of each operand that is written."""
+        """Returns the destination of each result or, for an operation on memory, of each operand that it writes."""
 
     @abc.abstractmethod
     def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
-        """Returns the same computation on memory, with the regions moved and the attributes copied.
+        """Returns the operation that does the same computation on memory; moves the regions and copies the attributes.
 
-        `memory` maps a tensor operand to its memory, `outs` is the memory of each destination.
+        `memory` maps a tensor operand to its memory, and `outs` contains the memory of each destination.
         """
 
     @abc.abstractmethod
     def may_overwrite(self, operand: int, destination: int) -> bool:
-        """Whether the memory of `destination` may be that of `operand`.
+        """Returns whether the operand and the destination with these indices may share memory.
 
-        This requires that each element of the operand is read only to compute the element at the same index, before
-        that
-        element is written.
+        They may share memory if each element of the operand is read only to compute the destination's element at the
+        same index, and before that element is written.
         """
 
 
@@ -362,7 +363,7 @@ def volume(sizes: Iterable[int]) -> int:
 
 
 class HeldElement(TypeAttribute, abc.ABC):
-    """An element type that stores its values as another type, in arrays and at the integer level."""
+    """An element type whose values are stored as another type, in arrays and at the integer level."""
 
     @property
     @abc.abstractmethod
@@ -371,16 +372,16 @@ class HeldElement(TypeAttribute, abc.ABC):
 
     @property
     def limits(self) -> tuple[int, int] | None:
-        """The smallest and largest valid integer; `None` for floats and if all integers are valid."""
+        """The smallest and largest valid integer; `None` for floats, or if all integers are valid."""
         return None
 
 
 class Container(TypeAttribute, abc.ABC):
-    """A type whose values contain values of other types, in order: a tuple in the interpreter, a list for callers."""
+    """A type whose values are sequences of values of other types: a tuple in the interpreter, a list for callers."""
 
     @property
     def count(self) -> int | None:
-        """The number of contained values; `None` if it is unbounded."""
+        """The number of contained values; `None` if it isn't fixed."""
         return None
 
     @abc.abstractmethod
@@ -389,4 +390,4 @@ class Container(TypeAttribute, abc.ABC):
 
     @abc.abstractmethod
     def with_parts(self, converted: Callable[[TypeAttribute], TypeAttribute]) -> TypeAttribute:
-        """Returns this type with `converted` applied to the type of each part."""
+        """Returns this type with `converted` applied to the type of each contained value."""

@@ -1,7 +1,7 @@
-"""Resource limits for untrusted or pathological input: one table, and the way to raise a limit.
+"""Resource limits for untrusted or pathological input: the table of limits, and how to override them.
 
-Readers reject numbers that overflow their type. Limits apply to legal input that would exhaust memory or time: a
-splat of a large shape, aliases of aliases, calls of calls.
+These limits apply to legal input that would exhaust memory or time, such as a splat of a large shape, or deeply nested
+aliases or calls. Numbers that overflow their type are rejected by readers instead.
 """
 
 from collections.abc import Generator, Mapping
@@ -14,7 +14,7 @@ from qmlir.ir.diagnostics import text_error, unknown
 
 @dataclass(frozen=True)
 class Budget:
-    """A resource limit: its default, and a description of the counted resource."""
+    """A resource limit: its default value, and a description of the resource that it limits."""
 
     default: int
     what: str
@@ -43,14 +43,16 @@ def budget(name: str) -> int:
 
 
 def over(name: str, found: int | None = None) -> str:
-    """Returns the end of a message: the value found, the limit `name` that it exceeds, and the option that raises
-    it."""
+    """Returns the end of an error message about the exceeded limit `name`.
+
+    It names the actual value (if given), the limit, and the option that raises the limit.
+    """
     size = "" if found is None else f"{found}, "
     return f"{size}over the limit of {budget(name)}; raise it with --limit {name}=N"
 
 
 def out_of_memory(error: MemoryError) -> str:
-    """Returns the message of a failed allocation, which is not the caller's mistake."""
+    """Returns the error message for a failed allocation, which is not the caller's mistake."""
     text = " ".join(str(error).split())
     return f"out of memory: {text}" if text else "out of memory"
 

@@ -1,12 +1,11 @@
 """Provenance of operations: the model's node, its op type, and the role inside it.
 
-Provenance is stored on the operation as discardable attributes that any MLIR tool can read:
-`origin` (the node's name in the user's model), `op_type` (the node's operator) and `role` (the
-operation's role in a decomposed node, such as `forget_gate/matmul`). Each is a string; on an operation
-that stands for several nodes (a fusion, a merge of equal operations) they are arrays of equal length.
-`tensor` holds the model's names of the results, if they differ from the node's name.
-`composite` is on the parts that define the results of a decomposed operation, and describes that operation, so
-that it can be raised again (`qmlir.ir.decomposition`).
+Provenance is stored on the operation as discardable attributes that any MLIR tool can read: `origin` (the node's name
+in the user's model), `op_type` (the node's operator) and `role` (the operation's role in a decomposed node, such as
+`forget_gate/matmul`). Each attribute is a string. On an operation that stands for several nodes (a fusion, or a merge
+of equal operations), the attributes are arrays of equal length. `tensor` holds the model's names of the results, if
+they differ from the node's name. `composite` is set on the parts that define the results of a decomposed operation. It
+describes that operation, so that it can be raised again (`qmlir.ir.decomposition`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,17 +33,17 @@ class Origin:
     """The node's name in the model, unchanged."""
 
     op_type: str = ""
-    """The node's operator in the model (`Gemm`); empty if unknown."""
+    """The node's operator in the model, such as `Gemm`; empty if unknown."""
 
     role: str = ""
-    """The operation's role in the node (`bias_add`); empty if it is the whole node."""
+    """The operation's role in the node, such as `bias_add`; empty if the operation is the whole node."""
 
     def __str__(self) -> str:
         """Returns the key in profiles, rules and reports: `fc1`, or `fc1/bias_add` for a part."""
         return f"{self.name}/{self.role}" if self.role else self.name
 
     def within(self, role: str) -> "Origin":
-        """Returns the origin of a part of this one: roles nest as in `forget_gate/matmul`."""
+        """Returns the origin of a part of this operation; roles nest, as in `forget_gate/matmul`."""
         return Origin(self.name, self.op_type, f"{self.role}/{role}" if self.role else role)
 
 
@@ -84,7 +83,7 @@ def set_origins(op: Operation, origins: Iterable[Origin]) -> None:
 
 
 def with_origins_of(source: Operation, made: Made) -> Made:
-    """Gives `made` the origins of `source`, and returns it."""
+    """Sets the origins of `made` to those of `source`, and returns `made`."""
     set_origins(made, origins_of(source))
     return made
 
@@ -106,7 +105,7 @@ def _text_attribute(texts: Sequence[str]) -> Attribute:
 
 
 def tensor_names(op: Operation) -> tuple[str, ...]:
-    """Returns the model's name of each result of `op`, empty if it has none."""
+    """Returns the model's name for each result of `op`; empty for a result without a name."""
     if TENSOR in op.attributes:
         return tuple(_padded(_strings(op.attributes[TENSOR]), len(op.results)))
     origins = origins_of(op)
@@ -115,7 +114,10 @@ def tensor_names(op: Operation) -> tuple[str, ...]:
 
 
 def tensor_name(value: OpResult) -> str:
-    """Returns the model's name of one result, without reading those of the others, of which there may be thousands."""
+    """Returns the model's name for one result.
+
+    The names of the other results, of which there may be thousands, are not read.
+    """
     found = value.op.attributes.get(TENSOR)
     names = cast(ArrayAttr[Attribute], found).data if isinstance(found, ArrayAttr) else ()
     name = names[value.index] if value.index < len(names) else None
@@ -125,7 +127,7 @@ def tensor_name(value: OpResult) -> str:
 
 
 def set_tensor_names(op: Operation, names: Sequence[str]) -> None:
-    """Sets the model's tensor names of the results of `op`. Names that its origin implies are not written."""
+    """Sets the model's names for the results of `op`; omits the attribute if the origin of `op` implies the names."""
     op.attributes.pop(TENSOR, None)
     if tensor_names(op) == tuple(names) or not any(names):
         return
@@ -133,7 +135,7 @@ def set_tensor_names(op: Operation, names: Sequence[str]) -> None:
 
 
 def name_results(values: Iterable[SSAValue | None], names: Iterable[str]) -> None:
-    """Sets the tensor names of values on the operations that define them."""
+    """Sets the tensor name of each of `values` on the operation that defines it."""
     by_op: dict[Operation, dict[int, str]] = {}
     for value, name in zip(values, names, strict=False):
         if isinstance(value, OpResult):
@@ -148,7 +150,7 @@ def merged_origins(ops: Iterable[Operation]) -> tuple[Origin, ...]:
 
 
 def hand_on(sources: Sequence[Operation], target: Operation) -> None:
-    """Adds the origins of `sources` to `target`, after its own."""
+    """Appends the origins of `sources` to those of `target`."""
     if not any(ORIGIN in source.attributes for source in sources):  # as in loops
         return
     set_origins(target, merged_origins((target, *sources)))
@@ -157,19 +159,19 @@ def hand_on(sources: Sequence[Operation], target: Operation) -> None:
 def hand_on_fused(producer: Operation, consumer: Operation, target: Operation) -> None:
     """Sets the origins of `target`, a fusion of `producer` into `consumer`, to those of both.
 
-    Its results are those of the consumer, and have their names: the producer's value is no longer computed.
+    The results of `target` take the names of the consumer's results, since the producer's value is no longer computed.
     """
     set_origins(target, merged_origins((producer, consumer)))
     set_tensor_names(target, tensor_names(consumer))
 
 
 def assign_role(op: Operation, origins: Iterable[Origin], role: str) -> None:
-    """Makes `op` the part with role `role` of the composite with these origins."""
+    """Sets the origins of `op`, which becomes the part with role `role` of the composite with the given origins."""
     set_origins(op, (origin.within(role) for origin in origins))
 
 
 def describe(op: Operation) -> str:
-    """Returns the description of an operation in messages: `'nn.relu' op (relu1)`."""
+    """Returns the description of an operation for messages: `'nn.relu' op (relu1)`."""
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     origins = origins_of(op)
     if not origins:

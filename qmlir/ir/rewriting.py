@@ -1,4 +1,4 @@
-"""The greedy rewrite driver: applies patterns and folds until nothing changes, within a budget."""
+"""The greedy rewrite driver: applies patterns and folds operations until nothing changes, within a budget."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -29,8 +29,7 @@ from qmlir.registry.faults import RAISED, one_line
 
 
 def operations_in(root: Operation) -> list[Operation]:
-    """Returns `root` and its nested operations in the order of `root.walk()`; reversed, regions precede their
-    parents."""
+    """Returns `root` and its nested operations in the order of `root.walk()`: parents precede their regions."""
     found = [root]
     _add_nested(root, found)
     return found
@@ -54,7 +53,7 @@ def _add_nested(op: Operation, found: list[Operation]) -> None:
 # the budget is used up, and names the operation and the pattern in an error.
 
 DEFAULT_BUDGET = 64
-"""Rewrites allowed per operation of the module, on average, before the driver gives up."""
+"""The average number of rewrites per operation of the module after which the driver gives up."""
 
 _MINIMUM_REWRITES = 4096
 
@@ -64,7 +63,7 @@ _DCE = "dead code elimination"
 
 @dataclass(frozen=True)
 class RewriteStatistics:
-    """The number of changes by each pattern (by class name), by folding and by dead code elimination."""
+    """The number of changes made by each pattern (by class name), by folding, and by dead code elimination."""
 
     counts: Counter[str]
 
@@ -174,26 +173,26 @@ def _check_match(op: Operation, record: _MatchRecord, hook: Hook) -> None:
 
 
 def pattern_name(pattern: RewritePattern) -> str:
-    """Returns the name of a pattern in messages and statistics: its class, or the name that a wrapper defines."""
+    """Returns the name of a pattern for messages and statistics: its class name, or the name that a wrapper defines."""
     name = getattr(pattern, "pattern_name", None)
     return name if isinstance(name, str) else type(pattern).__name__
 
 
 @runtime_checkable
 class MatchesClasses(Protocol):
-    """A pattern that declares the operation classes that it may match; it is not tried on others."""
+    """A pattern that declares the operation classes that it may match, so that it isn't tried on other operations."""
 
     def may_match(self, kind: type[Operation], /) -> bool:
-        """Whether the pattern may match an operation of the class `kind`."""
+        """Returns whether the pattern may match an operation of the class `kind`."""
         ...
 
 
 @runtime_checkable
 class AppliesOthers(Protocol):
-    """A pattern that applies several others."""
+    """A pattern that applies several other patterns."""
 
     tried: RewritePattern
-    """The pattern that was tried last."""
+    """The pattern that was tried most recently."""
 
 
 def _may_match(pattern: RewritePattern, kind: type[Operation]) -> bool:
@@ -219,7 +218,7 @@ class _Typed(RewritePattern):
 
 
 _TYPED = _Typed.match_and_rewrite.__code__
-"""The code object of all methods that `op_type_rewrite_pattern` creates."""
+"""The code object that all methods created by `op_type_rewrite_pattern` share."""
 
 
 class _GreedyDriver:
@@ -386,11 +385,11 @@ def apply_patterns_greedily(
     budget: int = DEFAULT_BUDGET,
     only: Callable[[Operation], bool] | None = None,
 ) -> RewriteStatistics:
-    """Applies `patterns` to everything nested in `root` until nothing changes.
+    """Applies `patterns` to the operations nested in `root` until nothing changes.
 
-    Trivially dead operations are erased; with `folding`, each operation's own folder runs before the
-    patterns. Patterns apply to the operations that `only` accepts, if given. `budget` is the number of rewrites per
-    operation of the module (at least 4096 in total); when it is used up, a `DiagnosticError` names the patterns that
-    were applied most often. An error inside a pattern names the operation and the pattern.
+    Trivially dead operations are erased. With `folding`, each operation's folder runs before the patterns. If `only` is
+    given, patterns apply only to the operations that it accepts. `budget` is the maximum number of rewrites per
+    operation of the module, on average (at least 4096 in total). If it is exceeded, raises `DiagnosticError` with the
+    names of the patterns that were applied most often. An error inside a pattern names the operation and the pattern.
     """
     return _GreedyDriver(root, tuple(patterns), ctx, folding, budget, only).run()

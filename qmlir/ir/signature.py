@@ -1,7 +1,7 @@
-"""The user-visible signature of a function: names of inputs and outputs, and names of dynamic sizes.
+"""The user-visible signature of a function: names of inputs, outputs and dynamic dimensions.
 
-They are attributes of arguments and results: `nn.name = "image"`, and `nn.dims = ["batch", "", "", ""]` if a
-size of the model has a name.
+These names are attributes of arguments and results: `nn.name = "image"`, and `nn.dims = ["batch", "", "", ""]` if the
+model names a dimension.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,30 +13,30 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 MAIN = "main"
-"""The function of a model, where programs start unless another one is requested."""
+"""The entry function of a model, which runs unless another one is requested."""
 
 NAME = "nn.name"
 DIMS = "nn.dims"
 ELEMENT = "nn.element"
-"""The element type of the caller's array, if the function's type does not determine it: `ui8` for an `i8`."""
+"""The element type of the caller's array, if the function's type doesn't determine it, such as `ui8` for `i8`."""
 REFUSES_NAN = "nn.refuses_nan"
-"""Marks an argument whose floats must not be NaN: they are quantized, and no integer represents NaN."""
+"""Marks an argument whose elements must not be NaN, because they are quantized and no integer represents NaN."""
 RESULT = "nn.result"
 """Marks an argument that is memory for a result."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output: its name, its type, and the names of its sizes (empty for unnamed ones)."""
+    """An input or output: its name, its type, and the names of its dimensions (empty for unnamed ones)."""
 
     name: str
     type: Attribute
     dims: tuple[str, ...] = ()
     element: Attribute | None = None
-    """The element type of the caller's array, if `type` does not determine it."""
+    """The element type of the caller's array if `type` doesn't determine it."""
 
     def of_caller(self) -> "Port":
-        """Returns this port as callers see it at every level: an array, with the model's elements."""
+        """Returns this port as callers see it at every level of lowering: as an array with the model's element type."""
         type_: Attribute = self.type
         if not isinstance(type_, TensorType | MemRefType):
             return self
@@ -45,7 +45,7 @@ class Port:
         return replace(self, type=TensorType(cast(Any, element), shaped.get_shape()))
 
     def attributes(self) -> DictionaryAttr:
-        """Returns the attributes of the argument or result for this port."""
+        """Returns the attributes that describe this port on an argument or result."""
         entries: dict[str, Attribute] = {NAME: StringAttr(self.name)} if self.name else {}
         if any(self.dims):
             entries[DIMS] = ArrayAttr(StringAttr(dim) for dim in self.dims)
@@ -87,14 +87,14 @@ def _arguments(function: FuncOp, *, results: bool) -> list[tuple[Attribute, Entr
 def inputs_of(function: FuncOp) -> tuple[Port, ...]:
     """Returns the inputs of `function`; unnamed ones are `input0`, `input1`, … by their index.
 
-    Memory for results, which comes after all inputs, is not an input.
+    Arguments that are memory for results come after all inputs, and are not included.
     """
     inputs = enumerate(_arguments(function, results=False))
     return tuple(_port(f"input{place}", type_, entry) for place, (type_, entry) in inputs)
 
 
 def memory_outputs_of(function: FuncOp) -> tuple[Port, ...]:
-    """Returns the outputs of `function` for which its caller provides memory."""
+    """Returns the outputs of `function` for which the caller provides memory."""
     outputs = enumerate(_arguments(function, results=True))
     return tuple(_port(f"output{place}", type_, entry) for place, (type_, entry) in outputs)
 
@@ -102,7 +102,7 @@ def memory_outputs_of(function: FuncOp) -> tuple[Port, ...]:
 def outputs_of(function: FuncOp) -> tuple[Port, ...]:
     """Returns the outputs of `function`; unnamed ones are `output0`, `output1`, … by their index.
 
-    Outputs that are written to the caller's memory come before returned ones.
+    Outputs that are written to the caller's memory come before returned outputs.
     """
     memory = memory_outputs_of(function)
     returned = enumerate(_entries(function.function_type.outputs.data, function.res_attrs), len(memory))

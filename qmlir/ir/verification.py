@@ -1,4 +1,4 @@
-"""The verifier: structure, dominance, and the rules of each operation."""
+"""The verifier: checks structure, dominance, and the rules of each operation."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from qmlir.ir.signature import inputs_of, outputs_of
 
 
 def is_isolated(op: Operation) -> bool:
-    """Whether the regions of `op` are isolated from above."""
+    """Returns whether the regions of `op` are isolated from above."""
     return op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
 
 
@@ -165,9 +165,9 @@ def _check_unreached(region: Region, reached: set[Block], scope: _Scope, is_grap
 def verify_dominance(root: Operation) -> None:
     """Checks dominance in `root`, except inside nested operations that are isolated from above.
 
-    Those are checked separately. Raises `DiagnosticError` at a use that its definition does not dominate. Successors
-    must be blocks of the same region. The time is linear in the number of operations, and in that of blocks
-    except for unusual control flow graphs.
+    Isolated operations are checked separately. Raises `DiagnosticError` for a use that its definition doesn't dominate,
+    and for a successor in another region. The time is linear in the number of operations and, except for unusual
+    control flow graphs, in the number of blocks.
     """
     scope = _Scope(root, root if is_isolated(root) else None)
     for region in root.regions:
@@ -273,7 +273,7 @@ class _Callees:
     functions: dict[Operation, dict[str, Operation]] = field(default_factory=dict[Operation, dict[str, Operation]])
 
     def verify(self, call: CallOp) -> None:
-        """Performs xDSL's verification of a call."""
+        """Verifies a call as xDSL does, but looks up the callee in the table of functions."""
         _CALL_WITHOUT_CALLEE.verify(call)
         callee = self._callee(call)
         if not isinstance(callee, FuncOp):
@@ -345,7 +345,7 @@ class _Faults:
     faulty: set[Operation] = field(default_factory=set[Operation])
 
     def check(self, part: Operation, check: Callable[[Operation], None], op: Operation) -> None:
-        """Checks `op` in `part`, and records its faults."""
+        """Runs `check` on `op`, which is in `part`, and records its faults."""
         try:
             check(op)
         except DiagnosticError as error:
@@ -353,7 +353,7 @@ class _Faults:
             self.faulty.update(each.op for each in error.diagnostics if each.op is not None)
 
     def follow(self, op: Operation, part: Operation) -> bool:
-        """Whether faults of `op` may follow from those of its operands or its parent operations."""
+        """Returns whether faults of `op` may be consequences of faults of its operands or parent operations."""
         if any(operand.owner in self.faulty for operand in op.operands):
             return True
         above = op
@@ -366,10 +366,9 @@ class _Faults:
 def verify(root: Operation) -> None:
     """Verifies `root` and everything nested in it. Raises `DiagnosticError` with all independent faults.
 
-    Each step relies on the previous ones: dominance follows the edges between blocks, and an operation's own verifier
-    may
-    follow its operands to their definitions. If the structure of a function is invalid, its later steps are skipped;
-    those of the other functions are not.
+    Verification has several steps, each of which relies on the previous ones: the dominance check follows the edges
+    between blocks, and an operation's verifier may follow operands to their definitions. If the structure of a function
+    is invalid, its later steps are skipped, but other functions are still verified completely.
     """
     parts: dict[Operation, list[Operation]] = {root: [root]}
     _enter(root, root, parts)

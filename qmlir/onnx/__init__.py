@@ -1,4 +1,4 @@
-"""ONNX models to modules of the graph level, and modules to ONNX models."""
+"""Imports ONNX models as graph-level modules, and exports modules as ONNX models."""
 
 from typing import TYPE_CHECKING
 

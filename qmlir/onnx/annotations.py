@@ -1,8 +1,8 @@
-"""Ranges of tensors in a model, from metadata of values and quantization annotations.
+"""Reads the ranges of a model's tensors from value metadata and quantization annotations.
 
-The metadata keys are `qmlir.min` and `qmlir.max`, and optionally `qmlir.mean`, `.std` and `.count`. The ONNX standard
-annotates a tensor with its scale and zero point, QONNX with the type of its integers. Invalid ranges are ignored with a
-warning.
+The metadata keys are `qmlir.min` and `qmlir.max`, and optionally `qmlir.mean`, `.std` and `.count`. Annotations of the
+ONNX standard contain a tensor's scale and zero point; those of QONNX contain the type of its integers. Invalid ranges
+are ignored with a warning.
 """
 
 import re
@@ -27,7 +27,7 @@ from qmlir.quantization.profiles.statistics import observed
 _SCALE, _ZERO_POINT, _DATATYPE = "SCALE_TENSOR", "ZERO_POINT_TENSOR", "finn_datatype"
 
 _NAMED_LIMITS: Mapping[str, tuple[int, int]] = {"BINARY": (0, 1), "BIPOLAR": (-1, 1), "TERNARY": (-1, 1)}
-"""The limits of QONNX types whose names have no bit width."""
+"""The smallest and largest values of QONNX types whose names have no bit width."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _warn(message: str) -> None:
 
 
 def take_ranges(graph: GraphProto, module: ModuleOp) -> None:
-    """Attaches the ranges of tensors in the model to the float values of the imported module."""
+    """Attaches the ranges that `graph` stores for its tensors to the float values of the imported module."""
     ranges = dict(_found(graph))
     if not ranges:
         return

@@ -1,13 +1,14 @@
 """Validity checks of a model before it is imported.
 
-There are four checks: names are valid text, each node matches the signature of its operator, the ONNX checker accepts
-the model, and (node by node, as types become known) the types of inputs match the signature. The ONNX checker runs last
-of the first three, because its messages don't name the expected values.
+There are four checks. First, names must be valid text. Second, each node must match the signature of its operator.
+Third, the ONNX checker must accept the model; it runs after the others because its messages don't name the expected
+values. Fourth, the input types of each node must match the signature, which is checked during the import, as types
+become known.
 
-The checker receives a copy without weights, which would take twice their memory. Sizes of weights are checked when they
-become constants, external files here. One of its rules is not applied: an input may have an unknown rank, and an output
-an unknown rank and type, as in models of some exporters and of ONNX Runtime's tools. `--shape` and the graph determine
-them.
+The ONNX checker receives a copy of the model without weights, so that they aren't held in memory twice. The sizes of
+weights are checked when they become constants, those of external files here. One rule of the checker is not applied: an
+input may have an unknown rank, and an output an unknown rank and type, as in models of some exporters and of ONNX
+Runtime's tools. `--shape` and the graph determine them.
 
 An exported model is checked before it is written, by the ONNX checker and by type inference.
 """
@@ -32,17 +33,17 @@ from qmlir.onnx.reading import OnnxModel, external_file
 from qmlir.onnx.signatures import UNBOUNDED, Functions, attribute_kind, declared_kind, is_added, schema_of
 
 _PRIVATE = "qmlir.added"
-"""A domain in the copy for the checker, for operators of ONNX's own domain that the checker doesn't know."""
+"""A domain for operators of ONNX's own domain that the checker doesn't know, in the copy of the model for it."""
 
 LARGE = 1024
 """The number of elements above which a tensor is not copied for the checker."""
 
 MAX_NAMED = 12
-"""The number of valid names that an error lists at most."""
+"""The maximum number of valid names that an error lists."""
 
 
 def opsets(imports: Sequence[Any]) -> dict[str, int]:
-    """Returns the versions of the imported operator sets. Raises `DiagnosticError` for two versions of one set."""
+    """Returns the version of each imported operator set. Raises `DiagnosticError` for two versions of one set."""
     found: dict[str, int] = {}
     for each in imports:
         domain = "" if each.domain == "ai.onnx" else each.domain
@@ -95,7 +96,7 @@ _TENSOR_FIELDS = tuple(
 def check_nodes(model: ModelProto) -> None:
     """Raises `DiagnosticError` for a node that doesn't match the signature of its operator.
 
-    This includes nodes in functions; the ONNX checker checks subgraphs.
+    This includes nodes in functions. Nodes in subgraphs are checked by the ONNX checker.
     """
     functions = Functions.of(model.functions)
     versions = opsets(model.opset_import)
@@ -109,7 +110,7 @@ def check_nodes(model: ModelProto) -> None:
 
 
 def check_branch(graph: GraphProto, versions: Mapping[str, int], functions: Functions) -> None:
-    """Raises `DiagnosticError` like `check_nodes`, for the nodes of a subgraph that replaces its node on import."""
+    """Raises `DiagnosticError`, like `check_nodes`, for the nodes of a branch that replaces its If node on import."""
     for node in graph.node:
         _check_node(node, versions, functions, None)
 
@@ -235,7 +236,7 @@ def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]
 
 
 def check_standard(model: OnnxModel, held: set[str]) -> None:
-    """Raises `DiagnosticError` if the ONNX checker rejects the model; `held` names tensors whose data it must see."""
+    """Raises `DiagnosticError` if the ONNX checker rejects the model; `held` names tensors whose data it requires."""
     try:
         cast(Any, onnx.checker).check_model(_without_weights(model, held).SerializeToString())
     except ValidationError as error:
@@ -281,7 +282,7 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
 
 
 def is_large(tensor: TensorProto) -> bool:
-    """Returns True if a tensor has more than `LARGE` elements, which checks then omit."""
+    """Returns True if a tensor has more than `LARGE` elements; the checks then omit its data."""
     count = 1
     for size in tensor.dims:
         count *= size
@@ -326,7 +327,7 @@ def _with_weights_as_inputs(model: ModelProto) -> ModelProto:
 
 
 def inferred_types(model: OnnxModel) -> Mapping[str, TypeProto]:
-    """Returns the declared and inferred types of tensors by name; only the declared ones if the inference fails."""
+    """Returns the declared and inferred types of tensors by name; only the declared types if inference fails."""
     found = {name: info.type for name, info in declared_infos(model.proto.graph).items()}
     try:
         graph = infer_shapes(_with_weights_as_inputs(model.proto), data_prop=True).graph
@@ -336,7 +337,7 @@ def inferred_types(model: OnnxModel) -> Mapping[str, TypeProto]:
 
 
 def type_fault(model: ModelProto) -> str | None:
-    """Returns ONNX's error about a node with inputs of an invalid element type, or `None` if there is none."""
+    """Returns ONNX's error message about a node with an invalid input element type, or `None` if there is none."""
     try:
         infer_shapes(model, check_type=True)
     except InferenceError as error:
@@ -345,7 +346,7 @@ def type_fault(model: ModelProto) -> str | None:
 
 
 def inferred_outputs(model: ModelProto) -> Mapping[str, TypeProto]:
-    """Returns the types that ONNX infers for the outputs of a model; empty if the inference fails."""
+    """Returns the types that ONNX infers for the outputs of a model, by name; empty if inference fails."""
     try:
         graph = infer_shapes(model, data_prop=True).graph
     except (RuntimeError, ValueError, InferenceError):
@@ -356,16 +357,16 @@ def inferred_outputs(model: ModelProto) -> Mapping[str, TypeProto]:
 # --- Exported models --------------------------------------------------------------------------------------------------
 
 LARGEST_CHECKED_WHOLE = 1 << 30
-"""Models with more bytes of tensors are checked without them, since the checkers copy a model."""
+"""The size of tensors, in bytes, above which a model is checked without them, because the checkers copy it."""
 
 _KEPT_BYTES = 4096
-"""Tensors of at most this size stay: the checker may read them."""
+"""The size in bytes up to which tensors are kept in that case, because the checkers may read them."""
 
 
 def check_exported(model: ModelProto) -> bytes | None:
     """Returns the bytes of a valid model, or `None` if it is larger than `LARGEST_CHECKED_WHOLE`.
 
-    Raises `DiagnosticError` for a model that ONNX's checker rejects, or whose types are not those that it infers.
+    Raises `DiagnosticError` if the ONNX checker rejects the model, or if its types differ from those that ONNX infers.
     """
     if sum(len(tensor.raw_data) for tensor in model.graph.initializer) > LARGEST_CHECKED_WHOLE:
         _check(_without_data(model).SerializeToString(), is_whole=False)
@@ -381,7 +382,7 @@ def check_exported(model: ModelProto) -> bytes | None:
 
 
 def invalid_export(reason: str) -> DiagnosticError:
-    """The error, to be raised, for a model that is not written."""
+    """Returns the error, to be raised, about an exported model that is invalid and therefore not written."""
     return text_error(f"the exported model is invalid and was not written: {reason}; please report this bug")
 
 

@@ -1,4 +1,4 @@
-"""Constant shapes: evaluates chains of Shape, Gather and Concat at import, and traces sizes to their tensors."""
+"""Evaluates shape computations (Shape, Gather, Concat) at import, and traces sizes to the tensors they come from."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -32,17 +32,17 @@ from qmlir.text.elements import dense_dtype
 # run time. A fully known list becomes a constant, so that operations on it fold.
 
 Known = tuple[int | None, ...]
-"""The numbers of an integer tensor in row-major order, with `None` for unknown ones."""
+"""The elements of an integer tensor in row-major order, with `None` for unknown elements."""
 
 Lookup = Callable[[SSAValue], Known | None]
 Numbers = Array
-"""Known numbers as an object array in the shape of their tensor: Python integers and `None`."""
+"""The elements of an integer tensor as an object array of its shape, with `None` for unknown elements."""
 
 Rule = Callable[[Any, Lookup], Sequence[Numbers] | None]
-"""A function that returns the known numbers of an operation's results, or `None`."""
+"""A function that returns the known elements of an operation's results, or `None` if none are known."""
 
 CANNOT = (InterpretationError, VerifyException, ValueError, IndexError)
-"""Exceptions of operations that can't be evaluated; running the model reports them."""
+"""Exceptions of operations that can't be evaluated at import. They are ignored; running the model reports them."""
 
 
 def _numbers(value: SSAValue, known: Lookup) -> Numbers | None:
@@ -133,7 +133,7 @@ _RULES: Sequence[tuple[type[Operation], Rule]] = (
 
 
 def known_results(op: Operation, known: Lookup) -> Iterable[tuple[SSAValue, Known]]:
-    """Returns the results of `op` with known numbers, each with these numbers."""
+    """Returns the results of `op` that have known elements, each with these elements."""
     rule = next((rule for operation, rule in _RULES if isinstance(op, operation)), None)
     is_told = isinstance(op, shapes.ShapeOp | shapes.SizeOp) or any(known(value) for value in op.operands)
     if rule is None or not is_told or not all(isinstance(element_of(result), IntegerType) for result in op.results):
@@ -147,25 +147,25 @@ def known_results(op: Operation, known: Lookup) -> Iterable[tuple[SSAValue, Know
             yield result, tuple(None if number is None else int(number) for number in numbers.flat)
 
 
-# Origins of sizes: a list of sizes at run time may contain the sizes of a known tensor.
+# Origins of sizes: a list of sizes computed at run time may contain sizes of a known tensor.
 #
-# `x.reshape(x.size(0), -1)` is imported with a list whose first number is unknown. Knowing that it is the size of axis
-# 0 of `x` determines the other one. A size is traced through the operations that build the list, and then through those
-# that leave an axis of a tensor unchanged.
+# `x.reshape(x.size(0), -1)` is imported with a list whose first element is unknown. If it is known to be the size of
+# axis 0 of `x`, the other size can be inferred. A size is traced through the operations that build the list, and then
+# through operations that leave an axis of a tensor unchanged.
 
 Dimension = tuple[SSAValue, int]
-"""An axis of a tensor."""
+"""A tensor and the index of one of its axes."""
 
 
 @dataclass(frozen=True)
 class Copied:
-    """A size that equals that of an axis of the data."""
+    """A size that is copied from an axis of the data."""
 
     axis: int
 
 
 def resolved_sizes(before: Sequence[int], after: Sequence[int | Copied]) -> list[int]:
-    """Returns the sizes after a reshape of data of shape `before`; infers a size that the others determine."""
+    """Returns the sizes `after` a reshape of data of shape `before`; infers a single unknown size if possible."""
     taken = {size.axis for size in after if isinstance(size, Copied)}
     sizes = [before[size.axis] if isinstance(size, Copied) else size for size in after]
     if len(taken) != sum(isinstance(size, Copied) for size in after):
@@ -274,9 +274,9 @@ def _origin(dimension: Dimension) -> Dimension:
 
 
 def size_source(sizes: SSAValue, place: int, data: SSAValue) -> int | None:
-    """Returns the axis of `data` whose size is element `place` of the list `sizes`, or `None` if it is unknown.
+    """Returns the axis of `data` whose size is the element at index `place` of `sizes`, or `None` if it is unknown.
 
-    Only dynamic axes count. If several axes match, the one at the same index is preferred.
+    Only dynamic axes are considered. If several axes match, the axis with the index `place` is preferred.
     """
     named = _dimension(sizes, place)
     if named is None:

@@ -1,9 +1,9 @@
 """Imports If, Loop and Scan as `scf` operations: subgraphs become regions, which capture outer values directly.
 
-A Loop whose trip count is known before it starts becomes an `scf.for`, as does every Scan; a Loop whose condition is
-computed inside becomes an `scf.while`. A slice of a Scan is an `nn.gather` at the iteration number. A stacked output is
-a loop-carried value that each iteration updates at its number (`nn.scatter_nd`). A region that would have to return
-other types than it takes is not supported: `NoForm` tells why, and the node becomes an island.
+A Loop whose trip count is known before it starts becomes an `scf.for`, as does every Scan. A Loop whose body computes
+the condition becomes an `scf.while`. A slice of a Scan input is an `nn.gather` at the iteration number. A stacked
+output is a loop-carried tensor; each iteration writes one slice (`nn.scatter_nd`). A loop that changes the type of a
+loop-carried value is not supported: the importer raises `NoForm` with the reason, and the node becomes an island.
 """
 
 import math
@@ -35,33 +35,33 @@ from qmlir.onnx.node import Node
 from qmlir.specialization.specialize import values_behind
 
 UNBOUNDED = 2**31
-"""The trip count from which on a Loop counts as unbounded: exporters write a large number if there is no bound."""
+"""The minimum trip count that denotes an unbounded Loop: exporters write a large number if there is no bound."""
 
 OLDEST_SCAN = 9
 """The first version of Scan without a batch axis."""
 
 ImportGraph = Callable[[GraphProto, GraphBuilder, Sequence[SSAValue]], list[SSAValue]]
-"""Imports a subgraph into the block of a builder, given the values of its inputs; returns those of its outputs."""
+"""Imports a subgraph into the block of a builder, given the values of its inputs; returns the values of its outputs."""
 
 ImportIsland = Callable[[GraphProto, GraphBuilder, Sequence[AnyTensor], str], list[SSAValue]]
-"""Adds a graph without inputs as one island with these output types, for the given reason."""
+"""Adds a graph without inputs as one island with the given output types and reason."""
 
 
 class NoForm(Exception):
-    """Raised if a node can't be imported to `scf`. The message continues after the name of the node."""
+    """Raised if a node can't be imported to `scf`. The message is a predicate that follows the name of the node."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """A node with subgraphs, and the functions that import these."""
+    """A node with subgraphs, and the functions that import these subgraphs."""
 
     node: Node
     import_graph: ImportGraph
     import_island: ImportIsland | None = None
-    """`None` if islands are not allowed."""
+    """Imports a subgraph as an island; `None` if islands are not allowed."""
 
     def inside(self, block: Block) -> Node:
-        """Returns the node with `block` as the place of new operations."""
+        """Returns the node with `block` as the insertion point of new operations."""
         return replace(self.node, graph=self.node.graph.inside(block))
 
     def graph_into(self, block: Block, graph: GraphProto, inputs: Sequence[SSAValue]) -> list[SSAValue]:
@@ -109,7 +109,7 @@ def _known_condition(node: Node, value: SSAValue | None) -> bool | None:
 
 
 def _outermost(block: Block) -> Iterator[Operation]:
-    """Yields the operations of `block` and those directly in their regions, where an island may be a branch.
+    """Yields the operations of `block` and the operations directly in their regions, which may be islands for branches.
 
     Deeper islands were already rejected when the inner nodes were imported.
     """
@@ -221,7 +221,7 @@ class _Loop:
 
     control: Control
     names: Sequence[str]
-    """The names of the states."""
+    """The names of the loop-carried states, for messages."""
 
     states: list[SSAValue]
     """The initial values of the states."""
@@ -233,7 +233,7 @@ class _Loop:
 
     @property
     def inside(self) -> Node:
-        """The node of the loop, with the body as the place of new operations."""
+        """The node of the loop, with the body as the insertion point of new operations."""
         return self.control.inside(self.block)
 
     @property
@@ -250,7 +250,7 @@ class _Loop:
                 )
 
     def stack(self, name: str, value: SSAValue, count: int, place: SSAValue) -> None:
-        """Writes `value` to slice `place` of the stacked output `name`, which has `count` slices."""
+        """Adds a stacked output `name` with `count` slices; each iteration writes `value` to slice number `place`."""
         shape = shape_of(value)
         if DYNAMIC_INDEX in shape:
             raise NoForm(f"stacks slices of {value.type}, whose size is unknown")
@@ -283,7 +283,7 @@ class _Loop:
 
 
 def import_loop(control: Control) -> Sequence[SSAValue]:
-    """Imports Loop as an `scf.for` if the condition always holds, else as an `scf.while`. Raises `NoForm`."""
+    """Imports Loop as an `scf.for` if its condition is always true, otherwise as an `scf.while`. Raises `NoForm`."""
     node = control.node
     bound, condition, *_ = *node.inputs, None
     graph: GraphProto = node.attribute("body")
@@ -357,7 +357,7 @@ def _while(
 
 
 def import_scan(control: Control) -> Sequence[SSAValue]:
-    """Imports Scan as an `scf.for` over the slices. Raises `NoForm` if their number is unknown."""
+    """Imports Scan as an `scf.for` over the slices. Raises `NoForm` if the number of slices is unknown."""
     node = control.node
     if node.version < OLDEST_SCAN:
         raise NoForm(

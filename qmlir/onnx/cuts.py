@@ -1,4 +1,4 @@
-"""Cuts: extraction of the part of a model between named tensors as a separate model."""
+"""Extracts the part of a model between named tensors as a separate model."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from qmlir.onnx.order import producers_of, used_tensors
 from qmlir.onnx.reading import OnnxModel
 
 MAX_NAMED = 12
-"""The number of names that an error lists at most."""
+"""The maximum number of names that an error lists."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class _Part:
     """The indices of the nodes in the slice."""
 
     tensors: dict[str, NodeProto | None] = field(default_factory=dict[str, NodeProto | None])
-    """All tensors in the slice, each with a node that uses it; `None` for an output."""
+    """All tensors in the slice, each with a node that uses it, or with `None` if it is an output."""
 
     def follow(self, outputs: Sequence[str]) -> None:
         """Adds the nodes and tensors that `outputs` depend on."""
@@ -47,11 +47,11 @@ class _Part:
 
 
 def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None) -> OnnxModel:
-    """Returns the part of `model` that computes the tensors `outputs` from the tensors `inputs` of its graph.
+    """Returns the part of `model` that computes the tensors named `outputs` from the tensors named `inputs`.
 
-    `inputs` defaults to those inputs of the model that the outputs need, `outputs` to those of the model. The type of a
-    new input is the declared one, or that inferred by ONNX. Raises `DiagnosticError` for unknown names, for outputs
-    that depend on an input that isn't named, and for inputs that no output depends on.
+    `outputs` defaults to the outputs of the model, and `inputs` to the inputs of the model that these outputs need. A
+    new input gets the type that the model declares or, otherwise, the type that ONNX infers. Raises `DiagnosticError`
+    for unknown names, for outputs that depend on an input that isn't named, and for inputs that no output depends on.
     """
     if inputs is None and outputs is None:
         return model

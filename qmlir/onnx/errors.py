@@ -1,4 +1,4 @@
-"""Errors about a model: one line that names the node."""
+"""Errors about a model. Each message is one line and names the node."""
 
 import re
 
@@ -10,12 +10,12 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, text_err
 
 
 def reason_of(error: Exception) -> str:
-    """Returns the message of an error raised by the onnx package, in one line and without class names."""
+    """Returns the message of an error raised by the onnx package, on one line and without class names."""
     return " ".join(re.sub(r"\[\w+Error\]", "", str(error)).split())
 
 
 def node_name(node: NodeProto) -> str:
-    """Returns the name of a node, or that of its first output if it has none."""
+    """Returns the name of a node, or the name of its first output if the node has none."""
     return node.name or next((name for name in node.output if name), "")
 
 
@@ -38,7 +38,7 @@ def node_error(node: NodeProto, message: str) -> DiagnosticError:
 class RefusedNodeError(DiagnosticError):
     """Raised for a valid node that its importer doesn't support; the node may become part of an island.
 
-    Errors of the model itself never use this class.
+    Errors in the model itself never use this class.
     """
 
     def __init__(self, node: NodeProto, reason: str):
@@ -47,6 +47,6 @@ class RefusedNodeError(DiagnosticError):
 
 
 def verification_error(node: NodeProto, error: VerifyException) -> DiagnosticError:
-    """Returns an error about a node whose operation doesn't verify."""
+    """Returns an error about a node whose imported operation fails verification."""
     reason = " ".join(str(error).split())
     return RefusedNodeError(node, reason) if isinstance(error, UnsupportedFormError) else node_error(node, reason)

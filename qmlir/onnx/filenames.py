@@ -1,6 +1,6 @@
-"""How the names of ONNX files end: known without importing ONNX, which takes a while."""
+"""File name suffixes of ONNX models, in a separate module because importing ONNX is slow."""
 
 TEXT_SUFFIXES = frozenset({".onnxtxt", ".onnxtext"})
-"""Files in ONNX's own textual syntax, for tests and for reading along."""
+"""The suffix of files in ONNX's textual syntax, for tests and for inspection."""
 
 ONNX_SUFFIXES = frozenset({".onnx", *TEXT_SUFFIXES})

@@ -1,4 +1,4 @@
-"""`GraphBuilder`: the block under construction, its constants, and known values of small integer tensors."""
+"""`GraphBuilder`: a block under construction, its constants, and the known elements of small integer tensors."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -34,7 +34,7 @@ OperationT = TypeVar("OperationT", bound=Operation)
 
 
 class GraphBuilder:
-    """Adds operations to the end of `block`. External tensors of the model are files in `directory`."""
+    """Adds operations to the end of `block`. External tensors of the model are stored in files in `directory`."""
 
     def __init__(self, block: Block, directory: Path | None = None):
         self.block = block
@@ -60,7 +60,7 @@ class GraphBuilder:
     # Constants
 
     def tensor_array(self, proto: TensorProto) -> Array:
-        """Returns the elements of a tensor of the model, read-only."""
+        """Returns the elements of a tensor of the model as a read-only array."""
         data = tensor_bytes(proto, self.directory)
         return np.frombuffer(data, dtype=dense_dtype(ELEMENT_TYPES[proto.data_type])).reshape(tuple(proto.dims))
 
@@ -75,7 +75,7 @@ class GraphBuilder:
         return constant_array(value)
 
     def known_integers(self, value: SSAValue) -> Known | None:
-        """Returns the numbers of an integer vector or scalar, with `None` for unknown ones; `None` for other values."""
+        """Returns the elements of an integer vector or scalar (`None` for unknown ones), or `None` for other values."""
         if value in self._known:
             return self._known[value]
         type_ = ranked_tensor(value.type)
@@ -91,7 +91,7 @@ class GraphBuilder:
     # Quantized values
 
     def plain(self, value: SSAValue) -> SSAValue:
-        """Returns `value`; for a quantized value, its stored integers with their ONNX type."""
+        """Returns `value` or, if it is quantized, its stored integers with their ONNX type."""
         element = element_of(value)
         if not isinstance(element, StoredType | UniformFloatType):
             return value
@@ -110,7 +110,8 @@ class GraphBuilder:
     def stored(self, value: SSAValue, element: StoredType | UniformFloatType, origins: Sequence[Origin]) -> SSAValue:
         """Returns the stored elements of `value` reinterpreted as a quantized value of type `element`.
 
-        A constant becomes one of that type that shares its bytes. `origins` are the provenance of a cast, if needed.
+        If `value` is a constant, the result is a constant that shares its bytes. If a cast is needed, `origins` is its
+        provenance.
         """
         if element_of(value) == element:
             return value
@@ -142,10 +143,10 @@ class GraphBuilder:
     # After a node
 
     def settle(self, first: Operation | None, values: Sequence[SSAValue | None]) -> list[SSAValue | None]:
-        """Folds the operations from `first` on whose operands are small constants or whose results are known integers.
+        """Folds `first` and later operations if their operands are small constants or their results are known integers.
 
-        Equal movements of one constant are merged, so that weights read by several nodes stay a single constant.
-        Returns the replacements of `values`.
+        Equal data-movement operations on one constant are merged, so that weights used by several nodes remain a single
+        constant. Returns the values that replace `values`.
         """
         op = first
         moved: dict[SSAValue, SSAValue] = {}
@@ -202,7 +203,7 @@ class GraphBuilder:
             Rewriter.erase_op(op)
 
     def refine(self, value: SSAValue, declared: AnyTensor) -> SSAValue:
-        """Returns `value` with unknown sizes taken from `declared`; unchanged if the two contradict."""
+        """Returns `value` with unknown sizes taken from `declared`, or unchanged if the two types are incompatible."""
         found = ranked_tensor(value.type)
         if found is None or not isinstance(value.owner, Operation) or len(found.get_shape()) != declared.get_num_dims():
             return value
@@ -243,7 +244,7 @@ def _movement(op: Operation) -> Hashable:
 
 
 def suggest_name(value: SSAValue, name: str) -> None:
-    """Sets the name hint of a value to its name in the model, as far as the IR syntax allows; the last call wins."""
+    """Sets the name hint of a value to its name in the model if the IR syntax allows it; a later call overrides it."""
     hint = hint_of(name)
     if hint is not None:
         value.name_hint = hint

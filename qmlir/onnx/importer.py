@@ -1,4 +1,4 @@
-"""Imports an ONNX graph as one function, with one operation for each node if `nn` has the operator."""
+"""Imports an ONNX graph as one function. A node becomes one operation if `nn` has its operator."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -74,13 +74,13 @@ from qmlir.onnx.signatures import MAX_CALL_DEPTH, Functions, bound_nodes, defini
 from qmlir.specialization.specialize import specialize
 
 OLDEST_OPSET = 7
-"""The oldest supported version of ONNX's operator set. ONNX's version converter updates older models to it."""
+"""The oldest supported version of ONNX's operator set. ONNX's version converter upgrades older models to it."""
 
 _IN_TRAINING: Mapping[type[Operation], str] = {
     BatchNormTrainingOp: "normalizes by the mean and the variance of each batch",
     DropoutOp: "drops elements at random",
 }
-"""The effects of operations that are meant for training."""
+"""Descriptions of the effects of operations that are intended for training, for messages."""
 
 
 @dataclass
@@ -93,10 +93,10 @@ class _Scope:
     initializers: Mapping[str, TensorProto] = field(default_factory=dict[str, TensorProto])
     declared: Mapping[str, AnyTensor] = field(default_factory=dict[str, AnyTensor])
     types: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The declared types of tensors, without shapes."""
+    """The declared types of tensors, without shapes, by name."""
 
     call: Origin | None = None
-    """The call for which the function is inlined, if any."""
+    """The node that calls the function being inlined, if any."""
 
 
 def _check_given(
@@ -230,9 +230,9 @@ class _ModelImporter:
     # Nodes
 
     def _import_nodes(self, nodes: Iterable[NodeProto], scope: _Scope, wanted: Collection[str] | None = None) -> None:
-        """Adds the operations of nodes in `scope`; `wanted` are the tensors used after them, `None` for all.
+        """Imports `nodes` into `scope`; `wanted` contains the tensors that are used after them, `None` means all.
 
-        When an importer rejects a node, the remaining nodes are ordered again, with that node in an island.
+        If an importer rejects a node, that node is put into an island, and the remaining nodes are reordered.
         """
         waiting, refused = list(nodes), RefusedNodes()
         while waiting:
@@ -537,9 +537,10 @@ def _metadata(model: OnnxModel) -> dict[str, Attribute]:
 
 
 def _follow_producer(module: ModuleOp, model: OnnxModel) -> None:
-    """Records which scale all-zero tensors get in dynamic quantization: ONNX Runtime's differs from ONNX's.
+    """Records the scale of all-zero tensors in dynamic quantization, for which ONNX Runtime differs from ONNX.
 
-    Models of ONNX Runtime are recognized by the producer name of its quantizers, or by operators of its domain.
+    A model is assumed to be for ONNX Runtime if its producer is one of ONNX Runtime's quantizers, or if it uses
+    operators of ONNX Runtime's domain.
     """
     if model.proto.producer_name != "onnx.quantize" and "com.microsoft" not in checking.opsets(
         model.proto.opset_import
@@ -570,7 +571,7 @@ def modernized(model: OnnxModel) -> OnnxModel:
 def restored_module(
     model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None, fallback: bool = True
 ) -> ModuleOp | None:
-    """Returns the verified module that `model` was exported from; `None` for other models, and for edited ones.
+    """Returns the verified module from which `model` was exported; `None` for other models, or if it was edited.
 
     See `import_model` for `shapes` and `fallback`.
     """
@@ -591,12 +592,12 @@ def import_model(
     fallback: bool = True,
     is_training_expected: bool = False,
 ) -> ModuleOp:
-    """Imports the nodes of a model as a verified module: a function `@main` with the inputs and outputs of the model.
+    """Imports a model as a verified module, whose function `@main` has the inputs and outputs of the model.
 
     `shapes` fixes the shapes of inputs by name; a named dimension gets the same size everywhere. Unsupported nodes
     become islands, which other runtimes execute; without `fallback`, they are an error. A model in training mode causes
-    a warning unless `is_training_expected`. Raises `DiagnosticError`, naming the node, for an invalid or unsupported
-    model.
+    a warning unless `is_training_expected` is set. If the model is invalid or unsupported, raises `DiagnosticError`
+    with the name of the node.
     """
     checking.check_text(model.proto)
     importer = _ModelImporter(modernized(model), registry.onnx_importers(), fallback, is_training_expected)

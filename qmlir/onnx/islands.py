@@ -1,6 +1,6 @@
 """Unsupported nodes of a model: listed in one error, or grouped into islands that another runtime executes.
 
-An island is one `nn.onnx_island`; this module has its types, import and export.
+An island is one `nn.onnx_island` operation; this module infers its types, imports it and exports it.
 """
 
 from collections import defaultdict
@@ -37,10 +37,10 @@ from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
 from qmlir.text.elements import dense_dtype
 
 _OPTIMIZED_DOMAINS = ("com.microsoft.nchwc", "com.ms.internal.nhwc")
-"""Domains of operators with layouts that ONNX Runtime's optimizer chooses for its CPU."""
+"""The domains of operators whose data layout ONNX Runtime's optimizer has chosen for the CPU that it ran on."""
 
 MAX_NODES_NAMED = 5
-"""The number of nodes per operator that an error names at most."""
+"""The maximum number of nodes per operator that an error names."""
 
 
 def domain_of(node: NodeProto) -> str:
@@ -54,12 +54,12 @@ def operator_key(node: NodeProto) -> str:
 
 
 def is_structured(node: NodeProto) -> bool:
-    """Returns True if the graphs of a node are imported as regions, or replace the node."""
+    """Returns True if the subgraphs of a node are imported as regions, or replace the node."""
     return node.op_type in STRUCTURED and not domain_of(node)
 
 
 def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None:
-    """Returns the graph that an If runs, or `None` if its condition is known only at run time."""
+    """Returns the branch that an If takes, or `None` if its condition is known only at run time."""
     if condition is None or condition.size != 1:
         return None
     name = "then_branch" if condition.item() else "else_branch"
@@ -68,7 +68,7 @@ def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """Returns the names of nodes as text, at most `MAX_NODES_NAMED`, followed by the number of the others."""
+    """Returns a string with at most `MAX_NODES_NAMED` of the names, followed by the number of omitted names."""
     more = f" and {len(names) - MAX_NODES_NAMED} more" if len(names) > MAX_NODES_NAMED else ""
     return ", ".join(f"'{name}'" for name in names[:MAX_NODES_NAMED]) + more
 
@@ -80,14 +80,14 @@ def _shown_operators(nodes: Mapping[str, Sequence[str]]) -> str:
 
 @dataclass(frozen=True)
 class Operators:
-    """The supported operators: importers and functions of the model; `fallback` allows islands for the others."""
+    """The supported operators, from importers and functions of the model; `fallback` allows islands for all others."""
 
     importers: Mapping[str, Callable[..., Any]]
     functions: Functions
     fallback: bool
 
     def has(self, node: NodeProto, versions: Mapping[str, int]) -> bool:
-        """Returns True if a node can be imported: as operations, by a function, or as a structured operation."""
+        """Returns True if a node can be imported: by an importer, through a function, or as a structured operation."""
         if self.functions.find(node) is not None or operator_key(node) in self.importers:
             return True
         if is_structured(node):  # for an If, only one branch may be imported
@@ -114,7 +114,7 @@ class Operators:
     def tell_islands(self, module: ModuleOp, model: str) -> None:
         """Reports the nodes in islands; without a fallback, raises an error about them.
 
-        An exported model may contain islands even if all of its nodes can be imported.
+        A model that qmlir exported may contain islands even if all of its nodes can now be imported.
         """
         missing: dict[str, list[str]] = defaultdict(list)
         refused: dict[str, list[str]] = defaultdict(list)
@@ -169,7 +169,7 @@ class Operators:
 def advice_for(domain: str, *, is_refused: bool = False) -> str:
     """Returns the help text `; help: …` for unsupported operators of `domain`; empty if there is none.
 
-    `is_refused` means that no other runtime can run them either.
+    `is_refused` means that no other runtime can execute the operators either.
     """
     if domain in _OPTIMIZED_DOMAINS:
         layout = "this layout is for CPUs like the one that saved the model"
@@ -185,7 +185,7 @@ def _may_run(node: NodeProto) -> bool:
 
 @dataclass(frozen=True)
 class Island:
-    """Nodes that run on another runtime, in order, with their input and output tensors."""
+    """Nodes that another runtime executes, in order, with the names of their input and output tensors."""
 
     nodes: tuple[NodeProto, ...]
     inputs: tuple[str, ...]
@@ -193,12 +193,12 @@ class Island:
 
     @property
     def has_subgraphs(self) -> bool:
-        """Whether a node contains subgraphs, which may call functions of the model."""
+        """Whether any node contains subgraphs, which may call functions of the model."""
         return any(map(subgraphs, self.nodes))
 
     @property
     def operators(self) -> Mapping[str, Sequence[str]]:
-        """Returns the names of the nodes of each operator."""
+        """Returns the names of the nodes by operator."""
         found: dict[str, list[str]] = defaultdict(list)
         for node in self.nodes:
             found[operator_key(node)].append(node_name(node))
@@ -209,7 +209,7 @@ _NO_OPERATION = "qmlir has no operation for "
 
 
 def reason_text(island: Island, refused: Mapping[str, str]) -> str:
-    """Returns the reason for an island: the unsupported operators, and why nodes of others were `refused`."""
+    """Returns the reason for an island: its unsupported operators, and why its other nodes were `refused`."""
     by_reason: dict[str, list[str]] = defaultdict(list)
     for key, reason in refused.items():
         by_reason[reason].append(key)
@@ -224,7 +224,7 @@ def _refusals_of(island: OnnxIslandOp) -> str:
 
 
 def nodes_of(step: NodeProto | Island) -> Sequence[NodeProto]:
-    """Returns the nodes of a step: those of an island, or the node itself."""
+    """Returns the nodes of a step, which is an island or a single node."""
     return step.nodes if isinstance(step, Island) else (step,)
 
 
@@ -235,7 +235,7 @@ def island_of(node: NodeProto) -> Island:
 
 
 def island_of_graph(graph: GraphProto) -> Island:
-    """Returns an island of all nodes of a graph without inputs; initializers become inputs of the island."""
+    """Returns an island with all nodes of a graph that has no inputs; initializers become inputs of the island."""
     inside = {name for node in graph.node for name in node.output}
     used = [name for node in graph.node for name in used_tensors(node) if name and name not in inside]
     outputs = [each.name for each in graph.output if each.name in inside]
@@ -245,11 +245,12 @@ def island_of_graph(graph: GraphProto) -> Island:
 def with_islands(
     nodes: Sequence[NodeProto], missing: Collection[int], wanted: Collection[str] | None
 ) -> Sequence[NodeProto | Island]:
-    """Returns `nodes` in a topological order, with those at the indices `missing` grouped into islands.
+    """Returns `nodes` in a topological order, in which the nodes at the indices `missing` are grouped into islands.
 
-    Phases alternate between supported and unsupported nodes; each node is in the first phase that its operands allow.
-    So no path leaves an island and returns to it: all nodes between two nodes of a phase are in that phase. Connected
-    nodes of a phase form one island. `wanted` are the outputs of the graph; without it, every tensor is an output.
+    Phases alternate between supported and unsupported nodes, and each node is assigned to the first phase that its
+    operands allow. All nodes on a path between two nodes of a phase are thus in that phase, so no path leaves an island
+    and returns to it. Connected nodes of an unsupported phase form one island. `wanted` contains the outputs of the
+    graph; if it is `None`, every tensor is an output.
     """
     if not missing:
         return nodes
@@ -285,7 +286,7 @@ def with_islands(
 
 
 def untyped_here(types: Mapping[str, TypeProto], names: Iterable[str]) -> bool:
-    """Returns True if one of these tensors has a type that is supported only inside islands: optional or map."""
+    """Returns True if one of the named tensors has a type that is supported only inside islands: optional or map."""
     return any(not _has_type(types[name]) for name in names if name in types)
 
 
@@ -296,7 +297,7 @@ def _has_type(type_: TypeProto) -> bool:
 
 
 class RefusedNodes:
-    """The nodes of a graph that importers rejected, or that share an island with one, and their errors."""
+    """The nodes that importers rejected, or that share an island with a rejected node, and the errors about them."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[NodeProto, RefusedNodeError]] = {}  # by identity: nodes may be equal
@@ -308,7 +309,7 @@ class RefusedNodes:
         self._found[id(node)] = node, refusal
 
     def places(self, nodes: Iterable[NodeProto]) -> set[int]:
-        """Returns the indices in `nodes` of recorded nodes."""
+        """Returns the indices of the recorded nodes in `nodes`."""
         return {place for place, node in enumerate(nodes) if id(node) in self._found}
 
     def first(self, nodes: Iterable[NodeProto]) -> RefusedNodeError | None:
@@ -316,7 +317,7 @@ class RefusedNodes:
         return next((self._found[id(node)][1] for node in nodes if id(node) in self._found), None)
 
     def reasons(self, nodes: Iterable[NodeProto]) -> Mapping[str, str]:
-        """Returns why nodes in `nodes` were rejected, one reason for each operator."""
+        """Returns the reasons why nodes in `nodes` were rejected, one for each operator."""
         found: dict[str, str] = {}
         for node in nodes:
             if id(node) in self._found:
@@ -325,18 +326,18 @@ class RefusedNodes:
 
 
 OLDEST_FORMAT = 8
-"""The oldest ONNX IR version with functions, and with initializers that needn't be inputs."""
+"""The oldest ONNX IR version with functions, and with initializers that don't have to be inputs."""
 
 SIZES_TRIED = (1, 2)
-"""The sizes used for dynamic dimensions when an island is run to find the ranks of its results."""
+"""The sizes substituted for dynamic dimensions when an island is run to determine the ranks of its results."""
 
 
 OPEN_RANK = "with an input whose rank is known in a run only"
-"""The reason why a node is in the island that computes its input."""
+"""The reason why a supported node is in the island that computes its input."""
 
 
 class UnknownRankError(DiagnosticError):
-    """Raised if the rank of an island's output is known only at run time: its users must join the island."""
+    """Raised if the rank of an island's output is known only at run time, so that its users must join the island."""
 
     def __init__(self, node: NodeProto, tensor: str):
         self.tensor = tensor
@@ -359,11 +360,11 @@ def add_island(
 ) -> Sequence[SSAValue]:
     """Adds the operation of `island` and returns the values of its outputs.
 
-    `values` are the values of its inputs, or tensors of the model that only the island uses. `head` is the model
-    without its graph, `declared` are the declared types, `reason` says why it is an island, and `types` are those of
-    its outputs if known. Small constants become part of the island, because types may depend on them. Raises
-    `DiagnosticError` if no runtime can run it or types are unknown, and `UnknownRankError` if the rank of an output
-    depends on the run.
+    `values` contains the values of the island's inputs, or tensors of the model that only the island uses. `head` is
+    the model without its graph, `declared` contains the types that the model declares, `reason` says why these nodes
+    form an island, and `types` contains the types of its outputs if known. Small constants become part of the island,
+    because types may depend on them. Raises `DiagnosticError` if no runtime can execute the island or its types are
+    unknown, and `UnknownRankError` if the rank of an output is known only at run time.
     """
     graph = GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes])
     for name in island.outputs:
@@ -548,9 +549,9 @@ def _model_of(op: OnnxIslandOp) -> ModelProto:
 
 
 def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
-    """Returns the result types that ONNX and ONNX Runtime infer for an island; its own types if they contradict.
+    """Returns the result types that ONNX and ONNX Runtime infer, or the current types if these are incompatible.
 
-    The types of an island in a branch are those of the other branch; only a run can check them.
+    An island in a branch has the result types of the other branch, which can only be checked at run time.
     """
     model = _model_of(op)
     for info, operand in zip(model.graph.input, op.operands, strict=True):

@@ -1,7 +1,7 @@
-"""`Node`: an ONNX node for importers, with attributes, their defaults, input values, and methods to add operations.
+"""`Node`, the interface of importers: an ONNX node with its attributes and inputs, and methods that add operations.
 
-An importer is a function from a `Node` to the values of its outputs. This is also the interface for packages: the entry
-point group `qmlir.onnx_importers` names tables from operator (`Relu`, `com.example::Relu`) to importer.
+An importer is a function that takes a `Node` and returns the values of its outputs. Packages use the same interface:
+the entry point group `qmlir.onnx_importers` names tables from operator (`Relu`, `com.example::Relu`) to importer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Importer = Callable[["Node"], "SSAValue | Sequence[SSAValue | None]"]
 NO_DEFAULT = object()
 
 Parameter = tuple[int, ...] | SSAValue | None
-"""A list of integers: known numbers, a value known only at run time, or `None` if omitted."""
+"""A list of integers: its elements if known, a value if they are known only at run time, or `None` if it is omitted."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,16 @@ class Node:
 
     proto: NodeProto
     version: int
-    """The version of the node's operator set that the model uses."""
+    """The version of the node's operator set."""
 
     inputs: tuple[SSAValue | None, ...]
-    """The inputs; `None` for an omitted one."""
+    """The values of the inputs; `None` for an omitted input."""
 
     graph: GraphBuilder
     origin: Origin
 
     tensors: Mapping[str, SSAValue] = field(default_factory=dict[str, SSAValue])
-    """The values that the graph has so far, by name."""
+    """The values that have been imported so far, by name."""
 
     declared: Mapping[str, AnyTensor] = field(default_factory=dict[str, AnyTensor])
     """The types that the model declares, by name."""
@@ -73,20 +73,20 @@ class Node:
         return node_error(self.proto, message)
 
     def unsupported(self, reason: str) -> DiagnosticError:
-        """Returns an error about a valid node that its importer doesn't support; a fallback may run it."""
+        """Returns an error about a valid node that its importer doesn't support; the node may become an island."""
         return RefusedNodeError(self.proto, reason)
 
     def part(self, role: str) -> Node:
-        """Returns this node with provenance for its component `role`, which profiles keep apart."""
+        """Returns this node with the provenance of its component `role`, which profiles record separately."""
         return replace(self, origin=self.origin.within(role))
 
     # Attributes
 
     def attribute(self, name: str, default: Any = NO_DEFAULT) -> Any:
-        """Returns an attribute as a Python value: a number, text, a list, a NumPy array for a tensor, or a graph.
+        """Returns an attribute as a Python value: a number, a string, a list, a NumPy array for a tensor, or a graph.
 
-        If the model omits it, returns `default` if given, else the default in ONNX's schema of that version, else
-        `None`.
+        If the model omits the attribute, returns `default` if given, else the default in ONNX's schema of the node's
+        version, else `None`.
         """
         for attribute in self.proto.attribute:
             if attribute.name == name:
@@ -150,7 +150,7 @@ class Node:
         return None if value is None else self.graph.constant_value(value)
 
     def parameter(self, index: int) -> Parameter:
-        """Returns input `index`, a list of integers: its numbers if known, else the value as i64."""
+        """Returns input `index`, a list of integers: its elements if known, otherwise the value as i64."""
         value = self._tensor(index)
         if value is None:
             return None
@@ -160,7 +160,7 @@ class Node:
         return self.cast(value, i64)
 
     def integer(self, index: int) -> int | SSAValue | None:
-        """Returns input `index`, one integer: the number if known, else the value as i64."""
+        """Returns input `index`, a single integer: the Python integer if known, otherwise the value as i64."""
         constant = self.constant(index)
         if constant is not None and constant.size == 1:
             return int(constant.reshape(())[()])
@@ -170,7 +170,7 @@ class Node:
         return found[0] if isinstance(found, tuple) else found
 
     def moved_parameter(self, name: str, index: int, *, is_scalar: bool = False) -> Any:
-        """Returns the integers of the attribute `name`, or of input `index` in versions that replaced the attribute."""
+        """Returns the integers of the attribute `name`, or of input `index`, which replaces it in later versions."""
         if self.has_attribute(name):
             return self.attribute(name)
         return self.integer(index) if is_scalar else self.parameter(index)
@@ -189,10 +189,10 @@ class Node:
     ) -> NnOpT:
         """Adds an operation with this node's provenance; see `build` for operands and properties.
 
-        `attributes` are those of the node that are properties of the operation, such as `"axis keepdims=keep_dims"`.
-        `result_element` is the quantized type of the first result, if it doesn't follow from the operands. If the types
-        of quantized operands are incompatible, their plain integers are used, as in ONNX. Raises `DiagnosticError` if
-        the operands are still incompatible.
+        `attributes` lists the node's attributes that become properties of the operation (`"axis keepdims=keep_dims"`,
+        for example). `result_element` is the quantized type of the first result if it doesn't follow from the operands.
+        If the types of quantized operands are incompatible, their plain integers are used, as in ONNX. Raises
+        `DiagnosticError` if the operands are still incompatible.
         """
 
         flags = operation.get_irdl_definition().properties
@@ -241,13 +241,13 @@ class Node:
         )
 
     def cast(self, value: SSAValue, element: Attribute, **properties: Any) -> SSAValue:
-        """Returns `value` cast to the plain type `element`; `properties` are those of `nn.cast`."""
+        """Returns `value` cast to the plain type `element`; `properties` are properties of `nn.cast`."""
         if element_of(value) == element:
             return value
         return self.add(CastOp, value, result_types=[TensorType(element, shape_of(value))], **properties).result
 
     def reshaped(self, value: SSAValue, shape: Sequence[int], sizes: SSAValue | None = None) -> SSAValue:
-        """Returns `value` reshaped; `sizes` is the shape at run time if more than one size is unknown."""
+        """Returns `value` reshaped to `shape`; `sizes` is the run-time shape if more than one size is unknown."""
         type_ = TensorType(element_of(value), shape)
         return self.add(ReshapeOp, value, sizes, result_types=[type_]).result
 

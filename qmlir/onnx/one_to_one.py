@@ -1,7 +1,8 @@
 """ONNX operators that correspond to one operation each: a row defines both import and export.
 
-Inputs are operands, or properties if they are known integers; attributes are properties. Operators with more cases have
-functions in `operators/`. If only the import has more cases, a row still defines the export (`EXPORTED`).
+ONNX inputs become operands, or properties if they are known integers; ONNX attributes become properties. Operators that
+need to distinguish cases have functions in `operators/`. If only the import distinguishes cases, a row still defines
+the export (`EXPORTED`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,20 +43,20 @@ class Mirrored:
     """The attributes, such as `"axis keepdims=keep_dims"`, with the property after `=` if its name differs."""
 
     inputs: str = ""
-    """The operands and parameters in the order of the inputs, if it differs from that of the operation."""
+    """The operands and parameters in the order of the ONNX inputs, if it differs from the order of the operation."""
 
     since: int = 0
-    """The first operator set with the operator, if an export may use an older one."""
+    """The first operator set with the operator, if exports may use an older operator set."""
 
     def _inputs(self) -> Sequence[str]:
         definitions = self.operation.get_irdl_definition().operands
         return self.inputs.split() or [name.removesuffix("_value") for name, _ in definitions]
 
     def imported(self, node: Node) -> SSAValue | Sequence[SSAValue]:
-        """Imports a node.
+        """Imports a node as the operation of this row.
 
-        Operands that the operation only moves, or whose shape it reads, may be quantized. Other operands are converted
-        to plain integers, because ONNX sees a quantized value as its integers.
+        Operands that the operation only moves, or of which it only reads the shape, may be quantized. Other operands
+        are converted to plain integers, because a quantized value in ONNX is a tensor of integers.
         """
         operation = cast(type[NnOp], self.operation)
         slots, reads_shapes = operation.SLOTS, operation.has_trait(ReadsShapesOnly)
@@ -79,7 +80,7 @@ class Mirrored:
         return node.add(operation, *given, attributes=self.attributes, **properties).results
 
     def exported(self, out: Outgoing, op: Operation) -> None:
-        """Exports an operation as one node."""
+        """Exports an operation of this row as one node."""
         out.needs(self.since, self.op_type)
         names: list[str] = []
         for name in self._inputs():

@@ -1,4 +1,4 @@
-"""Dependencies between the nodes of a graph, and the nodes that its outputs need."""
+"""Dependencies between the nodes of a graph, and selection of the nodes that its outputs depend on."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -24,7 +24,7 @@ def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
 
 
 def captured_tensors(graph: GraphProto) -> list[str]:
-    """Returns the tensors that a subgraph captures from enclosing graphs, in order."""
+    """Returns the names of the tensors that a subgraph captures from enclosing graphs, in order."""
     own = {
         *(each.name for each in (*graph.input, *graph.initializer)),
         *(name for node in graph.node for name in node.output),
@@ -34,9 +34,9 @@ def captured_tensors(graph: GraphProto) -> list[str]:
 
 
 def used_tensors(node: NodeProto) -> list[str]:
-    """Returns the tensors that a node uses: its inputs and those that its subgraphs capture.
+    """Returns the names of the tensors that a node uses: its inputs and the tensors that its subgraphs capture.
 
-    Gradient names the tensor that it differentiates in an attribute.
+    For Gradient, this includes the tensor to differentiate, which an attribute names.
     """
     captured = [name for graph in subgraphs(node) for name in captured_tensors(graph)]
     if (node.domain, node.op_type) == ("ai.onnx.preview.training", "Gradient"):
@@ -45,7 +45,7 @@ def used_tensors(node: NodeProto) -> list[str]:
 
 
 def producers_of(nodes: Sequence[NodeProto]) -> dict[str, int]:
-    """Returns the index of the node that computes each tensor. Raises `DiagnosticError` if two nodes compute one."""
+    """Returns the index of the node that computes each tensor. Raises `DiagnosticError` if two nodes do."""
     producers: dict[str, int] = {}
     for place, node in enumerate(nodes):
         for name in node.output:
@@ -73,7 +73,10 @@ def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
 
 
 def needed_nodes(graph: GraphProto) -> list[NodeProto]:
-    """Returns the needed nodes in the model's order. Raises `DiagnosticError` for a cycle or nodes out of order."""
+    """Returns the nodes that the outputs depend on, in the model's order.
+
+    Raises `DiagnosticError` for a cycle, or for nodes that are not in topological order.
+    """
     nodes = list(graph.node)
     producers = producers_of(nodes)
     needed = sorted(_needed(graph, producers))

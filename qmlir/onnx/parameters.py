@@ -1,4 +1,4 @@
-"""Scales and zero points of ONNX nodes: a quantized type if they are constants, else values that broadcast.
+"""Scales and zero points of ONNX nodes: quantized types if they are constant, otherwise values that broadcast.
 
 A tensor has one scale, one for each index of an axis, or one for each block along an axis (ONNX QuantizeLinear).
 """
@@ -23,9 +23,9 @@ from qmlir.onnx.node import Node
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """The layout of parameters over a tensor of `shape`: one for each `block` indices of `axis` (0: one per index).
+    """The layout of parameters over a tensor of `shape`: one for every `block` indices along `axis` (0: one per index).
 
-    A scalar tensor, and a tensor without a shape here, has a single parameter.
+    If `shape` is empty, there is a single parameter.
     """
 
     shape: tuple[int, ...] = ()
@@ -33,14 +33,14 @@ class ParameterLayout:
     block: int = 0
 
     def place(self) -> int:
-        """Returns the non-negative axis; always 0 for a vector, whatever the attribute of the node."""
+        """Returns the non-negative axis; for a vector, it is always 0, regardless of the node's attribute."""
         rank = len(self.shape)
         return 0 if rank == 1 else normalized_axis(self.axis, rank)
 
     def aligned(self, node: Node, parameters: Sequence[int]) -> tuple[int, ...]:
-        """Returns the shape that aligns parameters with the axes of the tensor; `()` for a single parameter.
+        """Returns the shape that aligns parameters of shape `parameters` with the tensor's axes; `()` for a single one.
 
-        Raises `DiagnosticError` if their shape matches neither the tensor nor the axis nor the blocks.
+        Raises `DiagnosticError` if this shape matches neither the tensor nor the axis nor the blocks.
         """
         if all(size == 1 for size in parameters):
             return ()
@@ -72,7 +72,7 @@ class ParameterLayout:
 
 
 def check_scales(node: Node, scales: Array, *, may_be_zero: bool = False) -> None:
-    """Raises `DiagnosticError` for a scale that is negative, infinite or NaN, or 0 unless `may_be_zero`."""
+    """Raises `DiagnosticError` if a scale is negative, infinite or NaN, or if it is 0 and `may_be_zero` isn't set."""
     values = scales.astype(np.float64)
     wrong = values[~(np.isfinite(values) & ((values >= 0) if may_be_zero else (values > 0)))]
     if wrong.size:
@@ -94,9 +94,10 @@ class QParams:
         node: Node, scale: int | None, zero_point: int, shape: tuple[int, ...] = (), axis: int = 0, block: int = 0,
         *, divides: bool = False,
     ) -> "QParams":  # fmt: skip
-        """Returns the parameters in inputs `scale` and `zero_point`; see `ParameterLayout` for the other arguments.
+        """Returns the parameters in the inputs with the indices `scale` and `zero_point`.
 
-        A scale that `divides`, such as that of a result, must not be 0.
+        `ParameterLayout` explains `shape`, `axis` and `block`. If `divides` is set, as for the scale of a result,
+        values are divided by the scale, so it must not be 0.
         """
         given = None if scale is None else node.input(scale)
         found = QParams(node, given, node.optional(zero_point), ParameterLayout(shape, axis, block))
@@ -112,8 +113,8 @@ class QParams:
     def type_of(self, storage: IntegerType | SmallFloat, expressed: AnyFloat) -> UniformType | None:
         """Returns the quantized type of these parameters, or `None` if they are known only at run time.
 
-        Also returns `None` if no type can represent them: a scale of 0, blocks that don't divide the axis, a float zero
-        point.
+        Also returns `None` if no type can represent the parameters: a scale is 0, blocks don't divide the axis, or the
+        zero point is a float.
         """
         scales = None if self.scale is None else self._constant(self.scale)
         zero_points = np.zeros((), np.int64) if self.zero_point is None else self._constant(self.zero_point)
@@ -170,10 +171,11 @@ class QParams:
         return np.take(array, np.arange(layout.shape[place]) // layout.block, axis=place)
 
     def without_zero_scales(self, data: int, scale: int, bias: int | None = None, channels: int = 0) -> Node:
-        """Returns the node with the same real values but without scales of 0, if its input `data` is a constant.
+        """Returns an equivalent node without scales of 0, if its input with the index `data` is a constant.
 
-        Elements with a scale of 0, such as a pruned channel, are 0: their integers in `data` become the zero point, and
-        their `scale` becomes 1. In the input `bias`, whose last axis is the axis `channels` of the data, they become 0.
+        Elements with a scale of 0, such as a pruned channel, have the real value 0. Their integers in the input `data`
+        become the zero point, and their scale in the input `scale` becomes 1. The corresponding elements of the input
+        `bias`, whose last axis corresponds to the axis `channels` of the data, become 0.
         """
         node = self.node
         scales, stored = node.constant(scale), node.constant(data)
@@ -216,7 +218,7 @@ class QParams:
 def with_live_scales(
     stored: Array, scales: Array, zero_points: Array, spread: Callable[[Array], Array]
 ) -> tuple[Array, Array]:
-    """Returns integers and scales with the same real values but without scales of 0, which types don't allow.
+    """Returns integers and scales that represent the same real values without scales of 0, which types don't allow.
 
     Integers whose scale is 0 become their zero point, and the scale becomes 1. `spread` reshapes parameters so that
     they broadcast against `stored`.

@@ -1,4 +1,4 @@
-"""Inputs, outputs and declared types of an ONNX graph as types of `nn`."""
+"""Converts inputs, outputs and declared types of an ONNX graph to types of `nn`."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -21,9 +21,9 @@ OPTIONAL_INPUTS = 4
 
 
 def dimension_names(info: ValueInfoProto) -> tuple[str, ...]:
-    """Returns the names of the dimensions of a tensor; empty for static or unnamed dimensions.
+    """Returns the names of a tensor's dimensions; empty for static or unnamed dimensions.
 
-    Names without a letter don't count: PaddlePaddle writes `?` for every unknown size, and these sizes differ.
+    Names without a letter are ignored: PaddlePaddle writes `?` for every unknown size, although these sizes may differ.
     """
     names = (dim.dim_param if dim.HasField("dim_param") else "" for dim in info.type.tensor_type.shape.dim)
     return tuple(name if any(map(str.isalpha, name)) else "" for name in names)
@@ -34,7 +34,7 @@ def _sizes(shape: TensorShapeProto) -> list[int]:
 
 
 def declared_types(graph: GraphProto) -> dict[str, AnyTensor]:
-    """Returns the declared types of tensors of known rank, by name."""
+    """Returns the declared types of all tensors with a known rank, by name."""
     types: dict[str, AnyTensor] = {}
     for info in (*graph.value_info, *graph.output):
         declared = declared_type(info)
@@ -50,7 +50,7 @@ def declared_type(info: ValueInfoProto) -> AnyTensor | None:
 
 
 def tensor_type(declared: TypeProto.Tensor) -> AnyTensor | AnyUnrankedTensorType:
-    """Returns a declared type, whose element type must be supported; without a shape, its rank is unknown."""
+    """Returns a declared type, whose element type must be supported; if it has no shape, the result is unranked."""
     element = ELEMENT_TYPES[declared.elem_type]
     return TensorType(element, _sizes(declared.shape)) if declared.HasField("shape") else UnrankedTensorType(element)
 
@@ -70,11 +70,11 @@ _WEIGHTS: Mapping[str, Sequence[int]] = {
 
 
 def replaceable_defaults(model: ModelProto) -> Collection[str]:
-    """Returns the inputs of a model with an initializer that a caller may replace by another value.
+    """Returns the names of the inputs whose initializer is a default value, which a caller may override.
 
-    Some exporters list every weight as an input. If one of these inputs is the weight of a layer, the model is assumed
-    to come from such an exporter and all of them are constants. They always are before IR version 4, which requires the
-    list.
+    Some exporters list every weight as an input. If any input with an initializer is the weight of a layer, the model
+    is assumed to come from such an exporter, and all inputs with an initializer are treated as constants. Before IR
+    version 4, which required the list, they are always constants.
     """
     graph = model.graph
     given = {each.name for each in graph.initializer}
@@ -90,9 +90,9 @@ def replaceable_defaults(model: ModelProto) -> Collection[str]:
 def input_ports(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[Port]:
     """Returns the inputs of the model without an initializer, and those in `replaceable_defaults`.
 
-    `shapes` gives sizes for dynamic dimensions; a named dimension gets the same size everywhere. Raises
+    `shapes` specifies sizes for dynamic dimensions; a named dimension gets the same size everywhere. Raises
     `DiagnosticError` for an input that is neither a tensor of known element type and rank nor a sequence of tensors,
-    and for shapes that don't match.
+    and for shapes that don't match the declared ones.
     """
     graph = model.graph
     given = {each.name for each in graph.initializer}.difference(replaceable_defaults(model))
@@ -165,7 +165,7 @@ def type_name(value: SSAValue) -> str | None:
 
 
 def declared_name(type_: TypeProto) -> str:
-    """Returns a declared type in the notation of schemas."""
+    """Returns a declared type in the notation of ONNX schemas."""
     if type_.HasField("tensor_type"):
         return f"tensor({data_type_name(type_.tensor_type.elem_type).lower()})"
     if type_.HasField("sequence_type"):
@@ -174,7 +174,7 @@ def declared_name(type_: TypeProto) -> str:
 
 
 def onnx_type(value: SSAValue) -> TypeProto:
-    """Returns the ONNX type of a value, for ONNX's type rules; for a quantized value, the type of its integers."""
+    """Returns the type of a value for ONNX's type inference; for a quantized value, the type of its integers."""
     proto, type_ = TypeProto(), ranked_tensor(value.type)
     is_stored = type_ is not None and isinstance(type_.get_element_type(), StoredType)
     describe_type(proto, TensorType(storage_element(element_of(value)), shape_of(value)) if is_stored else value.type)
@@ -182,7 +182,7 @@ def onnx_type(value: SSAValue) -> TypeProto:
 
 
 def output_port(info: ValueInfoProto, value: SSAValue) -> Port:
-    """Returns the port of the graph output `value`, with the names of its dynamic dimensions in the model."""
+    """Returns the port of the graph output `value`, with the model's names for its dynamic dimensions."""
     names = dimension_names(info)
     type_ = ranked_tensor(value.type)
     sizes = () if type_ is None else type_.get_shape()

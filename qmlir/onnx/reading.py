@@ -1,6 +1,6 @@
 """Reads a model: the protobuf, and the bytes of its weights in the same file or in external files.
 
-Input is untrusted: lengths are checked before reading, and paths must stay in the folder of the model.
+Models are untrusted input: lengths are checked before reading, and paths must not leave the folder of the model.
 """
 
 import math
@@ -22,12 +22,12 @@ from qmlir.text.elements import dense_dtype
 from qmlir.text.files import mistaken_for, note_input, read_given, reason_of
 
 SHOWN = 10
-"""The number of classes that a warning names at most."""
+"""The maximum number of classes that a warning names."""
 
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """A model, its name in messages, and the folder of its external data."""
+    """A model, its name for messages, and the folder with its external data."""
 
     proto: ModelProto
     name: str
@@ -35,7 +35,7 @@ class OnnxModel:
 
 
 def read_model(source: Path | ModelProto) -> OnnxModel:
-    """Returns the model in a file or in memory, without a final ZipMap.
+    """Reads a model from a file, or takes one from memory, and removes final ZipMap nodes.
 
     Raises `DiagnosticError` if the file doesn't contain a model.
     """
@@ -55,9 +55,9 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
 def _without_zip_maps(model: OnnxModel) -> OnnxModel:
     """Returns `model` with final ZipMap nodes removed, so that the tensor of probabilities is the output.
 
-    Converters of scikit-learn, XGBoost and LightGBM by default end a classifier with a ZipMap, a list of maps from
-    class to probability. Modules don't support maps. The columns of the tensor are the classes in the order of the
-    node's attribute, which a warning explains.
+    By default, converters from scikit-learn, XGBoost and LightGBM end a classifier with a ZipMap, which returns a list
+    of maps from class to probability. Modules don't support maps. The columns of the tensor correspond to the classes
+    in the order of the node's attribute, which a warning lists.
     """
     graph = model.proto.graph
     ends = {each.name for each in graph.output}
@@ -115,10 +115,10 @@ def _parsed_text(source: Path, content: bytes) -> ModelProto:
 
 
 def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, int, int]:
-    """Returns the path of the external file of a tensor, and the offset and number of its bytes.
+    """Returns the path of a tensor's external file, and the offset and number of its bytes in the file.
 
-    Raises `DiagnosticError` if the file is missing, is reached through links or isn't a regular file (reading it might
-    never end), and if the bytes exceed the file.
+    Raises `DiagnosticError` if the file is missing, is reached through links, isn't a regular file (reading it might
+    never end), or is too short.
     """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
@@ -146,7 +146,7 @@ def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, in
 
 
 def inlined(tensor: TensorProto, directory: Path | None) -> TensorProto:
-    """Returns `tensor` with its data included instead of external. Raises `DiagnosticError` like `external_file`."""
+    """Returns `tensor` with external data copied into it. Raises `DiagnosticError` like `external_file`."""
     if tensor.data_location != TensorProto.EXTERNAL:
         return tensor
     data = _file_bytes(tensor, *external_file(tensor, directory))

@@ -31,19 +31,19 @@ from qmlir.text.printing import ELEMENTS_ALIAS_BYTES, PrintOptions, Weights, mod
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader, dense_weights
 
 VERSION = 2
-"""The version of `qmlir.export`. Version 1 described each node; it is imported as a model of another tool."""
+"""The version of `qmlir.export`. Models with version 1 are imported like models of other tools."""
 
 FROM_MODEL = frozenset({"nn.metadata", "nn.producer"})
-"""Attributes of a module that are stored in fields of the ONNX model."""
+"""The attributes of a module that are stored in fields of the ONNX model instead of in the text."""
 
 _FILE = "initializers"
-"""The name of the weights file in the text that denotes the tensors of the model."""
+"""The name of a weights file with which the text refers to the tensors of the model."""
 
 
 def _held(proto: TensorProto, element: Attribute, directory: Path | None = None) -> bytes:
-    """Returns the stored elements of a constant as in the module. Raises `DiagnosticError` for invalid tensors.
+    """Returns the bytes that a constant has in the module. Raises `DiagnosticError` for an invalid tensor.
 
-    A model may store signed integers of at most 8 bits as shifted unsigned ones (`export.signed_as_unsigned`).
+    A model may store signed integers of at most 8 bits as shifted unsigned integers (`export.signed_as_unsigned`).
     """
     data, integer = tensor_bytes(proto, directory), as_integer(element)
     if proto.data_type != TensorProto.UINT8 or integer is None or integer.signedness.data is Signedness.UNSIGNED:
@@ -54,12 +54,12 @@ def _held(proto: TensorProto, element: Attribute, directory: Path | None = None)
 
 @dataclass
 class HeldConstants:
-    """The names of tensors in a model under construction that hold constants of its module, by their bytes."""
+    """The names of the tensors that hold constants of the module in a model under construction, by their bytes."""
 
     names: dict[bytes, str] = field(default_factory=dict[bytes, str])
 
     def add(self, op: ConstantOp, proto: TensorProto) -> None:
-        """Records `proto` as the tensor written for `op`, so that the text of the module can refer to it."""
+        """Records that `proto` is the tensor exported for `op`, so that the text of the module can refer to it."""
         value = as_dense(op.value)
         if value is None or len(data := value.data.data) <= ELEMENTS_ALIAS_BYTES or data in self.names:
             return
@@ -67,7 +67,7 @@ class HeldConstants:
             self.names[data] = proto.name
 
     def text(self, module: ModuleOp) -> str:
-        """Returns the text of a module with references for large constants, without attributes in `FROM_MODEL`."""
+        """Returns the text of a module with references for large constants, without the attributes in `FROM_MODEL`."""
         module = module.clone()
         for key in FROM_MODEL & module.attributes.keys():
             del module.attributes[key]
@@ -88,7 +88,7 @@ class _ModelWeights(WeightsReader):
         self._tensors = {each.name: each for each in _tensors(model.proto.graph)}
 
     def load(self, weights: ExternalWeightsAttr) -> AnyDense:
-        """Returns the dense attribute that `weights` refers to. Raises `WeightsError` if there is no such tensor."""
+        """Returns the dense attribute that `weights` refers to. Raises `WeightsError` if the tensor doesn't exist."""
         proto = self._tensors.get(weights.key.data)
         if weights.file.data != _FILE or proto is None:
             raise WeightsError(f"the model has no tensor '{weights.key.data}'")
@@ -132,17 +132,17 @@ def _digest(model: ModelProto, directory: Path | None = None) -> str:
 
 
 def keep(model: ModelProto, text: str, settings: Settings) -> None:
-    """Writes the text of its module and the digest into the metadata of a model."""
+    """Writes the module's `text` and the digest into the metadata of `model`."""
     naming.write(model, {naming.MODULE: text})
     said = {**asdict(settings), "version": VERSION, "digest": _digest(model)}
     naming.write(model, {naming.EXPORT: json.dumps(said)})
 
 
 def restored(model: OnnxModel) -> ModuleOp | None:
-    """Returns the module that a model was exported from, without attributes in `FROM_MODEL`.
+    """Returns the module from which a model was exported, without the attributes in `FROM_MODEL`.
 
-    Returns `None` for a model that qmlir didn't export and, with a remark, for one that was edited after the export or
-    exported by another version.
+    Returns `None` if the model wasn't exported by qmlir. If it was edited after the export or exported by another
+    version, emits a remark and also returns `None`.
     """
     said: Mapping[str, str] = naming.entries(model.proto)
     if naming.EXPORT not in said:

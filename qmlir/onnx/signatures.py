@@ -1,9 +1,9 @@
-"""Operator schemas (inputs with their types, outputs and attributes) and functions.
+"""Operator schemas (inputs with their types, outputs, attributes) and functions that define operators.
 
-ONNX's operators have schemas in `onnx.defs`. A table in this module has those of ONNX Runtime's domain `com.microsoft`
-that can be imported, as declared in `onnxruntime/core/graph/contrib_ops/`. It is not registered with ONNX, whose
-checker still treats these operators as unknown. Functions are the local functions of a model, and ONNX's definitions of
-operators by other operators.
+ONNX's operators have schemas in `onnx.defs`. A table in this module contains the schemas of the supported operators in
+ONNX Runtime's domain `com.microsoft`, as declared in `onnxruntime/core/graph/contrib_ops/`. The table is not registered
+with ONNX, whose checker treats these operators as unknown. Functions are the local functions of a model, and ONNX's
+definitions of operators in terms of other operators.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def declared_kind(attribute: defs.OpSchema.Attribute) -> str:
 
 
 def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
-    """Returns the schema of the node's operator in this version of its operator set, or `None` if there is none."""
+    """Returns the schema of the node's operator in `version` of its operator set, or `None` if there is none."""
     if node.domain == MICROSOFT:
         return _microsoft(node.op_type)
     domain = "" if node.domain == "ai.onnx" else node.domain
@@ -43,7 +43,7 @@ def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
 
 
 def is_added(node: NodeProto, version: int) -> bool:
-    """Returns True if ONNX Runtime adds the node's operator to this version of ONNX's operator set."""
+    """Returns True if ONNX Runtime adds the node's operator to the given version of ONNX's operator set."""
     known = node.op_type in ADDED or node.op_type in EARLIER
     return known and node.domain in ("", "ai.onnx") and _standard(node.op_type, version) is None
 
@@ -58,10 +58,10 @@ def _standard(op_type: str, version: int, domain: str = "") -> defs.OpSchema | N
 # --- Functions --------------------------------------------------------------------------------------------------------
 
 MAX_CALL_DEPTH = 64
-"""The deepest nesting of calls; deeper ones are assumed to be recursive."""
+"""The maximum nesting depth of calls; deeper calls are assumed to be recursive."""
 
 MAX_NODES = 2**20
-"""The largest number of nodes after inlining; a larger model is assumed to be an attack."""
+"""The maximum number of nodes after inlining; a larger model is assumed to be an attack."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Functions:
 
     @staticmethod
     def of(functions: Iterable[FunctionProto]) -> "Functions":
-        """Builds the table of these functions."""
+        """Builds the table of the given functions."""
         return Functions({(each.domain, each.name, each.overload): each for each in functions})
 
     def find(self, node: NodeProto) -> FunctionProto | None:
@@ -82,7 +82,8 @@ class Functions:
     def check_size(self, nodes: Iterable[NodeProto]) -> None:
         """Raises `DiagnosticError` if `nodes` and the functions that they call exceed `MAX_NODES` nodes when inlined.
 
-        The size of each function is computed once: with functions that call others twice, sizes double at each level.
+        The size of each function is computed only once: if functions call others twice, the inlined size doubles at
+        each level.
         """
         sizes: dict[int, int] = {}
 
@@ -121,7 +122,7 @@ def _schema(node: NodeProto, version: int) -> _Definition | None:
 
 
 def is_defined_by_function(node: NodeProto, version: int) -> bool:
-    """Returns True if ONNX defines the operator by other operators."""
+    """Returns True if ONNX defines the operator in terms of other operators."""
     schema = _schema(node, version)
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
@@ -147,7 +148,7 @@ def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> Fun
 
 
 def bound_nodes(function: FunctionProto, call: NodeProto, version: int) -> list[NodeProto]:
-    """Returns the nodes of `function` with the attributes of `call`, or with the defaults of the function."""
+    """Returns the nodes of `function` with its attributes bound to the values in `call`, or to their defaults."""
     given: dict[str, AttributeProto] = {each.name: each for each in function.attribute_proto}
     schema = schema_of(call, version)
     if schema is not None:
@@ -178,7 +179,7 @@ def _bound(node: NodeProto, given: Mapping[str, AttributeProto], call: NodeProto
 
 
 def without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:
-    """Returns `node` without the inputs that are missing in the call of its function."""
+    """Returns `node` without the inputs that the call of its function omits."""
     if missing.isdisjoint(node.input):
         return node
     copy = NodeProto()
@@ -311,8 +312,9 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], str]] = {
         "float:k_norm_epsilon,q_norm_epsilon,qk_norm_epsilon,scale,softcap",
     ),
 }
-"""By operator: inputs as `variable:name` (`?` is optional, `*` is variadic with any types), the types of each variable,
-and attributes as `type:name,name` (`!` is required)."""
+"""For each operator: inputs as `variable:name` (`?` is optional, `*` is variadic with any types), the types of each
+variable, and attributes as `type:name,name` (`!` is required).
+"""
 
 ADDED = frozenset({"SimplifiedLayerNormalization"})
 """The operators in the table that ONNX Runtime adds to ONNX's domain."""
@@ -325,7 +327,7 @@ _OUTPUTS = {
     "SimplifiedLayerNormalization": 2, "EmbedLayerNormalization": 3, "MultiHeadAttention": 4, "Attention": 2,
     "GroupQueryAttention": 4,
 }  # fmt: skip
-"""The maximum number of outputs of operators with more than one."""
+"""The maximum number of outputs, for operators with more than one output."""
 
 _OPTIONS = {
     "?": defs.OpSchema.FormalParameterOption.Optional,

@@ -88,14 +88,14 @@ SINCE: dict[int, int] = {
     TensorProto.FLOAT6E2M3: 28,
     TensorProto.FLOAT6E3M2: 28,
 }
-"""The first operator set with a data type, for data types that were added later."""
+"""The first operator set that supports a data type, for data types that were added later."""
 
 MAX_ELEMENTS = 2**33
-"""The largest number of elements of a tensor; a larger one is a mistake or an attack."""
+"""The maximum number of elements in a tensor; a larger tensor is a mistake or an attack."""
 
 
 def shape_fault(sizes: Sequence[int]) -> str | None:
-    """Returns why a shape, which may contain `DYNAMIC_INDEX`, is invalid, or `None` if it is valid."""
+    """Returns the reason why a shape is invalid, or `None` if it is valid; sizes may be `DYNAMIC_INDEX`."""
     if len(sizes) > MAX_AXES:
         return f"{len(sizes)} axes, more than {MAX_AXES}"
     known = [size for size in sizes if size != DYNAMIC_INDEX]

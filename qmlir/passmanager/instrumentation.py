@@ -32,17 +32,17 @@ def symbol_of(op: Operation) -> str:
 
 
 def op_title(op: Operation) -> str:
-    """Describes the operation that a pass runs on as MLIR does, such as `'func.func' operation: @main`."""
+    """Describes the operation that a pass runs on in MLIR's style, such as `'func.func' operation: @main`."""
     symbol = symbol_of(op)
     return f"'{op.name}' operation: @{symbol}" if symbol else f"'{op.name}' operation"
 
 
 class Instrumentation:
-    """A context manager around each pass and each nest of passes; by default it does nothing.
+    """Provides a context manager around each pass and each nest of passes; by default it does nothing.
 
-    Code before the `yield` runs before the pass, code after it runs after the pass. An error of the pass or of an inner
-    instrumentation is raised at the `yield` as a `DiagnosticError`. To outer instrumentations, an error raised by this
-    one looks like a failure of the pass.
+    Code before the `yield` runs before the pass, and code after it runs after the pass. An error in the pass or in an
+    inner instrumentation is raised at the `yield` as a `DiagnosticError`. To outer instrumentations, an error raised by
+    this one looks like a failure of the pass.
     """
 
     def is_skipped(self, step: ModulePass, op: Operation) -> bool:
@@ -74,7 +74,7 @@ class _Node:
 
 
 class Timing(Instrumentation):
-    """Measures the time of passes. A pass that runs on several operations of a nest is one row."""
+    """Measures the time of passes. A pass that runs on several operations of a nest has a single row."""
 
     def __init__(self) -> None:
         self._root = _Node()
@@ -134,15 +134,15 @@ class PassStatistics(Instrumentation):
 _START = "// -----// IR dump"
 
 EVERY_PASS = "*"
-"""Selects every pass in an option that takes names of passes."""
+"""Selects every pass in an option that takes pass names."""
 
 
 @dataclass
 class PrintIR(Instrumentation):
-    """Prints the operation that a pass runs on, `before` and `after` passes with these names, and `on_failure`.
+    """Prints the operation that a pass runs on, `before` and `after` the passes with these names, and `on_failure`.
 
     `only_changes` omits dumps after passes that changed nothing. With a `directory`, each dump is a file, numbered in
-    the order of the run; nested operations become subdirectories.
+    execution order; nested operations become subdirectories.
     """
 
     stream: IO[str]
@@ -152,7 +152,7 @@ class PrintIR(Instrumentation):
     only_changes: bool = False
     on_failure: bool = False
     module_scope: bool = False
-    """Whether to print the whole module, with the name of the operation, if a pass runs on a part of it."""
+    """Whether to print the whole module and the name of the operation even if a pass runs on a nested operation."""
 
     directory: Path | None = None
     _written: int = field(default=0, init=False)
@@ -266,7 +266,8 @@ def _keys_around(op: Operation) -> set[str]:
 def _looks(root: Operation) -> Mapping[str, list[_Look]]:
     """Returns the operations of each node, by the key of each origin and by the name of the node.
 
-    Operations without operands (constants, empty tensors) count only for nodes without other operations: weights.
+    Operations without operands (constants, empty tensors) count only for nodes that have no other operations, such as
+    weights.
     """
     found: dict[str, list[_Look]] = defaultdict(list)
     given: dict[str, list[_Look]] = defaultdict(list)
@@ -349,7 +350,7 @@ class CrashReproducer(Instrumentation):
 
 
 def pipeline_of_reproducer(source: str) -> str:
-    """Returns the text of the pipeline in the first line of a reproducer."""
+    """Returns the pipeline text that the first line of a reproducer contains."""
     first = source.partition("\n")[0]
     if not first.startswith(_PREFIX):
         raise text_error(f"the input is not a reproducer: its first line must start with '{_PREFIX}'")

@@ -22,7 +22,7 @@ from qmlir.registry.faults import RAISED
 
 @dataclass(frozen=True)
 class PassManager:
-    """Runs `pipeline` with instrumentations around each pass, the first one outermost."""
+    """Runs `pipeline` with instrumentations around each pass; the first instrumentation is the outermost."""
 
     ctx: Context
     pipeline: Pipeline
@@ -127,11 +127,11 @@ def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:
 def run_pipeline(
     module: ModuleOp, passes: LiteralString | Pipeline, instrumentations: Sequence[Instrumentation] = (), **given: Any
 ) -> ModuleOp:
-    """Runs `passes` on `module` in place and returns it. `given` are the values for `Pipeline.given`.
+    """Runs `passes` on `module` in place and returns `module`; `given` are the values for `Pipeline.given`.
 
     Pipeline text must be a literal in the source, which the type checker enforces; computed values belong in the
-    options of a `Pipeline`. Use `parse_pipeline` for text from users or packages. Raises `DiagnosticError` for
-    malformed text and for a failing pass.
+    options of a `Pipeline`. Use `parse_pipeline` for text from users or packages. Raises `DiagnosticError` if the text
+    is malformed or a pass fails.
     """
     environment = default_environment()
     pipeline = passes if isinstance(passes, Pipeline) else parse_pipeline(passes, environment.passes)

@@ -39,7 +39,7 @@ class Expansion(Protocol):
 
     @property
     def hints(self) -> Mapping[str, Any]:
-        """The type of each option."""
+        """The type of each option, by name."""
         ...
 
     def expanded(self, options: Mapping[str, Any]) -> "Pipeline":
@@ -53,7 +53,7 @@ Expansions = Mapping[str, Expansion]
 
 @dataclass(frozen=True)
 class NestedPipeline:
-    """Passes that run on each operation named `anchor` directly inside the operation of the outer level."""
+    """Passes that run on each operation named `anchor` directly inside the operation of the outer pipeline."""
 
     anchor: str
     steps: tuple["ModulePass | NestedPipeline", ...]
@@ -113,7 +113,10 @@ class Pipeline:
         return Pipeline(tuple(_given(step, values) for step in self.steps))
 
     def check_writes_nothing(self, source: str) -> None:
-        """Raises `DiagnosticError` if a pass names a file to write, which text from `source` must not do."""
+        """Raises `DiagnosticError` if a pass has an option that names a file to write.
+
+        The pipeline was read from `source`, which must not cause files to be written.
+        """
         for step in _passes(self.steps):
             for option in step.WRITES if isinstance(step, WritesFiles) else ():
                 if getattr(step, option) is not None:
@@ -134,7 +137,7 @@ def _given(step: ModulePass | NestedPipeline, values: Mapping[str, Any]) -> Modu
 
 
 def step_text(step: ModulePass | NestedPipeline) -> str:
-    """Returns the text that builds `step`, without options that have their default value."""
+    """Returns the pipeline text of `step`; options with their default value are omitted."""
     if isinstance(step, NestedPipeline):
         return str(step)
     text = " ".join(starmap(_option_text, step.spec().parameters.items()))
@@ -165,18 +168,18 @@ def _value_text(value: ParameterType) -> str:
 
 
 def pipeline_error(message: str) -> DiagnosticError:
-    """Returns an error about the text of a pipeline."""
+    """Returns an error about pipeline text."""
     return text_error(f"in the pass pipeline: {message}")
 
 
 def option_hints(options: type[Any]) -> dict[str, Any]:
-    """Returns the type of each option: each field of a pass, or of the dataclass of a pipeline's options."""
+    """Returns the type of each field of `options`, which is a pass or the class of a named pipeline's options."""
     hints = get_type_hints(options)
     return {field.name: hints[field.name] for field in dataclasses.fields(options)}
 
 
 def option_rows(pass_type: type[ModulePass]) -> list[tuple[str, str, str]]:
-    """Returns name, type and default (empty if the option is required) of each option of a pass."""
+    """Returns the name, type and default of each option of a pass; the default of a required option is empty."""
 
     def default(field: dataclasses.Field[Any]) -> str:
         if field.default_factory is not dataclasses.MISSING:
@@ -261,7 +264,7 @@ def _accepted(hint: Any, found: str) -> str:
 
 
 _DEEPEST = 64
-"""The deepest nesting of pipelines."""
+"""The maximum nesting depth of pipelines."""
 
 
 class _PipelineParser:

@@ -1,4 +1,4 @@
-"""Checks after each pass (IR verification, round trip of the text, execution), and bisection over passes."""
+"""Checks after each pass (IR verification, textual round trip, execution), and bisection over passes."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ class Bisection(Instrumentation):
 # Verification of the IR and of the round trip through text.
 
 Reparse = Callable[[str], ModuleOp]
-"""Parses text in the way in which the tool parses its input."""
+"""Parses text in the same way as the tool parses its input."""
 
 
 class VerifyEach(Instrumentation):
@@ -69,7 +69,7 @@ class VerifyRoundtrip(Instrumentation):
 
 
 def verify_roundtrip(module: ModuleOp, reparse: Reparse) -> None:
-    """Raises `DiagnosticError` unless the custom and the generic text of `module` both parse to the same module."""
+    """Raises `DiagnosticError` unless the custom and the generic text of `module` both parse to an equal module."""
     for form, generic in (("", False), ("generic ", True)):
         text = module_text(module, PrintOptions(generic=generic, weights=Weights.INLINE))
         try:
@@ -91,7 +91,7 @@ def _line(text: str, error: DiagnosticError) -> str:
 
 @contextmanager
 def naming(step: ModulePass, when: str, declared: str = "") -> Generator[None]:
-    """Adds the name of the pass to an error, as in `(after pass 'cse')`; `declared` is appended to the name."""
+    """Adds the name of the pass to errors in the `with` block, as in `(after pass 'cse')`, followed by `declared`."""
     try:
         yield
     except DiagnosticError as error:
@@ -113,7 +113,7 @@ class Executor(Protocol):
         """Drops the cached outputs, because the module's outputs have changed."""
 
     def check(self, before: ModuleOp, after: ModuleOp, preservation: Preservation) -> None:
-        """Raises `DiagnosticError` if results of `after` differ from `before` by more than `preservation` allows."""
+        """Raises `DiagnosticError` if results of `before` and `after` differ more than `preservation` allows."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Assignment to targets: which target computes each operation, and which composites stay whole."""
+"""Assignment to targets: decides which target computes each operation, and which composites are not decomposed."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,23 +20,23 @@ from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import slots_of
 from qmlir.quantization.supports import first_target, why_not
 
-# The target of each operation while types are decided, and the types that it supports.
+# The target of each operation while types are decided, and the types that the target supports.
 #
-# An operation starts with the first target that supports what rules and options require. If it gets types that this
-# target does not support, the next target is tried; an operation without a target stays in float. Without targets on
-# the module, nothing here has an effect.
+# An operation starts with the first target that supports the types that rules and options require. If the types decided
+# for the operation are not supported by this target, the next target is tried. An operation for which no target is left
+# stays in float. If the module names no targets, this code has no effect.
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A target, and one of its support entries for an operation."""
+    """A target that may compute an operation, and the entry of its description that allows it."""
 
     target: Description
     support: Support
 
 
 def granularity_text(granularity: GranularityChoice) -> str:
-    """Returns `tensor`, `channel` or `block:N`."""
+    """Formats a granularity as recipes write it: `tensor`, `channel` or `block:N`."""
     return "channel" if granularity.is_channel else f"block:{granularity.block}" if granularity.block else "tensor"
 
 
@@ -59,12 +59,12 @@ def _value_text(value: Any) -> str:
 
 @dataclass
 class Assignment:
-    """The targets of a module, and the current candidate of each operation."""
+    """The targets of a module, and the current candidate target of each operation."""
 
     targets: Sequence[Description]
     recipe: Recipe
     remarks: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The operations left to a later target because a rule requires a type that an earlier one does not support."""
+    """A remark for each operation that moved to a later target because an earlier target does not support its types."""
 
     _candidates: dict[Operation, list[Candidate]] = field(default_factory=dict[Operation, list[Candidate]])
     _sources: dict[tuple[Operation, Slot], dict[str, str]] = field(
@@ -72,9 +72,9 @@ class Assignment:
     )
 
     def float_reason(self, op: Quantizable) -> str | None:
-        """Returns why no target computes `op` on quantized values of any type; `None` if one may.
+        """Returns why no target computes `op` on quantized values, whatever their types; `None` if a target may.
 
-        Raises `DiagnosticError` if a rule requires what no target supports.
+        Raises `DiagnosticError` if a rule requires a type that no target supports.
         """
         if not self.targets:
             return None
@@ -124,17 +124,17 @@ class Assignment:
         return None
 
     def support(self, op: Operation) -> Support | None:
-        """Returns the support entry of the current target for `op`; `None` without targets."""
+        """Returns the entry for `op` in the description of its current target; `None` if it has no target."""
         candidates = self._candidates.get(op)
         return candidates[0].support if candidates else None
 
     def target(self, op: Operation) -> Description | None:
-        """Returns the current target of `op`."""
+        """Returns the current target of `op`; `None` if it has none."""
         candidates = self._candidates.get(op)
         return candidates[0].target if candidates else None
 
     def advance(self, op: Operation, reason: str) -> bool:
-        """Moves `op` to its next candidate for a reason; returns False if there is none."""
+        """Moves `op` to its next candidate target, and records `reason`; returns False if there is no next one."""
         candidates = self._candidates.get(op, [])
         if len(candidates) < 2:
             return False
@@ -144,10 +144,11 @@ class Assignment:
         return True
 
     def settled(self, op: Operation, slot: Slot, choice: Choice, others: Iterable[Accepted | None] = ()) -> Choice:
-        """Returns `choice` with the settings of `op`'s target for fields that no rule sets; `others` share the value.
+        """Returns `choice` with each field that no rule sets replaced by a value that the target of `op` supports.
 
-        The first value of the target that all accept is used. If there is none, its first value is used, and the others
-        may reject it.
+        `others` are the types that targets accept in the other slots that hold the same tensor. Of the values that the
+        target supports, the first one that all these slots accept is used. If there is none, the target's first value
+        is used, and the other slots may reject it.
         """
         if not self.targets or (support := self.support(op)) is None:
             return choice
@@ -171,7 +172,7 @@ class Assignment:
         return replace(choice, **changed)
 
     def sources(self, op: Operation, slot: Slot) -> Mapping[str, str]:
-        """Returns the source of each field of the choice for `slot` of `op` that a target sets."""
+        """Returns the fields of the choice for `slot` of `op` that a target sets, each with the name of the target."""
         return self._sources.get((op, slot), {})
 
 
@@ -190,7 +191,7 @@ def _preferred(name: str, accepted: Accepted | None) -> Iterator[Any]:
             yield from (GranularityChoice.parse(text) for text in accepted.granularities if text != "block")
 
 
-# Which composites stay whole, and which are raised from their parts, by the descriptions of targets.
+# Target descriptions decide which composites are not decomposed, and which are raised from their parts.
 
 
 def _computes_parts(
@@ -224,9 +225,10 @@ def _multiplies(op: Operation) -> bool:
 
 
 def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
-    """Returns True if rules set how a whole quantized layer holds its product or its bias.
+    """Returns True if a rule sets the accumulator type or the bias type of a composite layer that could stay whole.
 
-    These types follow the ranges of the parts, so the layer must be profiled and decided as parts, and raised again.
+    These types depend on the ranges of the parts. The layer must therefore be decomposed for profiling and for type
+    decisions, and raised again afterwards.
     """
     decomposition = registry.decompositions().get(type(composite))
     if decomposition is None or not isinstance(composite, Quantizable) or not composite.accepts_quantized_values():
@@ -248,7 +250,8 @@ def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
 def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:
     """Returns True if the first target that computes `composite`, whole or in parts, keeps it whole.
 
-    A target that computes only the contractions among the parts gets these if later targets compute the other parts.
+    A target that computes only the contractions among the parts gets these if later targets can compute the remaining
+    parts.
     """
     for place, target in enumerate(targets):
         if composite in Keep(target.keep) and target.why_not(composite) is None:
@@ -262,7 +265,7 @@ def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:
 
 @dataclass(frozen=True)
 class KeptByTargets:
-    """The composites that stay whole for these targets."""
+    """The set of composites that are not decomposed for the given targets."""
 
     targets: Sequence[Description]
 
@@ -271,21 +274,25 @@ class KeptByTargets:
 
 
 def kept(names: tuple[str, ...], targets: Sequence[Description]) -> Container[Operation]:
-    """Returns the composites that stay whole: those in `names`, or else those of `targets`."""
+    """Returns the composites that are not decomposed: those in `names`, or else those that `targets` keep."""
     return Keep(names) if names else KeptByTargets(targets)
 
 
 def is_wanted_whole(targets: Sequence[Description], kind: str, origins: Iterable[Origin], last: Operation) -> bool:
-    """Returns True if a target up to that of the `last` part wants the composite, or if there are no targets."""
+    """Returns True if the composite `kind` should be raised from its parts.
+
+    It should be if no target computes its `last` part, or if the target that computes `last`, or a more preferred one,
+    raises this kind.
+    """
     own = first_target(targets, last, with_mode=False)
     upto = targets[: 0 if own is None else targets.index(own) + 1]
     return own is None or any(Keep(target.raises).names_one(kind, origins) for target in upto)
 
 
 def raising_fault(targets: Sequence[Description], composite: Operation, parts: Iterable[Operation]) -> str | None:
-    """Returns why no target computes `composite` instead of its `parts`; `None` if one does.
+    """Returns why no target computes `composite` instead of its `parts`; `None` if a target does.
 
-    A part never moves to a target after the first one that computes it.
+    Raising never moves a part to a less preferred target than the first one that computes this part.
     """
     computed = [
         (targets.index(target), part)

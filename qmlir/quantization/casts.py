@@ -1,4 +1,4 @@
-"""Casts: inserts type decisions as casts, and fuses dequantize, operation and quantize into one operation."""
+"""Casts: inserts the decided types as casts, and fuses dequantize, operation and quantize into one operation."""
 
 from collections.abc import Sequence
 
@@ -29,10 +29,10 @@ from qmlir.quantization.retyping import REPAIR, TRAINABLE, is_float, mark_kept_i
 from qmlir.quantization.signed_weights import signed_constant, without_zero
 from qmlir.quantization.supports import retyped
 
-# Insertion of decisions into a function: each value between a `quant.qcast` and a `quant.dcast`, constants quantized.
+# Insertion of the decided types: each value gets a `quant.qcast` followed by a `quant.dcast`; constants are quantized.
 #
-# The operations themselves stay on floats. The function simulates the fused operations, and operations of every dialect
-# can take part. Fusion then makes operations compute on the quantized values.
+# The operations still compute on floats, so the function simulates the fused operations, and operations of any dialect
+# can take part. Fusion then makes the operations compute on the quantized values.
 
 
 def _plain(value: SSAValue) -> AnyTensor:
@@ -45,9 +45,9 @@ def _origins(value: SSAValue) -> Sequence[Origin]:
 
 
 def quantized_constant(constant: SSAValue, type_: UniformQuantizedType, *, is_signed: bool = False) -> ConstantOp:
-    """Returns `constant` stored as the integers that `quant.qcast` would compute, with its provenance.
+    """Returns a constant with the integers that `quant.qcast` would compute, and the provenance of `constant`.
 
-    With `is_signed` none of the integers is 0.
+    With `is_signed`, none of the integers is 0.
     """
     array = constant_array(constant)
     assert array is not None
@@ -100,8 +100,9 @@ def _stored_constant(constant: ConstantOp, type_: UniformQuantizedType, *, is_si
 def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None:
     """Inserts the pairs of casts that `decisions` require.
 
-    All users of a quantized operation's result read the quantized value. Any other value reaches users in float
-    unchanged. With `float_constants`, a constant is marked as trainable and gets casts like any value.
+    All users of a quantized operation's result read the cast value. For any other value, only quantized users read the
+    cast value; users in float read the original one. With `float_constants`, constants stay in float, are marked as
+    trainable, and get casts like any other value.
     """
     quantized = set(decisions.quantized)
     for value, type_ in reversed(decisions.values.items()):  # each pair is inserted right after its value
@@ -138,7 +139,7 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
 
 
 def drop_calibration(function: FuncOp) -> None:
-    """Restores the expressed type of each calibrated value, and removes the attached statistics."""
+    """Replaces each calibrated type in `function` with its expressed type, and removes the attached statistics."""
     for op in function.walk():
         for name in (STATS, PARTS):
             op.attributes.pop(name, None)
@@ -154,18 +155,18 @@ def drop_calibration(function: FuncOp) -> None:
     function.update_function_type()
 
 
-# Fusion of dequantize, operation and quantize: the operation computes on the quantized values itself.
+# Fusion of dequantize, operation and quantize: afterwards the operation computes on the quantized values directly.
 #
 # These are ordinary patterns, so they also apply to a graph that was imported with casts.
 
 
 def dequantized_from(value: SSAValue) -> SSAValue | None:
-    """Returns the quantized value that `value` was dequantized from, or `None`."""
+    """Returns the quantized value from which `value` was dequantized; `None` if `value` is not a dequantized value."""
     return value.owner.input if isinstance(value.owner, DequantizeCastOp) else None
 
 
 def requested_type(result: SSAValue) -> UniformQuantizedType | None:
-    """Returns the type to which all users of `result` quantize it; `None` if there are several, or other uses."""
+    """Returns the one type to which all users quantize `result`; `None` if types differ, or a user reads the float."""
     types = {
         element_type(use.operation.result.type) if isinstance(use.operation, QuantizeCastOp) else None
         for use in result.uses
@@ -182,7 +183,10 @@ def data_places(op: Operation) -> list[int]:
 
 
 def dequantized_operands(op: Operation) -> list[SSAValue] | None:
-    """Returns the operands of `op` with the values that its data was dequantized from; `None` if some was not."""
+    """Returns the operands of `op`, with each dequantized one replaced by its quantized source.
+
+    Returns `None` if a float operand with a quantization slot was not dequantized.
+    """
     operands = list(op.operands)
     for place in data_places(op):
         source = dequantized_from(operands[place])
@@ -193,7 +197,7 @@ def dequantized_operands(op: Operation) -> list[SSAValue] | None:
 
 
 def fusion_refusal(op: Operation) -> str | None:
-    """Returns why `op` cannot be fused with the casts around it; `None` if it can be, or has no casts around it."""
+    """Returns why `op` cannot be fused with the casts around it; `None` if it can be, or if there are no casts."""
     operands = dequantized_operands(op) if may_be_fused(op) else None
     if operands is None:
         return None
@@ -202,7 +206,10 @@ def fusion_refusal(op: Operation) -> str | None:
 
 
 def replace_with_quantized(op: Operation, quantized: Operation, rewriter: PatternRewriter) -> None:
-    """Replaces `op` by `quantized`; the float results of `op` are only read by quantize casts to the same types."""
+    """Replaces `op` and the quantize casts of its results with `quantized`.
+
+    All users of each float result of `op` must be quantize casts to the type of the corresponding new result.
+    """
     rewriter.insert(quantized)
     for old, new in zip(op.results, quantized.results, strict=True):
         if not is_float(old):
@@ -214,11 +221,11 @@ def replace_with_quantized(op: Operation, quantized: Operation, rewriter: Patter
 
 
 class FuseCasts(RewritePattern):
-    """`qcast(f(dcast(x), …)) -> f(x, …)`: the operation on quantized values, rounded once.
+    """`qcast(f(dcast(x), …)) -> f(x, …)`: the operation on quantized values, with a single rounding.
 
-    If the operation defines an integer arithmetic, that replaces the float arithmetic. If it has none, its semantics
-    are this very sequence, and nothing changes. An operation that moves values must have equal operand and result
-    types.
+    If the operation defines integer arithmetic, this replaces the float arithmetic. Otherwise, the semantics of the
+    fused operation are defined as dequantize, compute, quantize, so the results do not change. An operation that only
+    moves values must have the same type for its operands and results.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -246,7 +253,7 @@ class FuseCasts(RewritePattern):
 
 
 class QuantizeConstant(RewritePattern):
-    """`qcast(constant) -> constant` of integers: quantizes weights at compile time, except for trainable ones."""
+    """`qcast(constant) -> constant` of integers: quantizes constants at compile time, except for trainable ones."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
@@ -259,9 +266,9 @@ class QuantizeConstant(RewritePattern):
 
 
 class HandOnQuantized(RewritePattern):
-    """Carries values through a branch or a loop in quantized form if all of them are dequantized from one type.
+    """Passes values through a branch or a loop in quantized form, if all of them are dequantized from the same type.
 
-    Exact: the values are dequantized after the branch or loop, to the same floats.
+    Exact: the values are dequantized to the same floats after the branch or loop.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -307,6 +314,6 @@ FUSION_PATTERNS: tuple[RewritePattern, ...] = (QuantizeConstant(), FuseCasts(), 
 
 
 def rewrite(module: ModuleOp, patterns: Sequence[RewritePattern], ctx: Context) -> None:
-    """Applies `patterns` to a fixed point, and adds the number of rewrites of each to the pass statistics."""
+    """Applies `patterns` until none matches, and adds the number of rewrites by each pattern to the pass statistics."""
     for name, number in apply_patterns_greedily(module, patterns, ctx).counts.items():
         count(name, number)

@@ -14,7 +14,7 @@ from qmlir.dialects.target.description import SCALES
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.ir.interfaces import Slot
 
-# The choice of a recipe for one value: storage, scheme, granularity, scale, calibrator, rule, repair.
+# The settings that a recipe chooses for one value: storage, scheme, granularity, scale, calibrator, rule, repair.
 
 _BLOCK = re.compile(r"block:([0-9]+)")
 
@@ -22,7 +22,7 @@ GRANULARITIES = ("tensor", "channel", "block:N")
 
 
 def parse_scale(text: str) -> str:
-    """Returns `range` or `sum`. Raises `ValueError`."""
+    """Returns `text` if it is `range` or `sum`. Raises `ValueError` otherwise."""
     if text not in SCALES:
         raise ValueError(f"bias scale must be one of {', '.join(SCALES)}, but got '{text}'")
     return text
@@ -35,7 +35,10 @@ ALL_REPAIRS, NO_REPAIR = "*", "none"
 
 
 def parse_repair(text: str) -> str:
-    """Returns `none`, or globs of the passes in `REPAIRS`: `quant-gptq,quant-correct-bias`. Raises `ValueError`."""
+    """Returns `text` if it is `none`, or globs of passes in `REPAIRS` such as `quant-gptq,quant-correct-bias`.
+
+    Raises `ValueError` otherwise.
+    """
     for glob in () if text == NO_REPAIR else text.split(","):
         if not any(fnmatchcase(name, glob) for name in REPAIRS):
             near = nearest_name(glob, REPAIRS)
@@ -46,7 +49,7 @@ def parse_repair(text: str) -> str:
 
 @dataclass(frozen=True)
 class GranularityChoice:
-    """One scale for a tensor, one for each channel, or one for each block of `block` values along the reduction."""
+    """The scope of a scale: the whole tensor, one channel, or a block of `block` elements along the reduction axis."""
 
     is_channel: bool = False
     block: int = 0
@@ -56,7 +59,7 @@ class GranularityChoice:
 
     @staticmethod
     def parse(text: str) -> "GranularityChoice":
-        """Parses `tensor`, `channel` or `block:N`. Raises `ValueError`."""
+        """Parses `tensor`, `channel` or `block:N`. Raises `ValueError` for any other text."""
         if (found := _BLOCK.fullmatch(text)) is not None and int(found[1]) > 0:
             return GranularityChoice(block=int(found[1]))
         if text not in ("tensor", "channel"):
@@ -66,8 +69,8 @@ class GranularityChoice:
 
 
 BY_BITS = ""
-"""The calibrator if no rule names one. For data it is `Choice.data_calibrator`; for weights, `min_max`, or the smallest
-error for blocks of few bits and for ternary weights."""
+"""Stands for the default calibrator, if no rule names one. For data, the default is `Choice.data_calibrator`. For
+weights it is `min_max`, except for blocks of few bits and ternary weights, whose scales minimize the error."""
 
 FEW_BITS = 4
 
@@ -84,36 +87,36 @@ class Choice:
     scheme: Scheme = Scheme.ASYMMETRIC
     granularity: GranularityChoice = _PER_TENSOR
     scale: str = ""
-    """The scale of a bias: that of its `range`, or of the `sum` it is added to. By default it is `s_x * s_w` in 32
-    bits, else `range`."""
+    """The scale of a bias: `range` derives it from the range of the bias, `sum` is the scale of the sum to which the
+    bias is added. By default, a 32-bit bias has the scale `s_x * s_w`, and any other bias uses `range`."""
 
     calibrator: str = BY_BITS
     calibrator_options: Mapping[str, Option] = field(default_factory=dict[str, Option])
     rule: Arithmetic = Arithmetic.ONNXRUNTIME
     repair: str = ALL_REPAIRS
-    """For weights: the passes that may change them and their bias for accuracy recovery (`parse_repair`)."""
+    """For weights: the accuracy recovery passes that may change them and the bias of their layer (`parse_repair`)."""
 
     # 16 levels or fewer are too coarse to spend any of them on rare values: clipping these loses less than it gains.
     # With 8 bits, the two are within a tenth of a decibel of each other, and `min_max` saturates no calibration sample.
     @property
     def data_calibrator(self) -> str:
-        """The calibrator of data: the named one, else `mse` for at most 4 bits and `min_max` for more."""
+        """The calibrator for data: the named one, or else `mse` for at most 4 bits and `min_max` for more."""
         return self.calibrator or ("mse" if self.storage.bits <= FEW_BITS else "min_max")
 
     @property
     def needs_statistics(self) -> bool:
-        """True if the named calibrator needs more than the ends of the observed range."""
+        """True if the named calibrator needs more than the minimum and maximum of the observed values."""
         return self.calibrator not in (BY_BITS, "min_max")
 
     @property
     def has_least_error(self) -> bool:
-        """True if ranges minimize the error: for blocks of few bits, if no calibrator is named."""
+        """True if ranges minimize the error: for block-wise types of few bits without a named calibrator."""
         is_narrow = self.storage.bits <= FEW_BITS and not self.has_best_scale
         return self.calibrator == BY_BITS and bool(self.granularity.block) and is_narrow
 
     @property
     def has_best_scale(self) -> bool:
-        """True if the scale minimizes the error: for binary weights, and ternary ones without a named calibrator."""
+        """True if the scale minimizes the error: for binary weights, and ternary weights without a named calibrator."""
         is_ternary = self.storage == Storage.TERNARY and self.calibrator == BY_BITS and self.scheme.is_symmetric
         return self.scheme.place is None and (is_ternary or not self.storage.has_zero)
 
@@ -125,38 +128,39 @@ DEFAULTS: Mapping[Slot, Choice] = {
     Slot.BIAS: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC, calibrator="min_max"),
     Slot.ACCUMULATOR: Choice(storage=Storage(32), scheme=Scheme.SYMMETRIC),
 }
-"""The default choice of each slot."""
+"""The default choice for each slot."""
 
 
 # The reason of each quantized type, recorded with the decision.
 #
-# A `Reason` names the operation and the slot whose rules decide, their choice, and the ranges that the integers cover.
-# No decision depends on it; it is for explanations.
+# A `Reason` names the operation and the slot whose rules decide the type, the choice of these rules, and the ranges
+# that the integers cover. It serves explanations only; no decision depends on it.
 
 
 class Basis(StrEnum):
-    """The source of a type."""
+    """The source from which a type was derived."""
 
     RANGE = "range"
     """The observed ranges of the values that have the type."""
 
     FIXED = "fixed"
-    """The operation: its results are in one range for any input."""
+    """The operation, whose results lie in a fixed range for any input."""
 
     WEIGHTS = "weights"
     """The elements of constant weights."""
 
     SUM = "sum"
-    """The types of the factors: the scale of an exact sum of products is `s_x * s_w`."""
+    """The types of data and weights: the scale of an exact sum of products is `s_x * s_w`."""
 
     ADDEND = "addend"
-    """The sum that a constant is added to, so that integers are added."""
+    """The type of the sum to which a constant is added, so that integers can be added directly."""
 
     GIVEN = "given"
-    """The model, which defines it: the value was dequantized, or is quantized to it."""
+    """The model, which dequantizes the value from this type or quantizes it to this type."""
 
     SHARED = "shared"
-    """Another value, whose type a constant shares because an operation moves both, or a layer has steps."""
+    """Another value: a constant shares its type because an operation moves both, or because both are one value in
+    different steps of a layer."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +178,7 @@ class ObservedRange:
     """The range that the integers must cover, before it is extended to 0."""
 
     is_recorded: bool = True
-    """True if the value has statistics; without them, `mse` in few bits also takes the whole range."""
+    """True if the value has statistics; without them, even `mse` in few bits uses the whole observed range."""
 
 
 @dataclass(frozen=True)
@@ -184,12 +188,12 @@ class Reason:
     basis: Basis
 
     op: Operation
-    """The operation whose rules decide."""
+    """The operation whose rules decide the type."""
 
     slot: Slot
 
     choice: Choice | None = None
-    """The choice of the rules; `None` if no rule was used."""
+    """The settings that the rules chose; `None` if no rule was used."""
 
     ranges: tuple[ObservedRange, ...] = ()
     """The ranges that the type covers."""
@@ -198,4 +202,4 @@ class Reason:
     """The values that share the type."""
 
     headroom: float = 1.0
-    """The factor by which the type exceeds the range: inexact 32-bit sums must not saturate."""
+    """The factor by which the type exceeds the observed range, so that inexact 32-bit sums do not saturate."""

@@ -1,9 +1,13 @@
 """Decisions: the quantized type of every value of a function, from a recipe and the recorded statistics.
 
-Each value has one type. It follows from the range of the value's group (see `shared_scales`), from `s_x * s_w` for the
-accumulator of a contraction (see `decisions`), or, for a constant, from its elements and from the slot that it fills at
-each user. An operation that does not support the types it would get stays in float, and the types of the others are
-decided again.
+Each value has one type, which is derived from:
+
+- the range of the group of values that share the type (see `shared_scales`);
+- for the accumulator of a contraction, the scale `s_x * s_w` (see `decisions`);
+- for a constant, its elements and the slot in which each user reads it.
+
+An operation that does not support the decided types stays in float, and the types of all other operations are decided
+again.
 """
 
 import math
@@ -102,16 +106,17 @@ def _begun_by_nan(control: Sequence[tuple[Operation, Sequence[HandedOn], Sequenc
 
 
 # The order of decisions, and why it terminates. A type depends on the uses of a value (its group, its users' slots, a
-# sum), and an operation may not support the types it would get. The set of rejected operations only grows: each round
-# decides all values again with the rejected operations in float. The loop ends when a round rejects no further
-# operation, so there are at most as many rounds as operations. The steps of a round are:
-# 1. Select the operations that can be quantized (`_reason_for_float` gives the cause for each other one).
-# 2. Form groups: values that an operation only moves, or that it needs in one type, share parameters.
+# sum), and an operation may not support the types decided for it. Such an operation is rejected, and each round decides
+# all types again with the rejected operations in float. The loop ends when a round rejects no further operation. The
+# set of rejected operations only grows, so the number of rounds is bounded by the number of operations. The steps of a
+# round are:
+# 1. Select the operations that can be quantized (`_reason_for_float` returns the cause for each other operation).
+# 2. Form groups: values that an operation only moves, or for which it requires one type, share parameters.
 # 3. Visit operands in program order, so that the type of a producer is known before the scale of its consumer's sum.
 # 4. Decide data and weights before biases: a bias has the scale s_x * s_w of its sum, which must be known by then.
 # 5. Decide results: an accumulator from its factors, all others from the union of the ranges of their group.
 #
-# No type changes within a round: `group_types` gives each group its type once, whichever member asks first.
+# No type changes within a round: `group_types` decides the type of each group once, for whichever member is first.
 @dataclass
 class _Decider:
     """The type decisions of one function; the operations in `refused` stay in float."""
@@ -692,11 +697,13 @@ def decide(
 ) -> Decisions:
     """Decides the types of the values of `function` by `recipe`, such that one of `targets` computes each operation.
 
-    Float values need a profiled range (`!quant.calibrated`) at their producer or as an argument, unless the range
-    follows from the operation. An operation stays in float if it has no range, does not support its quantized types, or
-    is computed by no target. Operations next to inputs and outputs that lose too much in integers (see `edges`) also
-    stay in float, unless `keeps_integers`. Raises `DiagnosticError` if no parameters follow from a range, and if a rule
-    requires a type that no target supports.
+    The type of each float result and argument must have a profiled range (`!quant.calibrated`), unless the range
+    follows from the operation. An operation stays in float if a range is missing, if it does not support the decided
+    types, or if no target computes it. Operations next to inputs and outputs that lose too much in integers (see
+    `edges`) also stay in float, unless `keeps_integers` is set.
+
+    Raises `DiagnosticError` if no quantization parameters exist for a range, or if a rule requires a type that no
+    target supports.
     """
     refused: dict[Operation, str] = {}
     undefined: dict[Operation, str] = {}

@@ -22,14 +22,14 @@ from qmlir.quantization.shared_scales import Groups
 from qmlir.quantization.supports import inexpressible, mismatch
 from qmlir.quantization.types import SumBound
 
-# The decisions for one function, and the operations that do not support them.
+# The decisions for one function, and the operations that do not support the decided types.
 
 Types = dict[tuple[Operation, int], UniformQuantizedType]
 
 
 @dataclass
 class Decisions:
-    """The decisions for one function."""
+    """The type decisions for one function, with their reasons."""
 
     quantized: tuple[Quantizable, ...] = ()
     """The operations that compute on quantized values, in order."""
@@ -38,37 +38,37 @@ class Decisions:
     """The type of each computed value and argument."""
 
     constants: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
-    """The type of each constant operand, by its user and its index there."""
+    """The type of each constant operand, by the operation that reads it and the operand index."""
 
     signed: set[tuple[Operation, int]] = field(default_factory=set[tuple[Operation, int]])
     """The constant operands whose codes are signs: binary weights."""
 
     repairs: dict[tuple[Operation, int], str] = field(default_factory=dict[tuple[Operation, int], str])
-    """The passes that may change weights for accuracy recovery, if a rule names them, by user and operand index."""
+    """The accuracy recovery passes that may change each weight, if a rule names them, by user and operand index."""
 
     operands: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
-    """The type in which an operation reads a value of another type, by its user and its index there: a computed bias in
-    the type of its sum, a residual stream in that of a contraction's data."""
+    """The type of each operand that an operation reads in a type other than that of the value, by operation and operand
+    index: a computed bias is read in the type of the sum, and a residual stream in the type of a contraction's data."""
 
     left_in_float: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The float operations that are not quantized, with the reason."""
+    """The float operations that are not quantized, each with the reason."""
 
     kept_in_float: set[Operation] = field(default_factory=set[Operation])
     """The operations in `left_in_float` that a rule leaves in float."""
 
     undefined: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The operations with no finite result at some number of an operand's type, with the reason."""
+    """The operations that have no finite result for some value of an operand's type, each with the reason."""
 
     reasons: dict[SSAValue | tuple[Operation, int], Reason] = field(
         default_factory=dict[SSAValue | tuple[Operation, int], Reason]
     )
-    """The reason of each type, by the value, or by its user and its index there."""
+    """The reason for each type, by the value, or by the operation and the index of its operand."""
 
     warnings: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """Warnings at operations for which a rule has no effect."""
+    """A warning for each operation on which a rule has no effect."""
 
     remarks: list[tuple[Operation, str]] = field(default_factory=list[tuple[Operation, str]])
-    """Remarks on decisions that a reader of the recipe may not expect."""
+    """Remarks on decisions that do not follow from the recipe alone, each with its operation."""
 
     targets: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """The target of each quantized operation, if the module names targets."""
@@ -76,10 +76,10 @@ class Decisions:
     target_settings: dict[tuple[Operation, Slot], Mapping[str, str]] = field(
         default_factory=dict[tuple[Operation, Slot], Mapping[str, str]]
     )
-    """The fields of a choice that a target sets, by the operation and the slot, with the source."""
+    """The fields of each choice that a target sets, with their source, by operation and slot."""
 
     def note_targets(self, assignment: Assignment) -> None:
-        """Records the targets, their settings and their remarks."""
+        """Records the target of each operation, the settings from targets, and the remarks of `assignment`."""
         for op in self.quantized:
             if (target := assignment.target(op)) is not None:
                 self.targets[op] = target.name
@@ -88,7 +88,7 @@ class Decisions:
         self.remarks += assignment.remarks.items()
 
     def operand_type(self, op: Operation, place: int) -> UniformQuantizedType | None:
-        """Returns the type of an operand of a quantized operation."""
+        """Returns the type in which the quantized operation `op` reads its operand at index `place`, if decided."""
         own = self.constants.get((op, place)) or self.operands.get((op, place))
         return own if own is not None else self.values.get(op.operands[place])
 
@@ -99,7 +99,7 @@ def _elements(decisions: Decisions, op: Operation) -> list[Attribute]:
 
 
 def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operation, str]:
-    """Returns the operations whose decided types are not supported by their target, with the reasons."""
+    """Returns the operations whose target does not support the decided types, with the reasons."""
     found: dict[Operation, str] = {}
 
     def element(at: Operation, value: SSAValue) -> Attribute:
@@ -124,7 +124,7 @@ def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operat
 
 
 def refusals(decisions: Decisions) -> dict[Operation, str]:
-    """Returns the operations that do not support their decided types, with the reasons."""
+    """Returns the operations that do not support the types decided for them, with the reasons."""
     found: dict[Operation, str] = {}
     for op in decisions.quantized:
         results = [decisions.values.get(result) for result in op.results]
@@ -135,25 +135,27 @@ def refusals(decisions: Decisions) -> dict[Operation, str]:
 
 # The accumulators of a function, and the exact sums that they hold.
 #
-# An accumulator is the result of a contraction, or a sum of such results, that is only read by operations on sums
-# before rounding. `types` defines its type; this part finds which operations add what, and the bound of the sum.
+# An accumulator is the result of a contraction, or a sum of such results, whose users all accept sums that are not yet
+# rounded. `types` defines its type. This section finds the terms that each operation adds, and a bound on the sum.
 
 
 @dataclass
 class Accumulators:
-    """The sums of a function whose operations in `quantized` get quantized types, as far as `decisions` has them."""
+    """The accumulators of a function. `quantized` contains the operations that get quantized types, and `decisions` the
+    types decided so far.
+    """
 
     decisions: Decisions
     groups: Groups
     quantized: Set[Operation]
     unrounded: Set[SSAValue] = frozenset()
-    """Sums that operations in float read without rounding."""
+    """The sums that float operations read without rounding."""
 
     _sums: dict[Operation, SumBound | None] = field(default_factory=dict[Operation, SumBound | None], init=False)
     _is_sum: dict[Operation, bool] = field(default_factory=dict[Operation, bool], init=False)
 
     def is_accumulator(self, value: SSAValue) -> bool:
-        """Returns True if `value` is a sum that is only read by operations that take accumulators."""
+        """Returns True if `value` is a sum and all its users accept accumulators."""
         owner = value.owner
         if not isinstance(owner, Quantizable) or not self.is_sum(owner) or self.groups.is_shared(value):
             return False
@@ -180,9 +182,9 @@ class Accumulators:
         return self._is_sum[op]
 
     def moved_to(self, members: Sequence[SSAValue]) -> SSAValue | None:
-        """Returns the one of `members`, a group that shares a type, that is a sum from which the others are moved.
+        """Returns the sum in a group of values that share a type, if all other `members` are moved copies of this sum.
 
-        Returns `None` if the group is not such a sum, or is read by operations that need it rounded.
+        Returns `None` if there is no such sum, or if an operation that requires rounded data reads a member.
         """
         inside = set(members)
         givers = [
@@ -203,7 +205,7 @@ class Accumulators:
         return givers[0]
 
     def sum_of(self, op: Quantizable) -> SumBound | None:
-        """Returns the exact sum that `op` computes, at a scale for which it fits 32 bits; `None` if there is none."""
+        """Returns the exact sum that `op` computes, at a scale at which it fits in 32 bits; `None` if there is none."""
         if op not in self._sums:
             found = self._sum_of_sums(op) if op.quantization_slots().takes_accumulators else self._sum_of_products(op)
             if found is not None and found.raised_by:
@@ -213,7 +215,10 @@ class Accumulators:
         return self._sums[op]
 
     def product_type(self, op: Quantizable) -> UniformQuantizedType | None:
-        """Returns the type of the sums of products of `op`; `None` for block-wise weights, and other operations."""
+        """Returns the type of the sums of products that `op` computes.
+
+        Returns `None` for block-wise weights, and for operations that are not contractions.
+        """
         weight, data = place_of(op, Slot.WEIGHT), place_of(op, Slot.INPUT)
         slots = op.quantization_slots()
         if weight is None or data is None or slots.weight_channel_axis is None:

@@ -1,20 +1,21 @@
 """Operations next to inputs and outputs that stay in float, because integers would lose too much of their results.
 
 A model with inputs and outputs in physical units begins with `(x - mean) / deviation` and ends with `y * scale +
-offset`. In 8 bits, a pressure of 1013 with a variation of 25 has a dozen values. If the caller uses floats anyway, such
-operations cost nothing in float: the input is quantized after them, the output is dequantized before them. A
-concatenation that only outputs read needs no common type either.
+offset`. A pressure of 1013 that varies by 25 takes only a dozen distinct values in 8 bits. If the caller passes floats
+anyway, such operations cost nothing in float: the input is quantized after them, and the output is dequantized before
+them. A concatenation that only outputs read needs no common type either.
 
-If the scaler of an input is folded into the first contraction, no operation is left to stay in float. The weights of
-small columns are larger by the same factor, so the contraction needs data and weights of 16 bits. If those also lose
+If the scaler of an input is folded into the first contraction, no operation is left to stay in float. Columns of small
+inputs then have proportionally larger weights, so the contraction needs 16-bit data and weights. If 16 bits also lose
 too much, the contraction and its bias stay in float.
 
-The loss of an operation is predicted from the recorded statistics. Rounding to steps of `s` adds noise with the mean
-square `s^2 / 12`, and constants scale it, element by element. It is compared with the variation of the value next to
-the contractions, not with its power: a mean that a constant adds is no signal.
+The loss of an operation is predicted from the recorded statistics. Rounding to steps of size `s` adds noise with mean
+square `s^2 / 12`, which constants scale element by element. This noise is compared with the variation of the value next
+to the contractions, not with its power, because a mean that a constant adds carries no information.
 
-The branches of an `scf.if` are part of the function: their results are outputs if the result of the `scf.if` is one.
-Readers that only decide by a value, such as a comparison or an ArgMax, do not keep it from being an output.
+The branches of an `scf.if` belong to the function: a value that they yield is an output if the corresponding result of
+the `scf.if` is one. A value also counts as an output if some of its users only make a decision with it, such as a
+comparison or an ArgMax.
 """
 
 import math
@@ -56,7 +57,7 @@ _WIDE_LEVELS = 1 << 16
 """The number of levels of the data and weights of a contraction with a folded scaler."""
 
 Wish = Callable[[Operation, Slot], Choice]
-"""Returns the choice of a recipe for the value in a slot of an operation."""
+"""A function that returns the settings that a recipe chooses for the value in a slot of an operation."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,10 @@ class Edges:
     """The operations next to inputs and outputs of a function that lose too much in integers."""
 
     in_float: dict[Operation, str] = field(default_factory=dict[Operation, str])
-    """The operations that should stay in float, with the reason."""
+    """The operations that should stay in float, each with the reason."""
 
     sums: set[SSAValue] = field(default_factory=set[SSAValue])
-    """The results of contractions that such operations or outputs read: 32-bit sums that are not rounded."""
+    """The results of contractions that `in_float` operations or outputs read: 32-bit sums that are not rounded."""
 
     wide: set[Operation] = field(default_factory=set[Operation])
     """Contractions with a column scaler folded into their weights, which amplify the rounding of an input."""
@@ -435,8 +436,8 @@ def _is_transparent(op: Quantizable) -> bool:
 def find_edges(function: FuncOp, wish: Wish, states: Set[SSAValue], ignored: Set[Operation]) -> Edges:
     """Returns the operations of `function` next to inputs and outputs that lose too much in integers.
 
-    `states` enter and leave as integers, and `ignored` operations stay in float anyway. A function without contractions
-    has no edges.
+    `states` are passed to and returned from the function as integers. The operations in `ignored` stay in float anyway.
+    A function without contractions has no edges.
     """
     if not any(isinstance(op, MultipliesAndAdds) for op in function.walk()):
         return Edges()

@@ -1,8 +1,9 @@
 """Embedding tables: large constants whose rows are gathered by computed indices, and contractions that share them.
 
-An 8-bit table with one scale per row takes half the memory of one in the 16 bits of the residual stream that reads its
-rows. A row is rounded to 8 bits once, as it enters the stream, where each layer of 8-bit contractions adds more error.
-The head of a decoder is often the transposed table: then it reads the same codes, with one scale per channel.
+Rows of a table are added to a residual stream of 16 bits. An 8-bit table with one scale per row takes half the memory
+of a 16-bit table. Its rows are rounded to 8 bits only once, and each layer of 8-bit contractions adds a larger error to
+the stream. The head of a decoder is often the transposed table: then it reads the same codes, with one scale per
+channel.
 """
 
 from collections.abc import Iterator
@@ -22,10 +23,10 @@ from qmlir.quantization.retyping import is_f32
 from qmlir.quantization.supports import granularity_of
 
 LARGE = 1 << 14
-"""The least number of elements for which a table is worth the rescale of its rows: 16 KiB less memory.
+"""The smallest number of elements at which the memory saved by a table, here 16 KiB, is worth rescaling its rows.
 
-It is the smallest size measured, in both tables of a small GPT. Its perplexity rises by 0.18%, and by 0.23% with tables
-of 16 bits (`python -m benchmarks.perplexity`).
+It is the smallest size that was measured: that of both tables of a small GPT, whose perplexity rises by 0.18% with
+8-bit tables and by 0.23% with 16-bit tables (`python -m benchmarks.perplexity`).
 """
 
 _RANK = 2
@@ -50,7 +51,7 @@ def tables_of(function: FuncOp) -> Iterator[SSAValue]:
 
 
 def readers_of_tables(function: FuncOp) -> set[Operation]:
-    """Returns the operations of `function` that gather rows of an embedding table, or have one as weights."""
+    """Returns the operations of `function` that gather rows of an embedding table, or use such a table as weights."""
     found: set[Operation] = set()
     for table in tables_of(function):
         for use in table.uses:
@@ -64,15 +65,15 @@ def readers_of_tables(function: FuncOp) -> set[Operation]:
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A quantized table with parameters by slice, and its readers."""
+    """A quantized embedding table with one scale per row or block, and the operations that read it."""
 
     shape: tuple[int, ...]
     bits: int
     granularity: str
-    """`channel` for one scale per row, or `block:N`."""
+    """The granularity of its scales: `channel` for one scale per row, or `block:N`."""
 
     readers: tuple[str, ...]
-    """The operations that gather its rows, and contractions with it, by their places in the model."""
+    """The nodes of the model that gather its rows, or use it as the weights of a contraction."""
 
     def text(self) -> str:
         """Formats the table as one line."""
@@ -81,7 +82,7 @@ class StoredTable:
 
 
 def stored_tables(module: ModuleOp) -> Iterator[StoredTable]:
-    """Yields the embedding tables of a quantized module that have fewer bits than the gathered rows."""
+    """Yields the embedding tables of a quantized module whose rows are rescaled when they are gathered."""
     gathers = (op for op in module.walk() if isinstance(op, GatherOp) and op.rescales)
     for table in dict.fromkeys(op.input for op in gathers if constant_array(op.input) is not None):
         element = element_of(table)

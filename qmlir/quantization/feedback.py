@@ -1,21 +1,21 @@
 """Values that are fed back: each step of a recurrence reads values of the previous step, with their rounding errors.
 
-The state of a recurrent cell is such a value, and so are the scores of a greedy decoder, which select the token that
-the next step reads. In 8 bits the errors of all steps accumulate, and one wrong token changes all later tokens. So each
-value that is rounded on the path from one state to the next has 16 bits, and so have the scores. Weights keep their
-width.
+The state of a recurrent cell is such a value. So are the scores of a greedy decoder, which select the token that the
+next step reads. In 8 bits, the errors of all steps accumulate, and one wrong token changes all later tokens. Therefore,
+each value that is rounded on the path from one state to the next has 16 bits, and the scores also have 16 bits. Weights
+keep their width.
 
 Recurrences are found by their structure, however the model writes them:
 - a loop whose body computes its carried values from those values;
 - a state that the caller feeds back: it is named, or it is an output that a gate mixes with an input of its shape;
 - unrolled steps: contractions with the same weights, each of which depends on the previous one;
-- a recurrent layer whose results are read by one of these. A layer on its own has rules for its parts.
+- a recurrent layer whose results one of the above reads. Other recurrent layers are covered by rules for their parts.
 
 Values that are only moved, such as a cache or the list of all outputs, accumulate no errors.
 
-In a recurrent layer, a gate multiplies the state of the previous step. A gate of 0.99 keeps a state for 100 steps. 8
-bits round it to 0.988 or 0.992, which keep it for 85 or 128 steps; a gate of 1 becomes 255/256. `slow_gates` finds the
-layers whose gates were observed that close to 1.
+In a recurrent layer, a gate multiplies the state of the previous step. A gate of 0.99 keeps a state for 100 steps. In 8
+bits it becomes 0.988 or 0.992, which keep the state for 85 or 128 steps; a gate of 1 becomes 255/256. `slow_gates`
+finds the layers with observed gates so close to 1 that this matters.
 """
 
 from collections import defaultdict
@@ -41,7 +41,7 @@ from qmlir.quantization.retyping import is_f32, is_float, moves_values, slots_of
 from qmlir.quantization.shared_scales import Groups
 
 Pair = tuple[SSAValue, SSAValue]
-"""A value at the end of a step, and the value as which the next step reads it."""
+"""A value computed in one step, and the value through which the next step reads it."""
 
 _LAYERS = {operation.name for operation in WALKS}
 
@@ -64,16 +64,17 @@ class Feedback:
     """The values of a function that are fed back."""
 
     makers: Set[Operation] = frozenset()
-    """The operations that compute these values."""
+    """The operations that compute values that are fed back."""
 
     states: Sequence[Pair] = ()
-    """Unnamed outputs that the caller presumably feeds back, each with its input."""
+    """Outputs that the caller presumably feeds back although no option names them, each with its input."""
 
 
 def find_feedback(function: FuncOp, named: Sequence[Pair], residual: Set[SSAValue]) -> Feedback:
-    """Returns the values of `function` that are fed back; the caller names the states `named`.
+    """Returns the values of `function` that are fed back, including the states in `named`, which the caller declares.
 
-    Layers that share weights along a `residual` stream are not steps: the stream has 16 bits already.
+    Layers that share weights along a stream of `residual` values do not count as steps, because the stream already has
+    16 bits.
     """
     guessed = [] if named else _gated_states(function)
     pairs, shared = [*named, *guessed], _sharing_weights(function)
@@ -346,9 +347,10 @@ def _of_one_type(function: FuncOp, found: Set[Operation]) -> set[Operation]:
 
 
 def slow_gates(function: FuncOp) -> Set[Operation]:
-    """Returns the gate operations of recurrent layers that keep a state over more steps than 8 bits preserve.
+    """Returns the gate operations of each recurrent layer that keeps its state for more steps than 8-bit gates can.
 
-    All gates of such a layer are included, as the state accumulates all of them; operands of contractions are not.
+    All gates of such a layer are included, because the errors of all of them accumulate in the state. Operations whose
+    results a contraction reads are excluded.
     """
     gates: dict[Hashable, list[SSAValue]] = defaultdict(list)
     parts: dict[Hashable, list[Operation]] = defaultdict(list)
@@ -374,9 +376,9 @@ def _is_multiplied(op: Operation) -> bool:
     return any(isinstance(use.operation, MultipliesAndAdds) for use in uses_of(op))
 
 
-# A gate of g keeps a state for n = 1 / (1 - g) steps. An error e of the gate in each step scales the kept state by
-# (1 + e / g)^n, so the relative error is about e * n. The length of the sequence doesn't limit n: a layer has the same
-# types at any length, and a caller may continue after a single step.
+# A gate of g keeps a state for n = 1 / (1 - g) steps. An error of e in the gate at each step scales the kept state by
+# (1 + e / g)^n, so the relative error is about e * n. The length of the sequence does not limit n: a layer has the same
+# types at any length, and a caller may continue from the state after a single step.
 def _lost_by_gate(values: Sequence[SSAValue]) -> float:
     """Returns the mean square of the relative error of a state whose gate is rounded to 8 bits in all steps."""
     lost = [0.0]

@@ -1,13 +1,14 @@
-"""Fill values of masks: constants far outside the other elements of a tensor, followed through the function.
+"""Fill values of masks: constants far outside the range of the other elements of a tensor, and how they propagate.
 
-A model that excludes elements overwrites them with a constant or adds one to them: -1e4, -1e9, -65504, the lowest f32,
-or +1e9 for a cost. The readers of the tensor compare its elements and never select these. One scale for the fill and
-the other elements leaves the others a handful of codes, or a single one. So operations that hold both compute in float,
-as operations on infinities do. A softmax takes its mask as an operand and needs none of this (see `masks`).
+A model excludes elements by overwriting them with a constant, or by adding one to them: -1e4, -1e9, -65504, the lowest
+f32, or +1e9 for a cost. Operations that read the tensor compare its elements and never select the filled ones. With a
+single scale for all elements, only a handful of codes, or a single one, remain for the other elements. So operations on
+a tensor with a fill compute in float, as operations on infinities do. A softmax reads its mask as a separate operand,
+so none of this applies to it (see `masks`).
 
-The source of a fill is proven: a constant, a number selected by a condition, or a value that had only two distinct
-elements in all samples. Its distance from the other elements follows from their recorded ranges or, after an operation
-that computes new values, from a gap in the histogram.
+The source of a fill is certain: a constant, a number selected by a condition, or a value that had only two distinct
+elements in all samples. Its distance from the other elements is derived from their recorded ranges or, after an
+operation that computes new values, from a gap in the histogram.
 """
 
 import math
@@ -38,13 +39,13 @@ from qmlir.quantization.profiles.statistics import observed, seen_statistics
 from qmlir.quantization.retyping import is_f32, slots_of
 
 FAR = 4.0
-"""The factor by which a fill exceeds the largest other element of a mask: 8 bits lose 8 dB there."""
+"""The least factor by which a fill exceeds the largest other element of a mask: at this factor, 8 bits lose 8 dB."""
 
 FAR_REPEATED = 16.0
-"""This factor for one of many distinct elements that several positions share, and for the gap in a histogram."""
+"""This factor if the fill is one of many distinct elements and occurs repeatedly, and for a gap in a histogram."""
 
 FAR_ONCE = 1024.0
-"""This factor for an element that occurs once in a constant table, such as a transition of a CRF."""
+"""This factor for an element that occurs only once in a constant table, such as the transitions of a CRF."""
 
 _FEW = 8
 """The largest number of distinct elements of a value that is itself a mask."""
@@ -64,13 +65,13 @@ _NUMBERED = (CastOp, WhereOp, NegOp, AddOp, SubOp, MulOp, *_RESHAPED)
 
 @dataclass(frozen=True)
 class Fill:
-    """The known magnitudes of a value that contains a fill."""
+    """The magnitudes of the fill and of the other elements of a value."""
 
     others: float
     """The largest magnitude of the elements that are not fills."""
 
     fill: float
-    """The fill with the smallest magnitude."""
+    """The fill, or the one with the smallest magnitude if there are several."""
 
     @property
     def reason(self) -> str:
@@ -134,7 +135,7 @@ class Fills:
     function: FuncOp
     of: dict[SSAValue, Fill] = field(default_factory=dict[SSAValue, Fill], init=False)
     reasons: dict[Operation, str] = field(default_factory=dict[Operation, str], init=False)
-    """The operations that hold a value with a fill, or only compute such a mask, with why they stay in float."""
+    """The operations that read or compute a value with a fill, or only compute its mask, with the reasons for float."""
 
     _numbers: dict[SSAValue, tuple[float, ...] | None] = field(
         default_factory=dict[SSAValue, "tuple[float, ...] | None"], init=False
@@ -180,7 +181,7 @@ class Fills:
     # --- Which elements a value can have ------------------------------------------------------------------------------
 
     def numbers(self, value: SSAValue) -> tuple[float, ...] | None:
-        """Returns the few distinct elements of a mask or a constant; `None` for any other value."""
+        """Returns the distinct elements of a mask or a constant that has few of them; `None` for any other value."""
         if value not in self._numbers:
             self._numbers[value] = None  # a loop-carried value is not a mask because of the loop body alone
             found = self._few(value)

@@ -1,4 +1,4 @@
-"""Masked softmax: moves the mask from the input to an operand if the masked probabilities are 0 to f32."""
+"""Masked softmax: moves a mask from the scores to the mask operand if the masked probabilities round to 0 in f32."""
 
 import math
 from collections.abc import Collection
@@ -31,7 +31,7 @@ LONGEST_ROW = 1 << 16
 
 @dataclass(frozen=True)
 class MaskedSoftmax:
-    """A softmax with a mask operand that replaces a softmax with a masked input."""
+    """A softmax with a mask operand, which replaces a softmax whose input is masked."""
 
     reader: MaskReader
     composite: SoftmaxOp
@@ -52,7 +52,7 @@ class MaskedSoftmax:
         _drop_guards(self.composite, masked, keeps)
 
     def text(self) -> str:
-        """Returns a message that names the masks."""
+        """Returns a message that names the masks and their effect."""
         names = dict.fromkeys(_named(each.source) for each in self.masks)
         fill = self.composite.fill
         what = "have probability 0" if fill is None else f"get {fill.value.data:g} in the softmax"
@@ -69,13 +69,13 @@ def _named(value: SSAValue) -> str:
 
 @dataclass(frozen=True)
 class Refused:
-    """The reason why a mask in the input of a softmax stays data."""
+    """The reason why a mask in the input of a softmax is treated as data."""
 
     reason: str
 
 
 def recognized(op: SoftmaxOp) -> MaskedSoftmax | Refused | None:
-    """Returns the masked form of `op`, the reason if its mask stays data, or `None` if the input is not masked."""
+    """Returns the masked form of `op`, a `Refused` if its mask is treated as data, or `None` if there is no mask."""
     if not isinstance(plain_type(element_of(op.input)), Float32Type) or op.requantize is not None:
         return None
     reader = MaskReader(op)
@@ -121,8 +121,8 @@ def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | N
     return MaskedSoftmax(reader, made, found.masks)
 
 
-# A masked element has a probability of at most e^(fill + its score - the largest score that takes part), and the scores
-# of a row differ by at most their range. For n masked elements the bound is n times as large.
+# The probability of a masked element is at most e^(fill + its score - the largest unmasked score), and the scores in a
+# row differ by at most their range. For n masked elements, the bound on the total probability is n times as large.
 def _is_negligible(exponent: float, row: int) -> bool:
     return exponent <= WEAKEST - math.log(max(row, 1))
 
@@ -161,8 +161,8 @@ def _is_minus_infinity(condition: SSAValue) -> SSAValue | None:
     return op.operands[0] if op is not None and array is not None and np.isneginf(array).all() else None
 
 
-# A finite number is never minus infinity, and a row of the softmax that minus infinity masks entirely is 0. So it does
-# not matter which value of the chain the condition tests.
+# Finite scores never equal minus infinity, and a softmax row that is fully masked with minus infinity is 0. So the
+# condition may test the scores before or after masking, or the mask itself.
 def _is_all_masked(
     condition: SSAValue, softmax: SoftmaxOp, masked: Collection[SSAValue], keeps: Collection[SSAValue | None]
 ) -> bool:
@@ -196,9 +196,9 @@ def _reduces_rows(op: ReduceOp, softmax: SoftmaxOp) -> bool:
 
 
 def mask_arithmetic(function: FuncOp) -> set[Operation]:
-    """Returns the operations used only to compute masks: comparisons, and the values that they compare.
+    """Returns the operations used only to compute masks: comparisons, and the operations that compute their operands.
 
-    In 8 bits, 1 next to the lowest float is 0, and a mask is small next to the scores that it masks.
+    These must not be quantized: a value of 1 in the same 8-bit tensor as the lowest float, for example, becomes 0.
     """
 
     def is_mask(use: Use) -> bool:

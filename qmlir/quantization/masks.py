@@ -1,12 +1,13 @@
-"""Masks: values that only select which elements of a softmax take part, in any of the forms that models use.
+"""Masks: values that only select the elements that take part in a softmax, in any of the forms that models use.
 
 A mask is added to the scores (0 for an element that takes part, a large negative number for the others), or replaces
-them (`Where(keep, scores, fill)`). As data, it would widen the range of the scores so much that one 8-bit step exceeds
-all differences between them. As a selection it is exact: an element takes part, or its probability is 0.
+them (`Where(keep, scores, fill)`). Treated as data, a mask would widen the range of the scores so much that one 8-bit
+step exceeds all differences between them. Treated as a selection, it is exact: an element takes part, or its
+probability is 0.
 
-A value is a mask by proof (constants, conditions, `1 - m` of a Boolean `m`), or by the recorded statistics: each
-element is 0 or lies below a gap. Zeros are counted and the sum of equal values is exact, so the statistics prove this
-for all samples.
+A value is known to be a mask from its producers (constants, conditions, `1 - m` of a Boolean `m`), or from the recorded
+statistics, if each element is 0 or lies below a gap. The statistics count zeros, and sums of equal values are exact, so
+they prove this for all samples.
 """
 
 import math
@@ -51,17 +52,17 @@ from qmlir.quantization.profiles.statistics import observed, seen_statistics
 from qmlir.text.elements import dense_dtype
 
 NEGLIGIBLE = 2.0**-24
-"""The largest total probability of a row's masked elements for which they are 0 to f32: half a unit in the last place
+"""The largest total probability of a row's masked elements that is negligible in f32: half a unit in the last place
 of 1."""
 
 WEAKEST = math.log(NEGLIGIBLE)
-"""A value with nonzero elements above this is data, such as a positional bias, not a mask."""
+"""The largest fill of a mask. A value with nonzero elements above it is data, such as a positional bias."""
 
 _UNSEEN = -64.0
 """The bound that is assumed if all observed masking elements are smaller; elements up to half the bound mask."""
 
 SURE = -1e4
-"""The largest fill that masks if the range of the scores is unknown: no exporter writes a weaker one."""
+"""The largest fill of a mask if the range of the scores is unknown; no exporter writes a larger fill."""
 
 _MOST_KNOWN = 1 << 20
 """The largest number of elements of a mask that is computed from constants: 1024 queries times 1024 keys."""
@@ -78,19 +79,19 @@ _RESHAPED = (ReshapeOp, TransposeOp, AxesOp)
 
 @dataclass(frozen=True)
 class ScoreMask:
-    """A mask of scores, with its effect."""
+    """A mask in the scores of a softmax, and the number that it adds or writes."""
 
     keep: SSAValue
-    """Where elements take part, of type i1."""
+    """A tensor of i1 that is true for the elements that take part."""
 
     fill: float
-    """The largest number that masks."""
+    """The largest number that the mask adds to masked elements, or replaces them with."""
 
     source: SSAValue
-    """The masking value of the model."""
+    """The value in the model that masks the scores."""
 
     addend: float | None = None
-    """The one number that the mask adds to masked elements; `None` if it adds several numbers, or replaces scores."""
+    """The number that the mask adds to each masked element; `None` if it adds several numbers, or replaces scores."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class MaskReader:
         return op.results[0]
 
     def discard(self) -> None:
-        """Erases the built operations."""
+        """Erases the operations that were built, if the mask is not used after all."""
         for op in reversed(self.made):
             op.erase(safe_erase=False)
         self.made.clear()
@@ -261,7 +262,7 @@ class MaskReader:
     # --- Masks --------------------------------------------------------------------------------------------------------
 
     def mask(self, value: SSAValue, sign: int = 1) -> ScoreMask | None:
-        """Returns the mask that `sign * value` is when it is added to scores, or `None` if it is not a mask."""
+        """Interprets `sign * value`, added to scores, as a mask. Returns `None` if it is not a mask."""
         if kind_of(element_of(value)) is not Kind.FLOAT:
             return None
         array, op = self._array(value), giver(value)
@@ -385,7 +386,7 @@ class MaskReader:
     # --- Scores -------------------------------------------------------------------------------------------------------
 
     def scores(self, value: SSAValue) -> Scores:
-        """Returns the terms of `value` that are data, and its masks."""
+        """Returns the scores `value` as a sum of data terms and the masks that apply to the sum."""
         if (found := self.mask(value)) is not None and found.fill <= WEAKEST:
             return Scores((), (found,))
         op = giver(value)
@@ -462,14 +463,14 @@ class MaskReader:
         return Scores((self._ranged(self._add(cast, "scores"), self.range_of(inner.terms)),), inner.masks)
 
     def range_of(self, terms: Sequence[SSAValue]) -> tuple[float, float] | None:
-        """Returns the range of a sum from the ranges of its terms; `None` if one is unknown."""
+        """Returns the range of the sum of `terms`; `None` if the range of a term is unknown."""
         ranges = [_range(each) for each in terms]
         if any(each is None for each in ranges):
             return None
         return sum(each[0] for each in ranges if each), sum(each[1] for each in ranges if each)
 
     def spread_of(self, terms: Sequence[SSAValue]) -> float | None:
-        """Returns a bound of the difference of a masked score, before its mask, and the largest score that takes part.
+        """Returns a bound on the difference between a masked score, before masking, and the largest unmasked score.
 
         Returns `None` if the range of a term is unknown.
         """
@@ -479,7 +480,7 @@ class MaskReader:
         return sum(max(each[1], 0.0) - each[0] for each in ranges if each)
 
     def sum_of(self, terms: Sequence[SSAValue]) -> SSAValue:
-        """Returns the sum of terms, with the range that follows from theirs."""
+        """Builds the sum of `terms`, with a range derived from the ranges of the terms."""
         total = terms[0]
         for place, term in enumerate(terms[1:], 2):
             total = self._ranged(self._add(AddOp(total, term), "scores"), self.range_of(terms[:place]))

@@ -1,10 +1,11 @@
-"""Operand domains: types of operands for which an operation has no finite result at some numbers, such as divisors.
+"""Operand domains: types of operands that must exclude some values, such as 0 for a divisor.
 
-Every type has a zero point, and so an integer for 0. Storage limits that exclude it, and all other numbers outside the
-operation's domain, keep the operation defined at every integer: `i8<-127:127>` with the zero point -128 represents
-divisors above 0. If values come closer to an excluded number than one step of the type, no limits help. Then the
-operation computes in float, together with the operations that only compute that operand, as their rounding would have
-the same effect. The same applies if a periodic function reads numbers with steps that are too coarse.
+Every type has a zero point, which represents 0. To keep an operation defined for every integer of a type, the storage
+limits can exclude the zero point and all other numbers outside the operation's domain. For example, `i8<-127:127>` with
+zero point -128 represents only divisors above 0. Limits do not suffice if values come closer to an excluded number than
+one step of the type. Then the operation computes in float, together with the operations that only compute this operand,
+as rounding their results would have the same effect. The same applies if the steps of a type are too coarse for the
+operand of a periodic function.
 """
 
 import math
@@ -41,11 +42,11 @@ def _end(type_: UniformQuantizedType, domain: Domain, edge: float, way: int) -> 
 
 
 def narrowed(type_: UniformQuantizedType, domain: Domain, low: float, high: float) -> UniformQuantizedType | None:
-    """Returns `type_` with limits such that every number of it is in the domain.
+    """Returns `type_` with storage limits such that every number it represents is in the domain.
 
-    Returns `None` if a number from `low` to `high` is outside, or would be moved too far: by more than half a step away
-    from a hole, or by a step into an end that belongs to the domain. Also returns `None` if the scale is coarser than
-    allowed.
+    Values range from `low` to `high`. Returns `None` if these numbers, or a hole between them, are outside the domain;
+    if the limits would move `low` or `high` by more than half a step next to a hole, or by more than one step at an end
+    of the domain; or if the scale is coarser than the domain allows.
     """
     if (
         type_.scale > domain.coarsest
@@ -109,9 +110,10 @@ def _refusal(domain: Domain, type_: UniformQuantizedType, low: float, high: floa
 def within_domains(
     value: SSAValue, type_: UniformQuantizedType, decisions: Decisions, quantized: Container[Operation]
 ) -> UniformQuantizedType:
-    """Returns `type_`, that of the group of `value`, with limits inside the domains of all users of the group.
+    """Returns `type_`, the type of the group of `value`, with limits inside the domains of all users of the group.
 
-    Users without such limits are recorded in `decisions`. A type from the model is left unchanged.
+    A user for whose domain no limits exist is recorded in `decisions.undefined`. A type that the model defines is left
+    unchanged.
     """
     reason = decisions.reasons[value]
     reach = None if reason.basis is Basis.GIVEN else _reach(value, reason)
@@ -126,7 +128,7 @@ def within_domains(
 
 
 def undefined_constants(decisions: Decisions) -> dict[Operation, str]:
-    """Returns the operations without a finite result at some element of a quantized constant, with the reasons."""
+    """Returns the operations that have no finite result for some element of a quantized constant, with the reasons."""
     found: dict[Operation, str] = {}
     for (op, place), type_ in decisions.constants.items():
         domain = list(op.domains())[place] if isinstance(op, Quantizable) else None
@@ -155,12 +157,13 @@ def _sums_products(op: Operation) -> bool:
 
 
 def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation, str]:
-    """Returns the operations that compute the operands at which `undefined` have no result in their types, with the
-    reason.
+    """Returns the operations that must stay in float because they compute restricted operands of the `undefined`
+    operations, each with the reason.
 
-    The search ends at contractions in which terms may cancel, and at values with other readers. A rounded sum with 1e-6
-    is 0 again, and a position rounded to 8 bits has no angle. The powers of a spectrum, and the bands summed from them,
-    have a wider range than 16 bits represent.
+    Rounding the results of these operations would have the same effect as rounding the operand. A rounded sum with 1e-6
+    becomes 0 again, a position rounded to 8 bits is useless as an angle, and the powers of a spectrum, and the bands
+    summed from them, have a wider range than 16 bits represent. The search ends at contractions in which terms may
+    cancel, and at values with other readers.
     """
     found: dict[Operation, str] = {}
     for op in reversed(list(function.walk())):
@@ -179,11 +182,11 @@ def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation,
 
 
 FLAT_BITS = 8
-"""Results of more bits distinguish numbers below `QuantizationSlots.flat_below`."""
+"""The largest width of results at which all numbers below `QuantizationSlots.flat_below` have the same result."""
 
 
 def flat_below(members: Iterable[SSAValue], quantized: Container[Operation], recipe: Recipe) -> float:
-    """Returns the number below which all users of `members` return 0: their type needs no codes there."""
+    """Returns the number below which all users of `members` return 0, so that their type needs no codes below it."""
     values = list(members)
     users = {use.operation for value in values for use in value.uses} - {value.owner for value in values}
 

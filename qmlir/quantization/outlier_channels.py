@@ -1,9 +1,10 @@
-"""Outlier channels: the columns that matrix products with constant weights sum over, and the range of each.
+"""Outlier channels: the columns over which matrix products with constant weights sum, and the range of each column.
 
-Some columns in a transformer are many times larger than the others: a few in the result of a norm, and single ones in
-values computed from it, up to the next matrix product. One scale for all columns leaves few codes for the others. Two
-transformations help: a factor on a column, divided out of the weights again, and a sum computed in two parts with
-separate scales. Columns are recorded for values that allow one of them.
+In a transformer, some columns are many times larger than the others: a few columns in the result of a norm, and single
+columns in values computed from it, up to the next matrix product. With one scale for all columns, few codes remain for
+the smaller columns. Two transformations help: multiplying a column by a factor and dividing its weights by the same
+factor, and computing the sum in two parts with separate scales. The ranges of columns are recorded for values that
+allow one of these transformations.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,7 +47,10 @@ def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:
 
 
 def with_weights(op: MatMulOp, weights: Array) -> ConstantOp:
-    """Returns a constant with new `weights`, `[columns, channels]`, for `op`, with the provenance of the old one."""
+    """Returns a constant with the elements `weights`, `[columns, channels]`, to replace the weights of `op`.
+
+    It has the provenance of the old constant.
+    """
     stored = np.ascontiguousarray(weights.T if op.is_rhs_transposed else weights, np.float32)
     return constant_like(op.rhs, stored)
 
@@ -62,7 +66,7 @@ def constant_like(value: SSAValue, array: Array) -> ConstantOp:
 
 
 def exchange(op: Operation, place: int, constant: ConstantOp) -> None:
-    """Makes `op` read `constant` instead of its current operand, which is erased if it becomes unused."""
+    """Makes `op` read `constant` as its operand at index `place`, and erases the old constant if it becomes unused."""
     old = op.operands[place].owner
     Rewriter.insert_op(constant, InsertPoint.before(op))
     op.operands[place] = constant.result
@@ -70,7 +74,7 @@ def exchange(op: Operation, place: int, constant: ConstantOp) -> None:
 
 
 def erase_unused(op: Operation | Block) -> None:
-    """Erases a constant without uses."""
+    """Erases `op` if it is a constant without uses."""
     if isinstance(op, ConstantOp) and not op.result.uses:
         Rewriter.erase_op(op)
 
@@ -84,7 +88,7 @@ def readers(value: SSAValue) -> list[MatMulOp]:
 
 
 def norms_of(function: FuncOp) -> list[Quantizable]:
-    """Returns the row norms in `function` whose result is read by matrix products with constant weights."""
+    """Returns the row norms in `function` whose result a matrix product with constant weights reads."""
     norms = [op for op in function.walk() if isinstance(op, Quantizable) and op.quantization_slots().normalizes_rows]
     return [op for op in norms if readers(op.results[0])]
 
@@ -94,14 +98,14 @@ class Hidden:
     """The operations that compute hidden columns from one input, up to a matrix product that sums over them."""
 
     operations: tuple[NnOp, ...]
-    """In order: matrix products with constant weights, and elementwise operations on their results and constants."""
+    """Matrix products with constant weights, and elementwise operations on their results and constants, in order."""
 
     last: MatMulOp
     """The matrix product that sums over the columns."""
 
     @property
     def values(self) -> list[SSAValue]:
-        """The values that have these columns."""
+        """The results of `operations`, whose last axis is that of the hidden columns."""
         return [op.results[0] for op in self.operations]
 
 
@@ -112,9 +116,9 @@ def _is_by_column(value: SSAValue, count: int) -> bool:
 
 
 def hidden_before(last: MatMulOp) -> Hidden | None:
-    """Returns the operations that compute the data of `last`, or `None`.
+    """Returns the operations that compute the data of `last`.
 
-    They must all have the columns of the data, and no users outside.
+    Returns `None` if the result of one of them does not have the columns of the data, or has other users.
     """
     count, block = shape_of(last.lhs)[-1], last.parent
 
@@ -164,10 +168,10 @@ def column_ranges(value: SSAValue) -> tuple[F64, F64] | None:
 
 
 def range_of(low: F64, high: F64) -> tuple[float, float]:
-    """Returns the joint range of columns with these ranges, including 0 as a type does."""
+    """Returns the smallest range that includes 0 and the columns with the minima `low` and maxima `high`."""
     return min(0.0, float(low.min(initial=0.0))), max(0.0, float(high.max(initial=0.0)))
 
 
 def named(ops: Sequence[Operation]) -> str:
-    """Returns the names of operations for messages."""
+    """Returns the names of `ops` for messages, separated by commas."""
     return ", ".join("+".join(map(str, origins_of(op))) or op.name for op in ops)

@@ -1,4 +1,4 @@
-"""Predicates of recipe rules: where 8 bits lose too much, by recorded statistics and the structure of the graph."""
+"""Predicates of recipe rules: find values for which 8 bits lose too much, from statistics and the graph structure."""
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Set
@@ -33,15 +33,15 @@ from qmlir.quantization.profiles.statistics import observed, observed_range, see
 from qmlir.quantization.retyping import is_f32, is_float, slots_of
 from qmlir.quantization.shared_scales import Groups, width
 
-# Residual streams: sums to which many layers add small contributions, and which their norms read.
+# Residual streams: sums to which many layers add small contributions, and which the norms of these layers read.
 #
-# The stream of a transformer is a sum that never shrinks, so the addends of a single layer are small in comparison: in
-# 8 bits they are lost, layer after layer. A norm divides each row by its own spread, so a stream consists of the values
-# that reach a row norm through additions, and the norm results that feed the next addition.
+# The stream of a transformer is a sum that keeps growing, so the contribution of a single layer is comparatively small
+# and would be lost in 8 bits, in layer after layer. A norm divides each row by its spread. A stream therefore consists
+# of the values that reach a row norm through additions, and the norm results that feed the next addition.
 
 
 def computed_operands(op: Quantizable) -> list[SSAValue]:
-    """Returns the operands of `op` that are computed, not constant."""
+    """Returns the data operands of `op` that are not constant."""
     return [
         value
         for value, slot in op.operands_with_slots()
@@ -52,8 +52,11 @@ def computed_operands(op: Quantizable) -> list[SSAValue]:
 def residual_values(function: FuncOp) -> Set[SSAValue]:
     """Returns the values of `function` on a residual stream.
 
-    These are the sums of two computed values that row norms read; their addends, except for results of contractions,
-    which are exact until they are added; and values that are moved or shifted by a constant in between.
+    These are:
+
+    - sums of two computed values that a row norm reads;
+    - the addends of these sums, except for results of contractions, which are exact until they are added;
+    - values in between that are only moved, or shifted by a constant.
     """
     norms = [op for op in function.walk() if isinstance(op, Quantizable) and op.quantization_slots().normalizes_rows]
     summed = [op.operands[0] for op in norms if _adds_up(op.operands[0])]
@@ -62,7 +65,7 @@ def residual_values(function: FuncOp) -> Set[SSAValue]:
 
 
 def residual_results(function: FuncOp) -> Set[Operation]:
-    """Returns the operations of `function` whose result lies on a residual stream."""
+    """Returns the operations of `function` whose result is part of a residual stream."""
     return makers(residual_values(function))
 
 
@@ -72,13 +75,16 @@ def _operands_of(op: object, is_walked: Callable[[Quantizable], bool]) -> list[S
 
 
 def computing(starts: Iterable[SSAValue], is_walked: Callable[[Quantizable], bool]) -> set[Quantizable]:
-    """Returns the operations that compute `starts`, and, for each that `is_walked` accepts, those of its operands."""
+    """Returns the operations that compute the values `starts`.
+
+    If `is_walked` accepts an operation, the operations that compute its operands are also included, recursively.
+    """
     values = reached(starts, lambda value: _operands_of(value.owner, is_walked))
     return {op for op in makers(values) if isinstance(op, Quantizable)}
 
 
 def is_passed_on(op: Quantizable) -> bool:
-    """Returns True if `op` only adds or moves values, so that its operands lie on the residual stream of its result."""
+    """Returns True if `op` only adds or moves values, so that a residual stream passes through it."""
     slots = op.quantization_slots()
     return slots.takes_accumulators or slots.shares_parameters
 
@@ -97,20 +103,21 @@ def _adds_up(value: SSAValue) -> bool:
 
 # Operands of roots and logarithms: near 0, these functions distinguish values that share a code in 8 bits.
 #
-# A root with steps of `R / 2^8` up to `R` reads squares of `(R / 2^8)^2` up to `R^2`, which need 16 bits. Examples are
-# the magnitude of a spectrum, `sqrt(re^2 + im^2)`, a variance, and the logarithm of an energy. A value squared for a
-# root needs the precision of the root, which is rounded once more: it also has 16 bits, and its square has 32. A
-# divisor that is such a root needs the precision of its operand. In contractions of nonnegative values, such as the
-# bands of a mel spectrum, nothing cancels, so their operands need the precision of their results.
+# If the results of a root range up to `R` in steps of `R / 2^8`, its operands range from `(R / 2^8)^2` to `R^2`, which
+# requires 16 bits. Examples are the magnitude of a spectrum, `sqrt(re^2 + im^2)`, a variance, and the logarithm of an
+# energy. If a value is squared before a root, the value needs at least the precision of the root: it also has 16 bits,
+# and its square has 32. If such a root is a divisor, the root needs the precision of its operand. In contractions of
+# nonnegative values, such as the bands of a mel spectrum, terms do not cancel, so the operands need the precision of
+# the results.
 
 _LINEAR = (AddOp, SubOp, MaxOp, ClipOp, ReluOp, ReduceSumOp, ReduceMeanOp)
 """Operations whose result needs the same absolute precision as their operands."""
 
 
 def read_by_roots(function: FuncOp) -> Set[Operation]:
-    """Returns the operations that compute operands of roots and logarithms, and roots used as divisors.
+    """Returns the operations that compute operands of roots and logarithms, and the roots that are used as divisors.
 
-    The search goes back to contractions.
+    The search goes back to the nearest contractions.
     """
     roots = [op for op in function.walk() if isinstance(op, SqrtOp | LogOp)]
     divisors: set[Operation] = {op for op in roots if isinstance(op, SqrtOp) and any(_divides(op.result))}
@@ -126,7 +133,7 @@ def read_by_roots(function: FuncOp) -> Set[Operation]:
 def adds_up_positive(op: Quantizable) -> bool:
     """Returns True if `op` sums products of values that were never negative.
 
-    Nothing cancels then, so the result needs the precision of the data, as in the bands of a spectrum.
+    Terms do not cancel then, so the data needs the precision of the result, as in the bands of a spectrum.
     """
     return isinstance(op, MultipliesAndAdds) and all(
         (array >= 0).all() if (array := constant_array(op.operands[place])) is not None else _is_positive(place, op)
@@ -141,9 +148,9 @@ def _is_positive(place: int, op: Operation) -> bool:
 
 
 def squares_for_roots(function: FuncOp) -> Set[Operation]:
-    """Returns the operations that compute squares, or add squares, for a root or a logarithm in `function`.
+    """Returns the operations in `function` that compute or add squares for a root or a logarithm.
 
-    Reductions along an axis are excluded: their sums of 32-bit codes would not fit 32 bits.
+    Squares that a reduction or a contraction sums up are excluded: sums of 32-bit codes would not fit in 32 bits.
     """
     rooted, found = read_by_roots(function), set[Operation]()
     for op in function.walk():
@@ -175,21 +182,22 @@ def _divides(value: SSAValue) -> Iterator[bool]:
 
 # Scores that 8 bits round too coarsely: operands of a softmax with a wide range.
 #
-# A softmax turns differences into factors: a score that is rounded by `d` changes its probability by the factor `e^d`.
-# So the absolute scale counts, not its ratio to the range. Confident attention has scores from -60 to 60, which 8 bits
-# divide into steps of one half: probabilities change by a quarter, in each row.
+# A softmax turns differences into factors: a rounding error `d` in a score multiplies its probability by `e^d`. So the
+# absolute size of the scale matters, not its ratio to the range. Confident attention has scores from -60 to 60, which
+# 8 bits divide into steps of about 0.5, so probabilities change by up to a quarter in each row.
 
 COARSEST = 0.25
-"""The largest scale of scores in 8 bits.
+"""The largest 8-bit scale at which scores keep 8 bits.
 
-The first layer of a small GPT has 0.43: 16 bits there reduce its perplexity from 1.0% to 0.3% above that of the float
-model, and 16 bits for a layer with 0.25 change nothing (`python -m benchmarks.perplexity`). For all layers of a text
-encoder, 16 bits cost 9% of the run time and do not improve its embeddings.
+The first layer of a small GPT has a scale of 0.43. With 16 bits there, the perplexity is 0.3% instead of 1.0% above
+that of the float model; with 16 bits in a layer with a scale of 0.25, it does not change
+(`python -m benchmarks.perplexity`). In all layers of a text encoder, 16 bits cost 9% of the run time and do not improve
+the embeddings.
 """
 
 
 def coarse_scores(function: FuncOp) -> Set[Operation]:
-    """Returns the operations that compute softmax operands for which 8 bits are too coarse, from the contraction on."""
+    """Returns the operations, back to contractions, that compute softmax operands for which 8 bits are too coarse."""
     coarse = [op.operands[0] for op in function.walk() if isinstance(op, Quantizable) and _is_coarse(op)]
     behind = computing(coarse, lambda op: not isinstance(op, MultipliesAndAdds) and _is_passed_on_or_scaled(op))
     return {op for op in behind if isinstance(op, MultipliesAndAdds) or _is_passed_on_or_scaled(op)}
@@ -207,32 +215,32 @@ def _is_coarse(op: Quantizable) -> bool:
     return seen is not None and max(seen.maximum, 0.0) - min(seen.minimum, 0.0) > 255 * COARSEST
 
 
-# Values joined from parts of very different magnitude: one 8-bit scale leaves the smaller part few codes.
+# Values joined from parts of very different magnitude: one 8-bit scale leaves only a few codes for the smaller part.
 #
-# The operands and the result of a concatenation share a type, and so do a value and its slices: the hidden state and
-# the cell of a recurrent layer in one tensor, or the boxes and the scores of a detector. A part that is 16 times
-# smaller than the largest has 16 of 256 codes. In 16 bits it has at least those of 8 bits; a contraction that reads
-# only this part rounds it to its own 8-bit type.
+# The operands and the result of a concatenation share a type, and so do a value and its slices. Examples are the hidden
+# state and the cell of a recurrent layer in one tensor, and the boxes and scores of a detector. A part that is 16 times
+# smaller than the largest one uses only 16 of 256 codes. With 16 bits it has at least as fine a scale as with a
+# separate 8-bit type, and a contraction that reads only this part rounds it to such a type.
 #
-# A dense block joins a joined value again, layer after layer, so its first part may be far smaller than the last one
-# though each joined pair differs little. This matters if a constant scales the channels of the whole to equal
-# magnitudes, as the normalization after the join does.
+# A dense block concatenates the result of one concatenation again in the next layer. Its first part may therefore be
+# far smaller than its last one, although the operands of each concatenation differ little. This matters if a constant
+# scales the channels of the whole to equal magnitudes, as the normalization after the concatenation does.
 
 LARGEST = 16.0
-"""The largest ratio of the ranges of two parts that 8 bits can represent: the smaller one keeps half of the bits."""
+"""The largest ratio between the ranges of two parts for which 8 bits suffice: the smaller part still uses 4."""
 
 MATTERS = 1 / 4
-"""A part matters if a constant scales it to at least this fraction of the largest part."""
+"""A small part matters if a constant scales it to at least this fraction of the largest part."""
 
 SMALLEST = float(np.finfo(np.float32).tiny)
-"""A value with a smaller range was 0 throughout, such as an empty cache: every type represents zeros."""
+"""A value with a smaller range was 0 in all samples, such as an empty cache; any type can represent it."""
 
 
 def uneven_values(function: FuncOp, in_float: Container[Operation] = ()) -> Set[SSAValue]:
-    """Returns the values of `function` that share a type with a far smaller or larger part, sums of such values, and
-    products of activations that are added to such a value.
+    """Returns the values of `function` that share a type with a far smaller or larger part.
 
-    Operations `in_float` do not make values share a type.
+    Sums of such values are included, and products of activations that are added to such a value. The operations in
+    `in_float` do not make values share a type.
     """
     groups, found = Groups(), list[SSAValue]()
     for op in function.walk():
@@ -257,7 +265,7 @@ def uneven_values(function: FuncOp, in_float: Container[Operation] = ()) -> Set[
 
 
 def uneven_results(function: FuncOp) -> Set[Operation]:
-    """Returns the operations of `function` whose result is one of `uneven_values`."""
+    """Returns the operations of `function` whose result is in `uneven_values(function)`."""
     return makers(uneven_values(function))
 
 
@@ -308,10 +316,10 @@ def _leaves(value: SSAValue, axis: int) -> Iterator[tuple[int, float]]:
 
 # Outputs that use a fraction of their fixed range: the boxes of a detector, sigmoids that stay near 1/2.
 #
-# A function of fixed range has a type of that range, so that no input exceeds it. In 8 bits a result that uses a tenth
-# of the range has 26 levels, while its operand had 256. Inside a model that is one rounding among many, and 16 bits
-# would make contractions slower. For an output it is the last rounding, and 16 bits only need a larger table. The
-# observed range would cut off values that no sample had.
+# The result of a function with a fixed range has a type of this range, so that no input exceeds it. An 8-bit result
+# that uses a tenth of the range has 26 levels, whereas its operand has 256. Inside a model, this is one rounding among
+# many, and 16 bits would make contractions slower. At an output, it is the last rounding, and 16 bits only require a
+# larger lookup table. A type of the observed range would saturate values that no sample contained.
 
 _LARGEST_PART = 0.5
 """The fraction of a fixed range below which an output has 16 bits.
@@ -338,9 +346,9 @@ def _behind(op: Operation) -> Iterator[Quantizable]:
 
 
 def given_in_part(function: FuncOp) -> Set[Operation]:
-    """Returns the operations that produce outputs of `function` of which at most half of the fixed range was observed.
+    """Returns the producers of outputs of `function` that used less than half of their fixed range in all samples.
 
-    Operations that only move such a result on its way out are included, as they share its type.
+    Operations that only move such a result before it is returned are included, because they share its type.
     """
     found = set[Operation]()
     for end in (op for op in function.walk() if isinstance(op, ReturnOp)):
@@ -357,19 +365,19 @@ def given_in_part(function: FuncOp) -> Set[Operation]:
     return found
 
 
-# Results that are lost in 8 bits of their fixed range: probabilities of long rows.
+# Results that 8 bits of their fixed range cannot represent: probabilities of long rows.
 #
-# The elements of a softmax row add up to 1. In 8 bits one step is 1/256: a row of 256 elements of equal weight has one
-# step for each, and a row of 1500, as in the attention of a speech encoder, loses all. The range cannot be narrower: a
-# row that attends to a single element needs all of it.
+# The elements of a softmax row add up to 1, and one 8-bit step is 1/256. In a row of 256 equal elements, each element
+# is one step. In a row of 1500 equal elements, as in the attention of a speech encoder, all elements round to 0. The
+# range cannot be narrower, because a row that attends to a single element needs all of it.
 
 _LEVELS = 256
 
 ENOUGH = 30.0
-"""The least SQNR of the values, in decibels: that of a typical 8-bit layer."""
+"""The SQNR in decibels below which a result counts as lost; a typical 8-bit layer reaches it."""
 
 
-# Rounding to steps of s adds noise with the mean square s^2 / 12. The mean square of the values is the squared mean
+# Rounding to steps of size s adds noise with mean square s^2 / 12. The mean square of the values is the squared mean
 # plus the squared deviation, both of which are recorded.
 def _is_faint(op: Quantizable) -> bool:
     slots, seen = op.quantization_slots(), seen_statistics(op.results[0])
@@ -381,22 +389,23 @@ def _is_faint(op: Quantizable) -> bool:
 
 
 def faint_results(function: FuncOp) -> set[Operation]:
-    """Returns the operations of `function` whose results have a recorded SQNR below 30 dB in 8 bits."""
+    """Returns the operations whose results would have an SQNR below 30 dB in 8 bits, by their statistics."""
     return {op for op in function.walk() if isinstance(op, Quantizable) and op.results and _is_faint(op)}
 
 
 # Contractions of few terms that amplify the 8-bit rounding of their data.
 #
-# A contraction of many terms averages out the rounding of its data, and its result grows with the data. A depthwise
-# convolution has nine terms of one channel. If its kernel takes differences of neighbors, or its channel is far smaller
-# than the range of all channels, the result is hardly larger than the rounding of the data. Both magnitudes are known:
-# the rounding from the scale of the data and the weights, the result from its recorded deviation.
+# A contraction of many terms averages out the rounding errors of its data. A depthwise convolution often has only nine
+# terms, all from one channel. If its kernel computes differences of neighbors, or if its channel is far smaller than
+# the range of all channels, the result is hardly larger than the error due to rounding the data. Both magnitudes are
+# known: the error from the scale of the data and the weights, and the result from its recorded deviation.
 
 
 def depthwise(function: FuncOp) -> Set[Operation]:
-    """Returns the depthwise convolutions of `function` with constant weights: with so few terms, errors accumulate.
+    """Returns the depthwise convolutions of `function` with constant weights.
 
-    The rounding of a channel's weights shifts the mean of its result, and no other channel compensates for that.
+    With so few terms, rounding errors do not average out: rounding a channel's weights shifts the mean of its result,
+    and no other channel compensates for this shift.
     """
     return {op for op in function.walk() if isinstance(op, ConvOp) and _is_depthwise(op)}
 
@@ -407,12 +416,13 @@ def _is_depthwise(op: ConvOp) -> bool:
 
 
 def amplifying(function: FuncOp) -> Set[Operation]:
-    """Returns the depthwise convolutions whose results are less than 30 dB above the rounding of their data."""
+    """Returns the depthwise convolutions whose results are less than 30 dB above the error from rounding their data."""
     return {op for op in function.walk() if isinstance(op, ConvOp) and _amplifies(op)}
 
 
-# Rounding to steps of s adds noise with the mean square s^2 / 12 to each element, independently. A channel of the
-# result has that times the sum of its squared weights; the mean is over channels, as the recorded deviation is.
+# Rounding to steps of size s adds independent noise with mean square s^2 / 12 to each element. In a channel of the
+# result, this noise is multiplied by the sum of the squared weights. The mean is over all channels, like the recorded
+# deviation.
 def _amplifies(op: ConvOp) -> bool:
     weights, data, result = constant_array(op.weight), observed(op.data), seen_statistics(op.result)
     if weights is None or not _is_depthwise(op) or data is None or result is None:
@@ -424,9 +434,9 @@ def _amplifies(op: ConvOp) -> bool:
 
 
 def amplified_results(function: FuncOp) -> Set[Operation]:
-    """Returns the operations that compute the data of `amplifying` convolutions, from contractions on.
+    """Returns the operations, back to the nearest contractions, that compute the data of `amplifying` convolutions.
 
-    Operations after the contractions are elementwise, with one computed operand.
+    The operations after these contractions are elementwise, with one computed operand.
     """
     data = (op.operands[0] for op in amplifying(function))
     return computing(data, lambda op: isinstance(op, UnaryOp | BinaryOp) and len(computed_operands(op)) == 1)

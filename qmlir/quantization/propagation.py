@@ -1,4 +1,4 @@
-"""Propagation of quantized types: moves casts to where they cost least, and adapts types to a target."""
+"""Propagation of quantized types: moves casts to the positions where they cost least, and adapts types to a target."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -51,19 +51,19 @@ from qmlir.quantization.supports import (
 )
 from qmlir.quantization.types import STORAGE, addend_type, product_type, storage_type, type_from_range
 
-# Quantization of a float bias between casts to integers at the scale of the sums, so that the contraction can be fused.
+# Quantization of a float bias to integers at the scale of the sums, so that the contraction can be fused.
 #
-# Some quantizers put casts around data and weights only, and leave the bias in float.
+# Some quantizers insert casts only for data and weights, and leave the bias in float.
 
 
 class QuantizeFloatBias(RewritePattern):
     """`qcast(f(dcast(x), dcast(w), bias)) -> qcast(f(dcast(x), dcast(w), dcast(integers)))` for a constant bias.
 
-    The integers have the scale `s_x * s_w` of the sums, like a quantized bias. The error of each is at most half this
-    scale, usually a thousandth of a quantization step of the result. An error above half a step of the result could
-    change the result by several steps: `|rint(a + d) - rint(a)| <= 1` holds for `|d| <= 1/2` plus the float rounding.
-    Such a bias stays in float together with its operation, as does one that does not fit 32 bits at this scale; a
-    remark gives the reason.
+    The integers have the scale `s_x * s_w` of the sums, like any quantized bias. The rounding error of each is at most
+    half this scale, usually a thousandth of a quantization step of the result. If the error exceeded half a step of the
+    result, the result could change by several steps: `|rint(a + d) - rint(a)| <= 1` holds for `|d| <= 1/2` plus the
+    float rounding. A bias with such an error, or one that does not fit in 32 bits at this scale, stays in float
+    together with its operation; a remark states the reason.
     """
 
     def __init__(self) -> None:
@@ -113,9 +113,9 @@ class QuantizeFloatBias(RewritePattern):
 
 # Values that are quantized to several types: computed once, then rescaled.
 #
-# Fusion leaves an operation in float if its users quantize the result to different types: each of them rounds the float
-# result, and no single integer result equals all of them. A caller that permits double rounding gets integers and
-# rescales instead.
+# If users quantize the result of an operation to different types, fusion leaves the operation in float: each user
+# rounds the float result, and no single integer result equals all the rounded ones. If double rounding is permitted,
+# the operation computes integers in one of the types, and these are rescaled to the other types.
 
 
 def _limits(type_: UniformQuantizedType) -> tuple[float, float]:
@@ -131,7 +131,10 @@ def _holds(type_: UniformQuantizedType, other: UniformQuantizedType) -> bool:
 
 
 def widest(types: Iterable[UniformQuantizedType]) -> UniformQuantizedType | None:
-    """Returns the one of `types` that covers all others; `None` if there is none, or if one has several scales."""
+    """Returns the type among `types` that covers all others.
+
+    Returns `None` if there is no such type, or if a type has several scales.
+    """
     found = list(types)
     if any(type_.granularity is not Granularity.TENSOR for type_ in found):
         return None
@@ -141,8 +144,8 @@ def widest(types: Iterable[UniformQuantizedType]) -> UniformQuantizedType | None
 class ComputeOnce(RewritePattern):
     """`qcast_T(f(…)), qcast_U(f(…)) -> qcast_T(f(…)), qcast_U(dcast(qcast_T(f(…))))`, so that `f` is computed in `T`.
 
-    `T` is the requested type that covers the others, so it loses nothing that they keep. A value of `U` is rounded
-    twice, which changes it by at most one step.
+    `T` is the requested type that covers all others, so it preserves everything that they represent. A value of type
+    `U` is rounded twice, which changes it by at most one step.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -178,11 +181,11 @@ def _is_computed(op: Operation, element: UniformQuantizedType) -> bool:
     return made is not None
 
 
-# Replacement of a model's types by types that the target supports, with rescales in between.
+# Replacement of a model's types with types that the target supports, with rescales in between.
 #
-# An operation between casts stays in float if no target supports its types. Often only the storage differs: `u8` with
-# zero point 128, where the target has `i8` with 0. With the same scale, that storage represents the same numbers, so
-# the change is exact.
+# An operation between casts stays in float if no target supports its types. Often only the storage differs: the model
+# has `u8` with zero point 128, and the target supports `i8` with zero point 0. With equal scales, both represent the
+# same numbers, so the replacement is exact.
 
 
 def _takes(accepted: Accepted, type_: UniformQuantizedType) -> bool:
@@ -204,7 +207,7 @@ def _moved(type_: UniformQuantizedType, storage: Storage, shift: int) -> Uniform
 
 
 def same_numbers(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuantizedType | None:
-    """Returns a type that `accepted` allows with the scales and numbers of `type_`, or `None` if there is none."""
+    """Returns a type in `accepted` that represents the same numbers as `type_`; `None` if there is none."""
     for storage in accepted.integers:
         shifts = [storage.minimum - type_.storage_min]
         if len(zero_points := set(type_.zero_points.reshape(-1).tolist())) == 1:
@@ -217,7 +220,7 @@ def same_numbers(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuan
 
 
 def nearest_grid(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuantizedType | None:
-    """Returns a type that `accepted` allows for the range of `type_`, which has one scale; values are rounded again."""
+    """Returns a type in `accepted` for the range of `type_`, which has one scale. Values are rounded to it again."""
     if type_.granularity is not Granularity.TENSOR or not accepted.integers:
         return None
     scheme = next(iter(accepted.named_schemes), Scheme.ASYMMETRIC)
@@ -228,9 +231,9 @@ def nearest_grid(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuan
 class Refit(RewritePattern):
     """`qcast(f(dcast(x), …)) -> qcast(dcast(f(qcast(dcast(x)), …)))`, so that a target computes `f` on integers.
 
-    Each value that changes its type is rescaled. If two consecutive operations are refitted, the rescales between them
-    have one type and fold; constants are rescaled at compile time. Unless `is_exact`, a value may be rounded to another
-    grid.
+    Each value whose type changes is rescaled. Between two consecutive operations that are both refitted, the rescales
+    have the same type and fold. Constants are rescaled at compile time. Unless `is_exact` is set, a value may also be
+    rounded to another grid.
     """
 
     is_exact: bool = True
@@ -307,11 +310,12 @@ def _uniform(value: SSAValue | None) -> UniformQuantizedType | None:
     return element if isinstance(element, UniformQuantizedType) else None
 
 
-# Moving casts to where they cost least: quantized types propagate through operations that only move or clamp values.
+# Moving casts to the positions where they cost least: types propagate through operations that only move or clamp
+# values.
 #
-# Each rewrite is exact for all values except NaN, apart from fusion, which replaces float by integer arithmetic, and
-# the quantization of a float bias. The patterns use only the slots and the type inference of an operation, so they
-# apply to operations of any dialect.
+# Each rewrite is exact for all values except NaN. The exceptions are fusion, which replaces float arithmetic with
+# integer arithmetic, and the quantization of a float bias. The patterns use only the slots and the type inference of an
+# operation, so they apply to operations of any dialect.
 
 
 def _moves_values(op: Operation) -> bool:
@@ -331,9 +335,9 @@ class MoveDequantizeDown(RewritePattern):
     """`op(dcast(x), …) -> dcast(op(x, …))` for an operation that moves values, on operands of one quantized type.
 
     Exact: each element is dequantized independently of its position, and dequantization is monotone, so the largest
-    element of a window is the same. If the operation also returns indices or an order, different integers must be
-    different floats. A constant operand is stored in the same type if its elements are numbers of the type. (The
-    maximum of no elements is the type's smallest number instead of -infinity.)
+    element of a window is the same. If the operation also returns indices or an order, different integers must map to
+    different floats. A constant operand is stored in the same type if the type represents its elements exactly. (The
+    maximum of an empty window becomes the type's smallest number instead of -infinity.)
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -388,15 +392,16 @@ def _limits_values(op: Operation) -> bool:
 
 
 class MoveQuantizeUp(RewritePattern):
-    """`qcast(op(x, …)) -> op(qcast(x), …)` for an operation that moves or limits values, with one type for all of them.
+    """`qcast(op(x, …)) -> op(qcast(x), …)` for an operation that moves or clamps values, all of one type.
 
     Exact: each element is quantized independently, and quantization is monotone, so the largest element of a window is
     the same before and after. A limit (the 0 of a relu, the bounds of a clip) is quantized like any other number. An
-    operation that also returns indices or an order is left alone, because different numbers become one integer.
+    operation that also returns indices or an order is not rewritten, because different floats may become equal
+    integers.
 
-    Operands that were dequantized from several types (a concatenation of separately quantized values) are rescaled one
-    by one: each is still rounded once, and those of the result's type are unchanged. If all have one type, the
-    dequantize casts move down instead and meet the other cast: one rescale instead of several.
+    If operands were dequantized from several types (a concatenation of separately quantized values), each operand is
+    rescaled separately: it is still rounded only once, and is unchanged if it already has the result's type. If all
+    operands have one type, the dequantize casts are moved down instead, so that a single rescale suffices.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -459,7 +464,7 @@ def _rounds_to_its_type(value: SSAValue) -> bool:
 
 
 class FoldRequantizeInLimits(RewritePattern):
-    """`qcast(dcast(x)) -> x` if both casts have one type and `x` was saturated to it, and so lies inside its limits."""
+    """`qcast(dcast(x)) -> x` if both casts have the same type, and `x` was saturated to the limits of this type."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
@@ -472,11 +477,11 @@ class FoldRequantizeInLimits(RewritePattern):
 
 
 class NarrowLimited(RewritePattern):
-    """`relu(x : P) : T -> relu(x : T) : T` for two types of one scale, if `P` represents every number of `T`.
+    """`relu(x : P) : T -> relu(x : T) : T` for two types with equal scales, if `P` represents every number of `T`.
 
-    Applies to any operation that only clamps its operand, if `x` has no other users and is rounded to its type. Exact:
-    with one scale nothing is rounded twice, so both sides clamp the same integer at the limits of `T` and at those of
-    the operation, in either order.
+    This applies to any operation that only clamps its operand, if `x` has no other users and is rounded to its type.
+    Exact: with equal scales, no value is rounded twice. Both sides clamp the same integer to the limits of `T` and of
+    the operation, and the order of the two clamps does not matter.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:

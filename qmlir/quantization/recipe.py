@@ -1,4 +1,4 @@
-"""Recipes: ordered rules that define how the value in a slot of an operation is quantized."""
+"""Recipes: ordered rules that determine how the value in each slot of an operation is quantized."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -31,19 +31,19 @@ from qmlir.quantization.recipe_text import AUTO, EFFORT, VERSION, VERSION_KEY, E
 from qmlir.text.data import parse_toml
 from qmlir.text.renames import renamed
 
-# The properties of a value that a rule can match in addition to its place in the model, one per line.
+# The properties of a value that a rule can match in addition to its position in the model, one per line.
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A property that some values of a function have."""
+    """A property of values that rules can match, and how to find the values with this property."""
 
     slots: tuple[Slot, ...]
-    """The slots of an operation that can hold such a value."""
+    """The slots in which a value can have the property."""
 
     found: Callable[[FuncOp], Set[Operation]] | None = None
-    """Finds the operations of a function that have such a value, by the graph and the recorded statistics; `None` if
-    the result also depends on other choices of the recipe."""
+    """Returns the operations of a function whose values have the property, by the graph and the recorded statistics.
+    `None` if the property also depends on other choices of the recipe."""
 
 
 FACTS: Mapping[str, Fact] = {
@@ -60,10 +60,10 @@ FACTS: Mapping[str, Fact] = {
     "edge": Fact((Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)),
     "embedding": Fact((Slot.WEIGHT,), readers_of_tables),
 }
-"""The properties by the keys that rules use for them (`docs/recipes.md` explains each)."""
+"""The properties, by the keys with which rules match them (`docs/recipes.md` explains each)."""
 
 
-# Recipes are ordered rules that define how the value in a slot of an operation is quantized.
+# Recipes are ordered rules that determine how the value in each slot of an operation is quantized.
 #
 #     [[rule]]
 #     slot = "weight"
@@ -75,8 +75,8 @@ FACTS: Mapping[str, Fact] = {
 #     quantize = false
 #
 # A rule matches by `origin`, `role`, `op` and `node` (globs), by `slot`, and by the properties of a value in `FACTS`
-# (`residual`, `low_sqnr_softmax`, `edge`, `embedding`, …). A matcher that a rule omits matches everything. Each field
-# is taken from the last rule that matches and sets it, on top of the defaults of the slot.
+# (`residual`, `low_sqnr_softmax`, `edge`, `embedding`, …). A matcher that a rule omits matches everything. The value
+# of each field comes from the last matching rule that sets it, or else from the defaults of the slot.
 
 _READERS: Mapping[str, Any] = {
     "storage": Storage.parse,
@@ -97,7 +97,7 @@ _QUANTIZE = "quantize"
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: its matchers, and the fields of a `Choice` that it sets."""
+    """One rule of a recipe: its matchers, and the fields of a `Choice` that it sets."""
 
     settings: Mapping[str, Any]
     origin: str = "*"
@@ -105,23 +105,24 @@ class Rule:
     op: str = "*"
     slot: Slot | None = None
     node: str = "*"
-    """The name of a node, or a kind of node: an operator of the model, such as `Conv`, or an operation."""
+    """A glob that matches the name of a node, an operator type of the model such as `Conv`, or the kind of an
+    operation."""
 
     facts: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """The properties that the value must have (`True`) or must not have (`False`); see `FACTS`."""
 
     name: str = ""
-    """The name of the rule in errors; a rule without a name may have no effect."""
+    """The name of the rule in error messages. It is not an error if a rule without a name has no effect."""
 
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The source of each field, for a rule without a name."""
+    """The source of each field, such as an option, for a rule without a name."""
 
     yields: bool = False
-    """True if a target that does not support the setting may override it."""
+    """True if a target that does not support the settings of the rule may override them."""
 
     @property
     def names_operations(self) -> bool:
-        """True if the rule selects operations by name or kind."""
+        """True if the rule matches only operations with given names, roles or kinds."""
         return {self.origin, self.role, self.op, self.node} != {"*"}
 
     @property
@@ -167,17 +168,17 @@ WIDE_BY_DEFAULT = (
     _wide("what depthwise convolutions make too much of", facts={"low_sqnr_depthwise": True}),
     *(_wide("steps next to inputs and outputs", facts={"edge": True}, slot=slot) for slot in FACTS["edge"].slots),
 )
-"""The built-in rules that give values 16 bits unless a rule of the recipe sets another width. They match:
+"""The built-in rules that set 16 bits for values, unless a rule of the recipe sets another width. They match:
 
 - the cell state of an LSTM, which accumulates over all steps, and the operands of gate functions, as in TFLite's
   recurrent layers;
 - the state of a GRU, which is the sum of two products in each step;
 - gates that keep these states over many steps, and values that one step of a recurrence passes to the next (see
   `feedback`);
-- values found by `predicates`: residual streams, which accumulate over all layers; probabilities that 8 bits lose;
-  scores that a softmax reads in coarse steps; operands of roots and logarithms (their squares have 32 bits); outputs of
-  the model that use a part of their fixed range; concatenations of large and small parts; data of depthwise
-  convolutions that amplify its rounding;
+- values found by `predicates`: residual streams, which accumulate over all layers; probabilities that 8 bits cannot
+  represent; scores of a softmax for which 8-bit steps are too coarse; operands of roots and logarithms (their squares
+  have 32 bits); outputs of the model that use only part of their fixed range; concatenations of large and small parts;
+  data of depthwise convolutions that amplify its rounding error;
 - operations next to inputs and outputs that lose too much in 8 bits, if they cannot stay in float (see `edges`).
 
 Contractions with weights are not widened.
@@ -192,9 +193,9 @@ _SYMMETRIC = {Scheme.ASYMMETRIC: Scheme.SYMMETRIC, Scheme.ASYMMETRIC_POW2: Schem
 def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
     """Returns the built-in rules, which apply after `rules` for all values and before those of a recipe.
 
-    They are `WIDE_BY_DEFAULT` and a rule for embedding tables. A table has at least 8 bits, more if all weights have
-    more, and one scale per row, which is also a channel of the head that reads the table. An error of fewer bits would
-    affect a token at every position, and its logit.
+    They are `WIDE_BY_DEFAULT` and a rule for embedding tables. A table has at least 8 bits, or more if all weights have
+    more, because a rounding error in the row of a token affects each of its positions and its logit. A table has one
+    scale per row; a row is also an output channel of the head, if the head reads the table.
     """
     said = {name: value for rule in rules if rule.slot is Slot.WEIGHT for name, value in rule.settings.items()}
     choice = replace(DEFAULTS[Slot.WEIGHT], **said)
@@ -217,16 +218,16 @@ def _is_among(names: Iterable[str], pattern: str) -> bool:
 
 @dataclass
 class Recipe:
-    """Ordered rules; also records the rules that have decided something, and the names that rules could match."""
+    """Ordered rules, with a record of the rules that had an effect, and of the names that rules could match."""
 
     rules: Sequence[Rule] = ()
     used: set[int] = field(default_factory=set[int])
     names: set[str] = field(default_factory=set[str])
     known: dict[str, set[Operation]] = field(default_factory=lambda: {name: set() for name in FACTS})
-    """For each of `FACTS`, the operations known to have the property."""
+    """For each property in `FACTS`, the operations whose values have it."""
 
     def learn(self, function: FuncOp, without: Collection[str] = ()) -> None:
-        """Finds the properties of the values of `function`, except for the properties in `without`."""
+        """Finds the values of `function` that have the properties in `FACTS`, skipping the properties in `without`."""
         for name, fact in FACTS.items():
             if fact.found is not None and name not in without:
                 self.known[name] |= fact.found(function)
@@ -236,7 +237,7 @@ class Recipe:
         return self._settled(op, slot, self.used)
 
     def wish(self, op: Operation, slot: Slot) -> Choice:
-        """Returns the same as `choice` without marking rules as used, if another operation decides the type."""
+        """Returns the same as `choice`, but marks no rules as used, because another operation decides the type."""
         return self._settled(op, slot, set())
 
     def _settled(self, op: Operation, slot: Slot, used: set[int]) -> Choice:
@@ -247,12 +248,12 @@ class Recipe:
         return choice
 
     def sources(self, op: Operation, slot: Slot) -> dict[str, str]:
-        """Returns the source of each field of the choice; a field without an entry has its default."""
+        """Returns the source of each field of the choice for `slot` of `op`, except for fields with defaults."""
         matching = self._matching(op, slot)
         return {name: rule.name or rule.sources.get(name, "") for _, rule in matching for name in rule.settings}
 
     def asked(self, op: Operation, slot: Slot) -> dict[str, tuple[Any, str]]:
-        """Returns the value and source of each field that rules or options set for `slot` of `op`; no built-in ones."""
+        """Returns the value and source of each field for `slot` of `op` that options, or rules of the recipe, set."""
         said: dict[str, tuple[Any, str]] = {}
         for _, rule in self._matching(op, slot):
             if not rule.yields:
@@ -260,28 +261,28 @@ class Recipe:
         return said
 
     def asked_of_table(self, op: Operation) -> Mapping[str, Any]:
-        """Returns the settings that rules for embedding tables give the table that `op` reads."""
+        """Returns the settings of the embedding table that `op` reads, from rules that match embedding tables."""
         rules = [rule for _, rule in self._matching(op, Slot.WEIGHT) if rule.name and rule.facts.get("embedding")]
         return {key: value for rule in rules for key, value in rule.settings.items()}
 
     def wants_integers(self, op: Operation) -> bool:
-        """Returns True if a rule of the recipe sets `quantize = true` for `op`, or a storage by its name or kind."""
+        """Returns True if the recipe requests integers for `op`: `quantize = true`, or a storage by name or kind."""
         rules = [rule for slot in (Slot.INPUT, Slot.OUTPUT) for _, rule in self._matching(op, slot) if rule.name]
         said = [rule.settings[_QUANTIZE] for rule in rules if _QUANTIZE in rule.settings and not rule.matches_all]
         return said[-1] if said else any("storage" in rule.settings for rule in rules if rule.names_operations)
 
     def names_part(self, op: Operation, slot: Slot) -> bool:
-        """Returns True if a named rule selects `slot` of `op`, a part, by its role or by its origin and role."""
+        """Returns True if a named rule matches `slot` of the part `op` by its role, or by an origin with the role."""
         roles = {origin.role for origin in origins_of(op)}
         rules = (rule for _, rule in self._matching(op, slot) if rule.name)
         return any(rule.role != "*" or any(rule.origin.endswith(role) for role in roles) for rule in rules)
 
     def yielding(self, op: Operation, slot: Slot) -> set[str]:
-        """Returns the fields that built-in rules set and that targets may override."""
+        """Returns the fields for `slot` of `op` that built-in rules set, and that targets may therefore override."""
         return {name for _, rule in self._matching(op, slot) if rule.yields for name in rule.settings}
 
     def widened(self, op: Operation, slot: Slot) -> str:
-        """Returns the subject of the built-in rule that decides the storage of `slot` of `op`, or an empty string."""
+        """Returns the subject of the built-in rule that sets the storage of `slot` of `op`; empty if there is none."""
         source = self.sources(op, slot).get("storage", "")
         return source.removeprefix(_BUILT_IN) if source.startswith(_BUILT_IN) and source != FOR_TABLES else ""
 
@@ -304,7 +305,7 @@ class Recipe:
         return ((place, rule) for place, rule in enumerate(self.rules) if rule.matches(op, slot, known))
 
     def check_used(self) -> None:
-        """Raises `DiagnosticError` if a rule has no effect: it matches nothing, or other rules decide its matches."""
+        """Raises `DiagnosticError` if a rule has no effect: it matches nothing, or other rules always override it."""
         unused = [rule for place, rule in enumerate(self.rules) if place not in self.used and rule.name]
         if unused:
             found = "; ".join(f"{rule.name}{self._nearest(rule)}" for rule in unused)
@@ -364,7 +365,7 @@ def _only(slots: Sequence[Slot]) -> str:
 
 
 def make_rule(table: Mapping[str, Any], name: str) -> Rule:
-    """Returns the rule that a table of a recipe describes; `name` is its name in messages. Raises `DiagnosticError`."""
+    """Returns the rule in a TOML table of a recipe; `name` is its name in messages. Raises `DiagnosticError`."""
     settings: dict[str, Any] = {}
     matchers: dict[str, Any] = {}
     facts: dict[str, bool] = {}
@@ -407,7 +408,7 @@ def _described(table: Mapping[str, Any], place: int) -> str:
 
 
 def read_rules(source: RecipeSource) -> list[Rule]:
-    """Returns the rules of a recipe, none without a recipe. Raises `DiagnosticError` for an invalid one."""
+    """Returns the rules of a recipe; none if `source` is empty. Raises `DiagnosticError` for an invalid recipe."""
     recipe = RecipeText.of(source)
     if recipe is None:
         return []
@@ -422,7 +423,7 @@ def read_rules(source: RecipeSource) -> list[Rule]:
 
 
 def effort_in(source: RecipeSource) -> Effort | None:
-    """Returns the accuracy recovery effort set at the top of a recipe, or `None`. Raises `DiagnosticError`."""
+    """Returns the accuracy recovery effort that a recipe sets, or `None`. Raises `DiagnosticError` if it is invalid."""
     recipe = RecipeText.of(source)
     effort: Any = None if recipe is None else _content(recipe).get(EFFORT)
     if effort not in (None, AUTO) and (isinstance(effort, bool) or not isinstance(effort, int)):
@@ -461,7 +462,7 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class TypeOptions:
-    """Options that set fields for all values, spelled as in a recipe; an empty option sets nothing.
+    """Options that set a field of the choice for all values, spelled as in a recipe. An empty option sets nothing.
 
     The command line, `qmlir.quantize` and the passes share them.
     """
@@ -475,14 +476,14 @@ class TypeOptions:
     calibrator: str = ""
 
     def said(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """Yields each slot with fields set by options, and the option of each field, in the order of the rules."""
+        """Yields each slot, the fields that options set for it, and the option that sets each field, in rule order."""
         for slot, by_field in _OPTIONS.items():
             said = {field: option for field, option in by_field.items() if getattr(self, option)}
             if said:
                 yield slot, said
 
     def rules(self) -> list[Rule]:
-        """Returns the rules, one for each slot. Raises `DiagnosticError`."""
+        """Returns the options as rules, one for each slot. Raises `DiagnosticError` for an invalid value."""
         rules: list[Rule] = []
         for slot, said in self.said():
             table = {field: getattr(self, option) for field, option in said.items()}
@@ -493,5 +494,5 @@ class TypeOptions:
 
 
 def make_recipe(rules: list[Rule], source: RecipeSource = "") -> Recipe:
-    """Returns the recipe of `rules`, then the built-in rules, then the rules in `source`."""
+    """Returns a recipe that consists of `rules`, the built-in rules, and the rules in `source`, in this order."""
     return Recipe([*rules, *built_in_rules(rules), *read_rules(source)])

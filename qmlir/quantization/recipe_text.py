@@ -16,10 +16,10 @@ from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
 from qmlir.text.renames import RECIPE
 
-# Settings in the spelling of other tools: `QInt8`, `MinMax`, `per_channel`, and settings with another name here.
+# Settings in the spelling of other tools: `QInt8`, `MinMax`, `per_channel`, and settings that have another name here.
 #
-# A value with only one possible meaning is translated. For a setting name of another tool, the error says what to write
-# here, since the values differ as well.
+# A value with only one possible meaning is translated. A setting name of another tool is an error that states the
+# equivalent setting, because the values of the two settings differ as well.
 
 _STORAGE = re.compile(r"q?(u?)int([0-9]+)|s([0-9]+)")
 _BLOCK = re.compile(r"(?:block|group)(?:size)?:?([0-9]+)")
@@ -69,13 +69,15 @@ _READERS: Mapping[str, Callable[[str], str]] = {
 
 
 def spelled(field: str, text: str) -> str:
-    """Returns `text` as the `field` of a rule spells it: the storage `QInt8` is `i8`, the calibrator `MinMax`
-    `min_max`."""
+    """Translates `text` to the spelling of the rule field `field`.
+
+    For example, the storage `QInt8` becomes `i8`, and the calibrator `MinMax` becomes `min_max`.
+    """
     return _READERS[field](text) if field in _READERS else text
 
 
 def text_of(value: Any) -> str:
-    """Returns the value of a setting as text: members of enumerations and types of NumPy and torch by their names."""
+    """Returns the value of a setting as text; enum members, and types of NumPy and torch, become their names."""
     if isinstance(value, Enum) and not isinstance(value, str):
         return value.name
     if isinstance(value, type):
@@ -131,13 +133,14 @@ FOREIGN: Mapping[str, tuple[str, str] | str] = {
         "it is applied automatically where it helps",
     ),
 }
-"""Settings of ONNX Runtime, NNCF and others: the setting here with an example value, or advice."""
+"""The settings of ONNX Runtime, NNCF and other tools: the equivalent setting of qmlir with an example value, or
+advice."""
 
 
 def meant(field: str, value: Any, example: str) -> Any:
-    """Returns the `value` of another tool's setting, translated to the setting here that sets the `field` of a rule.
+    """Translates the `value` of another tool's setting to a value of the setting that sets the rule field `field`.
 
-    `example` is returned if the value carries no information.
+    Returns `example` if the value only enables the setting, such as `True`.
     """
     if value is False:
         return _OPPOSITE[example]
@@ -147,9 +150,10 @@ def meant(field: str, value: Any, example: str) -> Any:
 
 
 def setting_hint(name: str, value: Any, known: Sequence[str], written: Callable[[str, str], str]) -> str:
-    """Returns the end of a message about an unknown setting: what to write instead. `written` formats a setting.
+    """Returns the end of a message about an unknown setting `name`, which names the setting to use instead.
 
-    The hint is empty for a `value` of `False` that disables a feature which is off by default here.
+    `written` formats a setting and its value. The hint is empty if `value` is `False` and only disables a feature that
+    is off by default in qmlir.
     """
     found = FOREIGN.get(name.replace("-", "_").lower())
     if isinstance(found, tuple):
@@ -160,23 +164,25 @@ def setting_hint(name: str, value: Any, known: Sequence[str], written: Callable[
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-# Recipes as TOML text: from a file, from tables in Python, and with added rules.
+# Recipes as TOML text: read from a file, formatted from Python dicts, and extended by rules.
 
 RuleTable: TypeAlias = Mapping[str, Any]
-"""A rule as a table of a recipe."""
+"""A rule as the dict of its TOML table in a recipe."""
 
 _HEAD = "[[rule]]"
 
 EFFORT = "effort"
-"""The one key of a recipe at its top, except for the version: the accuracy recovery effort, as `quantize --effort`."""
+"""The top-level key of a recipe for the accuracy recovery effort, as in `quantize --effort`; the only one except
+`VERSION_KEY`."""
 
 VERSION_KEY, VERSION = "version", 1
-"""The version key at the top of a recipe that qmlir writes, and its value. Without it, keys of 0.1 are accepted."""
+"""The version key at the top of recipes that qmlir writes, and its value. Recipes without it may use keys of qmlir
+0.1."""
 
 _VERSION_LINE = re.compile(rf"^{VERSION_KEY}\s*=.*\n", re.MULTILINE)
 
 AUTO: Literal["auto"] = "auto"
-"""The effort that applies the remedy that helps if the quantized model no longer agrees with the float model."""
+"""The effort that applies the best remedy if the quantized model no longer agrees with the float model."""
 
 Effort: TypeAlias = int | Literal["auto"]
 """The accuracy recovery effort: 0 to 3, or `auto`."""
@@ -187,13 +193,13 @@ class RecipeText:
     """A recipe as TOML text, passed between functions without a file."""
 
     name: str
-    """The name in messages; for a file, its path."""
+    """The name of the recipe in messages; for a file, its path."""
 
     text: str
 
     @staticmethod
     def of(source: "RecipeSource") -> "RecipeText | None":
-        """Returns the recipe itself, or the one in a file; `None` for an empty path. Raises `DiagnosticError`."""
+        """Returns `source` as the text of a recipe, or `None` for an empty path. Raises `DiagnosticError`."""
         if isinstance(source, RecipeText):
             return source
         if isinstance(source, str | PathLike):
@@ -205,7 +211,7 @@ class RecipeText:
         )
 
     def with_rules(self, tables: Sequence[RuleTable], name: str) -> "RecipeText":
-        """Returns this recipe with the rules `tables`, which `name` names, after its own."""
+        """Returns this recipe with the rules `tables` appended; `name` is their name in messages."""
         texts = [effort_text(self), rules_text(self), *map(table_text, tables)]
         return RecipeText(f"{self.name} and {name}" if self.name else name, "\n\n".join(filter(None, texts)) + "\n")
 
@@ -238,17 +244,17 @@ def _with_new_names(text: str) -> str:
 
 
 RecipeSource: TypeAlias = str | PathLike[str] | RecipeText | Mapping[str, Any] | Sequence[RuleTable]
-"""A recipe: the path of its file, empty for none; its text; its tables, `{"rule": [{"op": "softmax", …}]}`; or a list
-of rules."""
+"""A recipe: the path of its file (empty for no recipe), its text, a dict such as `{"rule": [{"op": "softmax", …}]}`, or
+a list of rules."""
 
 
 def table_text(table: RuleTable) -> str:
-    """Returns the lines of one rule."""
+    """Formats one rule as the lines of a TOML table."""
     return "\n".join([_HEAD, *(f"{toml_key(key)} = {toml_value(value)}" for key, value in table.items())])
 
 
 def effort_text(recipe: RecipeText) -> str:
-    """Returns the line of a recipe that sets an effort, or an empty string; the line precedes all rules."""
+    """Returns the line that sets the effort of a recipe, which must precede all rules; empty if it sets none."""
     try:
         effort = parse_toml(recipe.text, "the recipe").get(EFFORT)
     except DiagnosticError:
@@ -259,8 +265,8 @@ def effort_text(recipe: RecipeText) -> str:
 def rules_text(recipe: RecipeText) -> str:
     """Returns the rules of a recipe as `[[rule]]` tables, in the original text if it has that form.
 
-    TOML does not allow `[[rule]]` in addition to a list, `rule = [{ ... }]`. Text that is not a recipe stays as it is,
-    for `read_rules` to reject.
+    TOML does not allow `[[rule]]` tables in addition to a list, `rule = [{ ... }]`, so a list is reformatted. Text that
+    is not a recipe is returned unchanged, and `read_rules` rejects it later.
     """
     text = _VERSION_LINE.sub("", recipe.text, count=1).strip()
     try:

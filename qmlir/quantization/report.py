@@ -1,4 +1,4 @@
-"""Coverage: the operations that a quantized module computes in integers or in float, and why."""
+"""Coverage: the operations that a quantized module computes in integers, and those in float with the reasons."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
@@ -35,17 +35,20 @@ from qmlir.text.tables import Readable, counted
 
 # Float arithmetic for operations that compare values, or compute scales from them.
 #
-# Trees compare elements with thresholds. An ONNX fallback node may compare or sort them by unknown rules, such as the
-# scores and boxes of a detector. Dynamic quantization computes its scale from them. Rounding their operands saves no
-# contraction. A scale that is computed at run time multiplies the integers of a contraction, and stays as exact as a
-# scale in a type.
+# Trees compare elements with thresholds. An ONNX fallback node may compare or sort elements by unknown rules, for
+# example the scores and boxes of a detector. Dynamic quantization computes scales from elements. Quantizing the
+# operands of these operations does not speed up any contraction. A scale that is computed at run time multiplies the
+# integers of a contraction, so it should be as exact as a scale in a type.
 
 REASON = FloatCause.EXACT_READER.reason()
 DYNAMIC = FloatCause.DYNAMIC_SCALE.reason()
 
 
 def read_exactly(function: FuncOp) -> Set[Operation]:
-    """Returns the operations, except for contractions, whose results reach only such readers."""
+    """Returns the operations, except for contractions, whose results only operations that need exact floats read.
+
+    Those are trees, fallback nodes, and operations that compute dynamic scales.
+    """
     return read_only_by(
         function,
         lambda use: _is_reader(use.operation),
@@ -54,7 +57,7 @@ def read_exactly(function: FuncOp) -> Set[Operation]:
 
 
 def scales_dynamically(function: FuncOp) -> Set[Operation]:
-    """Returns the operations that compute with scales of dynamic quantization; a scale times constants is a scale."""
+    """Returns the operations that compute with scales of dynamic quantization, including products with constants."""
     scales: set[SSAValue] = {op.scale for op in function.walk() if isinstance(op, DynamicQuantizeOp)}
     found = set[Operation]()
     for op in function.walk():
@@ -73,12 +76,12 @@ def _is_reader(op: Operation) -> bool:
     return op.has_trait(ReadsExactNumbers, value_if_unregistered=False)
 
 
-# Branches and loops that comparisons of quantized values decide: near its threshold, such a comparison may differ from
-# that of the float model, and then a different function is computed, not a value with a small error.
+# Branches and loops that depend on comparisons of quantized values. Near its threshold, such a comparison may differ
+# from that in the float model. Then the quantized model takes another branch, and its error is not small.
 
 
 def branch_remarks(function: FuncOp, quantized: Collection[Operation]) -> list[tuple[Operation, str]]:
-    """Returns remarks on the comparisons that decide branches or loops and are `quantized` or read quantized values."""
+    """Returns a remark on each comparison that controls a branch or loop and depends on quantized values."""
     remark = (
         "decides a branch or a loop from quantized values, so the model may take another branch or number of "
         "iterations than in float"
@@ -105,7 +108,7 @@ def _deciding_comparisons(function: FuncOp) -> Iterator[ComparisonOp]:
 
 # Coverage: the operations of a quantized module that compute in integers or in float, by provenance.
 #
-# It is data; its users format it. `qmlir.workflows.comparison` reports the accuracy of the values.
+# A coverage is data, which its users format. `qmlir.workflows.comparison` reports the accuracy of the values.
 
 CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)
 
@@ -117,28 +120,28 @@ chain of five functions of 24,576 elements; the other entries are interpolated. 
 
 @dataclass(frozen=True)
 class Computed:
-    """The operations of one kind at one place of the model: one row of a coverage."""
+    """A row of a coverage: the operations of one kind with the same provenance."""
 
     key: str
-    """The provenance, such as `lstm1/forget_gate/matmul`; the name of the operation if it has none."""
+    """The provenance of the operations, such as `lstm1/forget_gate/matmul`; their name if they have no provenance."""
 
     name: str
-    """The operation, such as `nn.matmul`."""
+    """The name of the operations, such as `nn.matmul`."""
 
     elements: str
     """The element types of the data operands, such as `i8 x i8` or `f32 x f32`."""
 
     is_quantized: bool
-    """True if it computes on quantized values."""
+    """True if the operations compute on quantized values."""
 
     multiply_adds: int = 0
-    """Multiply-adds for one sample."""
+    """Number of multiply-adds for one sample."""
 
     count: int = 1
     """Number of operations, such as the steps of an unrolled layer."""
 
     reason: str = ""
-    """Why it is in float; empty if it is not."""
+    """The reason why the operations are in float; empty if they are quantized."""
 
     cost: int = 0
     """Estimated time, in units of an 8-bit multiply-add."""
@@ -146,7 +149,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class LayerGain:
-    """The effect of one pass of accuracy recovery on a layer."""
+    """The effect of an accuracy recovery pass on one layer."""
 
     repair: str
     """Name of the pass."""
@@ -155,24 +158,24 @@ class LayerGain:
     """The nodes of the model that the layer stands for."""
 
     before_db: float | None = None
-    """SQNR of the layer before the pass in dB, as the pass measures it; `None` if it measures none."""
+    """SQNR of the layer before the pass in dB, as measured by the pass; `None` if the pass does not measure it."""
 
     after_db: float | None = None
     """SQNR of the layer after the pass in dB; infinite if no error is left."""
 
     @property
     def layer(self) -> str:
-        """The nodes, joined by `+`."""
+        """The names of the nodes, joined by `+`."""
         return "+".join(self.nodes)
 
     @property
     def gain_db(self) -> float | None:
-        """The gain in dB; `None` if the pass measures none."""
+        """The gain in dB; `None` if the pass does not measure it."""
         return None if self.before_db is None or self.after_db is None else self.after_db - self.before_db
 
 
 def share(part: int, whole: int) -> float:
-    """Returns `part / whole`; 1 for 0 of 0."""
+    """Returns `part / whole`, or 1 if both are 0."""
     return part / whole if whole else 1.0
 
 
@@ -181,24 +184,24 @@ class Coverage(Readable):
     """The operations of a module that compute on numbers, quantized or not. Multiply-adds are for one sample."""
 
     rows: tuple[Computed, ...]
-    """The operations in order, with their types, cost, and the reason if they are in float."""
+    """The operations in program order, with their types and cost, and the reasons for those in float."""
 
     masked: int = 0
-    """Number of softmaxes with a mask. Operations that only compute a mask are in no row."""
+    """Number of softmaxes with a mask. Operations that only compute a mask are not in `rows`."""
 
     @property
     def multiply_adds(self) -> int:
-        """Multiply-adds of all contractions."""
+        """Number of multiply-adds in all contractions."""
         return sum(row.multiply_adds for row in self.rows)
 
     @property
     def integer_multiply_adds(self) -> int:
-        """Multiply-adds that are computed in integers."""
+        """Number of multiply-adds that are computed in integers."""
         return sum(row.multiply_adds for row in self.rows if row.is_quantized)
 
     @property
     def integer_share(self) -> float:
-        """Fraction of multiply-adds that are computed in integers, in [0, 1]; 1 if there are none."""
+        """Fraction of multiply-adds that are computed in integers, in [0, 1]; 1 if there are no multiply-adds."""
         return share(self.integer_multiply_adds, self.multiply_adds)
 
     @property
@@ -213,7 +216,7 @@ class Coverage(Readable):
 
     @property
     def multiply_adds_by_elements(self) -> dict[str, int]:
-        """Multiply-adds by the element types of the operands, such as `i8 x i8`, most first."""
+        """Number of multiply-adds by the element types of the operands, such as `i8 x i8`, in descending order."""
         counts: Counter[str] = Counter()
         for row in self.rows:
             counts[row.elements] += row.multiply_adds
@@ -231,12 +234,12 @@ class Coverage(Readable):
 
     @property
     def left_in_float(self) -> tuple[Computed, ...]:
-        """The operations in float, longest estimated time first."""
+        """The operations in float, in descending order of estimated time."""
         rows = (row for row in self.rows if not row.is_quantized)
         return tuple(sorted(rows, key=lambda row: -row.cost))
 
     def text(self, lines: int = 10) -> str:
-        """Format the coverage.
+        """Formats the coverage.
 
         Args:
             lines: Maximum number of operations in float to list.
@@ -273,7 +276,10 @@ def key_of(op: Operation) -> str:
 
 
 def float_reasons(decisions: Iterable[Decisions]) -> dict[str, str]:
-    """Returns why operations were left in float, by key and by node, since parts may be raised to a composite again."""
+    """Returns the reasons why operations were left in float, by the key of the operation and by its node.
+
+    The node is needed if the parts of a node are raised to a composite afterwards.
+    """
     found: dict[str, str] = {}
     nodes: dict[str, str] = {}
     for each in decisions:
@@ -286,19 +292,19 @@ def float_reasons(decisions: Iterable[Decisions]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class WidenedValues:
-    """The values that one built-in rule gave more bits."""
+    """The values that a built-in rule widened to a given number of bits."""
 
     cause: str
     """The subject of the rule, such as `residual streams`."""
 
     bits: int
-    """Number of bits of these values."""
+    """Number of bits of the widened values."""
 
     values: int
-    """Number of values with these bits."""
+    """Number of widened values."""
 
     def text(self) -> str:
-        """Format the rule as one line of the summary.
+        """Formats the rule as one line of the summary.
 
         Returns:
             The bits, the rule, and the number of values.
@@ -307,7 +313,7 @@ class WidenedValues:
 
 
 def widened(recipe: Recipe, decisions: Iterable[Decisions]) -> tuple[WidenedValues, ...]:
-    """Returns the values that built-in rules gave more bits, the largest number of values first."""
+    """Returns the values that built-in rules widened, in descending order of the number of values per rule."""
     counts: Counter[tuple[str, int]] = Counter()
     for each in decisions:
         for value, type_ in each.values.items():
@@ -324,8 +330,7 @@ def _element(value: SSAValue) -> Attribute | None:
 
 
 def element_text(element: Attribute) -> str:
-    """Returns the element type of a value as tables show it: `i8` for stored 8-bit integers, `f32` for a profiled
-    float."""
+    """Formats an element type for tables: `i8` for stored 8-bit integers, `f32` for a profiled float."""
     if isinstance(element, UniformQuantizedType):
         return f"{'i' if element.is_signed else 'u'}{element.bits}"
     return str(element.storage if isinstance(element, UniformFloatType) else plain_type(element))
@@ -410,11 +415,11 @@ def _cost(op: Operation, elements: Iterable[Attribute], products: int) -> int:
 
 
 def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Coverage:
-    """Returns the operations that `module` computes on quantized values and in float.
+    """Returns the operations that `module` computes on quantized values, and those that it computes in float.
 
-    `reasons` holds why an operation is in float, by key (`float_reasons`); other reasons follow from the operation. A
-    contraction of quantized operands multiplies integers. A composite with types for its parts is counted as those
-    parts.
+    `reasons` maps keys to the reasons why operations are in float (see `float_reasons`); for other operations the
+    reason is derived from the operation. A contraction counts as integer if its operands are quantized. A composite
+    with types for its parts is counted as these parts.
     """
     rows: dict[tuple[str, str, str, str], Computed] = {}
     masked = 0

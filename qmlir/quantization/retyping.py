@@ -1,4 +1,4 @@
-"""Operations on values of other types: built by patterns, and tried out by type decisions."""
+"""Operations rebuilt for other element types: patterns insert them, and type decisions only try them out."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -16,41 +16,41 @@ from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, Slot
 
 KEEP_FLOAT = "nn.keep_float"
-"""The attribute on an operation that a recipe leaves in float, even between casts."""
+"""The attribute on an operation that a recipe leaves in float, even if there are casts around it."""
 
 
 TRAINABLE = "nn.trainable"
-"""The attribute on a trainable float constant, which stays one when it is quantized, or on a trainable argument."""
+"""The attribute on a trainable argument or float constant. Such a constant stays a float when it is quantized."""
 
 UNROUNDED = "quant.unrounded"
-"""The attribute on a float constant whose codes were chosen: its floats before that."""
+"""The attribute on a float constant whose codes a pass has chosen. It contains the original floats."""
 
 REPAIR = "quant.repair"
-"""The attribute on a float constant: the passes that may change it for accuracy recovery, if a recipe names them. If
-rules for several of its readers differ, their texts are separated by `;`."""
+"""The attribute on a float constant that names the accuracy recovery passes that may change it, if a recipe names them.
+If the rules for several users of the constant differ, their texts are separated by `;`."""
 
 REPAIRED = "quant.repaired"
-"""The attribute on an operation that reads weights: the effect of each accuracy recovery pass on its layer, in order.
-It is removed when codes become floats again for further training or recovery."""
+"""The attribute on an operation that reads weights with the effects of accuracy recovery passes on its layer, in order.
+It is removed when codes are converted back to floats for further training or recovery."""
 
 
 def is_float(value: SSAValue) -> bool:
-    """Returns True if a value is a float, or a tensor of floats."""
+    """Returns True if `value` is a float or a tensor of floats."""
     return kind_of(element_type(value.type)) is Kind.FLOAT
 
 
 def is_f32(value: SSAValue) -> bool:
-    """Returns True if a value is f32, the one float type that is quantized, profiled or not."""
+    """Returns True if `value` has element type f32, profiled or not. No other float type is quantized."""
     return is_float(value) and isinstance(plain_type(element_of(value)), Float32Type)
 
 
 def slots_of(op: Quantizable) -> dict[int, Slot]:
-    """Returns the slots of the operands of `op` that may be quantized, by index."""
+    """Returns the slots of the operands of `op` that may be quantized, by operand index."""
     return {place: slot for place, (_, slot) in enumerate(op.operands_with_slots()) if slot is not None}
 
 
 def place_of(op: Quantizable, wanted: Slot) -> int | None:
-    """Returns the index of the first operand of `op` in a slot, or `None`."""
+    """Returns the index of the first operand of `op` in the slot `wanted`, or `None`."""
     return next((place for place, slot in slots_of(op).items() if slot is wanted), None)
 
 
@@ -60,17 +60,17 @@ def moves_values(op: object) -> TypeGuard[Quantizable]:
 
 
 def may_be_quantized(op: Operation) -> bool:
-    """Returns True if `op` supports quantized values, and no recipe leaves it in float."""
+    """Returns True if `op` supports quantized values, and the recipe does not leave it in float."""
     return isinstance(op, Quantizable) and op.accepts_quantized_values() and KEEP_FLOAT not in op.attributes
 
 
 def may_be_fused(op: Operation) -> bool:
-    """Returns True if `op` can be fused with casts around it, and no recipe leaves it in float."""
+    """Returns True if `op` can be fused with the casts around it, and the recipe does not leave it in float."""
     return isinstance(op, Quantizable) and op.fuses_with_casts() and KEEP_FLOAT not in op.attributes
 
 
 def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Attribute | None]) -> Operation:
-    """Returns `op` on other operands; each float result has its element type from `elements`, or the inferred one.
+    """Returns a copy of `op` with other operands; `None` in `elements` infers the element type of a float result.
 
     Raises `VerifyException` if the operation does not support these types.
     """
@@ -115,9 +115,9 @@ def _recreated(op: Operation, operands: Sequence[SSAValue], types: Sequence[Attr
 def imagined(
     op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]
 ) -> Generator[Operation]:
-    """Yields `op` with operands and float results of these element types, where `None` stands for inferred ones.
+    """Yields a copy of `op` whose operands and float results have the given element types; `None` infers a type.
 
-    The operation exists inside the `with` block only. Raises `VerifyException` if the operation does not support these
+    The copy exists inside the `with` block only. Raises `VerifyException` if the operation does not support these
     types.
     """
     block = Block(
@@ -134,7 +134,7 @@ def imagined(
 
 
 def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]) -> str | None:
-    """Returns why `op` does not support operands and float results of these element types; `None` if it does."""
+    """Returns why `op` does not support these element types of its operands and float results; `None` if it does."""
     try:
         with imagined(op, operands, elements):
             return None
@@ -143,7 +143,7 @@ def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Att
 
 
 def mark_parameters(function: Operation) -> None:
-    """Marks the scales and biases of row norms in `function`, which stay float constants, as trainable."""
+    """Marks the scales and biases of row norms in `function` as trainable; these stay float constants."""
     for op in function.walk():
         for value in op.operands[1:] if isinstance(op, RowNormOp) and op.components is None else ():
             if isinstance(value.owner, ConstantOp):

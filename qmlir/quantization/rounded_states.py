@@ -1,8 +1,8 @@
-"""Rounded states: a part that rounds the hidden state of a recurrent layer for its contractions, if a rule types it.
+"""Rounded states: a part of a recurrent layer that rounds the hidden state for its contractions, if a rule sets a type.
 
-With this part, a state can have 16 bits and be rounded to 8 where it is multiplied by 8-bit weights. Without such a
-rule, the contractions read the state directly. In float the part is the identity, so a profile does not need it: its
-range is that of the states.
+With this part, a state can have 16 bits and be rounded to 8 bits before it is multiplied by 8-bit weights. Without a
+rule that sets the type of the part, contractions read the state directly. In float, the part is the identity, so its
+range is that of the states, and a profile without the part suffices.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -59,7 +59,7 @@ def _products_of_states(function: FuncOp) -> Iterator[MatMulOp]:
 
 
 def round_states(function: FuncOp, recipe: Recipe) -> None:
-    """Inserts the part between each state and its contractions, if a rule names it with another type."""
+    """Inserts the part between each state and its contractions, if a rule sets another type for the part."""
     roundings: dict[tuple[Origin, ...], dict[SSAValue, list[MatMulOp]]] = {}
     for product in _products_of_states(function):
         roundings.setdefault(_rounding(product), {}).setdefault(product.lhs, []).append(product)

@@ -1,4 +1,4 @@
-"""The settings of `qmlir.quantize`, one row each, and the options that the deciding passes share."""
+"""The settings of `qmlir.quantize`, one row each, and the options that all passes that decide types share."""
 
 import inspect
 import re
@@ -26,8 +26,8 @@ from qmlir.quantization.rounded_states import round_states
 from qmlir.quantization.shared_scales import states_of
 from qmlir.text.files import path_of
 
-# The settings of `qmlir.quantize`, one row each. The keywords of the API, the options of commands, and `help` are
-# derived from them.
+# The settings of `qmlir.quantize`, one row each. The keyword arguments of the API, the command-line options, and `help`
+# are derived from these rows.
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class SettingRow:
 
     metavar: str = ""
     field: str = ""
-    """The field of a recipe's rule that the setting sets; its values have the spelling of that field."""
+    """The rule field that the setting sets; its values are spelled as in a recipe."""
 
     choices: Callable[[], Sequence[str]] | None = None
-    """Returns all values, if they can be listed."""
+    """A function that returns all valid values, if they can be listed."""
 
     on_command_line: bool = True
     """True if the command-line option is generated from this row."""
@@ -59,7 +59,8 @@ class QuantizeSettings(TypedDict, total=False):
         str | Sequence[str],
         SettingRow("devices to quantize for, preferred first: npu,cpu", "cpu", on_command_line=False),
     ]
-    """The targets define the defaults of the other settings. Without a target, everything is quantized for the CPU."""
+    """The devices determine the defaults of the other settings. Without a device, the model is quantized for the
+    CPU."""
 
     keep_composites: Annotated[
         Sequence[str],
@@ -69,7 +70,7 @@ class QuantizeSettings(TypedDict, total=False):
         str | Sequence[str],
         SettingRow("nodes or operator types to keep in float, as globs: /head/*, Softmax", "", "GLOB", "node"),
     ]
-    """The exclusions become the last rules of the recipe."""
+    """The exclusions are appended to the rules of the recipe."""
 
     activations: Annotated[str, SettingRow("activation type: i8, u8, i16, i4, i2<-1:1>, …", "i8", "STORAGE", "storage")]
     weights: Annotated[str, SettingRow("weight type: i8, i4, ternary, binary, …", "i8<-127:127>", "STORAGE", "storage")]
@@ -99,7 +100,7 @@ class QuantizeSettings(TypedDict, total=False):
     recipe: Annotated[
         RecipeSource, SettingRow("TOML file with rules for single nodes, operations and slots", "", "FILE")
     ]
-    """In Python also its text as a `RecipeText`, or its tables: `{"rule": [{"op": "softmax", "quantize": False}]}`."""
+    """In Python, also a `RecipeText`, or a dict such as `{"rule": [{"op": "softmax", "quantize": False}]}`."""
 
     requantize: Annotated[
         str,
@@ -129,20 +130,21 @@ class QuantizeSettings(TypedDict, total=False):
         Mapping[str, str],
         SettingRow("inputs, each with the output that is this input of the next call", on_command_line=False),
     ]
-    """`{"past_*": "present_*"}`: states enter and leave as stored integers of one type, all other values as floats."""
+    """For example, `{"past_*": "present_*"}`. States are passed and returned as stored integers of one type, all other
+    values as floats."""
 
     assert_all_quantized: Annotated[bool, SettingRow("fail and list the operations if any stays in float", "False")]
 
 
 @cache
 def setting_rows() -> Mapping[str, SettingRow]:
-    """Returns the row of each setting, by name."""
+    """Returns the `SettingRow` of each setting, by name."""
     hints = get_type_hints(QuantizeSettings, include_extras=True)
     return {name: next(each for each in get_args(hint) if isinstance(each, SettingRow)) for name, hint in hints.items()}
 
 
 def understood(settings: QuantizeSettings) -> dict[str, Any]:
-    """Returns `settings` as fields of `QuantizeOptions`, with translated values and `exclude` as rules of the recipe.
+    """Returns `settings` as fields of `QuantizeOptions`, with values translated and `exclude` converted to rules.
 
     Raises `TypeError` for an unknown name, and `DiagnosticError` for a value of the wrong type and for a recipe that
     cannot be read.
@@ -198,7 +200,7 @@ def _is_text(value: object) -> bool:
 
 
 def names_in(setting: str, value: Any, *, split: bool = True) -> tuple[str, ...]:
-    """Returns the names in a list, or in one comma-separated text. Raises `DiagnosticError`."""
+    """Returns the names in a list or a comma-separated text. Raises `DiagnosticError` for any other value."""
     if isinstance(value, str):
         return tuple(name.strip() for name in value.split(",") if name.strip()) if split else (value,)
     if not isinstance(value, Sequence) or not all(map(_is_text, cast(Sequence[Any], value))):
@@ -214,10 +216,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def tells_settings(**words: str) -> Callable[[_Function], _Function]:
-    """Returns a decorator that adds all settings to a function's signature and docstring, for `help`.
+    """Returns a decorator that adds all settings to the signature and docstring of a function, for `help`.
 
-    The function takes `**settings`. An unknown keyword raises `TypeError` with the nearest name. `words` replace long
-    annotations in the signature.
+    The function must accept `**settings`. An unknown keyword raises `TypeError` with the most similar name. `words`
+    replace long annotations in the signature.
     """
 
     def told(function: _Function) -> _Function:
@@ -271,7 +273,7 @@ class _Shown:
         return self.text
 
 
-# The options that the deciding passes share: defaults for all values, and a recipe file for more.
+# The options that all passes that decide types share: defaults for all values, and a recipe file for further rules.
 
 Watch = Callable[[Recipe, Sequence[Decisions]], None]
 """A callback that receives a recipe and its decisions for each function of a module, before casts are inserted."""
@@ -279,16 +281,16 @@ Watch = Callable[[Recipe, Sequence[Decisions]], None]
 
 @dataclass(frozen=True)
 class TakesRecipe(TypeOptions, TakesValues):
-    """A pass with the options that make rules for all values, and a recipe for more."""
+    """A pass with options that become rules for all values, and a recipe with further rules."""
 
     recipe: str = ""
 
     VALUES: ClassVar[tuple[str, ...]] = ("given_recipe",)
     given_recipe: ClassVar[RecipeText | None] = None
-    """A recipe in memory, used instead of the file that `recipe` names."""
+    """A recipe in memory, which is used instead of the file named by the option `recipe`."""
 
     def whole_recipe(self) -> Recipe:
-        """Returns the recipe of the options, the built-in rules and the recipe file."""
+        """Returns the recipe that combines the options, the built-in rules and the given recipe."""
         return make_recipe(self.rules(), self.given_recipe or self.recipe)
 
 
@@ -301,10 +303,10 @@ def decide_and_insert(
     float_constants: bool = False,
     watch: Watch | None = None,
 ) -> list[Decisions]:
-    """Decides the types for every function of `module`, calls `watch`, and inserts the casts.
+    """Decides the types for every function of `module`, calls `watch` with the decisions, and inserts the casts.
 
-    Raises `DiagnosticError` if a rule of the recipe has no effect. With `assert_all_quantized`, also raises it if an
-    operation stays in float, and lists all of these.
+    Raises `DiagnosticError` if a rule of the recipe has no effect. If `assert_all_quantized` is set, also raises
+    `DiagnosticError` with a list of all operations in float, if there are any.
     """
     functions = functions_of(module)
     targets = targets_of(module)

@@ -1,4 +1,4 @@
-"""Values that share one quantized type: moved values, states of a caller, steps of an unrolled layer."""
+"""Values that share one quantized type: moved values, states that a caller feeds back, steps of an unrolled layer."""
 
 import math
 import re
@@ -21,14 +21,15 @@ from qmlir.quantization.retyping import is_f32, slots_of
 
 # Values of a function that share one quantized type, because an operation moves them without a rescale.
 #
-# Movement, max pools and concatenation give their operands and results one type. An operation that only clamps its
-# operand (relu, clip) gives the operand, and the values that were moved to form it, the type of the result, if they
-# have no other users. An operation that joins several values (a concatenation, a `where`, a scatter) leaves an operand
-# its own type if other operations read the operand and the joint range would cost them accuracy: the operand is
-# rescaled where it is joined. A composite does not do this: a recurrent layer has one type for the values of all steps.
+# - Data movement, max pooling and concatenation require one type for their operands and results.
+# - If an operation only clamps its operand (relu, clip), the operand and the values that were moved to form it have the
+#   type of the result, unless they have other users.
+# - If an operation joins several values (a concatenation, a `where`, a scatter), an operand keeps a separate type if
+#   other operations read it and would lose accuracy by the joint range. The operand is then rescaled when it is joined.
+#   A composite does not do this: a recurrent layer has one type for the values of all steps.
 
 WORTH = 1.0
-"""The least gain in decibels for which a joined operand gets a separate type."""
+"""The smallest gain in decibels for which a joined operand gets a separate type."""
 
 
 @dataclass
@@ -39,10 +40,10 @@ class _Group:
     """The last member of the linked list that begins with the representative of the group."""
 
     range: tuple[float, float]
-    """The range of 0 and the members that are not limited."""
+    """The smallest range that includes 0 and the ranges of all members that are not limited."""
 
     readers: dict[Operation, None]
-    """The users of members, except for those found to move one member to another."""
+    """The users of members, except for those known to move one member to another."""
 
     readers_of_kept: dict[Operation, None]
     """The users of members that are not limited, except for those that move such a member to another."""
@@ -53,7 +54,7 @@ class Groups:
     """Sets of values that share a type; a value that was never joined is alone in its group."""
 
     limited: set[SSAValue] = field(default_factory=set[SSAValue], init=False)
-    """Values of which only the range left by a clamping operation is needed."""
+    """Values whose type need only cover the range that remains after a clamping operation."""
 
     _parents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue], init=False)
     _next: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue], init=False)
@@ -198,16 +199,16 @@ def _range(value: SSAValue) -> tuple[float, float]:
 
 
 def width(values: Iterable[SSAValue]) -> float:
-    """Returns the length of the range of 0 and `values`; 0 if no value has a known range."""
+    """Returns the width of the smallest range that includes 0 and `values`; 0 if no value has a known range."""
     low, high = 0.0, 0.0
     for value in values:
         low, high = _hull((low, high), _range(value))
     return high - low
 
 
-# States: inputs that a caller passes from the outputs of the previous call, such as a KV cache.
+# States: inputs for which a caller passes the outputs of the previous call, such as a KV cache.
 #
-# They are named in pairs, `state=next_state`. A star matches the same text on both sides: `past_*=present_*`.
+# States are named in pairs, `state=next_state`. A star matches the same text on both sides: `past_*=present_*`.
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ class StatePair:
     argument: BlockArgument
     end: ReturnOp
     place: int
-    """The index of the returned operand of `end`."""
+    """The index of the operand of `end` that returns the next state."""
 
     @property
     def returned(self) -> SSAValue:
@@ -262,9 +263,9 @@ def _pairs(entry: str, inputs: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, "".join(next(texts) if each == "*" else each for each in re.split(r"(\*)", leaves))
 
 
-# The steps of an unrolled layer: parts of one role, which share a type in all steps.
+# The steps of an unrolled layer: parts with the same role, which have the same types in all steps.
 #
-# This allows the steps to become a loop again, and gives a report one line for one node of the model.
+# Equal types allow the steps to become a loop again, and a report to describe a node of the model in one line.
 
 
 def _giver(value: SSAValue) -> Hashable:
@@ -273,7 +274,7 @@ def _giver(value: SSAValue) -> Hashable:
 
 
 class RoleParts:
-    """The parts of each role among quantized operations: several if a layer has steps."""
+    """The quantized parts of layers by role; a role has one part for each step of an unrolled layer."""
 
     def __init__(self, operations: Iterable[Quantizable]) -> None:
         self._parts: dict[Hashable, list[Quantizable]] = defaultdict(list)
@@ -282,10 +283,10 @@ class RoleParts:
                 self._parts[role_of(op)].append(op)
 
     def join(self, groups: Groups) -> None:
-        """Makes each part of a layer share one type in all steps, also if only the last step shares it with others.
+        """Makes the results of each part share one type in all steps, if a step shares its type with other values.
 
-        This includes an initial state, which the first step reads instead of the previous state, unless it initializes
-        several states.
+        The initial state, which the first step reads instead of the previous state, also gets this type, unless it
+        initializes several states.
         """
         begun: dict[SSAValue, dict[Hashable, SSAValue]] = defaultdict(dict)
         for steps in self._parts.values():
@@ -316,10 +317,10 @@ class RoleParts:
                     groups.join(filter(is_f32, (op.results[0] for op in (*steps, *others))))
 
     def state_of(self, op: Quantizable, place: int) -> SSAValue | None:
-        """Returns the state that other steps of a layer read where `op`, a part of one step, reads a constant.
+        """Returns the state that corresponds to a constant operand of `op`, a part of the first step of a layer.
 
-        Initial zeros get the type of that state. So the first step has the types of all others, and the steps can
-        become a loop.
+        The same part in other steps reads the state as its operand at index `place`. The constant, such as initial
+        zeros, gets the type of the state. Then all steps have the same types, and can become a loop again.
         """
         taken = (other.operands[place] for other in self._parts.get(role_of(op), ()))
         return next((value for value in taken if is_f32(value) and constant_array(value) is None), None)

@@ -1,4 +1,4 @@
-"""Constants that keep a stored form: binary weights, and floats of at most 8 bits."""
+"""Constants with special stored forms: binary weights, and floats of at most 8 bits."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,30 +23,31 @@ from qmlir.quantization.retyping import UNROUNDED
 
 # Binary weights: constants whose codes are signs, in a type that also has the code 0 between them.
 #
-# The codes `-1` and `1` of `!quant.uniform<i2<-1:1>:f32, s>` are used, since no integer type has two values
-# symmetric about 0. While such a constant is still in float, for training or accuracy recovery, its cast is marked
-# `quant.signed`. Its floats have a magnitude of at least `s`, so that the cast never returns 0; the original floats
-# are kept in an attribute. Code that changes the floats or `s`, or chooses codes, must preserve this.
+# Binary weights use the codes `-1` and `1` of `!quant.uniform<i2<-1:1>:f32, s>`, since no integer type has exactly two
+# values that are symmetric about 0. While such a constant is still in float, for training or accuracy recovery, its
+# cast is marked `quant.signed`. Its floats have a magnitude of at least `s`, so that the cast never returns 0, and the
+# original floats are kept in an attribute. Code that changes the floats or `s`, or chooses codes, must preserve this
+# invariant.
 
 SIGNED = "quant.signed"
-"""The attribute on the cast of a float constant whose codes are signs."""
+"""The attribute on the quantize cast of a float constant whose codes are signs."""
 
 
 def unrounded(constant: ConstantOp) -> Array:
-    """Returns the floats that a constant had before any codes were chosen."""
+    """Returns the floats that `constant` had before a pass chose codes for it."""
     held = constant.attributes.get(UNROUNDED)
     known = None if held is None else as_dense(held)
     return constant.array if known is None else ConstantOp(known).array
 
 
 def without_zero(array: Array, type_: UniformQuantizedType) -> Array:
-    """Returns floats of the same signs that `type_` does not round to code 0."""
+    """Returns `array` with elements moved away from 0, such that `type_` rounds none to code 0; signs are preserved."""
     scales, _ = broadcast_parameters(type_, array.shape)
     return beyond_zero(array, np.asarray(scales, np.float32))
 
 
 def signed_constant(constant: ConstantOp, type_: UniformQuantizedType) -> Sequence[Operation]:
-    """Returns a constant with the signs of `constant`, which may have other readers, and its cast to `type_`."""
+    """Returns a new constant with the signs of `constant`, which may have other users, and its cast to `type_`."""
     held = ConstantOp.of(without_zero(constant.array, type_), TensorType(f32, shape_of(constant.result)))
     held.attributes.update(constant.attributes)
     held.attributes[UNROUNDED] = constant.value
@@ -64,13 +65,13 @@ def is_signed(value: SSAValue) -> bool:
 
 
 def has_signs_alone(stored: Array, type_: UniformQuantizedType) -> bool:
-    """Returns True if stored codes are those of binary weights: of -1, 0 and 1, none is 0."""
+    """Returns True if the codes `stored` are those of binary weights: the type has codes -1, 0 and 1, and none is 0."""
     is_ternary = (type_.storage_min, type_.storage_max) == (-1, 1) and not type_.zero_points.any()
     return is_ternary and bool(stored.size) and bool(stored.all())
 
 
 def restore_signs(function: FuncOp) -> None:
-    """Moves constants with sign codes away from code 0 after their floats or scales have changed."""
+    """Moves the floats of binary weights away from code 0, after their floats or scales have changed."""
     for constant, type_ in _signed(function):
         held = ConstantOp.of(without_zero(constant.array, type_), TensorType(f32, shape_of(constant.result)))
         constant.properties["value"] = held.value
@@ -84,11 +85,11 @@ def _signed(function: FuncOp) -> Iterator[tuple[ConstantOp, UniformQuantizedType
                 yield constant, type_
 
 
-# Constants that a model stores in floats of at most 8 bits, and which of them are requantized.
+# Constants that a model stores in floats of at most 8 bits, and those among them that are requantized.
 
 
 def stored_float(op: Operation) -> UniformFloatType | None:
-    """Returns the type of a constant in low-precision floats that `op` dequantizes; `None` for other operations."""
+    """Returns the low-precision float type of the constant that `op` dequantizes; `None` for other operations."""
     if not isinstance(op, DequantizeCastOp) or not isinstance(op.input.owner, ConstantOp):
         return None
     found = element_type(op.input.type)
@@ -96,7 +97,7 @@ def stored_float(op: Operation) -> UniformFloatType | None:
 
 
 def quantized_anew(module: ModuleOp) -> Mapping[str, int]:
-    """Returns the number of constants in each format that 8-bit integers cannot represent, by format name."""
+    """Returns the number of low-precision float constants that 8-bit integers cannot represent, by format name."""
     found = (stored_float(op) for op in module.walk())
     counts = Counter(str(each.storage) for each in found if each is not None and same_integers(each) is None)
     return dict(sorted(counts.items()))

@@ -1,7 +1,7 @@
-"""Support checks: compares the type of each value of an operation with the types that a target accepts in its slot.
+"""Support checks: compares the type of each value of an operation with the types that a target accepts in the slot.
 
-The checks use only the description of a target. The types may be those of the operation, or types that a pass considers
-for it.
+The checks use only the description of a target. They check the current types of an operation, or types that a pass
+considers for it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,7 +33,7 @@ from qmlir.quantization.retyping import on_types
 
 
 def storage_of(type_: StoredType) -> Storage:
-    """Returns the storage of a type, with its limits if these are narrower."""
+    """Returns the storage of a type, including its limits if these are narrower than the full range of the integer."""
     limits = (type_.storage_min, type_.storage_max)
     widest = limits == storage_limits(type_.storage)
     return Storage(type_.bits, type_.is_signed, None if widest else limits)
@@ -129,10 +129,10 @@ def mismatch(
     results: Sequence[Attribute] | None = None,
     element: Callable[[Operation, SSAValue], Attribute] | None = None,
 ) -> str | None:
-    """Returns which value has a type that `support` does not accept; `None` if all are accepted.
+    """Returns a message about the first value whose type `support` does not accept; `None` if all types are accepted.
 
     `operands` and `results` are element types, by default those of `op`. `element` returns the element types of
-    operands of other operations, if these differ from the current ones.
+    operands of other operations, if these are to differ from the current ones.
     """
     elements = _elements(op.operand_types) if operands is None else operands
     made = _elements(op.result_types) if results is None else results
@@ -198,7 +198,7 @@ def _elements(types: Sequence[Attribute]) -> list[Attribute]:
 
 
 def mode_text(op: Operation) -> str | None:
-    """Returns the requantization mode of `op` as descriptions write it; `None` if it rescales no exact integers."""
+    """Returns the requantization mode of `op`, as in descriptions; `None` if `op` does not rescale exact integers."""
     if not isinstance(op, NnOp) or not may_requantize(op):
         return None
     attribute = op.requantize
@@ -215,7 +215,10 @@ def _wrong_mode(target: Description, support: Support, op: Operation) -> str | N
 
 
 def inexpressible(target: Description, support: Support, op: Operation) -> str | None:
-    """Returns why no requantization mode of `target` can express the scales of `op`; `None` if one was set."""
+    """Returns why no requantization mode of `target` can express the scales of `op`.
+
+    Otherwise sets such a mode on `op`, if it requantizes, and returns `None`.
+    """
     if not isinstance(op, NnOp) or not may_requantize(op):
         return None
     modes = [parse_requantization(text) for text in target.modes(support)]
@@ -234,8 +237,8 @@ def why_not(
 ) -> str | None:
     """Returns why `target` does not compute `op`, by its role, properties, types and requantization; `None` if it does.
 
-    `operands` and `results` are element types to assume instead of those of `op`. Without `with_mode`, the mode is
-    still to be chosen and is not checked.
+    `operands` and `results` are element types to assume instead of those of `op`. If `with_mode` is false, the
+    requantization mode is not checked, because it is chosen later.
     """
     if (reason := target.why_not(op)) is not None:
         return reason
@@ -251,7 +254,7 @@ def why_not(
 
 
 def first_target(targets: Iterable[Description], op: Operation, *, with_mode: bool = True) -> Description | None:
-    """Returns the first of `targets` that computes `op` as it is."""
+    """Returns the first of `targets` that computes `op` with its current types; `None` if none does."""
     return next((target for target in targets if why_not(target, op, with_mode=with_mode) is None), None)
 
 
@@ -264,13 +267,13 @@ def targets_around(op: Operation) -> tuple[Description, ...]:
 
 
 def may_be_computed(op: Operation, made: Operation) -> bool:
-    """Returns True if a target of `op`'s module computes `made`, which replaces `op`, or without targets."""
+    """Returns True if the module of `op` has no targets, or if one of them computes `made`, which replaces `op`."""
     targets = targets_around(op)
     return not targets or first_target(targets, made, with_mode=False) is not None
 
 
 def retyped(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Attribute | None]) -> Operation | None:
-    """Returns `op` on other types; `None` if it does not support them, or no target computes it."""
+    """Returns a copy of `op` with other types; `None` if `op` does not support these, or no target computes it."""
     try:
         made = on_types(op, operands, elements)
     except VerifyException:

@@ -1,4 +1,4 @@
-"""Quantized types from ranges and weights, and the types of accumulators."""
+"""Derives quantized types from ranges and weights, and the types of accumulators."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from qmlir.quantization.profiles.statistics import Observed
 
 
 def storage_type(storage: Storage) -> IntegerType:
-    """Returns the storage as a builtin integer type."""
+    """Returns `storage` as a builtin integer type."""
     return IntegerType(storage.bits, Signedness.SIGNLESS if storage.is_signed else Signedness.UNSIGNED)
 
 
@@ -42,21 +42,21 @@ def grid_of(choice: Choice) -> Grid:
 
 
 def tensor_type(storage: Storage, chosen: Parameters) -> UniformQuantizedType:
-    """Returns the type with one scale and one zero point."""
+    """Returns the per-tensor type with the scale and zero point in `chosen`."""
     scale, zero_point = float(chosen.scales.item()), int(chosen.zero_points.item())
     return UniformQuantizedType.per_tensor(storage_type(storage), f32, scale, zero_point, storage.limits)
 
 
 def type_from_range(low: float, high: float, choice: Choice) -> UniformQuantizedType:
-    """Returns the type with one scale for values from `low` to `high`. Raises `RangeError`."""
+    """Returns the per-tensor type for values from `low` to `high`. Raises `RangeError` for an invalid range."""
     return tensor_type(choice.storage, parameters(low, high, grid_of(choice)))
 
 
 def fixed_type(fixed: FixedRange, choice: Choice) -> UniformQuantizedType:
-    """Returns the type of a result with a fixed range: `2^bits` steps over it, so 1/256 for an 8-bit sigmoid.
+    """Returns the type of a result with a fixed range, divided into `2^bits` steps: 1/256 for an 8-bit sigmoid.
 
-    A symmetric scheme first makes the range symmetric, so that the zero point is the usual one. A scheme that defines
-    its own grids also does so here.
+    With a symmetric scheme, the range is first made symmetric, so that the zero point is the usual one. A scheme that
+    defines its grids itself also does so for fixed ranges.
     """
     storage, scheme = choice.storage, choice.scheme
     low, high = fixed.minimum, fixed.maximum
@@ -74,15 +74,15 @@ def fixed_type(fixed: FixedRange, choice: Choice) -> UniformQuantizedType:
 
 
 Fit = Callable[[F64], F64]
-"""Takes the scales of weights, and returns scales that leave room for the bias."""
+"""A function that takes the scales of weights, and returns scales that leave room for the bias in the accumulator."""
 
 
 def weight_type(
     array: npt.NDArray[np.float32], choice: Choice, axis: int | None, fit: Fit, sum_axis: int | None = None
 ) -> UniformQuantizedType:
-    """Returns the type of constant weights with channels along `axis`, or with one scale if there are none.
+    """Returns the type of constant weights whose channels lie along `axis`; a per-tensor type if `axis` is `None`.
 
-    Blocks run along `sum_axis`, by default the axis next to the channels. Raises `RangeError` if a range has no
+    Blocks run along `sum_axis`, by default the axis next to the channel axis. Raises `RangeError` if a range has no
     parameters, and `ValueError` if the block size does not divide the reduction size.
     """
     if axis is not None and choice.granularity.block:
@@ -105,7 +105,7 @@ def _sum_axis(array: npt.NDArray[np.float32], axis: int) -> int:
 def undivided_sum(
     array: npt.NDArray[np.float32], choice: Choice, axis: int | None, sum_axis: int | None = None
 ) -> int | None:
-    """Returns the reduction size if the block size of `choice` does not divide it, else `None`."""
+    """Returns the reduction size if it is not divisible by the block size of `choice`, else `None`."""
     if axis is None or not choice.granularity.block:
         return None
     size = array.shape[_sum_axis(array, axis) if sum_axis is None else sum_axis]
@@ -132,8 +132,8 @@ def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
     return found[:, 0], found[:, 1]
 
 
-# A block has few elements and few steps: one large weight makes the steps of all others coarse. Clamping it a little
-# costs less.
+# A block has few elements and few steps, so a single large weight makes the steps coarse for all other weights.
+# Clamping the large weight a little costs less.
 def _of_least_error(rows: F64, low: F64, high: F64, choice: Choice) -> tuple[F64, F64]:
     """Returns the range of each row, shrunk by the factor that minimizes the squared error of its weights."""
     grid, best = grid_of(choice), np.full(len(rows), np.inf)
@@ -178,9 +178,9 @@ def _block_type(
 
 # The types of accumulators: exact 32-bit sums of products, and sums of such sums.
 #
-# A contraction computes `sum (q_x - z_x)(q_w - z_w)` with scale `f32(s_x * s_w)` and zero point 0. An addend before the
-# rounding has the same type, so that integers are added. Each type has a bound of its integers: if it exceeds 32 bits,
-# the accumulator scale is multiplied by a power of two.
+# A contraction computes `sum (q_x - z_x)(q_w - z_w)` with scale `f32(s_x * s_w)` and zero point 0. A value that is
+# added before rounding has the same type, so that integers are added. Each accumulator has a bound on its integers. If
+# the bound exceeds 32 bits, the accumulator scale is multiplied by a power of two.
 
 STORAGE = Storage(32)
 """The default storage of accumulators."""
@@ -190,20 +190,20 @@ _LARGEST = STORAGE.maximum
 
 @dataclass(frozen=True)
 class SumBound:
-    """The type of an accumulator, with a bound of its integers: infinity if it is unknown."""
+    """The type of an accumulator, with an upper bound on the magnitude of its integers; infinity if it is unknown."""
 
     type_: UniformQuantizedType
     bound: float
 
     @property
     def raised_by(self) -> int:
-        """The power of two by which the scale must grow so that the bound fits 32 bits."""
+        """The exponent of the power of two by which the scale must grow so that the bound fits in 32 bits."""
         if not math.isfinite(self.bound) or self.bound <= _LARGEST:
             return 0
         return math.ceil(math.log2((self.bound + 1) / _LARGEST))
 
     def fitted(self) -> "SumBound":
-        """Returns this sum at a scale for which it fits 32 bits."""
+        """Returns this sum with a scale at which it fits in 32 bits."""
         if not self.raised_by:
             return self
         return SumBound(with_scales(self.type_, self.type_.scales * 2.0**self.raised_by), _LARGEST)
@@ -212,7 +212,7 @@ class SumBound:
 def with_scales(
     type_: UniformQuantizedType, scales: npt.NDArray[np.float64], storage: Storage = STORAGE
 ) -> UniformQuantizedType:
-    """Returns the accumulator `type_` with other scales, or in a storage that is known to hold its sums."""
+    """Returns the accumulator type `type_` with other scales, and with a `storage` that is known to hold its sums."""
     held = storage_type(storage)
     if type_.granularity is Granularity.TENSOR:
         return UniformQuantizedType.per_tensor(held, f32, float(scales), limits=storage.limits)
@@ -220,9 +220,9 @@ def with_scales(
 
 
 def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> UniformQuantizedType:
-    """Returns `type_`, that of rounded sums, with the scales of `exact` if its step is finer than those.
+    """Returns the type `type_` of rounded sums, with the scales of `exact` if its own scale is finer.
 
-    All sums are multiples of the scales of `exact`.
+    A finer scale has no benefit, because all sums are multiples of the scales of the exact type `exact`.
     """
     if type_.granularity is not Granularity.TENSOR or type_.zero_points.any() or np.any(exact.scales < type_.scales):
         return type_
@@ -234,9 +234,10 @@ def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> Unifor
 def product_type(
     data: UniformQuantizedType, weight: UniformQuantizedType, result_axis: int | None, repeats: int = 1
 ) -> UniformQuantizedType | None:
-    """Returns the type of exact sums of products: i32, zero point 0, scale `f32(s_x * s_w)`; `None` for blocks.
+    """Returns the type of exact sums of products: i32, zero point 0, scale `f32(s_x * s_w)`.
 
-    The channels of the weights are those of the result, `repeats` times one after the other.
+    Returns `None` for block-wise weights. The channels of the result, along `result_axis`, are those of the weights,
+    repeated `repeats` times.
     """
     if data.granularity is not Granularity.TENSOR or weight.granularity is Granularity.BLOCK:
         return None
@@ -247,13 +248,15 @@ def product_type(
 
 
 def reach(type_: UniformQuantizedType) -> int:
-    """Returns the largest `|q - z|` of a type."""
+    """Returns the largest `|q - z|` that `type_` can represent, in integers."""
     return int(np.maximum(type_.storage_max - type_.zero_points, type_.zero_points - type_.storage_min).max())
 
 
 def weights_reach(array: Array, type_: UniformQuantizedType, axis: int) -> int:
-    """Returns the largest sum of `|q - z|` over the weights of a channel. Times the reach of the data, it bounds every
-    sum."""
+    """Returns the largest sum of `|q - z|` over the weights of a channel.
+
+    Multiplied by the reach of the data, it bounds every sum of products.
+    """
     others = tuple(place for place in range(array.ndim) if place != axis)
     zero_points = type_.zero_points
     if type_.granularity is Granularity.AXIS:
@@ -263,9 +266,10 @@ def weights_reach(array: Array, type_: UniformQuantizedType, axis: int) -> int:
 
 
 def sum_of(accumulators: Sequence[SumBound], others: Sequence[SumBound]) -> SumBound:
-    """Returns the sum of accumulators of one rank and of other values, at the coarsest scale of the accumulators.
+    """Returns the sum of `accumulators`, all of one rank, and `others`, at the coarsest scale of the accumulators.
 
-    If all scales are equal, integers are added; if they differ, at most half a step of the coarsest scale is lost.
+    If all scales are equal, integers are added exactly. Otherwise, the error is at most half a step of the coarsest
+    scale.
     """
     types = [each.type_ for each in accumulators]
     along = {(each.axis, each.scales.size): each for each in types if each.granularity is Granularity.AXIS}
@@ -290,9 +294,9 @@ def _rebound(term: SumBound, target: UniformQuantizedType) -> float:
 def addend_type(
     array: Array, other: UniformQuantizedType, rank: int, storage: Storage = STORAGE
 ) -> UniformQuantizedType | None:
-    """Returns the type in which a constant is added to a sum of type `other`; `None` if it does not fit `storage`.
+    """Returns the type in which a constant is added to a sum of type `other`; `None` if it does not fit in `storage`.
 
-    `rank` is that of the sum; the two broadcast from their last axes on.
+    `rank` is the rank of the sum. The constant and the sum broadcast with their last axes aligned.
     """
     if other.granularity is Granularity.BLOCK:
         return None
@@ -311,5 +315,5 @@ def addend_type(
 
 
 def bound_of(array: Array, type_: UniformQuantizedType) -> float:
-    """Returns the largest magnitude of the integers of a constant in `type_`."""
+    """Returns the largest magnitude of the integers of the constant `array` in `type_`."""
     return float(np.abs(quantize(array, type_).astype(np.float64)).max(initial=0.0))

@@ -1,8 +1,9 @@
-"""The registry of everything that the tree and other packages contribute: rows of text, loaded on first use.
+"""The registry of everything that qmlir's own source tree and other packages contribute.
 
-A row is `name: "module:object"`. `tree.py` contains the rows of the tree, `contribution.py` defines the parts that a
-package can add, and `package.py` finds packages by their entry points. The first owner of a name keeps it: the tree,
-then xDSL, then packages in alphabetical order. A later row with the same name is ignored with a warning.
+Contributions are declared as rows of text, `name: "module:object"`, whose objects are imported on first use. `tree.py`
+contains the rows of the tree, `contribution.py` defines the fields that a package can fill, and `package.py` finds
+packages by their entry points. The first owner of a name keeps it: the tree, then xDSL, then packages in alphabetical
+order. A later row with the same name is ignored with a warning.
 """
 
 import sys
@@ -111,7 +112,7 @@ def _named_as(key: object) -> str:
 
 
 def keys_of(package: Package, row: str) -> list[str]:
-    """Returns the keys of the table that a row of a package names: ONNX operators, or names of operations."""
+    """Returns the keys of the table that a package's row refers to: ONNX operators, or operation names."""
     found: Mapping[object, object] = package.load(row, Mapping) or {}
     return [_named_as(key) for key in found]
 
@@ -156,7 +157,7 @@ class Named:
     package: Package
 
     def error(self, message: str, function: object = None) -> PackageError:
-        """Returns an error about this row, with the file and line of `function` or of the row's object."""
+        """Returns an error about this row, with the location of `function`, or of the row's object by default."""
         where = (place_of(function) if function is not None else "") or self._place()
         return self._error(message, "" if self.package.name == OURS else bracketed(where))
 
@@ -200,7 +201,7 @@ class Named:
 
 
 _BY_DIALECT = ("evaluators", "decompositions", "gradients", "lowerings", "paddings")
-"""The fields whose rows are tables from operation class to function."""
+"""The fields whose rows refer to tables that map operation classes to functions."""
 
 
 def look_up_all() -> None:
@@ -279,27 +280,27 @@ def _tables(field: str, name: str | None, among: tuple[Package, ...]) -> Mapping
 
 
 def evaluators(dialect: str) -> Mapping[type, Callable[..., Any]]:
-    """Returns the evaluators of `dialect`: operation class to NumPy function."""
+    """Returns the evaluators of `dialect`: a NumPy function for each operation class."""
     return _tables("evaluators", dialect, packages())
 
 
 def decompositions() -> Mapping[type, Callable[..., Any]]:
-    """Returns all decompositions: class of a composite operation to the function that builds its components."""
+    """Returns all decompositions: for each composite operation class, the function that builds its components."""
     return _tables("decompositions", None, packages())
 
 
 def gradients() -> Mapping[type, Callable[..., Any]]:
-    """Returns all differentiation rules: operation class to function."""
+    """Returns all differentiation rules, by operation class."""
     return _tables("gradients", None, packages())
 
 
 def lowerings() -> Mapping[type, Callable[..., Any]]:
-    """Returns all lowerings to the integer level: operation class to function."""
+    """Returns all lowerings to the integer level, by operation class."""
     return _tables("lowerings", None, packages())
 
 
 def paddings() -> Mapping[type, Callable[..., Any]]:
-    """Returns all padding rules: operation class, or one of its base classes, to function."""
+    """Returns all padding rules, by operation class or base class."""
     return _tables("paddings", None, packages())
 
 
@@ -309,22 +310,22 @@ def table(name: str) -> Mapping[Any, Any]:
 
 
 def onnx_importers() -> Mapping[str, Callable[..., Any]]:
-    """Returns all importers by ONNX operator: `Relu`, or `com.example::Relu` for another domain."""
+    """Returns all importers by ONNX operator, such as `Relu`, or `com.example::Relu` in another domain."""
     return _tables("importers", None, packages())
 
 
 def onnx_exporters() -> Mapping[type, Callable[..., Any]]:
-    """Returns all ONNX exporters: operation class to function."""
+    """Returns all ONNX exporters, by operation class."""
     return _tables("exporters", None, packages())
 
 
 def efforts() -> Mapping[int, LiteralString]:
-    """Returns all levels of accuracy recovery (`--effort`): level to the text of its pass pipeline."""
+    """Returns the pipeline text of each level of accuracy recovery (`--effort`), by level."""
     return _tables("efforts", None, packages())
 
 
 def service(name: str) -> Any:
-    """Returns the object that a package provides as service `name`, or `None` if no package does."""
+    """Returns the object that a package provides as the service `name`, or `None` if no package provides it."""
     found = named("services").get(name)
     return None if found is None else found.load(object)
 
@@ -335,7 +336,7 @@ def inserted_passes(point: str) -> Iterator[tuple[Package, str]]:
 
 
 def contributed_names() -> Mapping[str, str]:
-    """Returns the names that extensions and packages add to the module `qmlir`, each with its row."""
+    """Returns the rows of the names that extensions and packages add to the module `qmlir`, by name."""
     return {name: each.row for name, each in named("api").items()}
 
 
@@ -344,7 +345,7 @@ PASSES: Mapping[str, str] = dict(THE_TREE.rows("passes"))
 
 
 def pass_factories() -> dict[str, Callable[[], Any]]:
-    """Returns a function for each pass of the tree that imports the pass class."""
+    """Returns, for each pass of the tree, a function that imports and returns the pass class."""
     return {name: partial(load, row) for name, row in PASSES.items()}
 
 

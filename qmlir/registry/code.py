@@ -1,4 +1,4 @@
-"""Digests of the code of packages, as cache keys: different code can compile different programs."""
+"""Digests of the code of packages. Cache keys contain them, because different code can compile different programs."""
 
 import hashlib
 import os
@@ -52,7 +52,7 @@ def code_digest(packages: tuple[Package, ...]) -> str:
 
 
 def sources_digest(modules: Iterable[str]) -> str:
-    """Returns a digest of the sources of these modules, for packages including all submodules; skips missing ones."""
+    """Returns a digest of the sources of these modules and of all their submodules; skips missing modules."""
     found = hashlib.sha256()
     for module in sorted({*modules}):
         found.update(f"{module} ".encode())
@@ -62,7 +62,7 @@ def sources_digest(modules: Iterable[str]) -> str:
 
 
 _imported = WeakKeyDictionary[ModuleType, str]()
-"""The digest of each module when it was first requested, soon after its import."""
+"""The digest of each module, computed at the first request, soon after its import."""
 
 
 def plugged_code() -> str:

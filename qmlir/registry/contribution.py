@@ -1,4 +1,4 @@
-"""`Contribution`: the parts that a package adds, as rows of text, and the interface version that it was built for.
+"""`Contribution`: everything that a package adds to qmlir, as rows of text, and the interface version it was built for.
 
 A row is `module:object`, imported on first use. The tree declares its own parts in the same way.
 """
@@ -15,7 +15,7 @@ INTERFACE = "0.2"
 """The version of the interface for packages: the minor version of qmlir."""
 
 BREAKS: Mapping[str, str] = {"0.1": "it is the first that has a version"}
-"""The minor versions that broke packages built for earlier ones, each with the reason."""
+"""The minor versions with changes that break packages built for earlier versions, each with the reason."""
 
 
 def _numbers(version: str) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def _numbers(version: str) -> tuple[int, int]:
 
 
 def refusal(built_for: str, interface: str = INTERFACE, breaks: Mapping[str, str] = BREAKS) -> str:
-    """Returns why a package built for one minor version doesn't work with another; empty if it does.
+    """Returns why a package built for version `built_for` doesn't work with `interface`; empty if it does.
 
     A package that names no version is accepted.
     """
@@ -63,7 +63,7 @@ Sets = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Contribution:
-    """The parts that a package adds to pipelines, tools and the interpreter, in addition to its dialects and passes.
+    """Everything that a package adds to pipelines, tools and the interpreter, in addition to its dialects and passes.
 
     All fields contain text that is imported on first use; `FIELDS` describes each field. `built_for` is the minor
     version of qmlir that the package was built for: a later version with breaking changes ignores the package. Raises
@@ -121,7 +121,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Room:
-    """The form of a field of a contribution, and a summary of its content."""
+    """The form of a field of a contribution, and a description of its rows."""
 
     form: RowForm
     summary: str

@@ -1,4 +1,4 @@
-"""Reporting of faults in packages, and source locations in their code."""
+"""Reports faults in packages, and finds source locations in their code."""
 
 import inspect
 import linecache
@@ -61,7 +61,7 @@ def place_of(function: object) -> str:
 
 
 def place_of_row(row: str) -> str:
-    """Returns the location that defines the object of a row; empty if its module was not loaded from a file."""
+    """Returns the location where the object of a row is defined; empty if its module was not loaded from a file."""
     module, _, name = row.partition(":")
     path = getattr(sys.modules.get(module), "__file__", None)
     if not isinstance(path, str):
@@ -88,9 +88,10 @@ def frames(trace: TracebackType | None) -> Iterator[tuple[str, str, FrameType]]:
 
 
 def place_in(error: BaseException, is_own: Callable[[str], bool]) -> str:
-    """Returns where code of a package raised `error`: the innermost line in a module for which `is_own` is true.
+    """Returns the location where code of a package raised `error`.
 
-    Without one, this is the innermost line outside this compiler and the import system; empty if there is none.
+    This is the innermost line in a module for which `is_own` returns True, or else the innermost line outside this
+    compiler and the import system. The location is empty if there is no such line.
     """
     if isinstance(error, SyntaxError) and error.filename is not None:
         return place(error.filename, error.lineno or 1)
@@ -147,6 +148,6 @@ def say(message: str) -> None:
 
 
 def one_line(error: BaseException) -> str:
-    """Returns an exception as one line of bounded length."""
+    """Formats an exception as a single line of bounded length."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

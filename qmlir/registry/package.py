@@ -1,8 +1,8 @@
 """The contributing packages: the tree, xDSL, installed packages, and plug-ins loaded for one run.
 
-Installed packages are found by their entry points. A package that fails to import, or that was built for another
-version, is ignored with one warning; so is a row that fails to load later. `QMLIR_WITHOUT` names packages and
-extensions of the tree to ignore.
+Installed packages are found by their entry points. A package that can't be imported, or that was built for an
+incompatible version, is ignored with one warning; so is a row that fails to load later. `QMLIR_WITHOUT` names packages
+and extensions of the tree to ignore.
 """
 
 import inspect
@@ -46,7 +46,7 @@ UPSTREAM = "xdsl"
 
 
 def bracketed(where: str) -> str:
-    """Returns a location as the end of a message, such as ` (fancy.py:12)`; empty if it is unknown."""
+    """Formats a location as the end of a message, such as ` (fancy.py:12)`; empty if the location is unknown."""
     return f" ({where})" if where else ""
 
 
@@ -65,7 +65,7 @@ class Package:
     """For a plug-in, the top-level Python package that it is loaded from."""
 
     faults: dict[str, str] = field(default_factory=dict[str, str], repr=False)
-    """The messages about its faults so far, by key; each key is reported once."""
+    """The messages about faults reported so far, by key; each key is reported once."""
 
     @property
     def title(self) -> str:
@@ -99,7 +99,7 @@ class Package:
     def failed_at(self, error: BaseException, row: str = "") -> str:
         """Returns the location of a failed import as the end of a message, such as ` (fancy.py:3)`.
 
-        This is the line that raised `error`, else the line of the `Contribution` that names `row`.
+        This is the line that raised `error`, or else the line of the `Contribution` that contains `row`.
         """
         named = (
             each.place for each in self.contributions for name in FIELDS for _, text in each.rows(name) if text == row
@@ -107,7 +107,7 @@ class Package:
         return bracketed(place_in(error, self.has) or next(named, ""))
 
     def warn(self, what: str, why: str, once: str = "") -> None:
-        """Warns that `what` of this package is ignored, and why; once per key `once` (the message by default)."""
+        """Warns that `what` of this package is ignored, and why. Warns once per key `once`, by default the message."""
         message = f"left out {what}: {why}"
         if (key := once or message) not in self.faults:
             self.faults[key] = message
@@ -287,7 +287,7 @@ def is_outside(owner: type) -> bool:
 
 
 def asked_about(error: BaseException, kind: type[_Asked]) -> _Asked | None:
-    """Returns the argument of class `kind` (an operation, say) of the external function that raised `error`."""
+    """Returns the argument of class `kind`, such as an operation, of the external function that raised `error`."""
     for module, _, frame in frames(error.__traceback__):
         if package_of(module) not in outside():
             continue
@@ -302,9 +302,9 @@ def asked_about(error: BaseException, kind: type[_Asked]) -> _Asked | None:
 
 
 def at_code(function: Any, error: BaseException | None = None) -> str:
-    """Returns the end of a message about a function: its package, and where it raised `error` or is defined.
+    """Returns the end of a message about a function: its package, and the location that raised `error` or defines it.
 
-    For code of unknown packages, this is only the location; for code of this tree, it is empty.
+    For code of an unknown package, it has only the location; for code of this tree, it is empty.
     """
     named = (in_package(error) if error is not None else "") or of_package(function)
     return named or bracketed(place_of(function))
@@ -389,12 +389,12 @@ def plugged(plugins: Iterable[Package]) -> Generator[None]:
 
 
 def plug_ins() -> tuple[str, ...]:
-    """Returns the names of the plug-ins of this run, to pass them to a child process."""
+    """Returns the names of this run's plug-ins, which a child process needs to load them."""
     return tuple(each.name for each in _plugged)
 
 
 def continue_with(plug_ins: Iterable[str]) -> None:
-    """Enables the plug-ins of the parent process, silently: the parent has reported all faults."""
+    """Enables the plug-ins of the parent process without warnings, since the parent has reported all faults."""
     global _plugged
     silence()
     _plugged = tuple(plugin(each) for each in plug_ins)

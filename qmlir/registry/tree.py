@@ -1,6 +1,6 @@
-"""The rows of the tree: one for each dialect and pass, and its contribution, in the same form as for packages.
+"""The rows of the tree: its dialects, its passes, and its contribution, in the same form as those of packages.
 
-This module imports no dialect and no pass, so that the tools start quickly.
+This module imports no dialect or pass, so that the tools start quickly.
 """
 
 from collections.abc import Mapping
@@ -86,7 +86,7 @@ PASSES: Mapping[str, str] = {
 }
 
 UPSTREAM_REPLACED = frozenset({"apply-pdl", "canonicalize", "cse", "dce"})
-"""Passes whose names xDSL also uses: qmlir's tools run these, `xdsl-opt` keeps its own."""
+"""Passes whose names xDSL also uses. qmlir's tools run these passes; `xdsl-opt` runs its own."""
 
 _ONNX = (
     "activations", "attention", "contraction", "elementwise", "machine_learning", "movement", "normalization",
@@ -107,7 +107,7 @@ GUARDS: Mapping[str, str] = {
     "lowerings": "qmlir.dialects.kernel.lowering.lowering:guarded_lowering",
     "paddings": "qmlir.dialects.nn.padding_rules:guarded_padding",
 }
-"""For a field of contributions, the function that wraps a `Hook` so that its results are checked."""
+"""The function that wraps a `Hook` so that its results are checked, for fields of contributions that need one."""
 
 TREE = Contribution(
     passes=PASSES,
@@ -264,4 +264,4 @@ EXTENSIONS: Mapping[str, str] = {
     "search": "qmlir.extensions.search:CONTRIBUTION",
     "training": "qmlir.extensions.training:CONTRIBUTION",
 }
-"""The contribution of each extension by name; `QMLIR_WITHOUT` disables extensions by these names."""
+"""The contribution of each extension, by the name with which `QMLIR_WITHOUT` disables it."""

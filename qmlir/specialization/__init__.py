@@ -1,1 +1,1 @@
-"""Specialization: replaces dynamic shapes and run-time parameters by static sizes and constants."""
+"""Specialization: replaces dynamic sizes with static ones and runtime parameters with constants."""

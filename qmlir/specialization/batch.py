@@ -1,11 +1,12 @@
-"""Proof that the samples of a batch are independent, and the batch axes of inputs and outputs.
+"""Proves that the samples of a batch are independent, and finds the batch axes of inputs and outputs.
 
-A function that computes each sample separately works for any batch size, in any number of parts. The padding walk
-proves this: it follows the batch, one dynamic dimension, through every operation. No value may have the batch twice,
-and no operation may combine, count or index elements along it. An operation without a rule stops the proof.
+If a function computes each sample separately, it works for any batch size, and a batch can be split into any number of
+chunks. The padding walk proves this: it follows the batch dimension through every operation. No value may contain the
+batch dimension twice, and no operation may combine, count or index elements along it. The proof fails at an operation
+without a rule.
 
-The proof needs a function whose batch is dynamic (`dynamic_batch`): with a batch of one, operations that mix samples
-may have been folded away or look harmless. `specialize_batch` therefore records the result in the specialized function.
+The batch must be dynamic (`dynamic_batch`): if the batch size is 1, operations that mix samples may have been folded
+away or look harmless. `specialize_batch` therefore records the result in the specialized function.
 """
 
 import math
@@ -51,10 +52,10 @@ It holds the proven batch axes, or the reason why the proof failed together with
 REASON = "reason"
 
 SEQUENCES = 3
-"""The rank of sequences in recurrent layers of ONNX: `[steps, batch, elements]`."""
+"""The rank of sequences in ONNX's recurrent layers: `[steps, batch, elements]`."""
 
 PROOF = 2
-"""The capacity of the batch in a proof. Any number above 1 would do."""
+"""The capacity of the batch in a proof; any number above 1 would work."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,9 @@ def _axes_in(attribute: DictionaryAttr, side: str) -> dict[str, int]:
 
 
 def batch_candidates(function: FuncOp) -> list[dict[str, int]]:
-    """Returns candidates for the batch axes: each has one dynamic axis of every input that has any.
+    """Returns candidates for the batch axes. Each candidate has one axis of every input with dynamic axes.
 
-    A candidate is the first axis of all these inputs, the second, or the axis with the same name in all of them.
+    It is the first axis of all these inputs, the second axis of all, or the axis with the same name in all of them.
     """
     ports = inputs_of(function)
     types = [ranked_tensor(port.type) for port in ports]
@@ -110,7 +111,7 @@ def batch_candidates(function: FuncOp) -> list[dict[str, int]]:
 
 
 def with_size(shapes: Mapping[str, Sequence[int]], axes: Mapping[str, int], size: int) -> dict[str, tuple[int, ...]]:
-    """Returns `shapes` with `size` along the axis that `axes` names for each input."""
+    """Returns `shapes` with the given `size` along the axis of each input in `axes`."""
     return {
         name: tuple(size if axis == axes.get(name) else each for axis, each in enumerate(shape))
         for name, shape in shapes.items()
@@ -120,7 +121,7 @@ def with_size(shapes: Mapping[str, Sequence[int]], axes: Mapping[str, int], size
 def proven_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes:
     """Returns the proven batch axes of a function with dynamic sizes, given the shapes of its inputs.
 
-    Raises `DiagnosticError` if no candidate can be proven, with the reason for the first of `batch_candidates`.
+    Raises `DiagnosticError` if no candidate can be proven, with the reason that the first of `batch_candidates` failed.
     """
     function = function_of(module, name)
     errors: list[DiagnosticError] = []
@@ -182,7 +183,7 @@ def specialize_batch(module: ModuleOp, shapes: Shapes, name: str = "main") -> Mo
 def mark_specialized(module: ModuleOp, known: ModuleOp, name: str = "main", *, has_values: bool = False) -> None:
     """Marks `known`, the specialization of `module`, with the proof about the dynamic batch of `module`.
 
-    `has_values` means that inputs became constants; then nothing can be proven.
+    `has_values` means that inputs were replaced with constants; then nothing can be proven.
     """
     before, after = function_of(module, name), function_of(known, name)
     if any(is_open(port.type) for port in inputs_of(before)):
@@ -196,7 +197,7 @@ def mark_specialized(module: ModuleOp, known: ModuleOp, name: str = "main", *, h
 
 
 def proof_of(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes | DiagnosticError:
-    """Returns the result of `proven_batch`, or the error that it raises."""
+    """Returns the result of `proven_batch`, or the error that it raised."""
     try:
         return proven_batch(module, shapes, name)
     except DiagnosticError as error:
@@ -204,7 +205,7 @@ def proof_of(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = 
 
 
 def dynamic_batch(module: ModuleOp, shapes: Mapping[str, Sequence[int]], name: str = "main") -> BatchAxes:
-    """Returns the batch axes of a function, proven for every batch size. The batch is `DYNAMIC_INDEX` in `shapes`.
+    """Returns the batch axes of a function, proven for every batch size. `shapes` has `DYNAMIC_INDEX` for the batch.
 
     Raises `DiagnosticError`, naming the operation, if samples may depend on each other.
     """
@@ -235,10 +236,10 @@ def _check_names(function: FuncOp, inputs: Mapping[str, int]) -> None:
 
 
 def batch_of(module: ModuleOp, name: str = "main") -> BatchAxes:
-    """Returns the batch axes of a function with static shapes: those of its mark, or one axis common to all inputs.
+    """Returns the batch axes of a function with static shapes: those in its mark, or an axis common to all inputs.
 
-    Without a mark, this is the first axis, or the second for the sequences of recurrent layers. Raises
-    `DiagnosticError`, naming the operation, if samples may depend on each other or an input or output has no batch.
+    Without a mark, this is the first axis, or the second axis for sequences of recurrent layers. Raises
+    `DiagnosticError`, naming the operation, if samples may depend on each other, or if an input or output has no batch.
     """
     function = function_of(module, name)
     check_function(function, {})
@@ -338,13 +339,16 @@ def _batch_axis(function: FuncOp, output: str, axes: Axes) -> int | None:
 
 @dataclass(frozen=True)
 class ImagePlace:
-    """The position of the samples in a value: `before` is the product of the factors of `axis` outside the batch."""
+    """The position of the samples in a value.
+
+    `axis` is the axis that contains the batch; `before` is the product of the factors of this axis outside the batch.
+    """
 
     axis: int
     before: int = 1
 
     def repeats(self, shape: Sequence[int]) -> int:
-        """Returns how often the sequence of all samples repeats in a value of this shape."""
+        """Returns the number of times that the sequence of all samples repeats in a value of this shape."""
         return math.prod(shape[: self.axis]) * self.before
 
 
@@ -353,8 +357,8 @@ def observed_images(
 ) -> list[ImagePlace | None]:
     """Returns the position of the samples in the operand of each observer of `function`, `None` if it has no samples.
 
-    `batch` is the dynamic axis of each input; `sizes` are the shapes of the inputs for one sample. The result holds
-    for these sizes only. Raises `DiagnosticError`, naming the operation, if samples may depend on each other.
+    `batch` contains the dynamic axis of each input, and `sizes` the shapes of the inputs for one sample. The result is
+    valid only for these sizes. Raises `DiagnosticError`, naming the operation, if samples may depend on each other.
     """
     if len(function.body.blocks) > 1:
         raise op_error(function, "must have a single block")

@@ -32,12 +32,12 @@ def function_of(module: ModuleOp, name: str) -> FuncOp:
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """Returns a shape as messages show it, such as `1x?x3`."""
+    """Formats a shape for messages, such as `1x?x3`."""
     return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"
 
 
 def port_text(port: Port) -> str:
-    """Returns the name and type of an input or output as callers see it, such as `image: 1x3x32x32 f32`."""
+    """Formats an input or output for users, such as `image: 1x3x32x32 f32`."""
     port = port.of_caller()
     type_ = ranked_tensor(port.type)
     if type_ is None:
@@ -88,9 +88,10 @@ def check_shape(function: FuncOp, port: Port, found: Sequence[int], sizes: dict[
 
 
 def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
-    """Returns `value` as an array of the input's element type, or of its storage type for a quantized input.
+    """Returns `value` as an array of the input's element type, or of its storage type if the input is quantized.
 
-    If the NumPy type is wider than the element type (Booleans, 4-bit integers), every element must be in its range.
+    If the NumPy type is wider than the element type (Booleans, 4-bit integers), every element must be in the range of
+    the element type.
     """
     type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
     element = None if type_ is None else storage_element(type_.get_element_type())
@@ -129,9 +130,10 @@ def _check_limits(function: FuncOp, port: Port, array: Array, limits: tuple[int,
 def static_types(
     function: FuncOp, shapes: Mapping[str, Sequence[int]], *, keeps_dynamic: bool = False
 ) -> list[AnyTensor]:
-    """Returns the type of each input with the sizes from `shapes`, taken by input or by the name of a dimension.
+    """Returns the type of each input with the sizes from `shapes`, which maps names of inputs to their sizes.
 
-    Raises `DiagnosticError` for an unknown size. With `keeps_dynamic`, sizes in `shapes` may be `DYNAMIC_INDEX`.
+    An input that isn't named gets the sizes of dimensions with the same names in other inputs. Raises `DiagnosticError`
+    for an unknown size. With `keeps_dynamic`, sizes in `shapes` may be `DYNAMIC_INDEX`.
     """
     check_known_inputs(function, shapes)
     ports = inputs_of(function)
@@ -191,7 +193,7 @@ def parse_shapes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
 
 
 def parse_sizes(entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Parses sizes of dynamic dimensions such as `sequence=16x64`; returns them sorted, by name of the dimension.
+    """Parses sizes of dynamic dimensions such as `sequence=16x64`; returns the sorted sizes by dimension name.
 
     Raises `DiagnosticError` for other text, and for a size below 1.
     """
@@ -212,7 +214,7 @@ def _number(text: str) -> int | float:
 
 
 def parse_numbers(entries: Sequence[str]) -> dict[str, tuple[int | float, ...]]:
-    """Parses values such as `name=2x-1` or `name=0.5x2`; `name=` has no numbers. Raises `DiagnosticError`."""
+    """Parses values such as `name=2x-1` or `name=0.5x2`; `name=` has no numbers. Raises `DiagnosticError` otherwise."""
     values: dict[str, tuple[int | float, ...]] = {}
     for entry, name, text in _named(entries, "value"):
         try:

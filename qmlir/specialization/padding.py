@@ -1,7 +1,7 @@
-"""Pads a function: makes its sizes static, so that it computes every smaller size in a part of its results.
+"""Pads a function: makes its sizes static, so that smaller inputs use only a part of its inputs and outputs.
 
 A walk visits the operations in order and calls the padding rule of each (`qmlir.dialects.nn.padding_rules`), which
-makes valid elements independent of padding. Operations without a rule are decomposed or declined.
+makes valid elements independent of padding. An operation without a rule is decomposed; if it can't be, padding fails.
 """
 
 from collections import Counter
@@ -27,13 +27,13 @@ from qmlir.specialization.specialize import reads_shapes_only, specialize_functi
 
 
 def rule_of(op: Operation) -> Rule | None:
-    """Returns the padding rule of the class of `op` or of its nearest base class, or `None`."""
+    """Returns the padding rule of the class of `op` or of its nearest base class; `None` if there is none."""
     table = paddings()
     return next((table[each] for each in type(op).__mro__ if each in table), None)
 
 
 def open_inputs(function: FuncOp) -> dict[str, Axes]:
-    """Returns the extents of each input of `function`; a dynamic axis has the name of its dimension, or `input.axis`.
+    """Returns the extents of each input of `function`; a dynamic axis is named after its dimension, or `input.axis`.
 
     Raises `DiagnosticError` for an input that isn't a ranked tensor.
     """
@@ -86,7 +86,7 @@ class PaddingWalk(PaddingSite):
                 self._fixed.add(result)
 
     def _mix_repeated(self, axes: Axes) -> None:
-        """Marks dimensions that occur twice in one value as mixed: it has an element for each pair of their indices."""
+        """Marks dimensions that occur twice in a value as mixed, since it has an element for each pair of indices."""
         factors = Counter(name for axis in axes for factor in axis.opened for name in Extent.of(factor).names)
         self.mix(*(Extent.of(name) for name, times in factors.items() if times > 1))
 
@@ -98,7 +98,7 @@ class PaddingWalk(PaddingSite):
             self.decline(f"returns {result.type}, in which the position of the dynamic dimension is unknown")
 
     def _count_places(self) -> None:
-        """Requires the indices that the operation computes with to be the same for every capacity."""
+        """Requires that the indices that the operation computes with don't depend on the capacity."""
         for facts in map(self.facts, self.op.operands):
             for axis, step in (facts.places or {}).items():
                 if step.names:
@@ -134,7 +134,7 @@ class Outline:
     inputs: Mapping[str, Axes]
     outputs: Mapping[str, Axes]
     mixed: frozenset[str]
-    """The dynamic dimensions whose elements are mixed. Inputs can be split along any other one."""
+    """The dynamic dimensions whose elements are mixed. Inputs can be split along all other dynamic dimensions."""
 
     conditions: tuple[Condition, ...] = ()
     """Conditions on the runtime sizes: the function is undefined for other sizes."""
@@ -174,10 +174,10 @@ def outline(module: ModuleOp, name: str = "main") -> Outline:
 def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "main") -> dict[str, str]:
     """Pads a function to the `capacities` of its dynamic dimensions, in place.
 
-    Inputs and outputs have their valid elements at the front of each factor of their axes. Dynamic dimensions of
-    capacity 1 become 1. Others become i64 scalar inputs if masks or computations need them; returns the names of these
-    inputs by dimension. Raises `DiagnosticError`, naming the operation, if one can't be padded; the function is then
-    left partly rewritten.
+    The valid elements of inputs and outputs are at the front of each factor of their axes. A dynamic dimension of
+    capacity 1 has size 1. The size of any other one becomes an i64 scalar input if masks or computations need it;
+    returns the names of these inputs by dimension. Raises `DiagnosticError`, naming the operation, if one can't be
+    padded; the function is then left partly rewritten.
     """
     function = function_of(module, name)
     check_function(function, capacities)
@@ -207,7 +207,7 @@ def _without_ones(axis: Extent, sizes: Mapping[str, int]) -> Extent:
 
 
 def check_function(function: FuncOp, capacities: Mapping[str, int]) -> None:
-    """Raises `DiagnosticError` for a function with several blocks or calls, or without these dynamic dimensions."""
+    """Raises `DiagnosticError` if a function has several blocks, calls functions, or lacks one of these dimensions."""
     if len(function.body.blocks) > 1:
         raise op_error(function, "must have a single block to be padded")
     for op in function.walk():
@@ -235,7 +235,7 @@ def _take_sizes(function: FuncOp, names: Sequence[str]) -> None:
 
 
 def _check_outputs(function: FuncOp, outputs: Mapping[str, Axes], capacities: Mapping[str, int]) -> None:
-    """Raises `DiagnosticError` if an output has other sizes than the walk derived."""
+    """Raises `DiagnosticError` if the sizes of an output differ from those that the walk derived."""
     returned = function.body.block.last_op
     assert returned is not None
     for value, (name, axes) in zip(returned.operands, outputs.items(), strict=True):

@@ -1,4 +1,4 @@
-"""Specialization: one function for one shape of each input, with every size known."""
+"""Specializes a function for one shape of each input, so that every size is known."""
 
 import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -90,9 +90,9 @@ def depends_on_data(function: FuncOp, op: Operation) -> bool:
 def parameter_inputs(module: ModuleOp, function: str = "main") -> tuple[str, ...]:
     """Returns the inputs whose values are parameters of operations: sizes, axes, bounds of slices, diagonals.
 
-    `specialize` needs the values of these inputs: code is compiled for them, as it is for the shapes of the others.
-    They are scalars or 1-D tensors. A size that is computed from a matrix or an image depends on the data: code
-    compiled for one such value would be of no use for the next.
+    `specialize` needs the values of these inputs, because code is compiled for them as it is for the shapes of other
+    inputs. They are scalars or 1-D tensors. A size that is computed from a matrix or an image depends on the data: code
+    compiled for one such size would be useless for the next one.
     """
     found = function_of(module, function)
     values, ports = parameter_values(found), zip(inputs_of(found), found.body.block.args, strict=True)
@@ -109,14 +109,14 @@ def is_static(type_: Attribute) -> bool:
 
 
 def is_open(type_: Attribute) -> bool:
-    """Returns True if `type_` is a tensor type with a dynamic size or without a rank, or a sequence type."""
+    """Returns True if `type_` is an unranked tensor type, a tensor type with a dynamic size, or a sequence type."""
     if isinstance(type_, SequenceType) or unranked_tensor(type_) is not None:
         return True
     return ranked_tensor(type_) is not None and not is_static(type_)
 
 
 def retype(value: SSAValue, type_: Attribute) -> SSAValue:
-    """Returns `value` with type `type_`, replaced by a new value if its type differs."""
+    """Returns `value` if it has type `type_`; otherwise replaces it with a new value of this type."""
     return value if value.type == type_ else Rewriter.replace_value_with_new_type(value, type_)
 
 
@@ -154,7 +154,7 @@ def refined(type_: Attribute, inferred: Attribute) -> Attribute | None:
 # `MAX_GROWTH` bounds how much constants may grow. A result that only reshapes a constant shares its bytes.
 
 MAX_GROWTH = 16
-"""A folded constant may have this many times the bytes of the model's constants that it was computed from, ..."""
+"""The maximum size of a folded constant, as a multiple of the model's constants that it was computed from, ..."""
 
 FREE_BYTES = 1 << 16
 """... plus this number of bytes."""
@@ -182,7 +182,7 @@ def _constant_types(op: Operation) -> list[AnyTensor] | None:
 
 
 def _arguments(op: Operation) -> list[Array]:
-    """Returns the operands for the evaluator of `op`; only their shapes are right if it reads nothing else."""
+    """Returns the operands for the evaluator of `op`; if it reads only their shapes, their elements are arbitrary."""
     if reads_shapes_only(op):
         types = [ranked_tensor(value.type) for value in op.operands]
         # The elements are not read, so one is broadcast to the whole shape.
@@ -254,7 +254,7 @@ class Folder:
 
     @staticmethod
     def _constant(op: Operation, value: Array, type_: AnyTensor) -> ConstantOp:
-        """Returns a constant of `value`; it shares the bytes of an operand with the same elements in the same order."""
+        """Returns a constant with `value`; shares the bytes of an operand with the same elements in the same order."""
         for operand in op.operands:
             array = constant_array(operand)
             if array is None or array.nbytes != value.nbytes or array.dtype != value.dtype:
@@ -283,9 +283,9 @@ def specialize(
     """Returns a clone of `module` whose `function` takes inputs of static `shapes`, with the inputs in `values` fixed.
 
     `shapes` maps names of inputs to their sizes. An input that isn't named has the sizes of its type, or those that
-    another input has for the same named dimensions. The inputs in `values` are replaced by constants (stored integers
-    for a quantized input); they must include `parameter_inputs(module)`. The clone shares the weights of `module`.
-    Called functions are specialized for the sizes of their calls; other functions are unchanged.
+    another input has for dimensions of the same name. The inputs in `values` are replaced with constants (stored
+    integers for a quantized input); they must include `parameter_inputs(module)`. The clone shares the weights of
+    `module`. Called functions are specialized for the sizes of their calls; other functions are unchanged.
 
     Raises `DiagnosticError` for shapes or values that don't match the inputs, for contradicting sizes, and for a size
     that depends on the data (a count of nonzero elements, a shape computed from activations); it names the operation.
@@ -366,7 +366,7 @@ def _all_shapes(function: FuncOp, shapes: Shapes, given: Mapping[str, Array]) ->
 
 
 def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[str, Array]) -> None:
-    """Sets the types of the arguments and replaces those whose values are given by constants."""
+    """Sets the types of the arguments, and replaces those in `given` with constants."""
     block = function.body.block
     ports = inputs_of(function)
     attributes = [dict(each.data) for each in function.arg_attrs or [DictionaryAttr({})] * len(ports)]
@@ -485,7 +485,7 @@ class _Specializer:
         self._hand_on(op, lambda _: True)
 
     def _hand_on(self, op: Operation, is_now: Callable[[HandedOn], bool]) -> None:
-        """Propagates sizes into the block arguments and results that values are forwarded to, if `is_now` allows it."""
+        """Propagates sizes to the block arguments and results that values are forwarded to, if `is_now` allows it."""
         for place in range(len(list(handed_on(op)))):
             each = list(handed_on(op))[place]  # listed again: retyping replaces a value
             if not is_now(each):

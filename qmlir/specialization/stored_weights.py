@@ -15,13 +15,13 @@ from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQua
 from qmlir.ir.builtin_types import element_of, shape_of
 
 _LEAST, _BYTE = 8, 4
-"""The smallest block size for which loops convert weights, and the largest number of weights in a byte."""
+"""The smallest block size for which loops convert weights, and the maximum number of weights in a byte."""
 
 _FEWEST = 4096
-"""The least number of low-precision float weights that stay stored in contractions of more than one row.
+"""The minimum number of low-precision float weights that stay stored in contractions with more than one row.
 
-Fewer weights take at most 16 KB as f32, no more than the code that converts them: 144 windows of 3x3 take 156 us in
-f32 and 197 us in f8E4M3 (28x28, a Xeon with AVX512-VNNI).
+Fewer weights take at most 16 KB as f32, which is no more than the code that converts them: 144 windows of 3x3 take
+156 us in f32 and 197 us in f8E4M3 (28x28, a Xeon with AVX512-VNNI).
 """
 
 
@@ -29,9 +29,10 @@ def stays_stored(op: Operation) -> bool:
     """Returns True if `op` dequantizes constant weights that loops should convert to floats each time they run.
 
     This holds for low-precision floats (8 bits or fewer) as weights of a contraction: they take a quarter or an eighth
-    of the memory of f32. It holds for integer weights that are multiplied by a single row, which is bound by memory:
-    1x2048x2048 with 4-bit weights (block size 32) takes 193 us, against 292 us in f32 (Zen 4); with cold caches, 280
-    and 606 us. With more rows, each weight is used more often, and converting once to f32 is faster.
+    of the memory of f32. It also holds for integer weights that are multiplied by a single row, since such a
+    contraction is memory-bound: 1x2048x2048 with 4-bit weights (block size 32) takes 193 us, compared with 292 us in
+    f32 (Zen 4); with cold caches, 280 and 606 us. With more rows, each weight is used more often, and converting once
+    to f32 is faster.
     """
     if not isinstance(op, DequantizeCastOp) or not isinstance(op.input.owner, ConstantOp) or not op.result.uses:
         return False

@@ -1,6 +1,6 @@
-"""Targets: where programs run, and how modules of loops become programs.
+"""Targets: the devices that programs run on, and the compilation of modules to programs.
 
-What knows of several targets is loaded where a program has several.
+Code for programs with several targets is imported only when such a program is compiled or loaded.
 """
 
 from typing import TYPE_CHECKING

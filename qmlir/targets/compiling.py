@@ -1,4 +1,4 @@
-"""`qmlir.compile`: compiles a model for the CPU, or for several targets, each of which computes its parts."""
+"""`qmlir.compile`: compiles a model for the CPU, or partitions it among several targets."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _may_need_interpreter(module: ModuleOp) -> bool:
-    """Whether any operation is of a kind that has no compiled form in some cases."""
+    """Returns True if any operation is of a kind that can't be compiled in some cases."""
     interpreter = find_target(INTERPRETER).description
     return any(interpreter.why_not(op) is None for op in module.walk())
 
@@ -42,30 +42,30 @@ def compile(
     max_sizes: "Lengths | None" = None,
     codegen: str = "numba",
 ) -> "Program | HybridProgram":
-    """Compile a model to a program for the CPU, or for several devices.
+    """Compiles a model to a program for the CPU, or for several devices.
 
-    The program returns what `interpret` returns, bit for bit; only contractions of floats may be rounded differently.
-    Compiled code is kept in the cache (`QMLIR_CACHE_DIR`), so that compiling the same model again is quick. Without
+    The results are bit-identical to those of `interpret`, except that float contractions may be rounded differently.
+    Compiled code is kept in the cache (`QMLIR_CACHE_DIR`), so compiling the same model again is quick. Without
     `max_sizes`, a model with dynamic dimensions is compiled at the first call with each combination of sizes.
 
     Args:
-        module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
-            accepts.
+        module: The model: a module, a result that contains one (such as `Quantized`), or a path or ONNX model that
+            `load` accepts.
         device: Targets, preferred first, such as `"npu,cpu"`: the model is partitioned among them unless it already is,
-            and the CPU runs the rest. Empty uses the parts of the model, or the CPU alone.
+            and the CPU runs the rest. If empty, a partitioned model runs on its targets, any other on the CPU alone.
         threads: Maximum number of threads of the program, at least 1.
         isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
         function: Name of the function to compile.
         progress: Terminal that shows the kernel being compiled.
         tuned: Use the schedules that `tune` found on this machine. `False` uses the built-in ones.
         max_sizes: Maximum size of each dynamic dimension by its name, or a list of sizes to compile for. The program
-            then accepts any size up to the maximum without compiling again, by padding.
+            then pads its inputs, and accepts any size up to the maximum without compiling again.
         codegen: Generator of the CPU's machine code: `"numba"`, or `"llvm"`, which compiles faster and runs without
             numba.
 
     Returns:
-        A `Program`; for several targets, or a model with operators that only the interpreter or ONNX Runtime runs, a
-        `HybridProgram`.
+        A `Program`, or a `HybridProgram` for several targets or for a model with operators that only the interpreter or
+        ONNX Runtime runs.
 
     Raises:
         DiagnosticError: A target, instruction set or `codegen` is unknown, this CPU lacks the instruction set,
@@ -93,7 +93,7 @@ def compile(
 
 
 def load_program(folder: str | PathLike[str]) -> "CompiledModule | AnyLength | HybridProgram":
-    """Load a program that `Program.save` or `HybridProgram.save` wrote.
+    """Loads a program that `Program.save` or `HybridProgram.save` wrote.
 
     Args:
         folder: The folder of the program.

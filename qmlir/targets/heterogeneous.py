@@ -1,7 +1,7 @@
-"""Programs of several targets: they run the parts of a module one after the other, each on its target.
+"""Programs for several targets: they run the parts of a module one at a time, each on its target.
 
-Arrays between parts have the interpreter's representation: stored integers for quantized values. So a program computes
-the same bits as the interpreter does on the module.
+Arrays passed between parts have the interpreter's representation: stored integers for quantized values. A program is
+therefore bit-identical to the interpreter on the same module.
 """
 
 import re
@@ -60,7 +60,7 @@ _FILES = (MODULE, Path(MODULE).with_suffix(".safetensors").name, CARD)
 """The files of a saved program other than emitted code and the folders of parts."""
 
 _FILE_NAME = re.compile(r"\w[\w.-]{0,199}")
-"""Matches names that can only refer to a file directly in a folder."""
+"""Matches names without a directory, which can only name a file in the folder itself."""
 
 Make = Callable[[ModuleOp, str, str], Runnable]
 """Creates the callable for a part from the module, the name of the part, and the name of its target."""
@@ -68,7 +68,7 @@ Make = Callable[[ModuleOp, str, str], Runnable]
 
 @dataclass(frozen=True)
 class PartCall:
-    """A part in a run: its name, its target, the callable that runs it, and its call in the caller."""
+    """A part in a run: its name, its target, the callable that runs it, and the operation that calls it."""
 
     name: str
     target: str
@@ -77,7 +77,7 @@ class PartCall:
 
 
 Action = Callable[[list[Any]], None]
-"""Computes values from others, by their indices in the list of a run."""
+"""Performs one step of a run on the list of its values, which are identified by their indices."""
 
 
 class StaticProgram:
@@ -90,7 +90,7 @@ class StaticProgram:
         self._steps: list[PartCall] = []
         self._places: dict[SSAValue, int] = {}
         self._values: list[Any] = []
-        """The initial list of a run: constants, and `None` for other values."""
+        """The initial list of values of a run: constants, and `None` for all other values."""
 
         block = self.function.body.block
         for argument in block.args:
@@ -107,7 +107,7 @@ class StaticProgram:
         return tuple(self._steps)
 
     def _place(self, value: SSAValue) -> int:
-        """Returns the index of a value in the list of a run."""
+        """Returns the index of a value in the list of values of a run."""
         if value not in self._places:
             self._places[value] = len(self._places)
             self._values.append(None)
@@ -183,7 +183,7 @@ class StaticProgram:
 
     @cached_property
     def any_batch(self) -> AnyBatch:
-        """The runner for other batch sizes."""
+        """The runner that accepts any batch size."""
         function = self.function
         ports = ([open_port(function, port) for port in side] for side in (inputs_of(function), outputs_of(function)))
         return AnyBatch(batch_plan(without_calls(self.module), 1, function.sym_name.data), *ports)
@@ -201,10 +201,10 @@ def without_calls(module: ModuleOp) -> ModuleOp:
 
 
 class HybridProgram(Runs):
-    """A compiled model for several targets, made by `compile`. Call it with the inputs to get the outputs.
+    """A compiled model for several targets, created by `compile`. Call it with the inputs to get the outputs.
 
-    It can be copied and pickled; a pickle contains the module. Parts for new sizes of dynamic dimensions are made at
-    their first call.
+    It can be copied and pickled; a pickle contains the module. If dimensions are dynamic, the parts for a new
+    combination of sizes are compiled when it is first called with these sizes.
     """
 
     def __init__(self, module: ModuleOp, function: str, running: Running, make: Make):
@@ -256,7 +256,7 @@ class HybridProgram(Runs):
         return self._function
 
     def text(self) -> str:
-        """Describe the program.
+        """Describes the program.
 
         Returns:
             The instruction set and threads of the CPU's parts, the inputs and outputs, and, for static shapes, the
@@ -295,16 +295,17 @@ class HybridProgram(Runs):
         outputs: Mapping[str, Array] | None = None,
         **named: Any,
     ) -> dict[str, Array]:
-        """Run the program.
+        """Runs the program.
 
         Args:
-            inputs: Arrays by the names of the inputs, in their order, or the only array. NumPy types and shapes must
-                match; layout and byte order do not matter. If samples are independent, any batch size is accepted.
-            outputs: Arrays by the names of outputs, which receive these outputs. They must have the type and shape of
-                the output.
+            inputs: Arrays by input name, a sequence of arrays in the order of the inputs, or the array of the only
+                input. NumPy types and shapes must match; layout and byte order do not matter. If samples are
+                independent, any batch size is accepted.
+            outputs: Arrays by output name, to which these outputs are written. Each must have the type and shape of its
+                output.
 
         Returns:
-            The outputs by name. Of a quantized output they are the stored integers.
+            The outputs by name. A quantized output contains the stored integers.
 
         Raises:
             InputError: An argument is missing or does not fit, or is a keyword argument.
@@ -335,7 +336,7 @@ class HybridProgram(Runs):
         return found
 
     def emitted(self) -> dict[str, str | bytes]:
-        """Return the code that targets emit for their parts.
+        """Returns the code that targets emit for their parts.
 
         Returns:
             The contents of each file by name, such as `main_npu_0.txt`. Parts for the CPU are not included.
@@ -351,10 +352,10 @@ class HybridProgram(Runs):
         return found
 
     def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None, *, force: bool = False) -> None:
-        """Write the program: the module, the code that targets emit, and a package for each part of the CPU.
+        """Writes the program: the module, the code that targets emit, and a package for each part of the CPU.
 
-        `load_program` loads it, in an environment that has qmlir and the packages of the targets. Files that qmlir
-        wrote into the folder before are replaced, others are kept.
+        `load_program` loads it in an environment that has qmlir and the packages of the targets. Files that qmlir
+        previously wrote into the folder are replaced; other files are kept.
 
         Args:
             folder: The folder to write.
@@ -372,7 +373,7 @@ class HybridProgram(Runs):
         emit(Diagnostic(Severity.WARNING, f"{message}: qmlir.load_program('{folder}') opens it"))
 
     def needs(self) -> tuple[str, ...]:
-        """Return the packages that the saved program needs, in addition to those of its targets.
+        """Returns the packages that the saved program needs, in addition to those of its targets.
 
         Returns:
             The names of the packages.
@@ -381,7 +382,7 @@ class HybridProgram(Runs):
         return ("qmlir", "ONNX Runtime") if has_islands else ("qmlir",)
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
-        """Write the files of `save` into a new folder, without its checks.
+        """Writes the files of `save` into a new folder, without its checks.
 
         Args:
             folder: The folder to create.

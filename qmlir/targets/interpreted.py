@@ -22,14 +22,17 @@ from qmlir.target import INTERPRETER, Runnable, Running, Support, Target
 
 
 def execute(module: ModuleOp, function: str, running: Running) -> Runnable:
-    """The interpreter on `function`; islands alone are prepared once, and run without it."""
+    """Returns a callable that runs `function` in the interpreter.
+
+    A function that consists only of islands and constants runs without the interpreter; its islands are prepared once.
+    """
     found = function_of(module, function)
     islands = _Islands.of(found)
     return partial(interpreter.interpret, module, function=function) if islands is None else islands
 
 
 class _Islands:
-    """A function of islands and constants: values are as other parts give them, of which none is checked again."""
+    """Runs a function that consists of islands and constants; inputs from other parts are not checked again."""
 
     def __init__(self, function: FuncOp) -> None:
         self._places: dict[SSAValue, int] = {}
@@ -55,7 +58,7 @@ class _Islands:
 
     @staticmethod
     def of(function: FuncOp) -> "_Islands | None":
-        """That of `function`; `None` where it has other operations, or what is not a tensor of numbers."""
+        """Returns the runner of `function`; `None` if it has other operations, or values that aren't ranked tensors."""
         ops = list(function.body.block.ops)
         is_all = all(
             isinstance(op, OnnxIslandOp | ReturnOp) or op.has_trait(ConstantLike, value_if_unregistered=False)
@@ -92,4 +95,4 @@ TARGET = Target(
     supports=(Support("nn.onnx_island"), Support("nn.non_zero"), Support("nn.unique")),
     execute="qmlir.targets.interpreted:execute",
 )
-"""It takes part by itself where a module has operations for it: see `compile`."""
+"""`compile` adds this target automatically if a module has operations that it supports."""

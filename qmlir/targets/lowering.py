@@ -1,7 +1,7 @@
 """Lowers, emits and runs a module for any target.
 
-If a target can't run its code, the interpreter runs the module as lowered by the target's pipeline. This shows the
-results of a device that is not available.
+If a target can't run its code on this machine, the interpreter runs the module that the target's pipeline has lowered.
+This simulates the results of a device that is not available.
 """
 
 from collections.abc import Generator, Mapping, Sequence

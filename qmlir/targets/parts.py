@@ -8,7 +8,7 @@ from qmlir.target import PART
 
 
 def parts_of(module: ModuleOp) -> dict[str, str]:
-    """The functions that partition gave to targets: name to target, in the order in which they stand."""
+    """Returns the target of each part by the name of its function, in module order."""
     return {
         op.sym_name.data: target.data
         for op in module.body.block.ops
@@ -17,7 +17,10 @@ def parts_of(module: ModuleOp) -> dict[str, str]:
 
 
 def part_module(module: ModuleOp, name: str) -> ModuleOp:
-    """A module that has the part `name` alone, as a function that others may call."""
+    """Returns a module that contains only the part `name`, as a public function.
+
+    Raises `DiagnosticError` if there is no such part.
+    """
     alone = ModuleOp([], attributes=dict(module.attributes))
     for op in module.body.block.ops:
         if isinstance(op, FuncOp) and op.sym_name.data == name:

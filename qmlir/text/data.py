@@ -1,4 +1,4 @@
-"""JSON and TOML: parsed within limits, checked against the type that the reader expects, and written."""
+"""Reads JSON and TOML within limits, checks values against the types that the reader expects, and writes both."""
 
 import json
 import math
@@ -20,9 +20,9 @@ from qmlir.text.files import read_regular, reason_of
 
 
 def plain(value: Any, *, number: Callable[[float], float] = float, text: Callable[[str], str] = str) -> Any:
-    """Converts `value` to JSON values: dataclasses become objects, arrays lists, NaN and infinities null.
+    """Converts `value` to JSON values: dataclasses become objects, arrays become lists, NaN and infinities become null.
 
-    `number` converts finite floats, `text` strings and keys. Raises `TypeError` for values without a JSON form.
+    `number` converts finite floats, and `text` converts strings and keys. Raises `TypeError` for other types.
     """
     again = partial(plain, number=number, text=text)
     match value:
@@ -68,10 +68,10 @@ def plain(value: Any, *, number: Callable[[float], float] = float, text: Callabl
 MAX_INT64 = (1 << 63) - 1
 
 _DEEPEST = 64
-"""The maximum nesting of lists and objects, which are compared, hashed and printed recursively."""
+"""The maximum nesting depth of lists and objects, since they are compared, hashed and printed recursively."""
 
 _FILE_LIMIT = 1 << 26
-"""The maximum size of a file: sparse files may have any size, and data takes 20 times its text in memory."""
+"""The maximum size of a file. Sparse files can have any size, and parsed data takes 20 times the memory of its text."""
 
 _SHOWN = 40
 """The number of characters of a value that a message shows."""
@@ -132,7 +132,7 @@ def _described(value: object) -> str:
 
 @dataclass(frozen=True)
 class JsonValue:
-    """A value of a JSON file with its path, for messages. All methods raise `DiagnosticError` for another type."""
+    """A value in a JSON file, and its path for messages. Methods raise `DiagnosticError` if it has another type."""
 
     name: str
     """The file, as messages name it."""
@@ -142,7 +142,7 @@ class JsonValue:
     """The keys that lead to the value, separated by dots."""
 
     def wrong(self, expected: str) -> NoReturn:
-        """Raises an error that the value is not as expected."""
+        """Raises a `DiagnosticError` that states the `expected` value and the actual one."""
         key = f" '{self.path:.{_SHOWN * 3}}'" if self.path else " the content"
         raise text_error(f"{self.name}:{key} must be {expected}, but got {_described(self.value)}")
 
@@ -156,7 +156,7 @@ class JsonValue:
         return cast(dict[str, Any], value)
 
     def __getitem__(self, key: str) -> "JsonValue":
-        """Returns the value of a required key."""
+        """Returns the value of a required key. Raises `DiagnosticError` if it is missing."""
         found = self._object()
         if key not in found:
             inside = f": '{self.path:.{_SHOWN * 3}}'" if self.path else ""
@@ -164,7 +164,7 @@ class JsonValue:
         return self._at(key, found[key])
 
     def get(self, key: str) -> "JsonValue | None":
-        """Returns the value of a key; `None` if the key is missing or its value is null."""
+        """Returns the value of an optional key; `None` if the key is missing or its value is null."""
         found = self._object().get(key)
         return None if found is None else self._at(key, found)
 
@@ -180,7 +180,7 @@ class JsonValue:
         return (self._at(place, each) for place, each in enumerate(cast(list[Any], value)))
 
     def text(self, choices: Collection[str] | None = None) -> str:
-        """Returns a string, which must be one of `choices` if they are given."""
+        """Returns the value as a string, which must be one of `choices` if they are given."""
         if not isinstance(self.value, str):
             self.wrong("a string")
         if _has_surrogates(self.value):
@@ -190,14 +190,14 @@ class JsonValue:
         return self.value
 
     def integer(self, low: int = -MAX_INT64 - 1, high: int = MAX_INT64) -> int:
-        """Returns an integer from `low` to `high`; the default limits are those of 64 bits."""
+        """Returns the value as an integer from `low` to `high`, by default any signed 64-bit integer."""
         if type(self.value) is not int or not low <= self.value <= high:
             limits = f" from {low} to {high}" if high < MAX_INT64 else "" if low < 0 else f" >= {low}"
             self.wrong(f"an integer{limits}")
         return self.value
 
     def number(self, low: float = -math.inf, high: float = math.inf, *, allow_nonfinite: bool = False) -> float:
-        """Returns a number from `low` to `high`, which must be finite unless `allow_nonfinite` is set."""
+        """Returns the value as a number from `low` to `high`, which must be finite unless `allow_nonfinite` is set."""
         value: Any = self.value
         is_number = type(value) is float or (type(value) is int and value.bit_length() <= 64)
         if not is_number or not (allow_nonfinite or math.isfinite(value)):
@@ -209,7 +209,7 @@ class JsonValue:
         return float(value)
 
     def boolean(self) -> bool:
-        """Returns a boolean value."""
+        """Returns the value as a Boolean."""
         if not isinstance(self.value, bool):
             self.wrong("true or false")
         return self.value
@@ -259,7 +259,7 @@ def read_data(path: str | PathLike[str], *, allow_nonfinite: bool = False) -> Js
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 _MOST_PARTS = 16
-"""The maximum number of parts of a dotted key: tomllib takes time and memory quadratic in it."""
+"""The maximum number of parts of a dotted key, since tomllib takes time and memory quadratic in this number."""
 
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LEXEME = re.compile(
@@ -269,14 +269,13 @@ _LEXEME = re.compile(
     rf"|(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_MOST_PARTS},}}+)"
     rf"|{_PART}"
 )
-"""Matches tokens that may contain dots, from left to right: comments, multi-line strings, too long keys, other
-parts."""
+"""Matches tokens that may contain dots, in this order: comments, multi-line strings, keys that are too long, others."""
 
 _MOST_CHARACTERS = 1 << 22
-"""The maximum length of a text, for which tomllib takes about two seconds."""
+"""The maximum length of a TOML text, which tomllib parses in about two seconds."""
 
 _INTEGER_LIMIT = 1 << 63
-"""The bound of integers: TOML has 64 bits; tomllib reads longer ones, which Python may refuse to print."""
+"""The bound on integers: TOML's have 64 bits. tomllib reads longer ones, which Python may refuse to print."""
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
@@ -315,7 +314,7 @@ def _check_integers(content: dict[str, Any]) -> None:
 
 
 def toml_value(value: object) -> str:
-    """Returns a boolean, number, string, list or table as TOML on one line; other values as a string of their text."""
+    """Formats a Boolean, number, string, list or table as TOML on one line; any other value as a string."""
     match value:
         case bool():
             return "true" if value else "false"

@@ -1,4 +1,4 @@
-"""Rendering of diagnostics, locations in a source, and the check of expected diagnostics in a test file."""
+"""Renders diagnostics, converts source locations, and checks the diagnostics that a test file expects."""
 
 import re
 from bisect import bisect_right
@@ -16,7 +16,7 @@ _COMMENT_OR_STRING = re.compile(rf'//[^\n]*|"{_PLAIN}(?:{_ESCAPE}{_PLAIN})*(?P<e
 
 
 class LineTable:
-    """Finds the line and column of a position in `source`, which begins `line_offset` lines into `filename`."""
+    """Converts between positions in `source` and line numbers; `source` begins `line_offset` lines into `filename`."""
 
     def __init__(self, source: str, filename: str, line_offset: int):
         self.filename = filename
@@ -24,7 +24,7 @@ class LineTable:
         self._starts = [0, *(found.end() for found in re.finditer("\n", source))]
 
     def position(self, line: int, column: int) -> int:
-        """Returns the position of a line and column, both counted from 1; clamped to the last line of the text."""
+        """Returns the position of a line and column, both counted from 1; the line is clamped to the last line."""
         starts = self._starts
         return starts[min(line - self._line_offset, len(starts)) - 1] + column - 1
 
@@ -36,7 +36,7 @@ class LineTable:
 
 
 def check_strings(source: str, lines: LineTable) -> None:
-    """Raises an error for an unterminated string or a wrong escape, on which xDSL's lexer takes exponential time."""
+    """Raises an error for an unterminated string or an invalid escape; xDSL's lexer takes exponential time for them."""
     for found in _COMMENT_OR_STRING.finditer(source):
         if found[0].startswith('"') and not found["end"]:
             raise text_error("unterminated string literal or unknown escape", lines.place(found.start()))
@@ -94,7 +94,7 @@ def _source_line(source: str, number: int) -> str | None:
 
 @dataclass
 class Expectation:
-    """An `expected-…` comment: a diagnostic that must occur `count` times at `line` (`None`: without a location)."""
+    """An `expected-…` comment: a diagnostic that must occur `count` times at `line` (`None`: no location)."""
 
     severity: Severity
     pattern: re.Pattern[str]
@@ -126,7 +126,7 @@ def _target_line(where: str | None, line: int, others: Sequence[int]) -> int | N
 
 @dataclass
 class ExpectedDiagnostics:
-    """The diagnostics that a text expects, and the comments, by line, with an invalid regular expression."""
+    """The diagnostics that a text expects, and by line the comments that contain an invalid regular expression."""
 
     expectations: list[Expectation] = field(default_factory=list[Expectation])
     malformed: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])

@@ -1,7 +1,7 @@
-"""Dense elements as text: every value exact, in as few characters as possible.
+"""Prints and parses dense elements: every value is exact, and the text is as short as possible.
 
-Small tensors print as lists of decimals. A tensor that is large, or has a value without a decimal text (NaN,
-infinity), prints as a hexadecimal blob, which upstream MLIR and xDSL read byte for byte.
+Small tensors are printed as lists of decimals. If a tensor is large, or has a value without a decimal notation (NaN,
+infinity), it is printed as a hexadecimal blob, which upstream MLIR and xDSL read byte for byte.
 """
 
 import math
@@ -29,10 +29,10 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.ir.builtin_types import DTYPES, as_integer
 
 LIST_LIMIT = 16
-"""The maximum number of elements that print as a list; more print as a blob."""
+"""The maximum number of elements that are printed as a list; more are printed as a blob."""
 
 ODD_LIST_LIMIT = 1024
-"""The list limit for element types that upstream's blobs pack more tightly than xDSL's, since both parse lists."""
+"""The maximum for element types that upstream's blobs pack more tightly than xDSL's; both can parse lists."""
 
 _FLOAT_DTYPES: dict[type[Attribute], npt.DTypeLike] = {
     Float16Type: np.float16,
@@ -61,7 +61,7 @@ def dense_dtype(element: Attribute) -> np.dtype[Any] | None:
 
 
 def dense_array(attribute: DenseIntOrFPElementsAttr[Any]) -> Array:
-    """Returns the values of a dense attribute as a read-only array over its bytes; i1 as 0 and 1."""
+    """Returns the values of a dense attribute as a read-only array over its bytes; i1 values are 0 and 1."""
     dtype = dense_dtype(attribute.get_element_type())
     if dtype is None:
         raise ValueError(f"no NumPy type holds elements of type {attribute.get_element_type()}")
@@ -148,7 +148,7 @@ def _stored_bytes(element: Attribute) -> int:
 
 
 def _is_stored_as_upstream(element: Attribute) -> bool:
-    """Whether upstream's blobs have the layout of memory: upstream packs i1 into bits, and i24 into three bytes."""
+    """Returns True if upstream's blobs have the layout of memory; upstream packs i1 into bits, i24 into 3 bytes."""
     dtype = dense_dtype(element)
     return not _is_bit(element) and dtype is not None and dtype.itemsize == _stored_bytes(element)
 
@@ -205,7 +205,7 @@ def _fit(blob: bytes, size: int, element: Attribute) -> bytes:
 
 
 def fit_width(data: bytes, element: Attribute) -> bytes:
-    """Normalizes integers narrower than their bytes: sign bits or zeros above, i1 as 0 or 1."""
+    """Sign- or zero-extends integers that are narrower than their bytes; i1 becomes 0 or 1."""
     integer, dtype = as_integer(element), dense_dtype(element)
     if integer is None or dtype is None or integer.width.data == 8 * dtype.itemsize:
         return data
@@ -224,9 +224,9 @@ def narrowed(values: Array, element: Attribute) -> Array:
 
 
 def integers_of(values: Array, element: Attribute, *, is_unsigned: bool) -> npt.NDArray[np.int64]:
-    """Interprets elements of a signless type as signed integers or, up to 63 bits, as unsigned ones.
+    """Interprets elements of a signless type as signed integers, or as unsigned ones (up to 63 bits).
 
-    A signed bit, held as 0 and 1, becomes 0 and -1.
+    A signed i1, which is stored as 0 or 1, becomes 0 or -1.
     """
     integer = as_integer(element)
     assert integer is not None
@@ -238,7 +238,7 @@ def integers_of(values: Array, element: Attribute, *, is_unsigned: bool) -> npt.
 
 
 def float_of_bits(bits: int, element: AnyFloat) -> bytes:
-    """Returns the bytes of a float with the bits of a hexadecimal literal. Raises `ValueError` if it does not fit."""
+    """Returns the bytes of the float with these `bits`. Raises `ValueError` if `element` has fewer bits."""
     size = element.compile_time_size
     if bits < 0:
         raise ValueError("a float in hexadecimal must not have a sign")

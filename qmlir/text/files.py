@@ -27,7 +27,7 @@ LONGEST_NAME = 230
 
 
 _COMPARED = 1000
-"""The number of names in a folder that a misspelled one is compared with."""
+"""The maximum number of names in a folder that a misspelled name is compared with."""
 
 _SHOWN = 60
 """The number of characters shown of a path that is too long."""
@@ -36,9 +36,9 @@ _SHOWN = 60
 def path_of(given: Any) -> Path:
     """Returns the caller's path, which need not exist. Raises `DiagnosticError` if it cannot name a file.
 
-    That is a value that is no path, an empty text, one with a NUL, and a path that the system cannot look up: the name
-    is
-    too long (such as file content passed by mistake), symbolic links form a cycle, or a folder is not accessible.
+    This is the case for a value that is not a path, an empty string, a string with a NUL, and a path that the system
+    cannot look up: its name is too long (such as file content passed by mistake), symbolic links form a cycle, or a
+    folder is not accessible.
     """
     try:
         text = cast(object, os.fspath(given))
@@ -75,9 +75,9 @@ def _unlinked(path: str, flags: int) -> int:
 
 
 def read_regular(path: str | PathLike[str], limit: int = -1, *, follow: bool = True) -> bytes:
-    """Reads a regular file, at most `limit` bytes if that is not negative; follows a symbolic link only if `follow`.
+    """Reads a regular file, at most `limit` bytes unless `limit` is negative; follows symbolic links only if `follow`.
 
-    Raises `OSError` for anything else.
+    Raises `OSError` for anything except a regular file.
     """
     with open(path, "rb", opener=_at_once if follow else _unlinked) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -86,7 +86,7 @@ def read_regular(path: str | PathLike[str], limit: int = -1, *, follow: bool = T
 
 
 def read_given(path: str | PathLike[str]) -> bytes:
-    """Reads a file that a caller or configuration names, which may be a pipe or terminal.
+    """Reads a file that a caller or a configuration names; it may be a pipe or a terminal.
 
     Raises `OSError` for other devices, such as `/dev/zero`, which may be endless.
     """
@@ -107,9 +107,9 @@ def read_json(path: str | PathLike[str]) -> Any:
 
 
 def reason_of(error: OSError) -> str:
-    """Returns a short reason why a file cannot be read or written; for a failed copy of many files, that of the first.
+    """Returns a short reason why a file cannot be read or written, or why the first of several files cannot be copied.
 
-    For a missing file, the reason names a similar file in the folder, or the folder if that is missing.
+    If the file is missing, the reason names a similar file in its folder, or the folder if that is missing.
     """
     if isinstance(error, shutil.Error):
         failed: list[tuple[str, str, str]] = error.args[0]
@@ -133,13 +133,13 @@ def missing_file(path: Path) -> FileNotFoundError:
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a name read from a file may name another file in its folder: it has no directory, and is not too long."""
+    """Returns True if `name`, read from a file, can name another file in its folder: no directory, and not too long."""
     is_plain = not {"/", "\\", "\0"} & set(name)
     return is_plain and not name.startswith(".") and 0 < len(name.encode()) <= LONGEST_NAME
 
 
 INTERRUPTED = b"qmlir was interrupted while it wrote this file: "
-"""The beginning of the placeholder that a file contains while it and the files that it names are replaced."""
+"""The beginning of a placeholder, which a file contains while it and the files that it refers to are replaced."""
 
 _OTHERS = (
     (0, INTERRUPTED, "the note of a run that was interrupted while it wrote the file: run that command again"),
@@ -150,12 +150,11 @@ _OTHERS = (
     (0, b"\x89HDF", "a model of Keras in HDF5: tf2onnx makes an ONNX model of it"),
     (4, b"TFL3", "a model of TFLite: tf2onnx makes an ONNX model of it"),
 )
-"""Formats that are mistaken for models: an offset, the bytes found there, and a description."""
+"""File formats that users mistake for models: an offset, the bytes at this offset, and a description."""
 
 
 def mistaken_for(content: bytes) -> str:
-    """Describes a file that begins with `content`, if it has a known format that qmlir does not read; otherwise
-    empty."""
+    """Describes a file that begins with `content` if its format is known but not supported; empty otherwise."""
     found = (what for first, start, what in _OTHERS if content[first : first + len(start)].lower() == start.lower())
     return next(found, "")
 
@@ -168,13 +167,13 @@ def mistaken_for(content: bytes) -> str:
 
 @dataclass(eq=False)
 class FileAccess:
-    """The files that a run has read, and those that it will write."""
+    """The files that a run has read, and the files that it will write."""
 
     force: bool = False
     """Whether to overwrite existing files, except for inputs."""
 
     outer: "FileAccess | None" = None
-    """The run that this one is part of."""
+    """The enclosing run; `None` for an outermost one."""
 
     inputs: dict[Path, None] = field(default_factory=dict[Path, None])
     """The resolved paths of input files."""
@@ -183,7 +182,7 @@ class FileAccess:
     """The resolved paths of folders of samples; every file in them is an input."""
 
     outputs: list[Path] = field(default_factory=list[Path])
-    """The paths that are written when the work is done."""
+    """The paths that will be written at the end of the run."""
 
     def chain(self) -> Generator["FileAccess"]:
         """Yields this run and its enclosing runs."""
@@ -216,7 +215,7 @@ def access(*, force: bool = False) -> Generator[FileAccess]:
 
 
 def is_forced() -> bool:
-    """Whether the caller allows existing files to be overwritten."""
+    """Returns True if the caller allows existing files to be overwritten."""
     return any(run.force for run in _runs())
 
 
@@ -267,14 +266,14 @@ def plan_output(path: str | PathLike[str]) -> None:
 
 
 def check_output(path: str | PathLike[str]) -> None:
-    """Raises `DiagnosticError` if `path` is an input of the run, through any links, or lies in a folder of samples."""
+    """Raises `DiagnosticError` if `path`, with links resolved, is an input of the run or is in a folder of samples."""
     runs = [*_runs()]
     _compare(path, {each: None for run in runs for each in run.inputs})
     _check_outside(path, {each: None for run in runs for each in run.folders})
 
 
 def is_input(path: str | PathLike[str]) -> bool:
-    """Whether `path` is an input of the run."""
+    """Returns True if `path` is an input of the run."""
     try:
         check_output(path)
     except DiagnosticError:

@@ -1,4 +1,4 @@
-"""Limits of the textual format: sizes and integers beyond upstream MLIR's types, nesting depth, and growth by aliases.
+"""Limits on the textual format: sizes and integers beyond upstream MLIR's types, nesting depth, and alias expansion.
 
 Each check raises `ValueError` with the reason; the parser adds the location. Limits that users can raise are in
 `qmlir.ir.limits`.
@@ -25,8 +25,10 @@ from qmlir.ir.limits import budget, over
 MAX_INT64 = (1 << 63) - 1
 _WIDEST_INTEGER = (1 << 24) - 1
 _DEEPEST = 64
-"""The maximum nesting of types and attributes, including through aliases: they are hashed, compared and printed
-recursively."""
+"""The maximum nesting depth of types and attributes, including through aliases.
+
+They are hashed, compared and printed recursively.
+"""
 
 
 _DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
@@ -38,7 +40,7 @@ def _check_int64(number: int, what: str) -> None:
 
 
 def check_attribute(attribute: Attribute) -> None:
-    """Raises `ValueError` for a type or attribute that upstream rejects on reading and xDSL accepts."""
+    """Raises `ValueError` for a type or attribute that upstream's parser rejects although xDSL's accepts it."""
     match attribute:
         case IntegerType() if attribute.width.data > _WIDEST_INTEGER:
             raise ValueError(f"integer bitwidth is limited to {_WIDEST_INTEGER} bits")
@@ -93,10 +95,10 @@ def _children(attribute: Attribute) -> Iterable[Attribute]:
 
 @dataclass
 class Growth:
-    """Tracks how far a text expands: through aliases and splat constants."""
+    """Tracks how much a text expands through aliases and splat constants, and limits it."""
 
     _sizes: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
-    """The number of parts and the depth of each part of an alias, by identity: aliases keep their parts alive."""
+    """The number of components and the depth of each component of an alias, by `id`; aliases keep components alive."""
 
     _aliases: set[int] = field(default_factory=set[int])
     _parts: int = 0
@@ -111,7 +113,7 @@ class Growth:
         self._aliases.add(id(attribute))
 
     def use(self, attribute: Attribute, depth: int) -> None:
-        """Registers a use of `attribute`, possibly by an alias, at nesting depth `depth`."""
+        """Registers a use of `attribute`, which may be an alias, at nesting depth `depth`."""
         if id(attribute) in self._aliases:
             parts, deepest = self._sizes[id(attribute)]
             check_depth(depth + deepest)

@@ -1,4 +1,4 @@
-"""The parser: xDSL's, with locations on all operations, exact floats, external weights, and one-line errors."""
+"""The parser: extends xDSL's with locations on all operations, exact floats, external weights, and one-line errors."""
 
 import math
 import re
@@ -69,7 +69,7 @@ class Chunk:
 
 
 def split_source(text: str) -> list[Chunk]:
-    """Splits a text at marker lines. A marker within a line, for example in a string literal, does not split.
+    """Splits a text at marker lines. A marker within a line, for example in a string literal, does not split it.
 
     Lines end at newlines only, as everywhere in MLIR's textual format.
     """
@@ -116,8 +116,8 @@ def _of_one(type: Any) -> Any:
 class ModuleParser(Parser):
     """Parses one module, with a location for each operation and the bytes of all weights.
 
-    With one exception, only public methods of xDSL's parser are called and overridden. The parser has always read one
-    token ahead: this token starts at `pos`, and ends at `lexer.pos`, where the lexer reads the next one.
+    With one exception, only public methods of xDSL's parser are called and overridden. The parser always reads one
+    token ahead: this token starts at `pos` and ends at `lexer.pos`, where the lexer will read the next one.
     """
 
     def __init__(self, ctx: Context, source: str, lines: LineTable, weights: WeightsReader):
@@ -134,11 +134,11 @@ class ModuleParser(Parser):
         self._resources: dict[str, str] | None = None
 
     def peek(self) -> str:
-        """Returns the text of the next token, which is not consumed; empty at the end of the text."""
+        """Returns the text of the next token without consuming it; empty at the end of the text."""
         return self.lexer.input.content[self.pos : self.lexer.pos]
 
     def move_to(self, position: int) -> None:
-        """Continues at a position of the text, before or after the current one."""
+        """Continues parsing at a position in the text, before or after the current one."""
         token = self.peek()
         self.lexer.pos = position
         self.parse_characters(token)
@@ -221,7 +221,7 @@ class ModuleParser(Parser):
                 self.raise_error("Unsupported location type.")
 
     def _parse_named_location(self, name: StringAttr) -> LocationAttr:
-        """Parses what follows the string of a `FileLineColLoc` or a `NameLoc`; of a range, the start is kept."""
+        """Parses the rest of a `FileLineColLoc` or `NameLoc` after its string; keeps only the start of a range."""
         if self.parse_optional_punctuation(":") is None:
             inner: LocationAttr | NoneAttr = NoneAttr()
             if self.peek() == "(":
@@ -476,10 +476,10 @@ class ModuleParser(Parser):
         return DenseIntOrFPElementsAttr(type, self._repeated(data, type, start) if is_splat else BytesAttr(data))
 
     def _parse_type_after(self, position: int) -> tuple[Any, int | None]:
-        """Parses the type of a dense literal that ends at `position`, and goes back to the literal.
+        """Parses the type of a dense literal that ends at `position`, and returns to the start of the literal.
 
-        Returns the type and its end; `None` if no colon follows. The type is parsed first since xDSL rebuilds its
-        constraint for each literal, which dominates the parse time.
+        Returns the type and its end; `None` if no colon follows the literal. The type is parsed first because xDSL
+        otherwise rebuilds its constraint for each literal, which dominates the parse time.
         """
         start, end = self.pos, None
         type: Any = None
@@ -511,7 +511,7 @@ class ModuleParser(Parser):
         return type
 
     def _parse_blob(self, type: Any) -> AnyDense:
-        """Parses `<"0x…"> : type`: xDSL's layout of bits and odd widths differs from upstream MLIR's."""
+        """Parses `<"0x…"> : type`. xDSL's layout of i1 and odd integer widths differs from upstream MLIR's."""
         start = self.pos
         with self.in_angle_brackets():
             literal = self.parse_str_literal()
@@ -529,8 +529,7 @@ class ModuleParser(Parser):
         return DenseIntOrFPElementsAttr(type, BytesAttr(data))
 
     def _parse_bit_patterns(self, type: Any) -> AnyDense:
-        """Parses `<[0x7FC00000, 1.0]> : type`: xDSL reads a hexadecimal float element as a number rather than as
-        bits."""
+        """Parses `<[0x7FC00000, 1.0]> : type`; xDSL would read a hexadecimal float as a number, not as bits."""
         start = self.pos
         with self.in_angle_brackets():
             numbers, shape = self._parse_numbers()
@@ -552,8 +551,10 @@ class ModuleParser(Parser):
         return DenseIntOrFPElementsAttr(type, self._repeated(data, type, start) if shape is None else BytesAttr(data))
 
     def _parse_numbers(self) -> tuple[list[tuple[int | float, bool]], tuple[int, ...] | None]:
-        """Parses nested lists of numbers, each with whether it is hexadecimal, and their shape; `None` for a single
-        number."""
+        """Parses nested lists of numbers; returns each number, True if it is hexadecimal, and the shape.
+
+        The shape of a single number is `None`.
+        """
         rows = self.parse_optional_comma_separated_list(self.Delimiter.SQUARE, self._parse_numbers)
         if rows is None:
             is_bits = _HEXADECIMAL.match(self.lexer.input.content, self.pos) is not None
@@ -604,8 +605,8 @@ def parse_module(
 ) -> ModuleOp:
     """Parses a module; `weights` reads its large weights, by default from the files in `directory` that the text names.
 
-    The location of an operation defaults to its position in the text. All errors are `DiagnosticError`s with file, line
-    and column.
+    The location of an operation defaults to its position in the text. All errors are `DiagnosticError`s with a file,
+    line and column.
 
     Strings are checked before xDSL's lexer sees them: its regular expression for strings takes exponential time if the
     closing quote is missing.
@@ -639,12 +640,12 @@ def _first_line(error: Exception) -> str:
 
 
 def load_module(ctx: Context, path: Path) -> ModuleOp:
-    """Parses the module in the file `path`, with its weights in the same folder."""
+    """Parses the module in the file `path`, whose weights must be in the same folder."""
     return parse_module(ctx, read_source(path), str(path), directory=path.parent)
 
 
 def read_source(path: Path) -> str:
-    """Reads the text of a file. Raises a one-line `DiagnosticError` if that fails."""
+    """Reads a text file. Raises a one-line `DiagnosticError` if that fails."""
     try:
         note_input(path)
         content = read_given(path)

@@ -24,11 +24,11 @@ ELEMENTS_ALIAS_BYTES = 64
 """The size above which dense elements are printed as an alias."""
 
 EXTERNAL_BYTES = 1024
-"""The size above which weights are omitted from the text, unless they are requested inline."""
+"""The size above which weights are omitted from the text unless they are requested inline."""
 
 
 class Weights(StrEnum):
-    """The destination of large weights."""
+    """Where to write large weights."""
 
     INLINE = "inline"
     ELIDE = "elide"
@@ -44,11 +44,14 @@ class PrintOptions:
     aliases: bool = True
     weights: Weights = Weights.ELIDE
     upstream: bool = False
-    """Print operations that upstream MLIR lacks in generic form, which it reads with `--allow-unregistered-dialect`."""
+    """Whether to print operations that upstream MLIR lacks in generic form.
+
+    `mlir-opt` reads them with `--allow-unregistered-dialect`.
+    """
 
 
 UPSTREAM_PRETTY = frozenset({"arith", "builtin", "func", "quant"})
-"""Dialects whose custom formats, as printed by xDSL and qmlir, `mlir-opt` can read."""
+"""Dialects whose custom formats `mlir-opt` can read as xDSL and qmlir print them."""
 
 
 _ESCAPED_BYTE = re.compile(rb'[^ -~]|["\\]')
@@ -180,12 +183,12 @@ class ModulePrinter(Printer):
 
 
 def module_text(op: Operation, options: PrintOptions = PrintOptions()) -> str:
-    """Returns the text of a module or any other operation. With `Weights.SIDECAR` use `save_module`."""
+    """Returns the text of a module or any other operation. For `Weights.SIDECAR`, use `save_module` instead."""
     return ModulePrinter(options).module_text(op)
 
 
 def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions()) -> None:
-    """Writes a module to `path`, and its large weights to the `.safetensors` file next to it.
+    """Writes a module to `path`, and its large weights to a `.safetensors` file next to it.
 
     If `path` is a device or pipe, the weights are written inline. Raises `DiagnosticError` if a file cannot be written,
     or if there is a weights file that does not belong to `path`.
@@ -223,7 +226,7 @@ _EXCERPT_WIDTH = 160
 
 
 def op_excerpt(op: Operation, context: int = 1) -> str:
-    """Returns a few lines around `op`, without its regions, for an error message."""
+    """Returns `op` without its regions and a few lines around it, for an error message."""
     nearby: list[Operation] = [op]
     before, after = op.prev_op, op.next_op
     for _ in range(context):

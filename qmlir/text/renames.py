@@ -1,7 +1,7 @@
 """Names that qmlir 0.1 used for options, settings, recipe keys and operations.
 
-Messages name the new spelling of an old one. Files written by 0.1, which have no version or an older one, are read
-with the old names; in a newer file, an old name is an error. This module does not depend on the compiler.
+Messages suggest the new name for an old one. Old names are accepted in files written by 0.1, which have no version or
+an older one; in a newer file, an old name is an error. This module does not depend on the compiler.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -67,13 +67,13 @@ _BY_OWNER: Mapping[str, Mapping[str, str]] = {
 def renamed(
     old: str, accepted: Container[str] | None, owner: str = "", written: Callable[[str], str] = lambda name: name
 ) -> str:
-    """The text `'keep' is now 'keep_composites'` for a name of 0.1; empty for other names.
+    """Returns `'keep' is now 'keep_composites'` for a name of 0.1; an empty string for other names.
 
     Args:
         old: The name that was found, with underscores or dashes.
-        accepted: Names that `owner` has, as `written` writes them; `None` if it accepts every name of a setting.
-        owner: The command, function or `recipe` that was given the name.
-        written: Writes a name with underscores as `owner` has it.
+        accepted: Names that `owner` accepts, as spelled by `written`; `None` if it accepts all names of settings.
+        owner: The command, function or `recipe` that received the name.
+        written: Converts a name with underscores to the spelling that `owner` uses.
     """
     plain = old.lstrip("-").replace("-", "_")
     new = _BY_OWNER.get(owner, {}).get(plain) or _SHARED.get(plain)
@@ -88,7 +88,7 @@ def old_name(new: str, command: str) -> str:
 
 
 def renamed_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns settings of `qmlir.quantize` from a summary of 0.1 under their new names."""
+    """Renames settings of `qmlir.quantize` from a summary of 0.1 to their new names."""
     found = {_SHARED.get(name, name): value for name, value in settings.items()}
     if found.get("accumulator_pairs"):
         found["accumulator_bits"] = 16

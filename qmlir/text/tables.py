@@ -1,4 +1,4 @@
-"""Numbers, tables and results as text for readers: the command line, a Python prompt, and a notebook."""
+"""Formats numbers, tables and results for users of the command line, Python prompts, and notebooks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ def counted(count: int, what: str) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """Returns a number of bytes for readers: `97.5 KiB`."""
+    """Formats a number of bytes with a binary prefix, such as `97.5 KiB`."""
     size = float(count)
     for unit in ("bytes", "KiB", "MiB"):
         if size < 1024:
@@ -26,7 +26,7 @@ def bytes_text(count: int) -> str:
 
 
 def number(count: int | None) -> str:
-    """Returns a number with an SI prefix, `4.09 G`; `?` for an unknown number."""
+    """Formats a number with an SI prefix, such as `4.09 G`; an unknown number is `?`."""
     if count is None:
         return "?"
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -36,7 +36,7 @@ def number(count: int | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> list[str]:
-    """Returns the lines of a table with a header row, without empty columns; columns in `right` are right-aligned."""
+    """Formats the lines of a table with a header row; drops empty columns, and right-aligns columns in `right`."""
     rows = [[*map(printable, row)] for row in rows]
     head = rows[0]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
@@ -55,9 +55,10 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[str] = ()) -> list[
 # Displayed results: one text for the command line, a Python prompt, and a notebook.
 
 MOST, LAST = 60, 12
-"""The number of lines of a long text that a prompt shows, and how many of these are the last lines, since some texts
-end
-with their most important lines."""
+"""The number of lines of a long text that a prompt shows, and the number of these that are taken from its end.
+
+The most important lines of some texts come last.
+"""
 
 
 class Readable(ABC):
@@ -68,7 +69,7 @@ class Readable(ABC):
 
     @abstractmethod
     def text(self) -> str:
-        """Returns the text for readers: complete lines, which the command line prints."""
+        """Returns the text that the command line prints, as complete lines."""
 
     def __repr__(self) -> str:
         lines = printable(self.text(), LINES).splitlines()

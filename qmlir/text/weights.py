@@ -33,17 +33,16 @@ from qmlir.text.files import note_input, read_regular
 # different bytes, the key is therefore renamed on reading.
 
 _BLOB = re.compile(r"0x(?:[0-9A-Fa-f]{2}){4,}")
-"""The alignment in four bytes, then the data."""
+"""The format of a resource: the alignment in four bytes, then the data."""
 
 
 def is_blob(text: str) -> bool:
-    """Whether `text` holds the bytes of a resource in hexadecimal digits."""
+    """Returns True if `text` contains the bytes of a resource as hexadecimal digits."""
     return _BLOB.fullmatch(text) is not None
 
 
 def resource_key(interface: OpAsmDialectInterface, key: str, blob: str) -> str:
-    """Returns the key of `blob` in the table of `interface`: `key`, or `key_0`, `key_1`, … if it is taken by other
-    bytes.
+    """Returns the key of `blob` in the table of `interface`: `key`, or `key_0`, `key_1`, … if other bytes have it.
 
     An empty `blob` stands for a resource that the text doesn't define; it gets a key without bytes.
     """
@@ -69,7 +68,7 @@ _ELIDED = "elided"
 
 @irdl_attr_definition
 class ExternalWeightsAttr(TypedAttribute):
-    """A weight outside the text: its file, key and digest, or `elided`; and its type."""
+    """A weight stored outside the text: its type, and either its file, key and digest, or `elided`."""
 
     name = "nn.weights"
 
@@ -80,7 +79,7 @@ class ExternalWeightsAttr(TypedAttribute):
 
     @property
     def is_elided(self) -> bool:
-        """Whether no file holds the data."""
+        """True if the data was omitted, so that no file contains it."""
         return not self.file.data
 
     @staticmethod
@@ -124,16 +123,16 @@ class ExternalWeightsAttr(TypedAttribute):
 
 
 def digest_of(data: bytes) -> str:
-    """Returns the digest of weights as the text names it."""
+    """Returns the digest of weights in the notation of the text."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 class WeightsError(ValueError):
-    """The weights named by the text are unavailable; the message says why."""
+    """Raised if weights that the text refers to are unavailable; the message says why."""
 
 
 def tensors_of(content: bytes) -> dict[str, bytes]:
-    """Returns the bytes of each tensor in the content of a safetensors file. Raises `SafetensorError`."""
+    """Returns the bytes of each tensor in a safetensors file. Raises `SafetensorError` if `content` is malformed."""
     # The types in the file are ignored: the text determines the types, the file the bytes.
     found = cast(list[tuple[str, dict[str, bytearray]]], deserialize(content))
     return {key: bytes(tensor["data"]) for key, tensor in found}
@@ -143,7 +142,7 @@ _REFERENCE = re.compile(r'nn\.weights<("(?:[^"\\\n]|\\.)*"), "([^"\n]*)", "(sha2
 
 
 def names_weights(text: str, path: Path) -> bool:
-    """Whether the text of a module names the weights file at `path`, and the file has only these tensors."""
+    """Returns True if the text of a module refers to exactly the tensors in the weights file at `path`."""
     stream = StringIO()
     Printer(stream).print_string_literal(path.name)
     found = {key: digest for file, key, digest in _REFERENCE.findall(text) if file == stream.getvalue()}
@@ -163,7 +162,7 @@ class WeightsReader:
     _checked: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
 
     def load(self, weights: ExternalWeightsAttr) -> AnyDense:
-        """Returns the dense attribute that `weights` refers to. Raises `WeightsError`."""
+        """Returns the dense attribute that `weights` refers to. Raises `WeightsError` if it is unavailable."""
         name, key = weights.file.data, weights.key.data
         tensors = self._files.get(name)
         if tensors is None:
@@ -200,8 +199,10 @@ class WeightsReader:
 
 
 def dense_weights(weights: ExternalWeightsAttr, data: bytes) -> AnyDense:
-    """Returns a dense attribute of the type of `weights` with the bytes `data`. Raises `WeightsError` if they don't
-    fit."""
+    """Returns a dense attribute with the type of `weights` and the bytes `data`.
+
+    Raises `WeightsError` if the number of bytes doesn't match the type.
+    """
     element = weights.type.get_element_type()
     dtype = dense_dtype(element)
     if dtype is None:

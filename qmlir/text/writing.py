@@ -1,11 +1,11 @@
 """Output files and folders: which ones may be overwritten, and how they are replaced atomically.
 
 A file that the user names is replaced, unless it is an input of the run (`qmlir.text.files`). A file whose name is
-derived from it is replaced only if the file that the user names is qmlir's and names it. A folder keeps a list of the
-files that qmlir wrote there, with digests: only listed files whose digest still matches are replaced or removed.
-An unrelated existing file stops the run before anything is written; `force` replaces it. New files are written under a
-temporary name next to their destination and renamed. No link is followed out of a folder, and no folder is removed that
-the same run has not created.
+derived from the user's file is replaced only if qmlir wrote the user's file and that file refers to it. A folder
+contains a list of the files that qmlir wrote there, with digests: only listed files whose digest still matches are
+replaced or removed. An unrelated existing file stops the run before anything is written, unless `force` is set. New
+files are written under a temporary name next to their destination, and then renamed. Links out of a folder are not
+followed, and only folders that the same run has created are removed.
 """
 
 import errno
@@ -32,20 +32,20 @@ except ImportError:  # Windows
     fcntl = None
 
 LIST = ".qmlir-files.json"
-"""The name of the list of files in a folder that qmlir writes."""
+"""The name of the file that lists the files that qmlir wrote into a folder."""
 
 _FORMAT, _VERSION = "qmlir-files", 1
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _DESCRIPTOR = re.compile(r"/dev/(?P<name>stdin|stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<number>\d+)")
 _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
 _OF_FILES = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
-"""Suffixes of model and data files: a new folder with such a name is a mistake."""
+"""Suffixes of model and data files. A new folder with such a suffix is assumed to be a mistake."""
 
 _PATIENCE = 60.0
-"""The number of seconds that a run waits for another one that replaces a result in the same folder."""
+"""The number of seconds that a run waits while another run replaces a result in the same folder."""
 
 _NO_LOCKS = frozenset({errno.EBADF, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
-"""Errors of `flock` if the file system does not support locks on folders; NFS requires a writable descriptor."""
+"""Errors of `flock` on file systems that don't support locks on folders; NFS requires a writable descriptor."""
 
 _TO_REPLACE = "use --force (in Python: force=True) to replace it"
 
@@ -60,11 +60,11 @@ def _told(path: Path) -> Generator[None]:
 
 @contextmanager
 def _alone_in(folder: Path) -> Generator[None]:
-    """Holds the lock of `folder`, so that two runs that replace a result there do so one after the other.
+    """Holds the lock of `folder`, so that only one run at a time replaces a result there.
 
     It is a system lock on the folder itself, which ends with the process. If the system or the file system has no such
     locks, or the folder cannot be read, nothing is locked. Raises `DiagnosticError` if another run holds the lock for
-    `_PATIENCE`.
+    `_PATIENCE` seconds.
     """
     if fcntl is None or not os.access(folder, os.R_OK):
         yield
@@ -110,8 +110,10 @@ def _descriptor(path: Path) -> int | None:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether `path` is a device, a pipe or an open descriptor, which is written directly and has no files next to
-    it."""
+    """Returns True if `path` is a device, a pipe or an open descriptor.
+
+    These are written directly, and have no files next to them.
+    """
     if _descriptor(path) is not None:
         return True
     try:
@@ -142,7 +144,7 @@ def check_file(path: Path) -> None:
 
 
 def check_folder(path: Path, names: Iterable[str] = ()) -> None:
-    """Raises `DiagnosticError` if no folder can be written to `path`, or one of the files `names` already exists."""
+    """Raises `DiagnosticError` if no folder can be written to `path`, or if one of the files `names` already exists."""
     check_output(path)
     if path.is_dir():
         found = _Folder(path)
@@ -228,7 +230,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 def write_own(path: Path, content: str | bytes) -> None:
     """Writes a file that only qmlir uses, such as a checkpoint or a part of an interrupted run.
 
-    Raises `DiagnosticError` if a link, or anything except a regular file, is at the path.
+    Raises `DiagnosticError` if `path` is a link or anything else except a regular file.
     """
     check_own(path)
     with _told(path):
@@ -236,15 +238,17 @@ def write_own(path: Path, content: str | bytes) -> None:
 
 
 def check_own(path: Path) -> None:
-    """Raises `DiagnosticError` if anything except a regular file is at `path`, such as a link."""
+    """Raises `DiagnosticError` if `path` exists and is not a regular file; a link is not one."""
     check_output(path)
     if os.path.lexists(path) and not _is_plain(path):
         raise text_error(f"cannot use '{path}': it is a symbolic link, or not a regular file; remove it")
 
 
 def check_generated(path: Path, start: bytes) -> None:
-    """Raises `DiagnosticError` if `path`, which no user named, is a file that does not begin with `start`, as qmlir's
-    files do."""
+    """Raises `DiagnosticError` if the file at `path`, which the user did not name, was not written by qmlir.
+
+    qmlir's files begin with `start`.
+    """
     check_output(path)
     if not os.path.lexists(path) or is_forced():
         return
@@ -257,7 +261,7 @@ def check_generated(path: Path, start: bytes) -> None:
 
 
 def folder_within(folder: Path, *parts: str) -> Path:
-    """Returns the folder with these names in `folder`, created if necessary. Raises `DiagnosticError` for a link."""
+    """Returns the folder `parts` inside `folder`, created if necessary. Raises `DiagnosticError` if one is a link."""
     path = made_folder(folder)
     for part in parts:
         path /= part
@@ -278,14 +282,11 @@ def made_folder(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Derived:
-    """A file next to one that a user named and that refers to it: the weights of a module, the data of an ONNX
-    model."""
+    """A file that a user-named file refers to, next to it: the weights of a module, or the data of an ONNX model."""
 
     path: Path
     is_of: Callable[[bytes], bool]
-    """Whether the content of the user's file is qmlir's, and says that the file at `path` is unchanged since qmlir
-    wrote
-    it."""
+    """Returns True if the content of the user's file shows that qmlir wrote it, and `path` is unchanged since then."""
 
     def check(self, main: Path) -> None:
         """Raises `DiagnosticError` if the file cannot be written, or if an existing one does not belong to `main`."""
@@ -312,10 +313,10 @@ class Derived:
 
 
 def write_with_derived(main: Path, content: bytes, derived: Derived, data: bytes) -> None:
-    """Writes the file that a user named, and one derived from it. The file that the user named is renamed last.
+    """Writes the user-named file `main`, and a file derived from it; `main` is renamed last.
 
-    A run that is killed between the renames leaves a placeholder for the user's file, which names the derived one, so
-    that the next run recognizes that. Raises `DiagnosticError`.
+    If a run is killed between the renames, a placeholder that names the derived file remains at `main`, so that the
+    next run recognizes both. Raises `DiagnosticError` if a file cannot be written.
     """
     check_file(main)
     with _told(main), _alone_in(main.absolute().parent):
@@ -424,7 +425,7 @@ def _matches(folder: Path, name: str, digest: str) -> bool:
 def check_whole(folder: Path) -> None:
     """Raises `DiagnosticError` if a run was interrupted while it replaced the result in `folder`.
 
-    The folder then has neither the whole old result nor the whole new one.
+    The folder then contains neither the complete old result nor the complete new one.
     """
     found = _List.read(folder)
     if found is None or found.replaced is None:
@@ -477,11 +478,11 @@ class _Folder:
         }
 
     def install(self, made: Path, first: Collection[str], *, removes: bool) -> None:
-        """Replaces the previous result by the files in `made`.
+        """Replaces the previous result with the files in `made`.
 
-        The folder never has files of both results: all files of the previous result are removed first, beginning with
-        those in
-        `first`, without which nothing reads the others. Their new versions are added last.
+        The folder never contains files of both results: all files of the previous result are removed first. Without the
+        files in `first`, no other file is read, so they are removed before all others, and their new versions are added
+        last.
         """
         paths = sorted((path for path in made.rglob("*") if not path.is_dir()), key=lambda path: path.name in first)
         new = {path.relative_to(made).as_posix(): _digest(path) for path in paths}
@@ -529,9 +530,9 @@ def _placed(made: Path, path: Path, target: Path) -> bool:
 def folder_result(path: Path, first: Collection[str] = (), *, removes: bool = True) -> Generator[Path]:
     """Yields the path of a new folder; when the block ends, its files replace the previous result at `path`.
 
-    `first` are the names of the files without which nothing reads the others. `removes` is False if the folder may have
-    several results: existing files that the new one lacks then stay. If the block raises, nothing is changed.
-    Raises `DiagnosticError` if an unrelated file exists, or the folder cannot be written.
+    `first` names the files without which no other file of a result is read. `removes` is False if the folder may
+    contain several results; existing files that the new result lacks are then kept. If the block raises, nothing is
+    changed. Raises `DiagnosticError` if an unrelated file exists, or if the folder cannot be written.
     """
     check_folder(path)
     with _told(path):

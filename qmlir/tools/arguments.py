@@ -1,4 +1,4 @@
-"""Arguments shared by several subcommands of `qmlir`, each with one name and one default, and the values they denote.
+"""Arguments shared by several subcommands of `qmlir`, each with one name and one default, and how to read their values.
 
 A metavar PATH, FILE or DIR marks an option that takes a path: shells complete it, and in a `--config` file it is
 relative to that file.
@@ -36,13 +36,13 @@ from qmlir.tools.stdio import ArgumentParser, add_force
 from qmlir.workflows.loading import STRIP, load
 
 FORMS = ("qdq", "qoperator", "integer")
-"""The forms of quantized operations in ONNX, listed here as importing ONNX takes a while."""
+"""The formats of quantized operations in ONNX, listed here because importing ONNX is slow."""
 
 
 def add_model(
     parser: argparse.ArgumentParser, name: str = "model", *, help: str | None = None, nargs: str | None = None
 ) -> argparse.Action:
-    """Adds a model as a positional argument, for `load_model`."""
+    """Adds a positional argument for a model; `load_model` reads it."""
     told = help or "ONNX model (.onnx), module (.mlir), folder written by qmlir quantize, or - for a module on stdin"
     return parser.add_argument(name, help=told, nargs=nargs, metavar=name.upper())
 
@@ -118,7 +118,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
 
 
 def add_options(parser: Any, *names: str, **changed: Any) -> None:
-    """Adds shared options to a parser or a group of it; `changed` overrides their entries in the table."""
+    """Adds shared options to a parser or to one of its groups; `changed` overrides settings of these options."""
     for name in names:
         parser.add_argument(name, **{**_SHARED[name], **changed})
 
@@ -138,7 +138,7 @@ def _option_rows() -> Mapping[str, SettingRow]:
 
 
 def add_quantization(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of quantization, one for each setting of `qmlir.quantize`, for `quantization_settings`."""
+    """Adds the quantization options, one for each setting of `qmlir.quantize`; `quantization_settings` reads them."""
     add = parser.add_argument_group("types").add_argument
     for name, row in _option_rows().items():
         option, default = f"--{name.replace('_', '-')}", row.default
@@ -169,7 +169,7 @@ def _setting_hint(name: str, value: str | None) -> str:
 
 
 def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Returns the options of `add_quantization` as keyword arguments of `qmlir.quantize`."""
+    """Returns the values of the options of `add_quantization` as keyword arguments for `qmlir.quantize`."""
     given = {name: getattr(arguments, name, None) for name in setting_rows()}
     said = {name: value for name, value in given.items() if value is not None and value is not False and value != []}
     return {**said, "processes": arguments.processes}
@@ -180,7 +180,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of ONNX export, for `export_settings`."""
+    """Adds the options of ONNX export; `export_settings` reads them."""
     add = parser.add_argument_group("ONNX export").add_argument
     add("--format", default=FORMS[0], choices=FORMS, help="representation of quantized operations (default: qdq)")
     add("--opset", type=int, metavar="N", help="operator set, 21 or newer (default: the oldest that suffices)")
@@ -198,19 +198,19 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Returns the options of `add_export` as keyword arguments of `qmlir.export_onnx`."""
+    """Returns the values of the options of `add_export` as keyword arguments for `qmlir.export_onnx`."""
     settings = {name: getattr(arguments, name) for name in ("format", "opset", "exact", "functions", "signed")}
     return {**settings, "external_data": arguments.external_data or None}
 
 
 IMPORT = ("--shape", "--cut-inputs", "--cut-outputs", "--no-fallback", "--strip-training")
-"""The options of commands that read an ONNX model, for `import_settings`."""
+"""The options of commands that read an ONNX model; `import_settings` reads them."""
 
 _ENDS = ("cut_inputs", "cut_outputs")
 
 
 def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Returns the options of `IMPORT`, and `--keep-casts` if the command has it, as arguments of `load_model`."""
+    """Returns the options `IMPORT`, and `--keep-casts` if the command has it, as arguments for `load_model`."""
     return {
         "shapes": arguments.shape,
         "keep_casts": getattr(arguments, "keep_casts", False),
@@ -221,14 +221,15 @@ def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def cuts_in(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Returns the tensors of `--cut-inputs` and `--cut-outputs` as keyword arguments of `qmlir.load`."""
+    """Returns the tensors in `--cut-inputs` and `--cut-outputs` as keyword arguments for `qmlir.load`."""
     return {end: [name for text in getattr(arguments, end) for name in _names(text)] or None for end in _ENDS}
 
 
 def model_or_path(model: str, session: Session, arguments: argparse.Namespace) -> ModuleOp | str:
     """Returns a model for functions that accept paths.
 
-    It is a module if it comes from stdin, or is cut by `--cut-inputs` and `--cut-outputs`.
+    It is returned as a module if it is read from stdin, or is cut by `--cut-inputs` or `--cut-outputs`; otherwise as a
+    path.
     """
     cuts = cuts_in(arguments)
     return load_model(model, session, **cuts) if model == "-" or any(cuts.values()) else model
@@ -246,10 +247,10 @@ def load_model(
     fallback: bool = True,
     strip_training: bool = False,
 ) -> ModuleOp:
-    """Returns the verified module of a model on the command line: a file, `-`, or a folder of `qmlir quantize`.
+    """Loads a model from the command line (a file, `-`, or a folder of `qmlir quantize`) as a verified module.
 
-    `shapes` are the values of `--shape`, for the inputs of `function`; `keep_casts`, `cut_inputs`, `cut_outputs`,
-    `fallback` and `strip_training` are those of `qmlir.load`. Raises `DiagnosticError`.
+    `shapes` are the values of `--shape`, for the inputs of `function`. For `keep_casts`, `cut_inputs`, `cut_outputs`,
+    `fallback` and `strip_training`, see `qmlir.load`. Raises `DiagnosticError`.
     """
     sizes = parse_shapes(shapes)
     path = Path(model)
@@ -277,15 +278,15 @@ def load_model(
 
 
 def data_in(arguments: argparse.Namespace, name: str = "data") -> Any:
-    """Returns the data of the option `name`, combined with `--preprocess`; `None` if it is not given."""
+    """Returns the data in the option `name`, combined with `--preprocess`; `None` if the option is not given."""
     path = getattr(arguments, name)
     return path if path is None or arguments.preprocess is None else Preprocessed(path, arguments.preprocess)
 
 
 def labels_beside_data(arguments: argparse.Namespace) -> AbstractContextManager[None]:
-    """Adds a hint to the warning about an array of `--data` that is not an input: it may hold the labels.
+    """Adds a hint about labels to the warning about an array in `--data` that is not an input.
 
-    For commands with `--data` and `--labels`.
+    The hint is for commands with `--data` and `--labels`: the array may contain the labels.
     """
 
     def hinted(diagnostic: Diagnostic) -> Diagnostic:
@@ -304,7 +305,7 @@ def labels_beside_data(arguments: argparse.Namespace) -> AbstractContextManager[
 
 
 def value_of(arguments: argparse.Namespace, option: str) -> Any:
-    """Returns the value of an option given as text, such as `--max-code`."""
+    """Returns the value of an option with its name as text, such as `--max-code`."""
     return getattr(arguments, option.lstrip("-").replace("-", "_"))
 
 
@@ -312,7 +313,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def parse_bytes(text: str) -> int:
-    """Parses a number of bytes: `65536`, `256K`, `4M`, in units of 1024. Raises `ArgumentTypeError`."""
+    """Parses a number of bytes, in units of 1024: `65536`, `256K`, `4M`. Raises `ArgumentTypeError`."""
     found = re.fullmatch(r"(\d+)([KMG]?)(?:iB)?", text.strip(), re.IGNORECASE)
     if found is None:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of bytes (examples: 65536, 256K, 4M)")

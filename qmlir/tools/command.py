@@ -40,7 +40,7 @@ def _warnings_told(say: Callable[[Diagnostic], None]) -> Generator[None]:
 
 
 def guarded(streams: Streams, body: Callable[[], int], show: Callable[[Diagnostic], str] = render) -> int:
-    """Runs `body`, and returns its exit code; its diagnostics, and a final error, are formatted by `show` on stderr."""
+    """Runs `body`, and returns its exit code. Prints its diagnostics, and any error, on stderr, formatted by `show`."""
 
     def say(diagnostic: Diagnostic) -> None:
         streams.stderr.write(show(diagnostic))

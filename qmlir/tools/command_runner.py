@@ -1,6 +1,6 @@
 """The framework of the subcommands of `qmlir`: command line, configuration and output.
 
-A file in `qmlir/tools/commands/` defines a `Command`. The framework adds the common options, reads the file of
+Each file in `qmlir/tools/commands/` defines a `Command`. The framework adds the common options, reads the file named by
 `--config`, and calls `run` with the arguments and a `Session`. A command prints its result with `Session.emit`, as text
 or, with `--json`, as JSON.
 """
@@ -35,7 +35,7 @@ class Session(Streams):
 
     @property
     def progress(self) -> IO[str] | None:
-        """The `progress` argument for library functions."""
+        """The `progress` argument for library functions: standard error, or `None` if the session is quiet."""
         return None if self.quiet else self.stderr
 
     def say(self, text: str) -> None:
@@ -49,9 +49,9 @@ class Session(Streams):
             self.stderr.write(f"{printable(text, LINES)}\n")
 
     def emit(self, value: Any, text: Callable[[], str], *, is_styled: bool = False) -> None:
-        """Prints the result of a command: `text()`, or with `--json` the JSON of `value`, as `plain` converts it.
+        """Prints the result of a command: `text()`, or, with `--json`, `value` as JSON (converted by `plain`).
 
-        Unprintable characters are escaped, unless the text `is_styled` with escape sequences.
+        Unprintable characters are escaped, unless `is_styled` states that the text contains escape sequences.
         """
         written = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) if self.json else text()
         if self.json or not is_styled:
@@ -76,7 +76,7 @@ class Command:
     run: Callable[[argparse.Namespace, Session], int]
     epilog: str = ""
     examples: Sequence[str] = ()
-    """Command lines for the end of the help, without `qmlir`."""
+    """Example command lines for the end of the help, without the leading `qmlir`."""
 
 
 _GROUPS = {
@@ -98,12 +98,12 @@ _GROUPS = {
 
 
 def command_of(row: Subcommand) -> Command:
-    """Returns the `Command` of a row, importing its file. Raises `PackageError` if it cannot be loaded."""
+    """Imports the file of a subcommand, and returns its `Command`. Raises `PackageError` if it cannot be loaded."""
     return row.command.load(Command)
 
 
 def fill_parser(parser: ArgumentParser, row: Subcommand) -> None:
-    """Adds the arguments of a subcommand, and the common options."""
+    """Adds the arguments of a subcommand and the common options to `parser`."""
     command = command_of(row)
     parser.description = f"{row.summary[:1].upper()}{row.summary[1:]}."
     lines = "".join(f"  qmlir {each}\n" for each in command.examples)
@@ -137,7 +137,7 @@ def _shown(diagnostic: Diagnostic, *, verbose: bool) -> str:
 
 
 def run_command(row: Subcommand, argv: Sequence[str], streams: Streams, rows: Sequence[Subcommand]) -> int:
-    """Runs a subcommand, one of `rows`, with the arguments after its name; returns the exit code."""
+    """Runs the subcommand `row`, one of `rows`, with the arguments `argv` after its name; returns the exit code."""
     arguments = argparse.Namespace(verbose=False)
 
     def run() -> int:

@@ -1,4 +1,4 @@
-"""The file of `--config`: options of the subcommands, in TOML.
+"""The configuration file for `--config`: options of the subcommands, in TOML.
 
     [common]
     threads = 2
@@ -8,8 +8,8 @@
     weight-scheme = "symmetric"
 
 A table has the name of a subcommand; its keys are the long names of options. The command line takes precedence over the
-table of the command, and that over `[common]`, which holds options shared by several commands. A path is relative to
-the file that contains it.
+table of the command, which takes precedence over `[common]`, the options shared by several commands. Paths are relative
+to the file that contains them.
 
 Only the file named by `--config` is read; there are no default locations.
 """
@@ -32,14 +32,14 @@ from qmlir.tools.stdio import ArgumentParser, UsageError
 
 COMMON = "common"
 SHARED = ("data", "isa", "json", "processes", "quiet", "shape", "threads", "verbose")
-"""The keys that `[common]` may hold; each applies to the commands with such an option."""
+"""The keys that `[common]` may contain; each applies to all commands that have this option."""
 
 DIR = "DIR"
 PATHS = ("PATH", "FILE", DIR, "[NAME=]FILE")
 """The metavars of options that take a path."""
 
 WRITTEN = ("output", "checkpoint", "resume")
-"""The arguments that name outputs."""
+"""The arguments whose values are paths of outputs."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -48,11 +48,11 @@ _NOT_HERE = ("help", "config", "write_config", "load_plugin", "preprocess", "clu
 which may name files to write, and those that lift a limit."""
 
 Parse = Callable[[ArgumentParser], argparse.Namespace | int]
-"""Parses the command line with a parser; returns the arguments, or an exit code if there is nothing to run."""
+"""A function that parses the command line, and returns the arguments, or an exit code if there is nothing to run."""
 
 
 def options_of(parser: ArgumentParser) -> dict[str, argparse.Action]:
-    """Returns the options that a configuration may set, by their long names."""
+    """Returns the options that a configuration file may set, by their long names."""
     found: dict[str, argparse.Action] = {}
     for action in parser.actions:
         long = [name for name in action.option_strings if name.startswith("--")]
@@ -68,7 +68,7 @@ def _path_in(metavar: str, text: str) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class SettingPlace:
-    """The location of a setting, for messages and relative paths."""
+    """The location of a setting in a configuration file, for messages and relative paths."""
 
     file: Path
     table: str
@@ -79,7 +79,7 @@ class SettingPlace:
         return text_error(f"'{self.file}': {self.key} in [{self.table}] {message}")
 
     def check_key(self, accepted: Iterable[str]) -> None:
-        """Raises `DiagnosticError` if the file may not hold this setting."""
+        """Raises `DiagnosticError` if the key of this setting is not in `accepted`."""
         if self.key not in accepted:
             now = renamed(self.key, set(accepted), self.table, lambda name: name.replace("_", "-"))
             near = f": {now}" if now else nearest_name(self.key, accepted)
@@ -87,7 +87,7 @@ class SettingPlace:
             raise text_error(f"'{self.file}': {where} (available: {_listed(accepted)})")
 
     def path(self, action: argparse.Action, text: str) -> str:
-        """Resolves the path `text` relative to the file of the setting. Raises `DiagnosticError`."""
+        """Resolves the path `text` relative to the file that contains the setting. Raises `DiagnosticError`."""
         name, equals, path = _path_in(str(action.metavar), text)
         found = self.file.parent / path
         if found.is_fifo():  # opening it could block forever
@@ -216,9 +216,9 @@ def _check_output(settings: Mapping[str, Any], given: Mapping[str, Any], path: P
 
 
 def note_paths(parser: ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Notes the files that a command line names: its outputs, and all others as inputs.
+    """Records the files that a command line names, either as outputs or as inputs.
 
-    Raises `DiagnosticError` if an output is also an input, or lies in a folder of samples.
+    Raises `DiagnosticError` if an output is also an input, or is in a folder of samples.
     """
     outputs: list[str] = []
     for action in parser.actions:
@@ -244,11 +244,11 @@ def configured(
     parse: Parse,
     tell: Callable[[str], object] = str,
 ) -> argparse.Namespace | int:
-    """Returns the arguments of a command, from the command line and the file of `--config`, or an exit code.
+    """Returns the arguments of a command from the command line and the configuration file, or an exit code.
 
-    `build` makes the parser of the command; `commands` holds the names of all. `tell` is called with a line that names
-    the file, unless the session is quiet. Raises `DiagnosticError` for unknown keys and values in the file, and
-    `UsageError` for `--write-config` without `--config`.
+    `build` creates the parser of the command, and `commands` are the names of all commands. `tell` is called with a
+    line that names the file, unless the session is quiet. Raises `DiagnosticError` for unknown keys and values in the
+    file, and `UsageError` for `--write-config` without `--config`.
     """
     first = build()
     _relax(first, forget_defaults=True)
@@ -302,7 +302,7 @@ def _lines(parser: ArgumentParser, arguments: argparse.Namespace, folder: Path) 
 
 
 def write_configuration(parser: ArgumentParser, command: str, arguments: argparse.Namespace) -> Path:
-    """Writes all options, with comments, to the file of `--config`, and returns its path.
+    """Writes all options, with comments, to the file named by `--config`, and returns its path.
 
     Raises `UsageError` if the file exists.
     """

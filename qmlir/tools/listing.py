@@ -1,4 +1,4 @@
-"""The listings of `qmlir-opt`: passes, dialects, pipelines, and packages with their contributions."""
+"""The listings of `qmlir-opt`: passes, dialects, pipelines, targets, and packages with their contributions."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def _loaded(load: Callable[[], _T]) -> _T | None:
 
 
 def passes_text(environment: Environment) -> str:
-    """Lists the passes: name, documentation, and options with types and defaults."""
+    """Lists the passes, each with its name, its documentation, and its options with types and defaults."""
     lines: list[str] = []
     for name, factory in sorted(environment.passes.items()):
         owner = environment.owners[f"pass '{name}'"]
@@ -65,7 +65,7 @@ def contents(package: registry.Package, environment: Environment) -> Mapping[str
 
 
 def packages_text(environment: Environment) -> str:
-    """Lists the packages other than xDSL and qmlir, with their contributions and faults."""
+    """Lists the packages other than xDSL and qmlir, with their contributions and load errors."""
     lines: list[str] = []
     for package in registry.outside():
         lines.append(package.title)
@@ -81,7 +81,7 @@ def _insertions(points: Iterable[str]) -> Iterator[str]:
 
 
 def pipelines_text() -> str:
-    """Lists the pipelines: their stages with passes, and the passes that packages insert at each point."""
+    """Lists the pipelines, with the passes of each stage, and the passes that packages insert at each point."""
     lines: list[str] = []
     for pipeline in PIPELINES.values():
         lines.append(f"{pipeline.name}: {pipeline.summary}")

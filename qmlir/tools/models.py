@@ -1,4 +1,4 @@
-"""Models on the command line: the float model of a folder, and defaults for dynamic dimensions."""
+"""Models on the command line: the float model in a folder, and defaults for dynamic dimensions."""
 
 import argparse
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from qmlir.tools.stdio import UsageError
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 
-# Dynamic dimensions that the command line does not fix: the batch size becomes 1 if a command needs static shapes.
+# Dynamic dimensions that the command line does not fix: a batch size becomes 1 if a command requires static shapes.
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -29,7 +29,7 @@ _BATCH_NAMES = ("n", "b", "bs", "batch", "batch_size", "batchsize")
 
 
 def has_open_batch_only(function: FuncOp) -> bool:
-    """Returns true if all dynamic dimensions are named like batches, so that one sample is a sound choice."""
+    """Returns True if all dynamic dimensions have names of batch sizes, so that a batch of 1 is a safe choice."""
     return all(
         size != DYNAMIC_INDEX or name.lower() in _BATCH_NAMES
         for port in inputs_of(function)
@@ -49,9 +49,10 @@ def _named_sizes(function: FuncOp, shapes: Shapes) -> dict[str, int]:
 
 
 def with_one_sample(function: FuncOp, shapes: Shapes) -> dict[str, tuple[int, ...]]:
-    """Returns `shapes`, completed for the other dynamic inputs: named sizes are taken from `shapes`, a batch is 1.
+    """Returns `shapes`, extended by shapes for all other dynamic inputs.
 
-    Raises `DiagnosticError` for an input that the function does not have, or one with other dynamic dimensions.
+    A named size is taken from `shapes` if an input there has it; a batch size is 1. Raises `DiagnosticError` if
+    `shapes` names an unknown input, or if an input has other dynamic dimensions.
     """
     check_known_inputs(function, shapes)
     found, named = dict(shapes), _named_sizes(function, shapes)
@@ -75,16 +76,16 @@ def with_one_sample(function: FuncOp, shapes: Shapes) -> dict[str, tuple[int, ..
 
 
 def shapes_text(shapes: Shapes) -> str:
-    """Formats shapes as options: `--shape image=1x3x224x224`."""
+    """Formats shapes as command-line options: `--shape image=1x3x224x224`."""
     return " ".join(f"--shape {name}={shape_text(shape)}" for name, shape in shapes.items())
 
 
-# The float model that `search` or `finetune` quantizes itself: a model, or that of a folder of `qmlir quantize`.
+# The float model that `search` or `finetune` quantizes: a given model, or the one in a folder of `qmlir quantize`.
 
 
 @dataclass(frozen=True)
 class FloatModel:
-    """A float model, its profile if there is one, the settings that quantize it, and the stem of file names."""
+    """A float model, its profile if there is one, the settings to quantize it, and the stem of its file names."""
 
     module: ModuleOp
     profile: Profile | None
@@ -95,10 +96,10 @@ class FloatModel:
 def float_model(
     arguments: argparse.Namespace, session: Session, command: str, *, uses_profile: bool = True
 ) -> FloatModel:
-    """Returns the model that the arguments name, with the profile and the recipe of its folder.
+    """Returns the model that the arguments name, with the profile and the recipe in its folder.
 
-    The profile of a folder applies if the arguments name none and the command `uses_profile`. Raises `UsageError` for
-    options that the recipe of the folder decides, and `DiagnosticError`.
+    The profile in the folder is used if the arguments do not name another one, and the command `uses_profile`. Raises
+    `UsageError` for options that the recipe in the folder decides, and `DiagnosticError` if the model cannot be read.
     """
     settings = quantization_settings(arguments)
     given = Profile.load(arguments.profile) if arguments.profile else None

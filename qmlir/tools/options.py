@@ -1,7 +1,7 @@
-"""The options of `qmlir-opt`, and their mutual exclusions.
+"""The options of `qmlir-opt`, and the combinations of options that exclude each other.
 
-Options of upstream's `mlir-opt` work as they do there. They are also accepted in upstream's spelling: with a `--mlir-`
-prefix, or with one dash.
+Options of upstream's `mlir-opt` have the same meaning as there. They are also accepted in upstream's spelling: with the
+prefix `--mlir-`, or with a single dash.
 """
 
 import argparse
@@ -172,7 +172,7 @@ def _add_watching(parser: ArgumentParser) -> None:
 
 
 def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
-    """Parses `argv`. Raises `UsageError`, with the nearest name for an unknown option."""
+    """Parses `argv`. Raises `UsageError`, which suggests a similar name for an unknown option."""
     options = [option for action in parser.actions for option in action.option_strings]
     given = sys.argv[1:] if argv is None else argv
     # Upstream's tools accept one dash instead of two.

@@ -1,4 +1,4 @@
-"""Options of every tool that reads modules or runs passes: plugins, limits, and dialects from IRDL files."""
+"""Options of all tools that read modules or run passes: plug-ins, limits, and dialects from IRDL files."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ from qmlir.ir.limits import BUDGETS
 from qmlir.registry import Package
 from qmlir.text.parsing import load_module
 
-# The options `--load-plugin` and `--limit` of every tool that reads modules or runs passes.
+# The options `--load-plugin` and `--limit` of all tools that read modules or run passes.
 #
-# Limits are those of `qmlir.ir.limits`. `add` is the `add_argument` of a parser or of a group.
+# The limits are defined in `qmlir.ir.limits`. `add` is the method `add_argument` of a parser or a group.
 
 
 def _row(text: str) -> tuple[str, int]:
@@ -49,7 +49,7 @@ def add_plugins(add: Callable[..., Any]) -> None:
 
 
 def plugins_in(argv: Sequence[str]) -> list[str]:
-    """Returns the plug-ins on a command line, which are loaded first, as they may add choices to other options."""
+    """Returns the plug-ins on a command line. They are loaded first, because they may add choices to other options."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     add_plugins(parser.add_argument)
     try:
@@ -58,11 +58,11 @@ def plugins_in(argv: Sequence[str]) -> list[str]:
         return []
 
 
-# Loading of dialects from IRDL files, which define operations and types as text.
+# Loading of dialects from IRDL files, which define operations and types in text form.
 
 
 def load_irdl(environment: Environment, path: Path) -> None:
-    """Adds the dialects that an IRDL file defines. Raises `DiagnosticError` if it defines none."""
+    """Adds the dialects that an IRDL file defines to `environment`. Raises `DiagnosticError` if it defines none."""
     module = load_module(environment.new_context(), path)
     dialects = [make_dialect(op) for op in module.walk() if isinstance(op, DialectOp)]
     if not dialects:

@@ -1,4 +1,4 @@
-"""`qmlir`: the command for users of models. The file of a subcommand is imported when it is called.
+"""`qmlir`: the command for users of models. The file of a subcommand is imported only when the subcommand is called.
 
 Results go to standard output (or into a file), everything else to standard error.
 """
@@ -15,7 +15,7 @@ from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
 
 def rows() -> tuple[Subcommand, ...]:
-    """Returns every subcommand, in the order of the help: those of the core, of extensions and of packages."""
+    """Returns all subcommands of the core, of extensions and of packages, in the order of the help."""
     told = {name: text for package in registry.packages() for name, text in package.rows("command_help")}
     return tuple(Subcommand(name, told.get(name, ""), each) for name, each in registry.named("commands").items())
 

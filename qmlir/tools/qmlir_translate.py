@@ -1,6 +1,7 @@
 """`qmlir-translate`: translates between modules and other formats: ONNX models, and the output formats of targets.
 
-The result goes to standard output or `-o`, everything else to standard error. Exit codes are those of all tools.
+The result goes to standard output or `-o`, everything else to standard error. The exit codes are the same as for
+all other tools.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""A tool as a process: its streams, its parser, its exit codes.
+"""A tool as a process: its streams, its argument parser, and its exit codes.
 
 Exit codes: 0, done; 1, an error in the model or the data, or a failed expectation or bound; 2, wrong usage; 130,
-interrupted. Nothing here imports the compiler, so that `--help` is quick.
+interrupted. This module does not import the compiler, so that `--help` is fast.
 """
 
 import argparse
@@ -26,7 +26,7 @@ class Streams:
 
 
 class Main(Protocol):
-    """The `main` of a tool: takes its command line arguments, and returns its exit code."""
+    """The `main` function of a tool, which takes the command-line arguments and returns the exit code."""
 
     def __call__(
         self,
@@ -39,7 +39,7 @@ class Main(Protocol):
 
 
 def main_with(run: Callable[[Sequence[str] | None, Streams], int]) -> Main:
-    """Returns a `main` that calls `run`; arguments and streams default to those of the process."""
+    """Returns a `main` function that calls `run`. By default, it uses the arguments and streams of the process."""
 
     def main(
         argv: Sequence[str] | None = None,
@@ -54,7 +54,7 @@ def main_with(run: Callable[[Sequence[str] | None, Streams], int]) -> Main:
 
 
 class UsageError(Exception):
-    """The command line is wrong; the message ends with a newline and is printed as it is."""
+    """Raised for a wrong command line. The message ends with a newline, and is printed unchanged."""
 
 
 def _near(name: str, known: Iterable[str]) -> str:
@@ -68,7 +68,7 @@ _DATA = ("--data", "--input")
 
 
 class ExclusiveGroup(NamedTuple):
-    """A group of mutually exclusive options, and its options."""
+    """A group of mutually exclusive options, which records the options added to it."""
 
     group: Any
     actions: list[argparse.Action]
@@ -96,7 +96,7 @@ class ArgumentParser(argparse.ArgumentParser):
         super().__init__(*words, **settings)
 
     def set_groups(self, groups: Mapping[str, Sequence[str]]) -> None:
-        """Puts options that are added from now on into these groups, with titles in order."""
+        """Assigns all options that are added later to these titled groups, which the help lists in this order."""
         self._titled = {title: self.add_argument_group(title) for title in groups}
         self.groups = groups
 
@@ -178,7 +178,7 @@ def _with_near(message: str) -> str:
 
 
 def metavar_of(action: argparse.Action) -> str:
-    """Returns the placeholder of the value of an argument; empty for a flag."""
+    """Returns the placeholder for the value of an argument; empty for a flag."""
     if action.nargs == 0:
         return ""
     if action.metavar is not None:
@@ -189,7 +189,7 @@ def metavar_of(action: argparse.Action) -> str:
 
 
 def usage_of(parser: ArgumentParser) -> str:
-    """Formats the command with its arguments and required options: `qmlir export MODEL --output FILE [options]`."""
+    """Formats a command with its arguments and required options: `qmlir export MODEL --output FILE [options]`."""
     words = [parser.prog]
     for action in parser.actions:
         if not action.option_strings:
@@ -201,7 +201,7 @@ def usage_of(parser: ArgumentParser) -> str:
 
 
 def add_force(add: Callable[..., Any]) -> None:
-    """Adds `--force`, an option of every command that writes."""
+    """Adds the option `--force`, which every command that writes files has."""
     add(
         "--force", action="store_true",
         help="overwrite existing files that qmlir did not write; inputs are never overwritten",

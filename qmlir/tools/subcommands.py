@@ -1,4 +1,4 @@
-"""The command line of `qmlir` down to the name of a subcommand. Nothing here imports the compiler."""
+"""The command line of `qmlir` up to the name of a subcommand. This module does not import the compiler."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ class Subcommand:
     name: str
     summary: str
     command: Named
-    """Its row in the registry, which is imported when the subcommand is called."""
+    """The entry of the subcommand in the registry, which is imported when the subcommand is called."""
 
 
 _EPILOG = """\
@@ -37,7 +37,7 @@ examples:
 def build_argument_parser(
     rows: Sequence[Subcommand],
 ) -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
-    """Returns the parser of `qmlir` down to the subcommand's name, and the empty parser of each of `rows`."""
+    """Returns the parser of `qmlir` up to a subcommand's name, and an empty parser for each subcommand in `rows`."""
     parser = ArgumentParser(
         prog="qmlir",
         description="A quantizing compiler for neural networks.",

@@ -1,6 +1,6 @@
 """Workflows that combine several stages of the compiler, one per file: from a model and data to a result.
 
-Code that only ONNX files or folders need is imported with the first one.
+Code that only ONNX files or folders require is imported on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """The errors of one output of a quantized model over several samples, and whether the output still agrees.
 
-The verdict uses the differences between samples (see `comparison.errors`), for the median sample and for the worst
-quarter. A ratio of sums over all samples would depend on a single degraded sample with large outputs, and a median says
-nothing about the worse half.
+The decision uses the differences between samples (see `comparison.errors`), for the median sample and for the worst
+quarter of the samples. With a ratio of sums over all samples, a single degraded sample with large outputs would decide,
+and a median does not reflect the worse half of the samples.
 """
 
 import math
@@ -33,51 +33,51 @@ from qmlir.workflows.comparison.errors import (
 )
 
 MIN_SQNR = 10.0
-"""SQNR about 0, in dB, below which an output counts as degraded by default: the error is a third of the signal, and the
-cosine about 0.95. The digits models keep all classes at 35 to 41 dB with 8 bits and at 11 to 14 dB with 4; with 2 bits,
-at -5 to 0 dB, they keep one in five at most."""
+"""The default SQNR about 0, in dB, below which an output counts as degraded. At 10 dB, the error is a third of the
+signal, and the cosine is about 0.95. The digits models predict the same classes as in float at 35 to 41 dB (8 bits) and
+at 11 to 14 dB (4 bits). At -5 to 0 dB (2 bits), at most one in five predictions is unchanged."""
 
 MIN_VARIATION = 6.0
-"""The threshold for the differences between samples: the error is half as large as these. It is lower because outputs
-of a sound model may differ little between the samples at hand."""
+"""The default threshold, in dB, for the differences between samples. At 6 dB, the error is half as large as these. It
+is lower than `MIN_SQNR` because the outputs of a good model may differ little between the given samples."""
 
 MOST_PARTS = 16
 """The largest number of joined parts of an output that are compared separately."""
 
 MIN_AGREEMENT, OF_SAMPLES = 0.9, 8
-"""The default threshold of the fraction of samples with the float model's class, and the least number of samples to
-apply it to. It applies to rows below `BAD`: above, classes that differ are practically tied."""
+"""The default minimum fraction of samples with the same class as in the float model, and the smallest number of samples
+to which it applies. It applies to rows with an SQNR below `BAD`: above it, classes that differ are practically tied."""
 
 MOST_AXES = 3
 """The largest rank of an output with classes: the last axis of images and maps is a position."""
 
 MOST_PLACES = 16
-"""The largest number of places along an axis that are checked one by one: of more, each is a class or a feature among
-many."""
+"""The largest size of an axis whose positions are checked individually; on a larger axis, each position is one class or
+feature among many."""
 
 KEEPS = 0.98
-"""The fraction of rows that must keep their class for the change to be negligible: one of 16 changed samples is not."""
+"""The fraction of rows that must keep their class for the change to be negligible; one changed sample of 16 is not."""
 
 BAD = 20.0
-"""The SQNR in dB below which a value inside the model is bad: its error is a tenth of the signal, while 8 bits have 30
-dB and more. The first bad value causes the errors after it, which may be much larger."""
+"""The SQNR in dB below which a value inside the model is bad. At 20 dB, the error is a tenth of the signal, whereas
+8-bit values usually have at least 30 dB. The first bad value causes the errors after it, which may be much larger."""
 
 
 @dataclass(frozen=True)
 class OutputValidation:
-    """The error of an output of the quantized model, or of a part that is joined to one."""
+    """The error of an output of the quantized model, or of a part that is concatenated to an output."""
 
     name: str
     """Name of the output."""
 
     sqnr_db: float | None
-    """SQNR of the median sample in dB, without the part that all samples share; `None` for an output of integers."""
+    """SQNR of the median sample in dB, without the component that all samples share; `None` for an integer output."""
 
     cosine: float | None
-    """Cosine similarity of the median sample; `None` for an output of integers."""
+    """Cosine similarity of the median sample; `None` for an integer output."""
 
     agreement: float | None
-    """Fraction of rows with the same largest element, or of equal integers; `None` for neither."""
+    """Fraction of rows with the same largest element, or of equal integers; `None` if neither applies."""
 
     pooled_db: float | None = None
     """SQNR of all samples together, in dB."""
@@ -86,14 +86,14 @@ class OutputValidation:
     """SQNR of the worst sample, in dB."""
 
     about_zero_db: float | None = None
-    """SQNR of the median sample in dB, with the part that all samples share."""
+    """SQNR of the median sample in dB, including the component that all samples share."""
 
     is_part: bool = False
-    """True for a part that the model joins to an output."""
+    """True for a part that the model concatenates to an output."""
 
     @property
     def text(self) -> str:
-        """One line: `logits 33.6 dB (pooled 33.1, worst 29.8), cosine 0.9998, same class 100.0%`."""
+        """The errors in one line: `logits 33.6 dB (pooled 33.1, worst 29.8), cosine 0.9998, same class 100.0%`."""
         parts: list[str] = []
         if self.sqnr_db is not None:
             parts += [f"{self.sqnr_db:.1f} dB (pooled {self.pooled_db:.1f}, worst {self.worst_db:.1f})"]
@@ -126,7 +126,7 @@ class MeasuredOutput:
     """Number of rows whose class changed because of noise."""
 
     def add(self, reference: Array, found: Array) -> None:
-        """Adds one sample: the value of the float model, and that of the quantized model."""
+        """Adds one sample: its output in the float model (`reference`) and in the quantized model (`found`)."""
         one, other = reference[self.part], found[self.part]
         self.axes, self.is_integer = one.ndim, one.dtype.kind in "iub"
         self.elements += one.size
@@ -142,11 +142,11 @@ class MeasuredOutput:
 
     @cached_property
     def ratios(self) -> tuple[Ratios, Ratios]:
-        """The ratios about 0 and about the median of the samples."""
+        """The signal-to-noise ratios of the values about 0, and about the median of the samples."""
         return ratios_of(self.references, self.founds)
 
     def validation(self) -> OutputValidation:
-        """Returns the figures over all samples."""
+        """Returns the errors over all samples."""
         if self.is_integer:
             return OutputValidation(self.name, None, None, self.equal / self.elements if self.elements else None)
         plain, varying = self.ratios
@@ -165,8 +165,8 @@ class MeasuredOutput:
     def clear_agreement(self) -> float | None:
         """The fraction of rows that are not clearly in another class; `None` for outputs without classes.
 
-        Those are embeddings, and images and maps with more than `MOST_AXES` axes. For series with 3 axes, neighbors of
-        the largest element count as equal to it.
+        Outputs without classes are embeddings, and images and maps with more than `MOST_AXES` axes. For series with 3
+        axes, a neighbor of the largest element counts as equal to it.
         """
         if self.top1.share is None or self.top1.are_directions or self.axes > MOST_AXES:
             return None
@@ -174,12 +174,12 @@ class MeasuredOutput:
 
     @property
     def has_unequal(self) -> bool:
-        """True if more integers differ than `MIN_AGREEMENT` allows plus one: two of 16 labels may differ by chance."""
+        """True if clearly more integers differ than `MIN_AGREEMENT` allows; two of 16 labels may differ by chance."""
         return self.elements - self.equal > (1 - MIN_AGREEMENT) * self.elements + 1
 
     @property
     def has_misplaced(self) -> bool:
-        """True if noise moves more rows clearly to another class than `MIN_AGREEMENT` allows."""
+        """True if noise clearly changes the class of more rows than `MIN_AGREEMENT` allows."""
         share = self.clear_agreement
         if share is None or max(share, 1 - self.misplaced / self.top1.rows) >= MIN_AGREEMENT:
             return False
@@ -188,9 +188,9 @@ class MeasuredOutput:
 
     @property
     def has_lost_sample(self) -> bool:
-        """True if one sample is degraded, and more samples change their class than `MIN_AGREEMENT` allows.
+        """True if a sample is degraded, and more samples change their class than `MIN_AGREEMENT` allows.
 
-        Feedback in a layer amplifies errors in some samples only, which a median does not show.
+        Feedback in a layer may amplify errors only in some samples, which a median does not show.
         """
         share, varying = self.clear_agreement, self.ratios[1]
         is_lost = varying.samples[varying.worst] < MIN_VARIATION and varying.pooled < BAD
@@ -198,9 +198,10 @@ class MeasuredOutput:
 
     @property
     def lost_place(self) -> str:
-        """The first row or column that has lost its variation, such as `y[:, 2]`, in an output with few.
+        """The first row or column that has lost its variation, such as `y[:, 2]`; empty if there is none.
 
-        It is empty if there is none. Probabilities are excluded, as those of a rare class are all close to 0.
+        Only axes with few rows or columns are checked. Probabilities are excluded, because those of a rare class are
+        all close to 0.
         """
         shapes = {each.shape for each in self.references}
         if self.part or self.has_parts or len(shapes) != 1 or self.axes < 2 or len(self.references) < OF_SAMPLES:
@@ -219,7 +220,7 @@ class MeasuredOutput:
         return ""
 
     def chosen(self, min_sqnr: float | None) -> int:
-        """Returns the index of the run to diagnose: the median one if it is degraded itself, otherwise the worst."""
+        """Returns the index of the run to diagnose: the median run if it is degraded, otherwise the worst run."""
         if self.is_integer:
             return 0
         _, varying = self.ratios
@@ -229,9 +230,9 @@ class MeasuredOutput:
     def fault(
         self, row: OutputValidation, samples: int, min_sqnr: float | None = None, min_agreement: float | None = None
     ) -> str:
-        """Returns the first reason why the output with the figures `row` no longer agrees; empty if it does.
+        """Returns the first reason why an output with the errors `row` no longer agrees; empty if it agrees.
 
-        The given bounds replace the built-in ones.
+        `min_sqnr` and `min_agreement` replace the default thresholds.
         """
         name, ratio = printable(row.name), row.sqnr_db
         least = MIN_VARIATION if min_sqnr is None else min_sqnr
@@ -257,7 +258,7 @@ class MeasuredOutput:
         return ""
 
     def change(self, samples: int) -> str:
-        """Reports the fraction of rows of a sound output that change their class; empty if it is negligible."""
+        """Reports the fraction of rows in an agreeing output that change their class; empty if it is negligible."""
         share, top1 = self.clear_agreement, self.top1
         if self.part or share is None or samples < OF_SAMPLES or not 0 < 1 - top1.wrong / top1.rows < KEEPS:
             return ""
@@ -265,7 +266,7 @@ class MeasuredOutput:
 
 
 def parts_of(name: str, value: SSAValue) -> Iterator[MeasuredOutput]:
-    """Yields the parts of an output that the model concatenates at its end; nothing for a whole output.
+    """Yields the parts that the model concatenates to an output; nothing if the output is not a concatenation.
 
     Elementwise operations after the concatenation, such as a final scale, keep the parts separate.
     """

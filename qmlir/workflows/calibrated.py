@@ -1,7 +1,7 @@
-"""A float module that was lowered and profiled once, from which it can be quantized under any type settings.
+"""A float module that was lowered and profiled once, and can be quantized repeatedly with different type settings.
 
-`Calibrated` keeps the profile, the samples that evaluate repairs, and the outputs of the float module. So `quantize`
-can decide types again under other settings without running the calibration samples a second time.
+`Calibrated` holds the profile, the samples that evaluate repairs, and the outputs of the float module. So `quantize`
+can decide types again with other settings, and does not run the calibration samples a second time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,10 +31,10 @@ def stages_of(
     repair: LiteralString = "",
     unrolls: bool = False,
 ) -> Callable[..., None]:
-    """Returns `run(changed, *stages, **given)`, which runs stages of the pipeline `quantize` for `module`.
+    """Returns a function `run(changed, *stages, **given)` that runs stages of the pipeline `quantize` on `changed`.
 
-    With `is_trained` or a `repair`, constants stay floats before casts until the stage `store`. With `unrolls`, long
-    recurrent layers are lowered to the parts of all their steps.
+    The settings and targets are those for `module`. With `is_trained` or a `repair`, constants stay floats before casts
+    until the stage `store`. With `unrolls`, long recurrent layers are unrolled into the parts of all their steps.
     """
     steps = literal_steps(f"{repair},{STORE}") if repair else ()
     is_trained = is_trained or bool(repair)
@@ -49,12 +49,12 @@ def stages_of(
 
 @dataclass(frozen=True)
 class Decided:
-    """A module with decided types, and the modules and the profile that led to it."""
+    """A module with decided types, and the float modules and the profile from which the types were decided."""
 
     source: ModuleOp
     profile: Profile
     profiled: ModuleOp
-    """The lowered source with its statistics, whose float operations correspond to those of `module`."""
+    """The lowered `source` with its statistics; its float operations correspond to the operations of `module`."""
 
     module: ModuleOp
     rules_used: frozenset[int] = frozenset()
@@ -63,7 +63,7 @@ class Decided:
 
 
 def decided(source: ModuleOp, profile: Profile, profiled: ModuleOp, run: Callable[..., None]) -> Decided:
-    """Decides the types of `profiled`, the lowered `source` with its statistics, by the stages of `run`."""
+    """Decides the types of a copy of `profiled`, the lowered `source` with its statistics, with the stages of `run`."""
     used, reasons, wide = set[int](), dict[str, str](), list[WidenedValues]()
 
     def watch(recipe: Recipe, decisions: Sequence[Decisions]) -> None:
@@ -83,17 +83,17 @@ class Attempt:
 
     options: QuantizeOptions
     module: ModuleOp
-    """The module after all stages except `store`, so that its values still have the keys of the float module."""
+    """The module after all stages except `store`. Its values still have the same keys as in the float module."""
 
     decided: Decided
     repair: Repair | None
 
 
 class Recovery(Protocol):
-    """Accuracy recovery in one call of `quantize`."""
+    """The accuracy recovery during one call of `quantize`."""
 
     def attempt(self, calibrated: "Calibrated", options: QuantizeOptions, *, corrects: bool = False) -> Attempt:
-        """Performs `Calibrated.attempt` with a repair, if one was requested or is worth it.
+        """Performs `Calibrated.attempt`, with a repair if one was requested or is worthwhile.
 
         With `corrects`, biases are corrected if no effort was requested and the correction helps on held-out samples.
         """
@@ -107,15 +107,15 @@ class Recovery(Protocol):
         options: QuantizeOptions,
         seconds: float,
     ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
-        """Tries remedies against the degradation that the comparison `lost` shows, until `seconds` have passed.
+        """Tries remedies for the degradation that the comparison `lost` shows, until `seconds` have passed.
 
-        Returns the remedies, and the result of the best of them.
+        Returns the remedies, and the result of the best one.
         """
         ...
 
 
 class AccuracyRecovery(Protocol):
-    """The service `recovery`, with which `quantize` starts an accuracy recovery."""
+    """The service `recovery`, which `quantize` calls to start an accuracy recovery."""
 
     def __call__(
         self,
@@ -125,21 +125,21 @@ class AccuracyRecovery(Protocol):
         required: LiteralString,
         hold_out: HoldOut | None,
     ) -> Recovery:
-        """Returns the recovery for `lowered`, made from `module`.
+        """Returns the recovery for the module `lowered`.
 
         Args:
             module: The float module.
-            lowered: Its lowered form.
-            effort: The requested effort; `None` leaves it to the recovery.
+            lowered: The lowered form of `module`.
+            effort: The requested effort; `None` lets the recovery choose.
             required: The pass that must run with or without a repair, as pipeline text; may be empty.
-            hold_out: The split of the samples, which can keep some for the recovery; `None` if there are none.
+            hold_out: The split of the samples, which can reserve some for the recovery; `None` if there are no samples.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A float module, its lowered form, and the statistics that decide types."""
+    """A float module, its lowered form, and the statistics from which types are decided."""
 
     source: ModuleOp
     lowered: ModuleOp
@@ -149,7 +149,7 @@ class Calibrated:
     observers: Sequence[str] = ()
 
     def attempt(self, options: QuantizeOptions) -> Attempt:
-        """Decides types under `options`, repairs the weights, and raises the operations.
+        """Decides types with `options`, repairs the weights, and raises the operations.
 
         `options` must have the targets, `keep_composites` and `accumulator_bits` with which the module was lowered.
         Raises `DiagnosticError` if a recipe does not fit the module.
@@ -160,17 +160,17 @@ class Calibrated:
         return self.finished(options, decided(self.source, self.profile, self.profiled_by(run), run), run)
 
     def profiled_by(self, run: Callable[..., None]) -> ModuleOp:
-        """Returns the lowered module with the statistics of the profile, balanced by the stages of `run`."""
+        """Returns the lowered module with the statistics of the profile, and with columns balanced by `run`."""
         profiled = self.lowered.clone()
         run(profiled, "profile", "mask", "balance", taken=self.profile)
         return profiled
 
     def finished(self, options: QuantizeOptions, made: Decided, run: Callable[..., None]) -> Attempt:
-        """Finishes `made`, in place and without a repair, up to the stage `store`."""
+        """Runs the remaining stages before `store` on `made`, in place and without a repair."""
         run(made.module, *(("repair",) if options.shorten else ()), "raise", "rescale")
         return Attempt(options, made.module, made, None)
 
     def stored(self, attempt: Attempt) -> ModuleOp:
-        """Runs the last stage on the module of `attempt`, in place, and returns it."""
+        """Runs the stage `store` on the module of `attempt`, in place, and returns the module."""
         stages_of(attempt.options, self.source)(attempt.module, "store")
         return attempt.module

@@ -1,4 +1,4 @@
-"""Opens the sides of a comparison as a user names them: models, folders and programs, with their runtime.
+"""Opens the two sides of a comparison: models, folders and programs, each with the runtime that executes it.
 
 A side is a module, a program, a subject, or a path, optionally with a runtime as prefix: `onnxruntime:model.onnx`.
 """
@@ -123,7 +123,8 @@ RUNTIMES: Mapping[str, tuple[str, Callable[[Path, str, _Opening], Subject]]] = {
         for level in STAGES
     },
 }
-"""The runtimes that may prefix a path, `RUNTIME:PATH`: a summary, and the function that opens the path."""
+"""The runtimes that may prefix a path as in `RUNTIME:PATH`, each with a summary and the function that opens the
+path."""
 
 
 _ELEMENTS: Mapping[str, Any] = {
@@ -226,7 +227,7 @@ def compare(
     samples: int | None = None,
     progress: IO[str] | None = None,
 ) -> Comparison:
-    """Measure the error of every value of one model against another, on samples.
+    """Measures the error of every value of one model against another model, on samples.
 
     A side is a module, the result of `quantize`, a program (outputs only), or a path: a `.onnx` file, a `.mlir` file, a
     folder written by `qmlir quantize` (its quantized model) or a saved program. A prefix of a path names its runtime:

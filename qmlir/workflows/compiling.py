@@ -1,4 +1,4 @@
-"""Compiling a model: `qmlir.compile`, which accepts paths as well as modules. A warm start imports nothing more."""
+"""Compiling a model: `qmlir.compile`, which accepts paths and modules. A warm start needs no further imports."""
 
 from qmlir.targets import compiling
 from qmlir.workflows.loading import takes_model

@@ -19,22 +19,23 @@ class ExportSettings(TypedDict, total=False):
     """The settings of `qmlir.export_onnx`, all optional."""
 
     format: str
-    """The form of quantized operations: `qdq`, `qoperator` or `integer`."""
+    """The representation of quantized operations: `qdq`, `qoperator` or `integer`."""
 
     opset: int | None
-    """Version of the ONNX operators, at least 21; by default the oldest one from 21 on that suffices."""
+    """Version of the ONNX operators, at least 21. By default, the oldest sufficient version, but at least 21."""
 
     exact: bool | None
-    """`True` gives the same integers in every session of ONNX Runtime: the form `qdq` then uses integer arithmetic
-    where floats between casts could round differently, and no form multiplies signed integers. By default, sessions
-    with optimizations, which fuse casts and the operations between them, give the same integers. `False` places
-    everything possible between casts."""
+    """`True` produces the same integers in every session of ONNX Runtime: the format `qdq` then uses integer arithmetic
+    if floats between casts could round differently, and no format multiplies signed integers. By default, only sessions
+    with optimizations, which fuse casts with the operations between them, produce the same integers. `False` places all
+    operations that allow it between casts."""
 
     functions: bool
-    """Whether composites of several nodes are exported as local functions."""
+    """True to export each composite of several nodes as a local function."""
 
     signed: bool
-    """Whether signed 8-bit integers stay signed; by default those that are multiplied are stored unsigned, plus 128."""
+    """True to keep signed 8-bit integers signed. By default, those that are multiplied are stored unsigned, plus
+    128."""
 
 
 def check_onnx_file(path: Path, *, external_data: bool | None = None) -> None:
@@ -51,7 +52,7 @@ def export_onnx(
     force: bool = False,
     **settings: Unpack[ExportSettings],
 ) -> "ModelProto":
-    """Export a module as an ONNX model, for ONNX Runtime, OpenVINO and others.
+    """Exports a module as an ONNX model, for ONNX Runtime, OpenVINO and others.
 
     Information that ONNX cannot express is stored in its metadata, so that `load` of the model returns the same module.
     The model is checked by ONNX's checker and, up to 1 GiB, by ONNX Runtime if that is installed.
@@ -62,11 +63,11 @@ def export_onnx(
         path: The file to write. `None` only returns the model.
         external_data: Store large tensors in a file next to the model. `None` does so above 2 GB.
         force: Replace a data file that does not belong to the model at `path`.
-        format: Form of quantized operations: `"qdq"` (default), `"qoperator"` or `"integer"`.
-        opset: Version of the ONNX operators, at least 21. `None` is the oldest one from 21 on that suffices.
-        exact: `True` gives the same integers in every session of ONNX Runtime; `"qdq"` then uses integer arithmetic
-            where floats could round differently. `None` gives the same integers in sessions with optimizations. `False`
-            places everything possible between casts.
+        format: Representation of quantized operations: `"qdq"` (default), `"qoperator"` or `"integer"`.
+        opset: Version of the ONNX operators, at least 21. `None` selects the oldest sufficient version from 21.
+        exact: `True` produces the same integers in every session of ONNX Runtime; `"qdq"` then uses integer arithmetic
+            if floats could round differently. `None` does so only in sessions with optimizations. `False` places all
+            operations that allow it between casts.
         functions: Export composites of several nodes as local functions.
         signed: Keep signed 8-bit integers signed. By default, those that are multiplied are stored unsigned, plus 128.
 

@@ -36,7 +36,7 @@ RECIPE = "recipe.toml"
 SUMMARY = "summary.json"
 FORMAT = "qmlir-quantized"
 VERSION = 2
-"""The version of the summary; 1 uses the setting names of qmlir 0.1 (`qmlir.text.renames`)."""
+"""The version of the summary. Version 1 uses the setting names of qmlir 0.1 (`qmlir.text.renames`)."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class QuantizedFolder:
 
     @property
     def recipe(self) -> Path:
-        """Path of the recipe with the settings used."""
+        """Path of the recipe with the settings that were used."""
         return self.path / RECIPE
 
     @property
@@ -79,7 +79,7 @@ class QuantizedFolder:
         return found
 
     def settings_beside_recipe(self) -> QuantizeSettings:
-        """Returns the settings that no recipe contains: targets and kept composites. Raises `DiagnosticError`."""
+        """Returns the settings that a recipe cannot contain: targets and kept composites. Raises `DiagnosticError`."""
         settings: Any = self.read_summary().get("settings")
         said = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
         keep, target = said.get("keep_composites"), str(said.get("device") or "")
@@ -92,7 +92,7 @@ class QuantizedFolder:
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> "QuantizedFolder":
-        """Opens the folder at `path`, or that of the `.q.mlir` file at `path`. Raises `DiagnosticError`."""
+        """Opens the folder `path`, or the folder that contains the `.q.mlir` file `path`. Raises `DiagnosticError`."""
         given = path_of(path)
         if not given.exists():
             raise text_error(f"cannot read '{given}': {reason_of(missing_file(given))}")
@@ -112,9 +112,9 @@ class QuantizedFolder:
 
     @staticmethod
     def holds(path: str | os.PathLike[str]) -> bool:
-        """Returns true if `path` is such a folder, or the quantized module in one.
+        """Returns True if `path` is a folder written by `qmlir quantize`, or the quantized module in one.
 
-        Raises `DiagnosticError` if `path` is not a path, or a folder that an interrupted run left.
+        Raises `DiagnosticError` if `path` is not a path, or is an incomplete folder that an interrupted run left.
         """
         given = path_of(path)
         folder = given if given.is_dir() else given.parent
@@ -147,7 +147,7 @@ _FOREIGN = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml",
 
 
 def check_new_folder(path: Path, command: str, names: Iterable[str] = ()) -> None:
-    """Raises `DiagnosticError` if `command` cannot write the folder `path` with the files `names`."""
+    """Raises `DiagnosticError` if `command` cannot write a folder at `path` with the files `names`."""
     if path.suffix in _FOREIGN and not path.exists():
         what = f"qmlir {command} writes a folder, and '{path.suffix}' is the end of a file's name"
         raise text_error(f"cannot write '{path}': {what}")
@@ -155,7 +155,7 @@ def check_new_folder(path: Path, command: str, names: Iterable[str] = ()) -> Non
 
 
 def names_of(stem: str) -> Sequence[str]:
-    """Returns the names of the files in a folder of a quantized model."""
+    """Returns the names of the files in the folder of a quantized model named `stem`."""
     folder = QuantizedFolder(Path(), stem)
     modules = folder.module, folder.float_module
     sidecars = (each.with_suffix(".safetensors") for each in modules)
@@ -191,7 +191,7 @@ def save_quantized(
 
 
 def model_in(folder: Path) -> Path:
-    """Returns the model file in a folder. Raises `DiagnosticError` if it has none, or is a program."""
+    """Returns the model file in `folder`. Raises `DiagnosticError` if there is none, or if the folder is a program."""
     check_whole(folder)
     if QuantizedFolder.holds(folder):
         return QuantizedFolder.open(folder).module

@@ -12,21 +12,21 @@ from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
 
 MOST = 16
-"""The largest number of runs that are compared."""
+"""The largest number of runs on which the quantized model is compared with the float model."""
 
 MULTIPLY_ADDS = 12e9
-"""The largest total of multiply-adds of the compared runs: fewer than `MOST` runs of a large model, but at least 2. The
-interpreter takes about 0.8 s for 1e9 of them in both models together."""
+"""The largest total number of multiply-adds in the compared runs. It limits a large model to fewer than `MOST` runs,
+but to at least 2. The interpreter takes about 0.8 s per 1e9 multiply-adds for both models together."""
 
 ENOUGH = 256
-"""Runs that are reserved for calibration: only of the runs after these some are held out."""
+"""The number of runs that are reserved for calibration. Only runs after these can be held out."""
 
 HELD_OUT = 4
-"""One of this many consecutive runs is held out, or evaluates a repair."""
+"""One in this number of consecutive runs is held out, or evaluates a repair."""
 
 
 def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
-    """Returns the largest number of runs of `module` to compare: fewer if each takes long."""
+    """Returns the largest number of runs of `module` to compare, which is smaller if each run takes long."""
     products = sum(
         op.multiply_adds() for op in function_of(module, function).walk() if isinstance(op, MultipliesAndAdds)
     )
@@ -37,9 +37,10 @@ def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
 class EvenRuns:
     """Selects at most `most` runs, evenly spread over a stream of unknown length.
 
-    One run of each stretch of equal length is taken, so that all classes are included if samples are sorted by class.
-    Its position in the stretch is random, with a fixed seed, so that periodic samples don't bias the selection. If
-    there are more than `most`, the stretches double, and one of each two runs is dropped.
+    The stream is divided into segments of equal length, and one run of each is taken. So all classes are included if
+    samples are sorted by class. The position of the run in its segment is random, with a fixed seed, so that periodic
+    samples do not bias the selection. If more than `most` runs were taken, the segment length is doubled, and one run
+    of each pair is dropped.
     """
 
     most: int
@@ -52,7 +53,7 @@ class EvenRuns:
         self._random = np.random.default_rng(0)
 
     def take(self, run: Run) -> None:
-        """Offers the next run of the stream."""
+        """Processes the next run of the stream, which may become one of the `taken` runs."""
         if self._seen == self._next:
             self.taken.append(run)
             if len(self.taken) > self.most:
@@ -75,13 +76,13 @@ def _is_chosen(place: int) -> bool:
 
 @dataclass
 class HoldOut:
-    """The split of the runs, made during calibration."""
+    """The split of runs into those that calibrate and those that are held out, made during calibration."""
 
     most: int
     """The largest number of runs that are compared."""
 
     first: int | None = None
-    """Number of runs that calibrate before one of each four is held out; `None` if none is held out."""
+    """Number of runs that calibrate before one in four runs is held out; `None` if no run is held out."""
 
     most_repair: int = 0
     """The largest number of runs that a repair uses; 0 without a repair."""
@@ -93,14 +94,14 @@ class HoldOut:
         self._repair = EvenRuns(self.most_repair)
 
     def keep_for_repair(self, most: int) -> None:
-        """Keeps at most `most` runs for a repair; call before calibration begins."""
+        """Keeps at most `most` runs for a repair. Must be called before calibration begins."""
         self.most_repair, self._repair = most, EvenRuns(most)
 
     def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
-        """Yields the runs that calibrate.
+        """Yields the runs that calibrate, and keeps the others.
 
-        If runs are held out from the start, a repair uses all others. Otherwise every fourth calibrating run evaluates
-        the repair, which uses the other three, so that ranges are the same with and without a repair.
+        If runs are held out from the start, a repair uses all other runs. Otherwise every fourth calibrating run
+        evaluates the repair, which uses the other three, so that ranges are the same with and without a repair.
         """
         calibrating = 0
         for place, run in enumerate(runs):

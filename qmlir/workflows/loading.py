@@ -1,6 +1,7 @@
 """Loading of models: reads an ONNX file or the text of a module, and returns a verified module.
 
-Functions of the API take a module or anything that denotes one: `takes_model` wraps a function of modules accordingly.
+API functions accept a module, or a path or object from which a module can be loaded. `takes_model` extends a function
+that takes a module accordingly.
 """
 
 import inspect
@@ -84,7 +85,7 @@ _OTHER_FORMATS: Mapping[str, str] = {
 
 
 def checks_names(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Wraps `function` so that a renamed keyword argument raises a `TypeError` with the new name."""
+    """Wraps `function` such that a keyword argument that has been renamed raises a `TypeError` with the new name."""
     accepted = inspect.signature(function).parameters
     is_open = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in accepted.values())
 
@@ -109,12 +110,12 @@ def load(
     fallback: bool = True,
     strip_training: bool = False,
 ) -> ModuleOp:
-    """Read a model, and return its verified module.
+    """Reads a model, and returns its verified module.
 
     An ONNX model in QDQ form computes on floats between its casts. Its operations become operations on integers, which
-    round once where the floats round at each operation. A result therefore differs by at most one quantization step,
-    where a sum is near a tie. A float bias becomes integers if these are within half a quantization step of the result;
-    otherwise its operation stays in float.
+    round only once, whereas floats are rounded by each operation. A result therefore differs by at most one
+    quantization step, if a sum is near a tie. A float bias becomes integers if its error is at most half a quantization
+    step of the result; otherwise its operation stays in float.
 
     Args:
         source: A `.onnx` file, an ONNX `ModelProto`, the result of `torch.onnx.export`, a `.mlir` file, or a folder
@@ -241,7 +242,7 @@ def _no_model(source: Any) -> DiagnosticError:
 
 
 def module_of(model: Model) -> ModuleOp:
-    """Returns the module of an argument that API functions accept. Raises `DiagnosticError`, as `load` does."""
+    """Returns the module for `model`, any form that API functions accept. Raises `DiagnosticError`, as `load` does."""
     note_sources(model)
     if isinstance(model, HoldsModule):
         note_sources(model.module)
@@ -252,10 +253,10 @@ def module_of(model: Model) -> ModuleOp:
 def takes_model(
     function: Callable[Concatenate[ModuleOp, _Parameters], _Result],
 ) -> Callable[Concatenate[Model, _Parameters], _Result]:
-    """Wraps `function`, whose first argument is a module, to accept everything that `load` accepts, and results.
+    """Wraps `function`, whose first argument is a module, to accept any `Model` as its first argument.
 
-    Each call is a run (`qmlir.text.files`): it never overwrites its inputs, and its result remembers them. A renamed
-    keyword argument raises a `TypeError` with the new name.
+    Each call is a run (`qmlir.text.files`): it never overwrites its input files, and its result keeps track of them. A
+    renamed keyword argument raises a `TypeError` with the new name.
     """
     checked = checks_names(function)
 

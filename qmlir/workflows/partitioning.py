@@ -1,4 +1,4 @@
-"""Partitioning of a quantized module among targets, with a report, as for `qmlir partition`."""
+"""Partitioning of a quantized module among targets, with a report, as in `qmlir partition`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ class Partitioned(HoldsModule, Readable):
     """A model divided among targets. Every function that takes a model accepts it."""
 
     module: ModuleOp
-    """The module; each part is a private function with the attribute `target.part`."""
+    """The module, in which each part is a private function with the attribute `target.part`."""
 
     reports: tuple[PartitionReport, ...]
-    """The report of each function that was divided."""
+    """The report of each partitioned function."""
 
     def text(self) -> str:
-        """Format the reports.
+        """Formats the reports.
 
         Returns:
             The reports of the functions in order.
@@ -44,20 +44,21 @@ def partition(
     intensity: float = Preferences.intensity,
     min_ops: int = Preferences.min_ops,
 ) -> Partitioned:
-    """Assign the operations of a quantized model to the devices that compute them.
+    """Assigns the operations of a quantized model to the devices that compute them.
 
-    The model is not changed. Each operation goes to the first device that supports it, and the CPU computes the rest.
-    Of all such plans the cheapest that is found is taken: a value that crosses a border costs its bytes plus
-    `transfer_bytes`.
+    The model is not changed. Each operation is assigned to the first device that supports it, and the CPU computes all
+    others. Among such partitions, the cheapest one found is used: the cost of a value that is transferred between
+    devices is its size in bytes plus `transfer_bytes`.
 
     Args:
         module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
             accepts.
         device: Targets, preferred first: `"npu,cpu"`, or a sequence of names. Empty uses those of the model.
         transfer_bytes: Fixed cost of a transfer, in bytes, at least 0.
-        intensity: Minimum number of multiply-adds per byte of transfer for which a device gets an operation. 0 gives it
-            all that it supports.
-        min_ops: Minimum number of operations in a part, at least 1; smaller parts go to the next target or the CPU.
+        intensity: Minimum number of multiply-adds per transferred byte for which an operation is assigned to a device.
+            With 0, a device gets all operations that it supports.
+        min_ops: Minimum number of operations in a part, at least 1. Smaller parts are assigned to the next target or
+            the CPU.
 
     Returns:
         A copy of the model whose parts are functions, and a report. Printing it shows the report.

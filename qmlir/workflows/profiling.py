@@ -43,11 +43,12 @@ def profile(
     resume: str | PathLike[str] | None = None,
     progress: IO[str] | None = None,
 ) -> Profile:
-    """Record statistics of all values of a model on samples: ranges, sums and histograms.
+    """Records statistics of all values of a model on samples: ranges, sums and histograms.
 
-    The model is not changed. Samples run in the batch size of the model, and count one by one if that is dynamic.
-    Memory does not grow with the number of samples. Values with quantization parameters, in a partly quantized model,
-    are not recorded. Samples that are constant, mostly repeated, or only one, cause a warning.
+    The model is not changed. Samples run in batches of the size of the model, or one at a time if its batch size is
+    dynamic.
+    Memory does not grow with the number of samples. In a partially quantized model, values with quantization parameters
+    are not recorded. A warning is emitted if the samples are constant or mostly repeated, or if there is only one.
 
     Args:
         module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
@@ -56,7 +57,7 @@ def profile(
             a leading axis of samples, or an iterable of items. An item is a dict of arrays, a sequence of arrays or one
             array, for one sample or a batch. Loaders of PyTorch and the data readers of ONNX Runtime and NNCF are
             accepted.
-        passes: Pipeline that runs on a copy of the model first. `""` profiles the model as it is, `None` lowers it as
+        passes: Pipeline that runs on a copy of the model first. `""` profiles the model as it is. `None` lowers it as
             `quantize` does, so that `quantize` accepts the profile.
         function: Name of the function to run.
         batch_size: Number of samples per task of `processes` or `cluster`. `None` chooses one. It does not change the
@@ -69,10 +70,10 @@ def profile(
         observers: Names of observers in installed packages, which record additional statistics.
         bins: Maximum number of histogram bins of a value, in [2, 65536].
         momentum: Weight of a new batch in the moving average of ranges, in (0, 1].
-        compiled: Compile the recording if that is faster; float contractions are then rounded differently. `False`
-            always interprets, sample by sample.
-        chosen: Function that receives all runs, and returns an iterable of the runs to record. The others only run to
-            check for errors.
+        compiled: Compile the model with its observers if that is faster; float contractions are then rounded
+            differently. `False` always interprets, one sample at a time.
+        chosen: Function that receives all runs, and returns an iterable of the runs to record. The others are executed
+            only to check for errors.
         cluster: Address of a Dask scheduler (`tcp://host:port`), a Dask client, or a `concurrent.futures.Executor`,
             whose workers run the samples.
         resume: Folder for the results of finished tasks, so that an interrupted run can continue.

@@ -1,4 +1,4 @@
-"""The result of `quantize`: a quantized module with everything that was decided for it."""
+"""The result of `quantize`: a quantized module, and all decisions that led to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,9 +32,9 @@ MODULE_SUFFIX = ".mlir"
 
 @dataclass(frozen=True, repr=False)
 class Quantized(HoldsModule, Readable):
-    """A quantized model, with the float model and everything that was decided.
+    """A quantized model, with the float model and all decisions that led to it.
 
-    Printing it shows the summary. Every function that takes a model accepts it, and uses `module`.
+    Printing it shows the summary. Every function that takes a model accepts it, and uses its `module`.
 
     Example:
         >>> model = "docs/examples/digits.onnxtxt"
@@ -49,25 +49,25 @@ class Quantized(HoldsModule, Readable):
     """The quantized module."""
 
     source: ModuleOp
-    """The float module. If equalization was applied (efforts 2 and 3), it is the equalized one."""
+    """The float module; if equalization was applied (efforts 2 and 3), the equalized float module."""
 
     settings: QuantizeSettings
     """The settings that were used, with the defaults of this version."""
 
     profile: Profile
-    """The statistics that the types were decided from."""
+    """The statistics from which the types were decided."""
 
     profiled: ModuleOp
     """The lowered float module, with the observed ranges in its types."""
 
     rules_used: frozenset[int]
-    """The indices of the recipe's rules that decided something."""
+    """The indices of the rules in the recipe that had an effect."""
 
     float_reasons: Mapping[str, str]
-    """Why each operation was left in float, by its key."""
+    """The reason why each float operation was not quantized, by the key of the operation."""
 
     widened: tuple[WidenedValues, ...]
-    """The values that built-in rules gave more bits than the settings."""
+    """The values for which built-in rules set more bits than the settings."""
 
     validation: Validation | None = None
     """The comparison with the float model; `None` if it was skipped, or there were no samples."""
@@ -76,18 +76,18 @@ class Quantized(HoldsModule, Readable):
     """The outcome of accuracy recovery; `None` if none ran."""
 
     effort: Effort | None = None
-    """The effort that the caller or the recipe set."""
+    """The effort set by the caller or the recipe; `None` if neither set one."""
 
     remedies: Remedies | None = None
     """The remedies that were tried; `None` if the quantized model agrees with the float one, or was not compared."""
 
     @cached_property
     def coverage(self) -> Coverage:
-        """The operations that compute on quantized values, and those in float with the reasons."""
+        """The operations that compute on quantized values, and the operations in float with the reasons."""
         return coverage(self.module, self.float_reasons)
 
     def summary(self, model: str = "", data: str | None = None) -> QuantizationSummary:
-        """Summarize the result: coverage, sizes, and the comparison with the float model.
+        """Summarizes the result: coverage, sizes, and the comparison with the float model.
 
         Args:
             model: Name of the float model, for the summary.
@@ -113,12 +113,12 @@ class Quantized(HoldsModule, Readable):
         )
 
     def save(self, path: str | PathLike[str], *, stem: str = "model", force: bool = False) -> None:
-        """Write the quantized model to a file or a folder.
+        """Writes the quantized model to a file or a folder.
 
-        The ending of `path` selects the form: `.mlir` for the module (with large weights in a file next to it), `.onnx`
-        for an ONNX model, anything else for a folder. A folder also has the float model, the profile, the recipe and
-        the summary, which `explain`, `report` and `load` read. Files that qmlir wrote there before are replaced, others
-        are kept.
+        The suffix of `path` selects the format: `.mlir` for the module (with large weights in a file next to it),
+        `.onnx` for an ONNX model, anything else for a folder. A folder also contains the float model, the profile, the
+        recipe and the summary, which `explain`, `report` and `load` read. Existing files that qmlir wrote are replaced;
+        all others are kept.
 
         Args:
             path: The file or folder to write.
@@ -144,12 +144,12 @@ class Quantized(HoldsModule, Readable):
                 self.save_folder(output, stem, self.summary(stem))
 
     def save_folder(self, path: Path, stem: str, summary: QuantizationSummary) -> None:
-        """Write the folder of `save` with another summary.
+        """Writes the same folder as `save`, but with the given summary.
 
         Args:
             path: The folder to write.
-            stem: Name of the model in the names of the files.
-            summary: Summary for `summary.json`, with the names of model and data.
+            stem: Name of the model in the file names.
+            summary: Summary for `summary.json`, with the names of the model and the data.
 
         Raises:
             DiagnosticError: As for `save`.
@@ -158,7 +158,7 @@ class Quantized(HoldsModule, Readable):
         save_quantized(path, stem, self.source, self.module, self.profile, recipe, summary.to_dict())
 
     def text(self) -> str:
-        """Format the summary.
+        """Formats the summary.
 
         Returns:
             The text that `qmlir quantize` prints.

@@ -215,15 +215,16 @@ def quantize(
     effort: Effort | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Quantized:
-    """Quantize a float model with calibration samples, without training.
+    """Quantizes a float model with calibration samples, without training.
 
     The float model is not changed. qmlir records the ranges of its values on `data`, decides their types, and converts
     its operations to integers. Inputs and outputs stay float, except `states`. The summary lists each operation that
     stays in float, with the reason.
 
-    Then the result is compared with the float model: on `validation`; else on held-out samples if `data` has more than
-    256; else on samples that calibration used. If the outputs no longer agree, qmlir warns and names the first bad
-    layer. It also tries remedies, for about as long as quantization took, and names the first that helps.
+    Then the result is compared with the float model: on `validation`, if given; otherwise on held-out samples, if
+    `data` has more than 256 samples; otherwise on samples that were used for calibration. If the outputs no longer
+    agree, qmlir warns and names the first bad layer. It also tries remedies, for about as long as quantization took,
+    and names the first one that helps.
 
     Args:
         module: The float model: a module, or a path or ONNX model that `load` accepts.
@@ -244,17 +245,17 @@ def quantize(
         resume: Folder for the results of finished tasks, so that an interrupted calibration can continue.
         progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
         effort: Level of accuracy recovery: 0 does nothing, 1 corrects biases, 2 also uses GPTQ and cross-layer
-            equalization, 3 also learns the rounding of weights (AdaRound). From 1 on, one of every four samples is held
-            out, and only changes that help there are kept. `"auto"` applies the remedy that restores the agreement with
-            the float model. `None` uses the `effort` of the recipe; without one, only biases of models with depthwise
-            convolutions are corrected.
+            equalization, 3 also learns the rounding of weights (AdaRound). At 1 and above, one in four samples is
+            held out, and only changes that help on these are kept. `"auto"` applies the remedy that restores the
+            agreement with the float model. `None` uses the `effort` of the recipe; without one, only biases of models
+            with depthwise convolutions are corrected.
 
     Returns:
         The quantized model. Printing it shows the summary.
 
     Raises:
         DiagnosticError: `data`, `profile`, the recipe or a setting does not fit the model or each other; the model has
-            no ranges and neither `data` nor `profile` is given; or an output misses `min_sqnr` or `min_agreement`.
+            no ranges and neither `data` nor `profile` is given; or an output is below `min_sqnr` or `min_agreement`.
         TypeError: An argument is not a setting. The message suggests a similar name.
 
     Example:

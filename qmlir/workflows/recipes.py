@@ -1,7 +1,7 @@
 """The settings of a quantization, as a recipe file.
 
-Passing the recipe instead of the options makes the same decisions. Options become rules before those of a recipe file,
-with the built-in rules in between. Rules that decided nothing are left out, since a recipe must not contain such rules.
+Passing this recipe instead of the options leads to the same decisions. Options become rules that precede the built-in
+rules, which precede the rules of a recipe file. Rules without effect are omitted, since a recipe must not contain any.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -39,10 +39,10 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[RuleTable]:
 
 
 def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: Effort | None = None) -> str:
-    """Returns the recipe with the decisions of `settings`; of the rules, only those with indices `used` are included.
+    """Returns the recipe with the same decisions as `settings`; only rules with indices in `used` are included.
 
-    `settings` are those of `quantize`, by name; settings that no rule can express, such as `device`, become comments.
-    `effort` is the one set by the caller or by a recipe.
+    `settings` are the settings of `quantize`, by name. Settings that no rule can express, such as `device`, become
+    comments. `effort` is the effort set by the caller or by a recipe.
     """
     recipe = RecipeText.of(settings.get("recipe") or "")
     lines = [f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again."]

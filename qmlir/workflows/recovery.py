@@ -1,4 +1,4 @@
-"""The results of accuracy recovery: the repair that was kept, and the remedies that were tried.
+"""The results of accuracy recovery: the outcome of the repair, and the remedies that were tried.
 
 The recovery itself is the service `recovery` (`qmlir.workflows.calibrated.AccuracyRecovery`).
 """
@@ -16,7 +16,8 @@ from qmlir.text.tables import Readable, counted
 from qmlir.workflows.validating import Validation
 
 EQUALIZE: LiteralString = "nn-equalize"
-"""The pass that changes the float model before its types are decided; it is tried with the best other passes."""
+"""The pass that changes the float model before its types are decided. It is tried together with the best other
+passes."""
 
 _SHOWN = 12
 """Number of layers that a summary lists."""
@@ -27,47 +28,47 @@ _HELPS = 3.0
 
 @dataclass(frozen=True, repr=False)
 class Repair(Readable):
-    """The outcome of accuracy recovery (`effort`), evaluated on samples that it has not used."""
+    """The outcome of accuracy recovery (`effort`), evaluated on samples that the recovery did not use."""
 
     passes: str
-    """The passes that gave the best result."""
+    """The passes with the best result."""
 
     samples: int
-    """Number of samples that it was evaluated on."""
+    """Number of samples on which the repair was evaluated."""
 
     source: str
-    """Where these samples come from."""
+    """The origin of these samples."""
 
     before_db: float
-    """SQNR of the outputs without it, in dB, by the mean of their relative noise."""
+    """SQNR of the outputs without the repair, in dB, from the mean of their relative noise."""
 
     after_db: float
-    """SQNR of the outputs with it, in dB."""
+    """SQNR of the outputs with the repair, in dB."""
 
     layers: tuple[LayerGain, ...] = ()
-    """Its effect on each layer; empty if it was not kept."""
+    """The effect of the repair on each layer; empty if the repair was not kept."""
 
     others: tuple[tuple[str, float], ...] = ()
-    """The passes of other efforts that were tried and not kept, each with the SQNR that they gave."""
+    """The passes of other efforts that were tried but not kept, each with the SQNR that they achieved."""
 
     required: str = ""
-    """The pass among them that needs no samples, and stays even if the others are not kept."""
+    """The pass in `passes` that needs no samples, and is kept even if the other passes are not."""
 
     @property
     def is_equalized(self) -> bool:
-        """True if the module was made of the equalized float model."""
+        """True if the quantized module was made from the equalized float model."""
         return self.is_kept and self.passes.startswith(EQUALIZE)
 
     @property
     def is_kept(self) -> bool:
-        """True if the module has it, because it raised the SQNR."""
+        """True if the repair was applied to the module, because it raised the SQNR."""
         return self.after_db > self.before_db
 
     def text(self) -> str:
-        """Format the outcome.
+        """Formats the outcome.
 
         Returns:
-            The passes, the SQNR without and with them, and the layers that gained most.
+            The passes, the SQNR without and with these passes, and the layers that gained most.
         """
         figures = f"{self.before_db:.1f} dB without, {self.after_db:.1f} dB with"
         lost = "which would lose" if self.after_db < self.before_db else "no gain"
@@ -80,7 +81,7 @@ class Repair(Readable):
         return f"{head}{others}{gains_text(self.layers)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the result to plain values; an infinite or unknown SQNR becomes `None`.
+        """Converts the result to plain values; an infinite or unknown SQNR becomes `None`.
 
         Returns:
             A dict that can be written as JSON.
@@ -99,7 +100,7 @@ class Repair(Readable):
 
 
 def gains_text(gains: Iterable[LayerGain]) -> str:
-    """Lists the layers that gained most, one line each with its repairs; layers without a figure are only counted."""
+    """Lists the layers that gained most, one per line, with the gain of each pass; the remaining layers are counted."""
     told: dict[str, list[str]] = {}
     sums: dict[str, float] = {}
     layers: set[str] = set()
@@ -122,22 +123,22 @@ def _finite(ratio: float | None) -> float | None:
 
 @dataclass(frozen=True)
 class Remedy:
-    """Options that may restore the agreement with the float model."""
+    """Options that may restore agreement with the float model."""
 
     option: str
-    """The text to type, such as `--exclude Scaler`."""
+    """The option to type, such as `--exclude Scaler`."""
 
     changed: Mapping[str, str]
-    """New values for some of the given options."""
+    """New values for some options, by name."""
 
     rules: Sequence[RuleTable] = ()
-    """Recipe rules to add after the given ones."""
+    """Recipe rules to append to the given rules."""
 
     corrects: bool = False
-    """Whether biases are corrected, as with effort 1."""
+    """True if biases are corrected, as with effort 1."""
 
     def added_to(self, given: QuantizeOptions) -> QuantizeOptions:
-        """Returns `given` with the changes of this remedy."""
+        """Returns the options `given` with the changes of this remedy."""
         recipe = given.recipe
         if self.rules:
             recipe = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(self.rules, "the remedy")
@@ -146,28 +147,28 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Tried:
-    """A remedy that was tried, and the comparison with the float model under it."""
+    """A remedy that was tried, and the comparison with the float model after it was applied."""
 
     remedy: Remedy
-    """The remedy; its `option` is the text to type, such as `--exclude Scaler`."""
+    """The remedy; its `option` is the option to type, such as `--exclude Scaler`."""
 
     validation: Validation
     """The comparison with the float model."""
 
     @property
     def cures(self) -> bool:
-        """True if the quantized model agrees with the float one again."""
+        """True if the quantized model agrees with the float model again."""
         return not self.validation.loss
 
     @property
     def text(self) -> str:
-        """The remedy and its figures, such as `--exclude Scaler gives y 23.6 dB`."""
+        """The remedy and its result, such as `--exclude Scaler gives y 23.6 dB`."""
         return f"{self.remedy.option} gives {self.validation.brief}"
 
 
 @dataclass(frozen=True)
 class Remedies:
-    """The remedies that were tried because the quantized model did not agree with the float one."""
+    """The remedies that were tried because the quantized model did not agree with the float model."""
 
     lost: Validation
     """The comparison that showed the degradation."""
@@ -176,11 +177,11 @@ class Remedies:
     """The remedies in the order in which they were tried."""
 
     is_applied: bool = False
-    """True if the result has the best remedy (`effort="auto"`)."""
+    """True if the best remedy was applied to the result (`effort="auto"`)."""
 
     @property
     def best(self) -> Tried | None:
-        """The remedy that restores the agreement, or else gains most; `None` if none gains 3 dB."""
+        """The remedy that restores agreement, or else gains most; `None` if no remedy gains at least 3 dB."""
         cures = next((each for each in self.tried if each.cures), None)
         if cures is not None or not self.tried:
             return cures
@@ -189,7 +190,7 @@ class Remedies:
 
     @property
     def help(self) -> str:
-        """The end of a message: the option to type, or the remedies that failed; empty if none was tried."""
+        """The end of a message: the option to type, or the remedies that failed; empty if no remedy was tried."""
         best = self.best
         if best is not None:
             partly = "" if best.cures else ", which is better but not enough"
@@ -199,10 +200,10 @@ class Remedies:
         return f"; help: run 'qmlir compare' to see each layer; tried in vain: {'; '.join(t.text for t in self.tried)}"
 
     def text(self) -> str:
-        """Format the remedies.
+        """Formats the remedies.
 
         Returns:
-            The best remedy with its figures, or those that failed.
+            The best remedy with its result, or the remedies that failed.
         """
         best = self.best
         if best is None:
@@ -211,7 +212,7 @@ class Remedies:
         return f"{verb}: {best.text} (without: {self.lost.brief})\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the remedies to plain values.
+        """Converts the remedies to plain values.
 
         Returns:
             A dict that can be written as JSON.

@@ -31,24 +31,24 @@ def interpret(
     function: str = "main",
     listeners: Sequence[Listener] = (),
 ) -> dict[str, Array]:
-    """Run a function of a model in the reference interpreter.
+    """Runs a function of a model in the reference interpreter.
 
     Args:
         module: The model: a module, a result that holds one (such as `Quantized`), or a path or ONNX model that `load`
             accepts.
-        inputs: Arrays by the names of the inputs, in their order, or the only array. NumPy types and shapes must match.
-            A quantized input is given as stored integers, one of text as `str`, a sequence as a list of arrays. If
-            samples are independent, any batch size is accepted.
+        inputs: Arrays by input name, a sequence of arrays in input order, or a single array. NumPy types and shapes
+            must match. A quantized input is an array of stored integers, a text input a `str`, and a sequence input a
+            list of arrays. If samples are independent, any batch size is accepted.
         function: Name of the function to run.
         listeners: Observers of the run, subclasses of `qmlir.interpreter.interpreter.Listener`, which receive each
             operation with its operands and results.
 
     Returns:
-        The outputs by name: arrays, or a list of arrays for a sequence. Of a quantized output they are the stored
+        The outputs by name: arrays, or a list of arrays for a sequence. A quantized output is an array of stored
         integers.
 
     Raises:
-        DiagnosticError: An input is missing or does not fit, or an operation cannot be computed.
+        DiagnosticError: An input is missing or has a wrong type or shape, or an operation cannot be computed.
 
     Example:
         >>> qmlir.interpret("docs/examples/fully_connected.mlir", np.ones((1, 4), np.float32))["output0"]

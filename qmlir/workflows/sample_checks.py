@@ -1,8 +1,8 @@
-"""Checks that calibration samples look like the data that the model was made for.
+"""Checks that calibration samples look like the data for which the model was trained.
 
-Ranges come from samples. If these are constant, repeated or scaled differently, the quantized model fits no other data,
-yet still agrees with the float model on these samples. `SampleWatch` inspects samples as they are read, `warn_of_scale`
-the outputs of the float model.
+Ranges are observed on samples. If the samples are constant, repeated or wrongly scaled, the quantized model is
+inaccurate for real data, yet still agrees with the float model on these samples. `SampleWatch` inspects samples as they
+are read, and `warn_of_scale` inspects the outputs of the float model.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from qmlir.ir.signature import inputs_of
 from qmlir.quantization.profiles.profile import Profile
 
 FEW = 16
-"""Fewer samples than this rarely cover the ranges of other inputs; a message asks for this number."""
+"""Fewer samples than this number rarely cover the ranges of other inputs. A warning asks for at least this number."""
 
 _HASHED = 1024
 """Number of leading runs that are checked for duplicates."""
@@ -51,7 +51,7 @@ class SampleWatch:
         self._elements = [0] * len(self._names)
         self._is_float = [False] * len(self._names)
         self._largest: list[list[tuple[float, int]]] = [[] for _ in self._names]
-        """The two runs with the largest magnitudes of each float input, with their first samples."""
+        """The two largest magnitudes among the runs for each float input, each with the first sample of its run."""
         self._seen: set[bytes] = set()
         self._hashed = 0
         self._samples = 0
@@ -59,7 +59,7 @@ class SampleWatch:
     def watching(
         self, chosen: Callable[[Iterable[Run]], Iterable[Run]] | None
     ) -> Callable[[Iterable[Run]], Iterator[Run]]:
-        """Wraps `chosen`, which selects the runs that calibrate, to inspect each of them."""
+        """Wraps `chosen`, which selects the runs that calibrate, such that each selected run is inspected."""
 
         def watched(runs: Iterable[Run]) -> Iterator[Run]:
             for run in runs if chosen is None else chosen(runs):
@@ -87,7 +87,7 @@ class SampleWatch:
             self._seen.add(digest.digest())
 
     def tell(self) -> None:
-        """Warns of problems of the samples as a whole."""
+        """Warns of problems with the samples as a whole, such as constant or repeated samples."""
         for name, largest in zip(self._names, self._largest, strict=True):
             if len(largest) == 2 and largest[0][0] > 0 and largest[1][0] >= _APART * largest[0][0]:
                 (second, _), (first, sample) = largest
@@ -121,7 +121,7 @@ def _reach(profile: Profile, name: str) -> float:
 
 
 def warn_of_other_scale(function: FuncOp, profile: Profile, runs: Sequence[Run]) -> None:
-    """Warns of inputs whose validation samples are scaled differently than the calibration samples."""
+    """Warns of inputs whose validation samples are on another scale than the calibration samples."""
     for place, port in enumerate(inputs_of(function)):
         calibrated = _reach(profile, port.name)
         given = _largest(run.arguments[place] for run in runs)
@@ -132,10 +132,10 @@ def warn_of_other_scale(function: FuncOp, profile: Profile, runs: Sequence[Run])
 
 
 def warn_of_scale(function: FuncOp, profile: Profile, outputs: Sequence[Mapping[str, Array]]) -> None:
-    """Warns of inputs that are scaled differently than the model expects, judging by its `outputs` on some samples.
+    """Warns of inputs that are probably on another scale than the model expects, judging by its `outputs` on samples.
 
-    Pixels in [0, 255] instead of [0, 1] cause logits larger than training produces. A model that divides by 255 itself
-    does not expect inputs in [0, 1].
+    For example, pixels in [0, 255] instead of [0, 1] cause larger logits than training produces. Conversely, a model
+    that divides its input by 255 does not expect pixels in [0, 1].
     """
     inputs = inputs_of(function)
     sizes = [_reach(profile, port.name) for port in inputs]

@@ -1,4 +1,4 @@
-"""The summary of a quantization: coverage, bytes of weights, samples and settings."""
+"""The summary of a quantization: coverage, weight memory, samples and settings."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -24,9 +24,9 @@ _WEIGHTS = (Kind.FLOAT, Kind.QUANTIZED, Kind.SMALL_FLOAT)
 
 
 def weight_bytes(module: ModuleOp) -> int:
-    """Returns the bytes of all float, low-precision float and quantized constants, without quantization parameters.
+    """Returns the size in bytes of all float, low-precision float and quantized constants in `module`.
 
-    Types below 8 bits are packed.
+    Quantization parameters are not included. Elements of fewer than 8 bits count as packed.
     """
     constants = (op.result for op in module.walk() if isinstance(op, ConstantOp))
     return sum(bytes_of(value) for value in constants if kind_of(element_of(value)) in _WEIGHTS)
@@ -34,25 +34,25 @@ def weight_bytes(module: ModuleOp) -> int:
 
 @dataclass(frozen=True, repr=False)
 class QuantizationSummary(Readable):
-    """The summary of a quantized model, as `qmlir quantize` prints it."""
+    """The summary of a quantized model that `qmlir quantize` prints."""
 
     model: str
     """Name of the float model."""
 
     data: str | None
-    """Name of the samples."""
+    """Name of the calibration data; `None` if it has none."""
 
     samples: int
-    """Number of calibration samples; 0 if the model carried its ranges."""
+    """Number of calibration samples; 0 if the ranges came with the model."""
 
     float_weight_bytes: int
-    """Bytes of the constants of the float model."""
+    """Size of the constants in the float model, in bytes."""
 
     quantized_weight_bytes: int
-    """Bytes of the constants of the quantized model."""
+    """Size of the constants in the quantized model, in bytes."""
 
     coverage: Coverage
-    """The operations that compute on quantized values, and those in float."""
+    """The operations that compute on quantized values, and the operations in float."""
 
     settings: Mapping[str, Any]
     """The settings that were used."""
@@ -67,16 +67,16 @@ class QuantizationSummary(Readable):
     """The embedding tables whose rows have separate scales."""
 
     widened: tuple[WidenedValues, ...] = ()
-    """The values that built-in rules gave more bits."""
+    """The values for which built-in rules set more bits."""
 
     anew: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Number of constants that were stored in a low-precision float format and rounded again, by format."""
+    """Number of constants stored in a low-precision float format that were rounded again, by format."""
 
     remedies: Remedies | None = None
-    """The remedies that were tried; `None` if none."""
+    """The remedies that were tried; `None` if none was tried."""
 
     def text(self) -> str:
-        """Format the summary.
+        """Formats the summary.
 
         Returns:
             Problems first, then coverage, operations in float, and sizes.
@@ -102,7 +102,7 @@ class QuantizationSummary(Readable):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the result to plain values.
+        """Converts the summary to plain values.
 
         Returns:
             A dict that can be written as JSON.

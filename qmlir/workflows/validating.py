@@ -1,8 +1,8 @@
 """Validation: checks that a quantized module agrees with its float model by running both on a few samples.
 
-A calibration on many samples holds some of them out for this. Parts that the model concatenates to one output are also
-compared separately. If an output no longer agrees (see `agreement`), the first bad layer is found on one sample, and
-reported with its node in the user's model.
+If there are many calibration samples, some of them are held out for this comparison. Parts that the model concatenates
+to one output are also compared separately. If an output no longer agrees (see `agreement`), the first bad layer is
+found on one sample, and reported with its node in the user's model.
 """
 
 import math
@@ -39,13 +39,14 @@ class ValidationOptions:
     """The bounds that a quantized module must meet."""
 
     data: Data | None = None
-    """Samples to compare on; `None` uses some calibration samples."""
+    """Samples on which to compare the models; `None` uses some of the calibration samples."""
 
     min_sqnr: float | None = None
-    """Minimum SQNR of every output in dB; a lower one is an error."""
+    """Minimum SQNR of every output in dB; a lower SQNR is an error."""
 
     min_agreement: float | None = None
-    """Minimum fraction of rows whose largest element is that of the float model, in [0, 1]; less is an error."""
+    """Minimum fraction of rows with the same largest element as in the float model, in [0, 1]; a lower one is an
+    error."""
 
     def __post_init__(self) -> None:
         if self.min_agreement is not None and not 0 <= self.min_agreement <= 1:
@@ -55,12 +56,12 @@ class ValidationOptions:
 
     @property
     def is_asked_for(self) -> bool:
-        """Whether a bound is given, so that a comparison must be possible."""
+        """True if a bound is given. A comparison must then be possible."""
         return self.min_sqnr is not None or self.min_agreement is not None
 
 
 class References:
-    """The outputs of the float module in runs, each computed once for all comparisons."""
+    """The outputs of the float module for each run, computed only once for all comparisons."""
 
     def __init__(self, module: ModuleOp, function: str = ENTRY):
         self.module = module
@@ -68,7 +69,7 @@ class References:
         self._known: dict[int, tuple[Run, dict[str, Array]]] = {}
 
     def of(self, run: Run) -> Mapping[str, Array]:
-        """Returns the outputs by name. Raises `DiagnosticError` if the module cannot run."""
+        """Returns the outputs for `run`, by name. Raises `DiagnosticError` if the module cannot run."""
         if id(run) not in self._known:  # the id stays unique, as the run is kept
             arguments = arguments_of(function_of(self.module, self.function), run)
             self._known[id(run)] = run, _outputs(self.module, arguments, self.function)
@@ -77,40 +78,40 @@ class References:
 
 @dataclass(frozen=True)
 class Cause:
-    """The first bad value inside a degraded model; the values after it inherit its error."""
+    """The first bad value inside a degraded model. The values after it inherit its error."""
 
     key: str
-    """Its provenance, or the name of an input."""
+    """The provenance of the value, or the name of an input."""
 
     operation: str
-    """The operation that computes it, such as `nn.matmul`."""
+    """The operation that computes the value, such as `nn.matmul`."""
 
     op_type: str
-    """The operator in the model, such as `MatMul`; empty if unknown."""
+    """The operator type in the user's model, such as `MatMul`; empty if unknown."""
 
     sqnr_db: float
-    """Its SQNR in dB."""
+    """The SQNR of the value, in dB."""
 
     nodes: tuple[str, ...] = ()
-    """The nodes of the model that compute it: for an activation, those back to the contraction before it. Empty for an
-    input."""
+    """The nodes of the model that compute the value. For an activation function, these are all nodes back to the
+    preceding contraction. Empty for an input."""
 
     @property
     def text(self) -> str:
-        """The value and its SQNR, such as `fc1 (Gemm, nn.fully_connected), 9.4 dB`."""
+        """The value with its SQNR, such as `fc1 (Gemm, nn.fully_connected), 9.4 dB`."""
         kind = f"{self.op_type}, {self.operation}" if self.op_type else self.operation
         return f"{printable(self.key)} ({printable(kind)}), {self.sqnr_db:.1f} dB"
 
 
 @dataclass(frozen=True, repr=False)
 class Validation(Readable):
-    """The comparison of a quantized model with its float model."""
+    """The result of comparing a quantized model with its float model."""
 
     samples: int
-    """Number of samples."""
+    """Number of samples on which the models were compared."""
 
     source: str
-    """Where the samples come from: held out, used for calibration, or given."""
+    """The origin of the samples: held out, used for calibration, or given."""
 
     outputs: tuple[OutputValidation, ...] = ()
     """The error of each output."""
@@ -119,17 +120,17 @@ class Validation(Readable):
     """A message for each output that no longer agrees; empty if all agree."""
 
     changes: tuple[str, ...] = ()
-    """Outputs that agree, but of which some rows change their class, with the fraction of rows."""
+    """A message for each agreeing output with rows that change their class, with the fraction of these rows."""
 
     cause: Cause | None = None
-    """The first bad value inside the model; `None` if all outputs agree, or none was found."""
+    """The first bad value inside the model; `None` if all outputs agree, or if no bad value was found."""
 
     problem: str = ""
     """Why the models could not be compared; empty if they were."""
 
     @property
     def fault(self) -> str:
-        """All problems in one line; empty if the quantized model agrees with the float one."""
+        """All problems in one line; empty if the quantized model agrees with the float model."""
         if self.problem:
             return f"could not compare the quantized model with the float one: {self.problem}"
         if not self.faults:
@@ -139,25 +140,25 @@ class Validation(Readable):
 
     @property
     def loss(self) -> str:
-        """The faults, or else the changes of classes, in one line; empty if there are none."""
+        """The faults in one line, or else the class changes; empty if there are neither."""
         return "; ".join(self.faults or self.changes)
 
     @property
     def lowest_db(self) -> float:
-        """SQNR of the worst output, in dB; infinite if no output has one."""
+        """SQNR of the worst output, in dB; infinite if no output has an SQNR."""
         ratios = [each for row in self.outputs for each in (row.sqnr_db, row.about_zero_db) if each is not None]
         return min(ratios, default=math.inf)
 
     @property
     def brief(self) -> str:
-        """The figures of the worst output, such as `logits 33.6 dB, same class 100.0%`."""
+        """The errors of the worst output, such as `logits 33.6 dB, same class 100.0%`."""
         rows = [row for row in self.outputs if row.sqnr_db is not None] or list(self.outputs)
         worst = min(rows, key=lambda row: math.inf if row.sqnr_db is None else row.sqnr_db)
         figures = [] if worst.sqnr_db is None else [f"{worst.sqnr_db:.1f} dB"]
         return f"{printable(worst.name)} {', '.join([*figures, *worst.agreement_text])}"
 
     def text(self) -> str:
-        """Format the comparison.
+        """Formats the comparison.
 
         Returns:
             Problems first, then the error of each output.
@@ -174,7 +175,7 @@ class Validation(Readable):
         return "".join(f"{line}\n" for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert the comparison to plain values; an infinite SQNR becomes `None`.
+        """Converts the comparison to plain values; an infinite SQNR becomes `None`.
 
         Returns:
             A dict that can be written as JSON.
@@ -188,7 +189,7 @@ class Validation(Readable):
 
 @dataclass(frozen=True)
 class Validating:
-    """The samples on which quantized modules are compared with the float one, and the bounds that they must keep."""
+    """The samples on which quantized modules are compared with the float module, and the bounds that they must meet."""
 
     references: References
     options: ValidationOptions
@@ -198,7 +199,7 @@ class Validating:
 
     @staticmethod
     def of(references: References, options: ValidationOptions, hold_out: HoldOut | None) -> "Validating | None":
-        """Chooses the samples: those of `options`, or else those that `hold_out` compares; `None` if there are none.
+        """Chooses the samples: those in `options`, or else those in `hold_out`; returns `None` if there are none.
 
         Raises `DiagnosticError` if a bound is set and there are no samples.
         """
@@ -215,11 +216,11 @@ class Validating:
         return None
 
     def compared(self, quantized: ModuleOp) -> Validation:
-        """Returns the comparison of `quantized` with the float module."""
+        """Compares `quantized` with the float module."""
         return compared(self.references, quantized, self.runs, self.source, self.options)
 
     def tell(self, found: Validation, help_: str = "") -> None:
-        """Warns of a degraded model, with the first cause and `help_`; raises `DiagnosticError` if a bound was set."""
+        """Warns of a degraded model, with its cause and `help_`; raises `DiagnosticError` instead if a bound is set."""
         if not found.fault:
             return
         message = f"{found.fault}{help_}"
@@ -231,7 +232,7 @@ class Validating:
 def compared(
     references: References, quantized: ModuleOp, runs: Sequence[Run], source: str, options: ValidationOptions
 ) -> Validation:
-    """Compares `quantized` with the float module in `runs`; `source` describes their origin."""
+    """Compares `quantized` with the float module on `runs`; `source` describes the origin of the runs."""
     module, function = references.module, references.function
     signature = function_of(module, function)
     arguments = [arguments_of(signature, run) for run in runs]

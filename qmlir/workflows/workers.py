@@ -1,7 +1,8 @@
-"""The workers of a run: this process, processes of this machine, an `Executor`, or a Dask cluster.
+"""The workers of a run: this process, processes on this machine, an `Executor`, or a Dask cluster.
 
-Results are identical on all of them if the workers are equal. Integers are the same everywhere, but sums of float
-products are not: BLAS and compiled code use the instructions that the CPU has, and add in the order that suits them.
+Results are identical for all kinds of workers if the workers have equal software and CPUs. Integers are the same on all
+machines, but sums of float products are not: BLAS and compiled code use the instructions of the CPU, and add in an
+order that depends on them.
 """
 
 import os
@@ -34,7 +35,8 @@ _COMPUTING = ("numpy", "numba", "llvmlite", "ml_dtypes", "onnxruntime")
 def environment() -> Environment:
     """Returns the versions of qmlir and of the packages that compute, a digest of the code, and the CPU.
 
-    The code is that of qmlir and of installed packages that extend it. Plug-ins belong to a job.
+    The digest covers the code of qmlir and of installed packages that extend it. Plug-ins are not included, because
+    they belong to a job.
     """
     always = registry.packages()
     return _environment(always[: len(always) - len(registry.plug_ins())])
@@ -59,7 +61,7 @@ def _release(package: str) -> str:
 
 
 def expect_our_code(worker: str, its: Environment) -> None:
-    """Raises `DiagnosticError` if a worker has another qmlir than this process."""
+    """Raises `DiagnosticError` if a worker, with the environment `its`, has other code of qmlir than this process."""
     ours = environment()
     if found := difference({**its, **dict(list(ours.items())[:2])}, its):
         raise text_error(f"{worker} differs from this process: {found}")
@@ -76,10 +78,10 @@ def workers_of(
     """Provides the workers of `cluster` inside the `with` block; `None` if neither `cluster` nor `resume` is given.
 
     Args:
-        cluster: Where the tasks run. `None` is this machine.
-        resume: Folder of the answers: a task whose answer is there does not run again.
-        processes: Number of processes without a cluster; number of tasks that an executor runs at a time, where 1
-            stands for the number of CPUs.
+        cluster: The cluster that runs the tasks. `None` is this machine.
+        resume: Folder for the results of tasks. A task whose result is in the folder does not run again.
+        processes: Number of processes without a cluster. For an executor, the number of tasks that run at a time, where
+            1 stands for the number of CPUs.
         same_processor: Reject a cluster with another CPU than this machine.
 
     Raises:

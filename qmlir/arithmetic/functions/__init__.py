@@ -1,8 +1,8 @@
-"""Float functions without a hardware instruction, each defined once in steps with a unique result.
+"""Float functions that have no hardware instruction, each defined once as a sequence of exactly specified steps.
 
-NumPy's f32 functions depend on the CPU and differ from the C library's. With these definitions, the interpreter and
-compiled code are bit-identical: the interpreter evaluates the steps on arrays, `math-expand` builds them as operations.
-f64 is left to NumPy and the C library, which agree within a few ulps.
+NumPy's f32 functions depend on the CPU and differ from those of the C library. With these definitions, the interpreter
+and compiled code are bit-identical: the interpreter evaluates the steps on arrays, and `math-expand` builds them as
+operations. f64 functions are left to NumPy and the C library, which agree within a few ulps.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def _reciprocal_root(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Function:
-    """A float function on arrays: f32 by its definition, shorter floats through f32, f64 by NumPy."""
+    """A float function on arrays: f32 uses its definition, shorter floats are computed in f32, and f64 uses NumPy."""
 
     definition: Definition
     in_f64: Any
@@ -76,7 +76,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "tan": Function(double.tan, np.tan),
     "tanh": Function(single.tanh, np.tanh),
 }
-"""The functions by the name of their `math` operation."""
+"""The functions, keyed by the name of their `math` operation."""
 
 exp, log, power, tanh = (FUNCTIONS[name] for name in ("exp", "log", "powf", "tanh"))
 

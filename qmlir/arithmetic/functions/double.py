@@ -1,6 +1,6 @@
-"""Elementary functions of f32, computed in f64 and rounded once at the end: errors of at most 0.51 ulp.
+"""Elementary f32 functions, computed in f64 and rounded once at the end, with errors of at most 0.51 ulp.
 
-The series are Taylor's, truncated where the remainder is below 2^-34 of the result. Every nonzero f32 is a normal f64,
+They are Taylor series, truncated where the remainder is below 2^-34 of the result. Every nonzero f32 is a normal f64,
 and so are all intermediate values, so no step overflows or underflows.
 """
 
@@ -13,7 +13,7 @@ from qmlir.arithmetic.functions.steps import Steps, Value
 
 _LN2 = math.log(2)
 _INTEGER = 1.5 * 2.0**52
-"""Adding this to a float rounds it to an integer, by which the bits of the sum are offset."""
+"""Adding this number to a float rounds the float to an integer, which is the offset of the bits of the sum."""
 _INTEGER_BITS = int(np.float64(_INTEGER).view(np.int64))
 _ONE_BITS = 1023 << 52
 _SQRT_HALF_BITS = int(np.float64(0.5**0.5).view(np.int64))
@@ -25,7 +25,7 @@ _COSINE = tuple((-1) ** n / math.factorial(2 * n) for n in range(6, -1, -1))
 _ARC_TANGENT = tuple((-1) ** n / (2 * n + 1) for n in range(13, -1, -1))
 _HYPERBOLIC_SINE = tuple(1 / math.factorial(2 * n + 1) for n in range(6, -1, -1))
 _LARGEST_EXPONENT = 300.0
-"""A bound beyond the exponents of f32 in both directions, inside those of f64."""
+"""A bound that exceeds the exponents of f32 in both directions and is within those of f64."""
 
 
 # --- Exponentials and logarithms --------------------------------------------------------------------------------------
@@ -82,12 +82,12 @@ def _log1p(e: Steps, x: Value) -> Value:
 
 
 def exp2(e: Steps, x: Value) -> Value:
-    """Computes the power of two `2^x`."""
+    """Computes the base-2 exponential `2^x`."""
     return e.narrow(_exp2(e, e.wide(x)))
 
 
 def log1p(e: Steps, x: Value) -> Value:
-    """Computes `ln(1 + x)` accurately, also near 0."""
+    """Computes `ln(1 + x)`, accurately even near 0."""
     return e.narrow(_log1p(e, e.wide(x)))
 
 
@@ -104,7 +104,7 @@ def log10(e: Steps, x: Value) -> Value:
 
 
 def power(e: Steps, x: Value, y: Value) -> Value:
-    """Computes `x^y`, for negative `x` only with integer `y`; special cases as in C's `pow`."""
+    """Computes `x^y`; special cases are those of C's `pow`, such as NaN for negative `x` with noninteger `y`."""
     x, y = e.wide(x), e.wide(y)
     size = e.absolute(x)
     logarithm = _of_positive(e, size, _log2(e, size))
@@ -152,8 +152,7 @@ def _quarter_turns(e: Steps, size: Value) -> tuple[Value, Value]:
     f64.
 
     This is Payne and Hanek's method ("Radian Reduction for Trigonometric Functions", 1983): only the bits of 2 / pi
-    that
-    don't yield whole turns are multiplied, in integers with units of 2^-62 quarter turns.
+    that don't yield whole turns are multiplied, in integers with units of 2^-62 quarter turns.
     """
     bits = e.wide(e.bits(size))
     mantissa = (bits & 0x7FFFFF) | 0x800000
@@ -249,7 +248,7 @@ def atan(e: Steps, x: Value) -> Value:
 
 
 def atan2(e: Steps, y: Value, x: Value) -> Value:
-    """Computes the angle of the point `(x, y)`, in `[-pi, pi]`; zeros and infinities as in C's `atan2`."""
+    """Computes the angle of the point `(x, y)`, in `[-pi, pi]`; zeros and infinities are treated as in C's `atan2`."""
     y, x = e.wide(y), e.wide(x)
     rise, run = e.absolute(y), e.absolute(x)
     are_equal = (rise == run) & ((rise == 0.0) | (rise == np.inf))

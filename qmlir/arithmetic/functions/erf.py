@@ -50,7 +50,7 @@ _FAR = (
 _NEAR_END, _MIDDLE_END = 0.46875, 4.0
 
 _ONE_FROM = 6.0
-"""The bound from which erf(x) is 1 in f64."""
+"""The smallest x at which the implementation returns 1: erf(x) is 1 in f64 from here on."""
 
 
 def _ratio(polynomials: tuple[tuple[float, ...], tuple[float, ...]], x: F64) -> F64:
@@ -79,7 +79,7 @@ def _far(x: F64) -> F64:
 
 
 def erf(x: Array) -> Array:
-    """Computes the error function in f64, rounded once to the type of `x`; NaN stays NaN."""
+    """Computes the error function in f64, rounded once to the type of `x`; NaN is preserved."""
     exact = x.astype(np.float64).reshape(-1)
     size = np.minimum(np.abs(exact), _ONE_FROM)
     result = size.copy()  # NaN is in none of the ranges

@@ -1,9 +1,9 @@
-"""The functions that dominate the run time of networks, computed in f32, so that AVX-512 processes 16 values at a time.
+"""Functions that dominate the run time of networks, computed in f32 so that AVX-512 processes 16 values at a time.
 
-Polynomials are near-minimax: least squares on 400 Chebyshev nodes, reweighted (Lawson) until the error is level, each
-coefficient rounded to f32 and the others fitted again. The splitting of `ln 2` into a short and a small part is Cody
-and Waite's ("Software Manual for the Elementary Functions", 1980). Largest errors:
-docs/reference/float-arithmetic.md.
+Polynomials are near-minimax: they are least-squares fits on 400 Chebyshev nodes, reweighted (Lawson) until the error is
+level. Coefficients are rounded to f32 one at a time, and the remaining ones are fitted again. `ln 2` is split into a
+short and a small part as in Cody and Waite ("Software Manual for the Elementary Functions", 1980).
+docs/reference/float-arithmetic.md lists the largest errors.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from qmlir.arithmetic.functions.steps import NUMPY, Steps, Value
 
 _LOG2_E = 1.4426950408889634
 _LN2_SHORT = 0.693359375
-"""The leading 10 bits of ln 2: the product with an exponent is exact."""
+"""The leading 10 bits of ln 2, so that its product with an exponent is exact."""
 _LN2_REST = -2.12194440e-4
 
 _INTEGER = 1.5 * 2.0**23
-"""Adding this to a float rounds it to an integer, by which the bits of the sum are offset."""
+"""Adding this number to a float rounds the float to an integer, which is the offset of the bits of the sum."""
 _INTEGER_BITS = int(np.float32(_INTEGER).view(np.int32))
 _ONE_BITS = 127 << 23
 _SQRT_HALF_BITS = int(np.float32(0.5**0.5).view(np.int32))
@@ -46,11 +46,11 @@ _ERF_FAR = (
     1.130084e-05, -3.2350642e-04, 3.645338e-03, -2.376819e-02, 1.0624403e-01, 6.35147e-01, 1.2864956e-01,
 )  # fmt: skip
 _ERF_FAR_END = 4.0
-"""The end of the range: from 3.92 on, erf is 1 in f32."""
+"""The end of the approximated range; erf is 1 in f32 for x >= 3.92."""
 
 
 def polynomial(coefficients: tuple[float, ...], x: Value) -> Value:
-    """Evaluates a polynomial by Horner's rule; coefficients from the highest power down."""
+    """Evaluates a polynomial by Horner's rule; `coefficients` starts with the highest power."""
     result = x * coefficients[0] + coefficients[1]
     for coefficient in coefficients[2:]:
         result = result * x + coefficient
@@ -73,7 +73,7 @@ def _reduced(e: Steps, x: Value) -> tuple[Value, Value]:
 
 
 def clamped(e: Steps, x: Value, lowest: float, highest: float) -> Value:
-    """Clamps `x` to bounds; NaN stays."""
+    """Clamps `x` to `[lowest, highest]`; NaN is preserved."""
     x = e.where(x < lowest, lowest, x)
     return e.where(x > highest, highest, x)
 
@@ -87,7 +87,7 @@ def exp(e: Steps, x: Value) -> Value:
 
 
 def expm1(e: Steps, x: Value) -> Value:
-    """Computes `e^x - 1` accurately, also near 0."""
+    """Computes `e^x - 1`, accurately even near 0."""
     exponent, above_one = _reduced(e, clamped(e, x, -20.0, 104.0))
     # 2^n (q + (1 - 2^-n)): one more rounding than `q` has.
     inverse = _power_of_two(e, e.where(exponent > 64, -64, 0 - exponent))
@@ -148,7 +148,7 @@ def rsqrt(e: Steps, x: Value) -> Value:
 # never 0, since no odd `m > 1` divides a power of two.
 
 ROOT_BITS = 62
-"""The width of integers with a reciprocal root; they must be positive."""
+"""The maximum width, in bits, of the positive integers that `reciprocal_root` accepts."""
 
 _MANTISSA = 52
 """The fraction bits of f64."""
@@ -157,10 +157,11 @@ _BIAS = 1023
 """The exponent bias of f64."""
 
 _DROPPED = 29
-"""The fraction bits that f64 has in addition to those of f32."""
+"""The number of fraction bits that f64 has in addition to those of f32."""
 
 _NEAR = 4
-"""The distance, in ulps of f64, from the midpoint of two f32 numbers within which integers decide; 2.5 suffice."""
+"""The distance from the midpoint between two f32 numbers, in f64 ulps, below which integer arithmetic decides the
+rounding; 2.5 would suffice."""
 
 
 def reciprocal_root(e: Steps, x: Value) -> Value:

@@ -1,8 +1,8 @@
 """The elementary steps of float functions: operations that IEEE 754 and two's complement define bit by bit.
 
-A definition is written once, over `Steps`: on NumPy arrays it computes, on IR values it builds operations.
-Each step rounds once, and none is fused with another, so equal steps yield bit-identical results everywhere. Formulas
-are written over `FunctionSteps`, which add the functions themselves, each rounded as its own definition says.
+A definition is written once in terms of `Steps`: with NumPy arrays it computes values, with IR values it builds
+operations. Each step rounds once, and steps are never fused, so equal steps yield bit-identical results everywhere.
+Formulas are written in terms of `FunctionSteps`, which adds the functions themselves, rounded as in their definitions.
 """
 
 from collections.abc import Callable
@@ -14,9 +14,9 @@ import numpy.typing as npt
 from qmlir.arithmetic.arrays import Array
 
 Value = Any
-"""Floats or integers of one type with Python's operators: `+ - * /`, comparisons; for integers also `& << >>`.
+"""Floats or integers of one type with Python's operators `+ - * /` and comparisons; integers also have `& << >>`.
 
-A Python number operand is a constant of this type, rounded once. `>>` is an arithmetic shift.
+A Python number as the other operand is converted to a constant of this type, rounded once. `>>` is an arithmetic shift.
 """
 
 Condition = Any
@@ -24,14 +24,14 @@ Condition = Any
 
 
 class Steps(Protocol):
-    """The steps without a Python operator."""
+    """The elementary steps that have no Python operator."""
 
     def constant(self, number: float, like: Value) -> Value:
-        """Returns a number as a value of the type of `like`."""
+        """Returns `number` as a value of the type of `like`."""
         ...
 
     def where(self, condition: Condition, chosen: Value, otherwise: Value) -> Value:
-        """Selects `chosen` if the condition is true, otherwise `otherwise`; one of them may be a number."""
+        """Selects `chosen` if the condition is true and `otherwise` if not; one of them may be a number."""
         ...
 
     def sqrt(self, x: Value) -> Value:
@@ -43,11 +43,11 @@ class Steps(Protocol):
         ...
 
     def absolute(self, x: Value) -> Value:
-        """Clears the sign of a float."""
+        """Returns the absolute value of a float, by clearing its sign."""
         ...
 
     def copysign(self, x: Value, sign: Value) -> Value:
-        """Returns `x`, a value or a number, with the sign of `sign`, which may be that of a zero."""
+        """Returns `x`, a value or a number, with the sign of `sign`; signs of zeros count."""
         ...
 
     def bits(self, x: Value) -> Value:
@@ -55,7 +55,7 @@ class Steps(Protocol):
         ...
 
     def of_bits(self, x: Value) -> Value:
-        """Returns the float with these bits."""
+        """Returns the float whose bits are the integer `x`."""
         ...
 
     def shift_in_zeros(self, x: Value, count: Value) -> Value:
@@ -75,15 +75,15 @@ class Steps(Protocol):
         ...
 
     def whole(self, x: Value) -> Value:
-        """Converts an integral f64 to a 64-bit integer; it must be in range."""
+        """Converts an integral f64 to a 64-bit integer; the value must be in range."""
         ...
 
 
 class FunctionSteps(Steps, Protocol):
-    """The steps of formulas: in addition to the above, the functions of `qmlir.arithmetic.functions`."""
+    """The steps that formulas are written in: `Steps`, and the functions in `qmlir.arithmetic.functions`."""
 
     def function(self, name: str, *operands: Value) -> Value:
-        """Applies a function by the name of its `math` operation: `exp`, `tanh`, …"""
+        """Applies the function with the given name of a `math` operation, such as `exp` or `tanh`."""
         ...
 
     def floor(self, x: Value) -> Value:
@@ -95,23 +95,22 @@ class FunctionSteps(Steps, Protocol):
         ...
 
     def maximum(self, x: Value, other: Value) -> Value:
-        """Returns the maximum of two values, or a value and a number, with the semantics of
-        `qmlir.arithmetic.arrays`."""
+        """Returns the maximum of two values, or of a value and a number, as defined in `qmlir.arithmetic.arrays`."""
         ...
 
     def minimum(self, x: Value, other: Value) -> Value:
-        """Returns the minimum of two values, or a value and a number."""
+        """Returns the minimum of two values, or of a value and a number, as defined in `qmlir.arithmetic.arrays`."""
         ...
 
 
 Definition = Callable[..., Value]
-"""A definition `definition(steps, *values)` of a function of f32 values."""
+"""The definition of a function on f32 values, called as `definition(steps, *values)`."""
 
 _SAME_SIZE = {np.dtype(a): np.dtype(b) for a, b in (("f4", "i4"), ("i4", "f4"), ("f8", "i8"), ("i8", "f8"))}
 
 
 class NumPySteps:
-    """The steps on arrays, evaluated immediately."""
+    """The steps on NumPy arrays, evaluated immediately."""
 
     # Their type stubs are loose, and they are used on values of any kind.
     where: Any = staticmethod(np.where)

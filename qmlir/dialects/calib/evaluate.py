@@ -43,11 +43,11 @@ def _range(op: FakeQuantOp, minimum: Array, maximum: Array) -> tuple[Array, Arra
 SCALES: dict[str, Callable[..., tuple[Array, Array]]] = {
     "tqt": _tqt, "lsq": _plain, "lsq_plus": _plain, "pact": _pact, "affine": _affine, "range": _range,
 }  # fmt: skip
-"""The functions that compute scale and zero point from the parameters of each method."""
+"""For each method, the function that computes the scale and the zero point from its parameters."""
 
 
 def scale_and_zero_point(op: FakeQuantOp, *parameters: Array) -> tuple[Array, Array]:
-    """Returns the scale and the zero point of `op` for its parameters, in their type."""
+    """Returns the scale and the zero point of `op` computed from its parameters, in the type of the parameters."""
     scale, zero_point = SCALES[op.method.data](op, *parameters)
     return scale.astype(parameters[0].dtype), zero_point.astype(parameters[0].dtype)
 

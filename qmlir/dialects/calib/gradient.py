@@ -1,6 +1,6 @@
-"""Gradients of fake quantization, whose rounding has none: each method uses the estimate of its paper.
+"""Gradients of fake quantization: the rounding is not differentiable, so each method uses the estimate from its paper.
 
-The formulas are those in `calib.fake_quant`. An observer passes its gradient through.
+The formulas are documented in `calib.fake_quant`. An observer passes its gradient through unchanged.
 """
 
 import math
@@ -54,8 +54,10 @@ class _Step:
 
 
 Estimate = Callable[..., tuple[Term, ...]]
-"""An estimate `estimate(op, g, x, *parameters)`: returns the gradient of `x`, and the summands of each parameter's
-one."""
+"""A gradient estimate `estimate(op, g, x, *parameters)`.
+
+It returns the gradient of `x` and, for each parameter, an array of terms whose sum is the gradient of that parameter.
+"""
 
 
 def _tqt(op: FakeQuantOp, g: Term, x: Term, threshold: Term) -> tuple[Term, ...]:

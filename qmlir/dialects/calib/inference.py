@@ -1,4 +1,4 @@
-"""Inference forms of `calib` operations: observers are removed, and learned grids become types."""
+"""Inference forms of `calib` operations: observers are removed, and learned quantization parameters move into types."""
 
 from collections.abc import Sequence
 

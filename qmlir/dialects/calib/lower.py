@@ -1,7 +1,7 @@
-"""Lowering of the `calib` operations; operations that only affect gradients become their operand.
+"""Lowering of the `calib` operations; an operation that affects only gradients is replaced with its operand.
 
-Fake quantization is one loop over the values, which computes scale and zero point from the parameters by the
-formulas of `calib.fake_quant`, in the order of the interpreter.
+Fake quantization becomes one loop over the values. The loop computes the scale and the zero point from the parameters
+by the formulas of `calib.fake_quant`, in the same order as the interpreter.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ def _range(op: FakeQuantOp, minimum: Scalar, maximum: Scalar) -> tuple[Scalar, S
 _SCALES: dict[str, Callable[..., tuple[Scalar, Scalar]]] = {
     "tqt": _tqt, "lsq": _plain, "lsq_plus": _plain, "pact": _pact, "affine": _affine, "range": _range,
 }  # fmt: skip
-"""The functions that compute scale and zero point from the parameters of each method."""
+"""For each method, the function that computes the scale and the zero point from its parameters."""
 
 
 def _fake_quant(op: FakeQuantOp, at: Lowering) -> Sequence[SSAValue]:

@@ -1,6 +1,6 @@
 """Operations of the `calib` dialect: observers, trainable fake quantization, and gradients of rounding.
 
-If integer arithmetic depends on a learned scale, an operation takes the integers as floats, and the scale as an
+If integer arithmetic depends on a learned scale, the operation takes the integers as floats and the scale as an
 operand.
 """
 
@@ -47,9 +47,9 @@ from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes, Recomputabl
 
 @irdl_op_definition
 class ObserveOp(IRDLOperation, InferResultTypes):
-    """Returns its operand, and lets a run record statistics of it under `key`.
+    """Returns its operand, and lets the runtime record statistics of it under `key`.
 
-    `observers` are names of package observers, which record additional data.
+    `observers` are the names of package observers, which record additional data.
     """
 
     name = "calib.observe"
@@ -90,16 +90,16 @@ METHODS: Mapping[str, tuple[str, ...]] = {
     "affine": ("scale", "zero_point"),
     "range": ("minimum", "maximum"),
 }
-"""The methods of trainable fake quantization, each with the parameters that it learns."""
+"""The methods of trainable fake quantization, each with the names of the parameters that it learns."""
 
 
 @irdl_op_definition
 class FakeQuantOp(IRDLOperation, InferResultTypes):
-    """Computes `(clip(rne(x / s) + z, n, p) - z) * s` with trainable parameters: one number each, or one per index of
-    `axis`.
+    """Computes fake quantization with trainable parameters: `(clip(rne(x / s) + z, n, p) - z) * s`.
 
-    `n = -2^(bits - 1)` and `p = 2^(bits - 1) - 1`; unsigned: `n = 0` and `p = 2^bits - 1`. `method` determines the
-    learned parameters, and the gradient estimates of the rounding:
+    Each parameter is one number or, with `axis`, one number for each index of that axis. The limits are
+    `n = -2^(bits - 1)` and `p = 2^(bits - 1) - 1` for signed integers, and `n = 0` and `p = 2^bits - 1` for unsigned
+    ones. `method` determines the learned parameters, and how the gradient of the rounding is estimated:
 
     | `method` | parameters | scale and zero point |
     |---|---|---|
@@ -110,17 +110,21 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
     | `affine` | `scale`, `zero_point` | `s`; `z` rounded and clipped |
     | `range` | `minimum`, `maximum` | `s = (max - min) / (p - n)`, `z = rne(n - min / s)` |
 
-    Unsigned, the scale of `tqt` is `2^ceil(t) / 2^bits`; a `range` is extended to contain 0; scales are positive. For a
-    gradient `g`, with `v = x / s` and `r = rne(v)`, a value is clipped if `r + z` is not in `[n, p]`:
+    For unsigned integers, the scale of `tqt` is `2^ceil(t) / 2^bits`. The range of `range` is extended to contain 0.
+    Scales are positive. Let `g` be the gradient of the result, `v = x / s` and `r = rne(v)`. A value is clipped if
+    `r + z` is not in `[n, p]`. The gradients are:
 
-    - `x` has the gradient `g` where it is not clipped; for `lsq` and `lsq_plus` where `n < v < p`, for `pact` where
-      `0 <= x < limit`;
-    - a scale has the sum of `g (r - v)`, or of `g (n - z)` or `g (p - z)` where values are clipped. In `lsq` and
-      `lsq_plus` these are clipped where `v <= n` or `v >= p`, and sums are divided by `sqrt(N p)`, `N` the number of
-      values;
-    - a zero point has the sum of `-g s` where values are clipped, an offset that of `g`, a limit that of `g` where
-      `x >= limit`, a `log2_threshold` the gradient of its scale times `s ln(2)`;
-    - a minimum and a maximum have theirs through `s` and `z`, whose rounding is passed straight through.
+    - `x`: `g` where the value is not clipped. For `lsq` and `lsq_plus`, `g` where `n < v < p`; for `pact`, `g` where
+      `0 <= x < limit`. It is 0 elsewhere.
+    - A scale: the sum of `g (r - v)` over values that are not clipped, and of `g (n - z)` or `g (p - z)` over clipped
+      values. For `lsq` and `lsq_plus`, values count as clipped where `v <= n` or `v >= p`, and the sum is divided by
+      `sqrt(N p)`, where `N` is the number of values.
+    - A zero point: the sum of `-g s` over clipped values.
+    - An offset: the sum of `g` over clipped values, divided by the same `sqrt(N p)`.
+    - A limit: the sum of `g` over values with `x >= limit`.
+    - A `log2_threshold`: the gradient of its scale, times `s ln(2)`.
+    - A minimum and a maximum: the gradients that follow from `s` and `z`; gradients pass straight through the rounding
+      of `z`.
     """
 
     name = "calib.fake_quant"
@@ -149,7 +153,7 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
         return integer_limits(self.bits.value.data, is_signed=self.is_signed)
 
     def beside(self, rank: int) -> list[int]:
-        """Returns the shape of a parameter that broadcasts to `rank` axes."""
+        """Returns the shape of a parameter that broadcasts to a tensor of rank `rank`."""
         layout = [1] * rank
         if self.axis is not None:
             layout[self.axis.value.data] = -1
@@ -193,10 +197,10 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
 
 @irdl_op_definition
 class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
-    """Returns `hard`; its gradient passes to `soft` (the straight-through estimator; Bengio et al., Estimating
-    Gradients, 2013).
+    """Returns `hard`, and passes its gradient to `soft`: the straight-through estimator.
 
-    `hard` is a function of `soft` whose derivative is 0 almost everywhere, such as its rounding.
+    `hard` is a function of `soft` whose derivative is 0 almost everywhere, such as rounding. The estimator is that of
+    Bengio et al., Estimating Gradients, 2013.
     """
 
     name = "calib.straight_through"
@@ -216,16 +220,15 @@ class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
 
 @irdl_op_definition
 class RowNormOp(IRDLOperation, InferResultTypes):
-    """Normalizes rows of integers of one scale, held as floats, bit-identically to a quantized norm.
+    """Normalizes rows of integers with a common scale, represented as floats, bit-identically to a quantized norm.
 
-    `input` are integers `d = q - z` with `|d| < 2^bits`; a row is all axes from `axis` on, `n` elements. The result
-    is `f32(f32(n d - t) * r)`: `t` is the sum of the row if the mean is subtracted (`centred`), otherwise 0, and `r`
-    the
-    root that `qmlir.arithmetic.row_norms` computes from `n`, `scale` and `epsilon`. It is NaN if there is no 62-bit
-    root.
+    `input` holds integers `d = q - z` with `|d| < 2^bits`. A row spans all axes from `axis` on and has `n` elements.
+    The result is `f32(f32(n d - t) * r)`, where `t` is the sum of the row if the mean is subtracted (`centred`), and 0
+    otherwise. `r` is the reciprocal root that `qmlir.arithmetic.row_norms` computes from `n`, `scale` and `epsilon`.
+    The result is NaN if the radicand does not fit in 62 bits.
 
-    Its gradients, for `d` and for `scale`, are those of `(d - mean) / sqrt(mean((d - mean)^2) + epsilon / scale^2)`,
-    with mean 0 if none is subtracted.
+    The gradients for `d` and `scale` are those of `(d - mean) / sqrt(mean((d - mean)^2) + epsilon / scale^2)`, where
+    the mean is 0 if it is not subtracted.
     """
 
     name = "calib.row_norm"
@@ -247,16 +250,16 @@ class RowNormOp(IRDLOperation, InferResultTypes):
 
     @property
     def row(self) -> range:
-        """The axes of a row."""
+        """The axes that a row spans."""
         return range(self.axis.value.data, len(tensor(self.input.type).get_shape()))
 
     @property
     def is_centred(self) -> bool:
-        """Whether the mean is subtracted."""
+        """Whether the mean of a row is subtracted."""
         return bool(self.centred.value.data)
 
     def bounds(self) -> RowBounds:
-        """Returns the scale-independent part of the norm. Raises `ValueError` if no integer norm is exact."""
+        """Returns the scale-independent bounds of the norm. Raises `ValueError` if no integer norm is exact."""
         sizes = tensor(self.input.type).get_shape()[self.axis.value.data :]
         if DYNAMIC_INDEX in sizes:
             raise ValueError("the row length is dynamic")

@@ -1,12 +1,16 @@
-"""The statistics that profiling records on a value: `#calib.stats<min = …, max = …, mean = …, std = …, count = …>`.
+"""The statistics that profiling records for a value: `#calib.stats<min = …, max = …, mean = …, std = …, count = …>`.
 
 Further data for calibrators follows as a dictionary, `recorded = {…}`, so that a module holds the recorded statistics
-of its values without loss: `StatsAttr.of_statistics` and `StatsAttr.statistics`. It has the number of zeros, the sums
-of the values and of their squares, the histogram (maximum number of bins, exponent of their width, index of the first
-bin, counts), and, if present, the averages over batches and the number of infinities. The counts are dense elements:
-large ones are kept outside the text like weights. Data of package observers is JSON: `kept = "{…}"`.
+of its values without loss (`StatsAttr.of_statistics` and `StatsAttr.statistics`). The dictionary contains:
 
-Version 0.1 wrote `exact = "0x…"` instead, with exact sums, which can still be read.
+- the number of zeros, and the sums of the values and of their squares;
+- the histogram: maximum number of bins, exponent of the bin width, index of the first bin, and counts;
+- if recorded, the averages over batches and the number of infinities.
+
+The counts are dense elements, so large ones are stored outside the text, like weights. Data of package observers is
+JSON: `kept = "{…}"`.
+
+Version 0.1 wrote `exact = "0x…"` with exact sums instead. This form can still be read.
 """
 
 import json
@@ -51,7 +55,7 @@ from qmlir.text.weights import ExternalWeightsAttr
 _NUMBERS = ("min", "max", "mean", "std")
 
 _KEPT = 4096
-"""The number of statistics that `_read` caches: those of a large model, each of a few kilobytes."""
+"""The number of cached results of `_read`: enough for a large model, at a few kilobytes each."""
 
 _MOST_BINS = 1 << 16
 
@@ -67,7 +71,7 @@ def _reals(numbers: Iterable[float]) -> ArrayAttr[Attribute]:
 def recorded_of(
     moments: Moments, histogram: Histogram, batches: BatchRanges | None, infinities: tuple[int, int] = (0, 0)
 ) -> DictionaryAttr:
-    """Returns all recorded data except the count, which is a separate field of the attribute."""
+    """Returns all recorded data except for the count, which is a separate field of the attribute."""
     counts = histogram.counts.astype(np.int32 if histogram.counts.max(initial=0) < 1 << 31 else np.int64)
     found: dict[str, Attribute] = {
         "zeros": _whole(moments.zeros),
@@ -205,10 +209,10 @@ def _recorded_of_exact(count: int, data: bytes) -> DictionaryAttr:
 
 @irdl_attr_definition
 class StatsAttr(ParametrizedAttribute):
-    """Range, mean, standard deviation and count of the observed values, and the range for each index of one axis.
+    """The range, mean, standard deviation and count of the observed values, and the range for each index of one axis.
 
-    Numbers are f64 and print exactly; per-axis ranges are stored as bytes. `recorded` is empty if only the summary is
-    known, and `kept` if no package observer ran.
+    Numbers are f64 and are printed exactly; per-axis ranges are stored as bytes. `recorded` is empty if only the
+    summary is known, and `kept` is empty if no package observer ran.
     """
 
     name = "calib.stats"
@@ -230,7 +234,7 @@ class StatsAttr(ParametrizedAttribute):
         recorded: DictionaryAttr | None = None,
         kept: Mapping[str, Any] | None = None,
     ) -> "StatsAttr":
-        """Returns the attribute of a summary, with the range for each index of `axis` if given."""
+        """Returns the attribute for a summary, with a range for each index of `axis` if these are given."""
         numbers = [summary.minimum, summary.maximum, summary.mean, summary.deviation]
         fields = _bytes(numbers), IntAttr(summary.count), IntAttr(axis), _bytes(minima), _bytes(maxima)
         return StatsAttr(
@@ -239,7 +243,7 @@ class StatsAttr(ParametrizedAttribute):
 
     @staticmethod
     def of_statistics(statistics: Statistics) -> "StatsAttr":
-        """Returns the attribute that holds all of `statistics`. Raises `ValueError` for statistics of no values."""
+        """Returns the attribute that holds all of `statistics`. Raises `ValueError` if no values were observed."""
         axis = -1 if statistics.axis is None else statistics.axis
         recorded = recorded_of(statistics.moments, statistics.histogram, statistics.batches, statistics.infinities)
         ranges = statistics.axis_minima, statistics.axis_maxima
@@ -247,7 +251,7 @@ class StatsAttr(ParametrizedAttribute):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the attribute holds more than a summary, and its counts were not omitted from the text."""
+        """Whether the attribute holds more than a summary, and its counts were not omitted when it was printed."""
         return bool(self.recorded.data) and not isinstance(self.recorded.data.get("counts"), ExternalWeightsAttr)
 
     @property

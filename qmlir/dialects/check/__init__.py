@@ -1,1 +1,1 @@
-"""The `check` dialect: assertions, so that a `.mlir` test states its expected numbers."""
+"""The `check` dialect: assertions with which a `.mlir` test states the values that it expects."""

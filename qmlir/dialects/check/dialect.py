@@ -1,4 +1,4 @@
-"""The `check` dialect: assertions, so that a `.mlir` test states its expected numbers."""
+"""The `check` dialect: assertions with which a `.mlir` test states the values that it expects."""
 
 from xdsl.ir import Dialect
 

@@ -1,4 +1,4 @@
-"""Evaluation of assertions: a failure names the operation, the first element that differs, and their number."""
+"""Evaluation of assertions: a failure names the operation, the first difference and the number of them."""
 
 from collections.abc import Callable
 

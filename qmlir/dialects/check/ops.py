@@ -1,4 +1,4 @@
-"""Test assertions: values that are equal, or close within a bound."""
+"""Test assertions: two values are equal, or differ by at most a tolerance."""
 
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ from qmlir.ir.interfaces import ActsBesideResults
 
 
 class ExpectationOp(IRDLOperation):
-    """An assertion on two tensors or memrefs of one type, the second of which is the expected value."""
+    """An assertion on two tensors or memrefs of one type, of which the second is the expected value."""
 
     T: ClassVar = VarConstraint("T", base(TensorType[Attribute]) | base(MemRefType[Attribute]))
 
@@ -33,7 +33,7 @@ class ExpectationOp(IRDLOperation):
 
 @irdl_op_definition
 class ExpectEqOp(ExpectationOp):
-    """Asserts that all elements are equal: integers and stored values by their bits, floats by value.
+    """Asserts that all elements are equal: integers and stored values by their bits, floats by their values.
 
     NaN equals NaN, and -0.0 equals 0.0.
     """

@@ -1,4 +1,4 @@
-"""Attributes of the `kernel` dialect: requantization, packed layouts, schedules, the target."""
+"""Attributes of the `kernel` dialect: requantization modes, packed layouts, loop schedules and the target."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from qmlir.dialects.kernel.variants import SCALAR, Variant, WeightLayout, varian
 
 
 def isa_names() -> tuple[str, ...]:
-    """Returns the instruction sets of the registry."""
+    """Returns the names of all registered instruction sets."""
     return tuple(registry.named("isas"))
 
 
@@ -66,9 +66,9 @@ class _Number(property):
 
 @irdl_attr_definition
 class RequantizeAttr(ParametrizedAttribute):
-    """The rescaling of an accumulator: `#kernel.requantize<f32>`; a shift names its ties, as in `<shift, even>`.
+    """How an accumulator is rescaled to a result: `#kernel.requantize<f32>`, or `<shift, even>` for a shift.
 
-    `qmlir.arithmetic.requantization` defines the modes and their formulas.
+    A shift also names the rounding of ties. `qmlir.arithmetic.requantization` defines the modes and their formulas.
     """
 
     name = "kernel.requantize"
@@ -78,17 +78,17 @@ class RequantizeAttr(ParametrizedAttribute):
 
     @staticmethod
     def of(mode: Mode, ties: Ties | None = None) -> "RequantizeAttr":
-        """Returns the attribute of a mode; `ties` apply to shifts only."""
+        """Returns the attribute for a mode; `ties` applies to shifts only."""
         return RequantizeAttr(StringAttr(mode.value), NoneAttr() if ties is None else StringAttr(ties.value))
 
     @property
     def mode(self) -> Mode:
-        """The mode of rescaling."""
+        """The mode in which an accumulator is rescaled."""
         return Mode(self.mode_name.data)
 
     @property
     def ties(self) -> Ties:
-        """The rounding of ties of a shift."""
+        """How the right shift rounds ties."""
         return Ties(self.ties_name.data) if isinstance(self.ties_name, StringAttr) else Ties.EVEN
 
     def verify(self) -> None:
@@ -114,17 +114,16 @@ class RequantizeAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class ScheduleAttr(ParametrizedAttribute):
-    """The schedule of the loops of a kernel: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
+    """A loop schedule for a kernel: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
 
-    One iteration computes `rows` positions by `vectors` vectors of `lanes` channels, in steps of `k_unroll` terms. In a
-    family with several stages, `block` positions pass through all of them before the next ones; in a panel of tiles,
-    they
-    pass through all channels. `prefetch` is the cache level into which weights and the rows of a panel are prefetched,
-    0
-    for none. `threads` says whether the outermost loop may be divided among threads. A schedule is a hint: without it,
-    the operation computes the same result. Packed operands have the layout that `#kernel.layout` describes; the
-    schedule of
-    an operation on these has no variant, vectors, lanes or terms.
+    One iteration computes a tile of `rows` positions by `vectors` vectors of `lanes` channels, in steps of `k_unroll`
+    terms. If a loop family has several stages, `block` positions pass through all stages before the next positions
+    start; in a panel of tiles, these positions pass through all channels. `prefetch` is the cache level into which
+    weights and the rows of a panel are prefetched; 0 disables prefetching. If `threads` is set, the outermost loop may
+    be divided among threads.
+
+    A schedule is a hint: it does not change the result of the operation. The layout of packed operands is described by
+    `#kernel.layout`, so the schedule of an operation on packed operands sets no variant, vectors, lanes or terms.
     """
 
     name = "kernel.schedule"
@@ -148,7 +147,7 @@ class ScheduleAttr(ParametrizedAttribute):
     FIELDS: ClassVar[dict[str, str | int | bool]] = {
         "variant": "", "rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "block": 1, "prefetch": 0, "threads": False,
     }  # fmt: skip
-    """The default of each field; for numbers also the minimum."""
+    """The default value of each field, which is also the minimum of a numeric field."""
 
     @staticmethod
     def of(
@@ -161,13 +160,13 @@ class ScheduleAttr(ParametrizedAttribute):
         block: int = 1,
         prefetch: int = 0,
     ) -> "ScheduleAttr":
-        """Returns the schedule with these fields."""
+        """Returns a schedule with the given fields."""
         numbers = (rows, vectors, lanes, k_unroll, block, prefetch, int(threads))
         return ScheduleAttr.new([StringAttr(variant), *map(IntAttr, numbers)])
 
     @property
     def variant(self) -> str:
-        """The family of loops; empty if the layout of packed operands determines it."""
+        """The loop family; empty if the layout of the packed operands determines it."""
         return self.variant_name.data
 
     @property
@@ -176,7 +175,7 @@ class ScheduleAttr(ParametrizedAttribute):
         return bool(self.thread_flag.data)
 
     def of_packed(self) -> "ScheduleAttr | None":
-        """Returns this schedule for operands that are packed by it; `None` if only defaults remain."""
+        """Returns the fields of this schedule that still apply to packed operands; `None` if all are defaults."""
         left = ScheduleAttr.of(rows=self.rows, threads=self.threads, block=self.block, prefetch=self.prefetch)
         return None if left == ScheduleAttr.of() else left
 
@@ -205,8 +204,9 @@ class ScheduleAttr(ParametrizedAttribute):
 class LayoutAttr(ParametrizedAttribute):
     """The layout of packed operands: `#kernel.layout<variant = "u8s8_dot", vectors = 4, lanes = 16>`.
 
-    The variant determines the element type of the weights, the number of adjacent terms of a sum, and how the input is
-    read (`Variant`). A block of channels has `vectors` registers of `lanes` channels each.
+    The variant determines the element type of the weights, how many consecutive terms of a sum are stored together, and
+    how the loops read the input (`Variant`). A block of channels consists of `vectors` registers of `lanes` channels
+    each.
     """
 
     name = "kernel.layout"
@@ -222,16 +222,16 @@ class LayoutAttr(ParametrizedAttribute):
 
     @staticmethod
     def of(variant: str, vectors: int, lanes: int) -> "LayoutAttr":
-        """Returns the layout of a variant for blocks of `vectors * lanes` channels."""
+        """Returns the layout of a variant with blocks of `vectors * lanes` channels."""
         return LayoutAttr(StringAttr(variant), IntAttr(vectors), IntAttr(lanes))
 
     @property
     def variant(self) -> Variant:
-        """The family of loops that reads the operands."""
+        """The loop family that reads the operands."""
         return variant_named(self.variant_name.data)
 
     def weights(self, groups: int, channels: int, taps: tuple[int, ...], run: int) -> WeightLayout:
-        """Returns the layout of weights `groups` by `channels` by `taps` by runs of `run` terms."""
+        """Returns the layout of weights of shape `[groups, channels, *taps, run]`; `run` counts consecutive terms."""
         variant = self.variant
         return variant.layout(variant, self.vectors, self.lanes, groups, channels, taps, run)
 
@@ -255,9 +255,9 @@ class LayoutAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class TargetAttr(ParametrizedAttribute):
-    """The target that the loops of a module may assume: `#kernel.target<isa = "avx512-vnni", threads = 2>`.
+    """The target that loops in a module may be specialized for: `#kernel.target<isa = "avx512-vnni", threads = 2>`.
 
-    It is the module attribute `kernel.target`, which only scheduling and the legalization of `simd` read.
+    It is stored as the module attribute `kernel.target`. Only scheduling and the legalization of `simd` read it.
     """
 
     name = "kernel.target"
@@ -271,7 +271,7 @@ class TargetAttr(ParametrizedAttribute):
 
     @staticmethod
     def of(isa: str, threads: int = 1) -> "TargetAttr":
-        """Returns the target of an instruction set and a number of threads."""
+        """Returns the target with an instruction set and a number of threads."""
         return TargetAttr(StringAttr(isa), IntAttr(threads))
 
     @property
@@ -295,36 +295,37 @@ class TargetAttr(ParametrizedAttribute):
 
 
 TARGET = "kernel.target"
-"""The module attribute with the target that loops may assume."""
+"""The module attribute that holds the target that loops may be specialized for."""
 
 OVERWRITTEN = "kernel.overwritten"
-"""The discardable attribute of a fill: offsets and sizes of the slice that is overwritten before anything reads it."""
+"""A discardable attribute of a fill: the offsets and sizes of the slice that is overwritten before it is read."""
 
 SCHEDULE = "kernel.schedule"
-"""The discardable attribute that schedules an operation without a schedule property."""
+"""The discardable attribute that holds the schedule of an operation without a schedule property."""
 
 TUNED = "kernel.tuned"
-"""The discardable attribute of a contraction whose schedule was found by a search rather than the table."""
+"""The discardable attribute of a contraction whose schedule comes from a search rather than the table."""
 
 READ_ONLY = "kernel.read_only"
-"""The argument attribute for memory that a kernel does not write."""
+"""The argument attribute that marks memory that a kernel does not write."""
 
 MAY_OVERWRITE = "kernel.may_overwrite"
-"""The attribute of an argument that a function writes: the indices of arguments whose memory it may share.
+"""An attribute of an argument that the function writes: the indices of the arguments whose memory it may share.
 
-The function reads each element of those arguments before it writes the same element of this one, and not afterwards.
-If a caller of the program calls the function, they are inputs, all read before the first element is written.
+The function reads each element of those arguments before it writes the element at the same index of this argument, and
+does not read it again afterwards. If the caller of the program calls the function directly, those arguments are inputs,
+which are all read before the first element is written.
 """
 
 
 def overwritten(entry: DictionaryAttr) -> list[int]:
-    """Returns the argument indices in `MAY_OVERWRITE`."""
+    """Returns the argument indices listed in `MAY_OVERWRITE`."""
     places = entry.data.get(MAY_OVERWRITE)
     return [int(each) for each in places.get_values()] if isinstance(places, DenseArrayBase) else []
 
 
 def overwriting(entry: DictionaryAttr, places: Sequence[int]) -> DictionaryAttr:
-    """Returns argument attributes that allow it to share the memory of the arguments at `places`."""
+    """Returns argument attributes that let an argument share the memory of the arguments with indices `places`."""
     return DictionaryAttr({**entry.data, MAY_OVERWRITE: DenseArrayBase.from_list(i64, places)})
 
 

@@ -1,9 +1,9 @@
 """Contractions of the `kernel` dialect, with a scalar epilogue.
 
-A contraction computes `acc = sum (x - z_x)(w - z_w)` exactly for each element of its result. Its region receives this
-scalar and one element of each further operand, and yields the element of the result. Contractions on packed operands
-are in `packed_ops.py`. On tensors an operation has a result, on memory the operand `outs`. Integers are signless: the
-operation says which operands are read as unsigned.
+A contraction computes the exact sum `acc = sum (x - z_x)(w - z_w)` for each element of its result. Its region receives
+this scalar and one element of each additional operand, and yields the result element. Contractions on packed operands
+are defined in `packed_ops.py`. On tensors, a contraction returns a result; on memory, it writes to the operand `outs`.
+Integers are signless: the operation specifies which operands are read as unsigned.
 """
 
 import math
@@ -50,7 +50,7 @@ from qmlir.ir.interfaces import Destination, DestinationStyle, MultipliesAndAdds
 
 
 class ReadsAndWritesMemory(RecursiveMemoryEffect):
-    """The effects of the region; on memory also reads of the operands and writes of `outs`."""
+    """The effects of the region and, on memory, reads of the operands and a write to `outs`."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
@@ -62,10 +62,10 @@ class ReadsAndWritesMemory(RecursiveMemoryEffect):
 
 
 class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
-    """Exact sums of products of a data operand `x` and a weight operand `w`, and an epilogue for each sum.
+    """Sums products of a data operand `x` and a weight operand `w` exactly, and applies an epilogue to each sum.
 
-    `epilogue` are further operands with an indexing map each, from the dimensions of the result to theirs, as in
-    `linalg.generic`. `schedule` is a hint for lowering to loops, without effect on the result.
+    The additional operands `epilogue` each have an indexing map from the dimensions of the result to their own, as in
+    `linalg.generic`. `schedule` is a hint for lowering to loops; it does not affect the result.
     """
 
     x = operand_def()
@@ -85,7 +85,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
 
     @property
     def target(self) -> SSAValue:
-        """The written value: the result, or the memory `outs`."""
+        """The value that the operation writes: its result, or the memory `outs`."""
         value = self.outs if self.result is None else self.result
         assert value is not None
         return value
@@ -121,7 +121,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         return len(self.operands) - len(self.epilogue) - (self.outs is not None)
 
     def segments(self, epilogue: int, outs: int) -> dict[str, Attribute]:
-        """Returns the property `operandSegmentSizes` for these numbers of epilogue and `outs` operands."""
+        """Returns the property `operandSegmentSizes` for `epilogue` epilogue operands and `outs` output operands."""
         name = "operandSegmentSizes"
         *before, _, _ = integer_list(cast(DenseArrayBase[IntegerType], self.properties[name]))
         return {name: DenseArrayBase.from_list(i32, [*before, epilogue, outs])}
@@ -138,7 +138,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
         )
 
     def may_overwrite(self, operand: int, destination: int) -> bool:
-        """Allows an epilogue operand with an identity map, which is read only at the index that is written."""
+        """Allows an epilogue operand with an identity map: it is read only at the index being written."""
         first = self.first_of_epilogue
         if not first <= operand < first + len(self.epilogue):
             return False
@@ -219,7 +219,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
 
 
 def zero_point_type(zero_points: Iterable[int]) -> IntegerType:
-    """Returns the type of zero points: i32, or i64 if one exceeds it (unsigned operands of 32 bits)."""
+    """Returns the type of zero points: i32, or i64 if one does not fit (possible for unsigned 32-bit operands)."""
     return i32 if all(-(1 << 31) <= each < 1 << 31 for each in zero_points) else i64
 
 
@@ -228,9 +228,9 @@ def _zero_point(number: int) -> IntegerAttr:
 
 
 class ContractionOp(EpilogueOp):
-    """Sums of `(x - z_x)(w - z_w)`; `weight_zero_points` holds those of each output channel if they differ.
+    """Sums `(x - z_x)(w - z_w)`; `weight_zero_points` holds one zero point per output channel if they differ.
 
-    Zero points are signed 32-bit integers, or 64-bit ones if an unsigned 32-bit operand has a larger zero point.
+    Zero points are signed 32-bit integers, or 64-bit integers if an unsigned 32-bit operand has a larger zero point.
     """
 
     x = operand_def()
@@ -299,10 +299,11 @@ class ContractionOp(EpilogueOp):
 
 @irdl_op_definition
 class MatMulOp(ContractionOp):
-    """Multiplies matrices: `x` `[…, M, K]` by `w` `[…, N, K]` to `[…, M, N]`.
+    """Multiplies matrices `x` of shape `[…, M, K]` and `w` of shape `[…, N, K]`; the result has shape `[…, M, N]`.
 
-    The batch axes of `w` are a prefix of those of `x`; the remaining batch axes share a matrix. For example, queries
-    `[B, Hk, G, S, D]` take keys `[B, Hk, T, D]`, and `[N, K]` is one matrix for all batches.
+    The batch axes of `w` are a prefix of those of `x`; along the remaining batch axes of `x`, the same matrix is used.
+    For example, in grouped-query attention, queries `[B, Hk, G, S, D]` are multiplied by keys `[B, Hk, T, D]`. If `w`
+    has shape `[N, K]`, all batches use the same matrix.
     """
 
     name = "kernel.matmul"
@@ -322,7 +323,7 @@ class MatMulOp(ContractionOp):
 
 
 class WindowedOp(EpilogueOp):
-    """Common base of convolutions, channels last: `x` `[N, spatial…, C]`, padded, to `[N, …, O]`."""
+    """Common base of channels-last convolutions of a padded input `x` of shape `[N, spatial…, C]` to `[N, …, O]`."""
 
     strides = prop_def(DenseArrayBase[IntegerType])
     dilations = prop_def(DenseArrayBase[IntegerType])
@@ -330,7 +331,7 @@ class WindowedOp(EpilogueOp):
 
     @staticmethod
     def windows(strides: Sequence[int], dilations: Sequence[int], groups: int = 1) -> dict[str, Attribute]:
-        """Returns the properties of a convolution that other contractions don't have."""
+        """Returns the properties that convolutions have in addition to those of other contractions."""
         return {
             "strides": DenseArrayBase.from_list(i64, strides),
             "dilations": DenseArrayBase.from_list(i64, dilations),
@@ -339,15 +340,15 @@ class WindowedOp(EpilogueOp):
 
     @property
     def group_count(self) -> int:
-        """The number of groups that the channels are divided into."""
+        """The number of channel groups."""
         return self.groups.value.data
 
     def window(self) -> tuple[int, ...]:
-        """Returns the number of taps along each axis."""
+        """Returns the number of kernel taps along each spatial axis."""
         raise NotImplementedError
 
     def positions(self) -> tuple[int, ...]:
-        """Returns the number of positions of the window in `x` along each axis."""
+        """Returns the number of window positions in `x` along each spatial axis."""
         axes = zip(shaped(self.x)[0][1:-1], self.window(), self._strides, self._dilations, strict=True)
         return tuple(max((size - (taps - 1) * dilation - 1) // stride + 1, 0) for size, taps, stride, dilation in axes)
 
@@ -371,7 +372,7 @@ class WindowedOp(EpilogueOp):
 
 @irdl_op_definition
 class ConvOp(WindowedOp, ContractionOp):
-    """Convolves channels last: `x` `[N, spatial…, C]`, padded, by `w` `[O, taps…, C / groups]`, to `[N, …, O]`."""
+    """Convolves the padded input `x` `[N, spatial…, C]` with `w` `[O, taps…, C / groups]` to `[N, …, O]`."""
 
     name = "kernel.conv"
 

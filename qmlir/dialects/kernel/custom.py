@@ -1,8 +1,8 @@
-"""Kernels written by users with numba: the operation that calls one, and its declaration by a package.
+"""User-written numba kernels: how a package declares one, and the operation that calls it.
 
-A function takes NumPy arrays, the operands followed by one for each result, and fills the latter. It replaces
-operations of one class of any dialect. `kernel.custom` records the replaced operation, so that the interpreter
-evaluates that operation and compiled code calls the function, and the two can be compared.
+The function receives NumPy arrays: the operands, followed by one array per result, which it fills in. A kernel replaces
+operations of one class from any dialect. `kernel.custom` records the operation that it replaced. The interpreter
+evaluates that operation, whereas compiled code calls the function, so the two can be compared.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -72,34 +72,39 @@ def _always(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class CustomKernel:
-    """The declaration of a user-written kernel; a package lists it in `Contribution.kernels`."""
+    """A user-written kernel, as a package declares it in `Contribution.kernels`."""
 
     operation: type[Operation]
     """The class of the operations that the kernel replaces."""
 
     function: str
-    """The function as `module:function`, which numba compiles: `f(operands…, results…)`, on arrays of stored integers
-    or of
-    floats. It must write every element of the results and none of the operands, and must not raise."""
+    """The function as `module:function`. numba compiles it with the signature `f(operands…, results…)`.
 
-    fits: Callable[[Any], bool] = _always
-    """Whether the kernel can replace an operation, by its types and properties."""
-
-    may_overwrite: Sequence[int] = ()
-    """The operands whose memory the first result may share: each element is read only for the result element at the
-    same
-    index, before that is written."""
-
-    any_strides: bool = False
-    """Whether the kernel accepts non-contiguous arrays. Otherwise all are contiguous and row-major, copied if
-    necessary."""
-
-    relative: float = 0.0
-    """The tolerance for float results, relative to the largest element of a result; 0 requires bit-identical results.
+    Its arguments are arrays of stored integers or of floats. It must write every element of the results, must not write
+    the operands, and must not raise.
     """
 
+    fits: Callable[[Any], bool] = _always
+    """Returns whether the kernel can replace the given operation, judging by its types and properties."""
+
+    may_overwrite: Sequence[int] = ()
+    """The indices of the operands whose memory the first result may share.
+
+    The kernel must read each element of these operands only to compute the result element at the same index, before it
+    writes that element.
+    """
+
+    any_strides: bool = False
+    """Whether the kernel accepts non-contiguous arrays. If not, arrays are copied to row-major order if necessary."""
+
+    relative: float = 0.0
+    """The tolerance for floats, relative to the largest element of a result; 0 requires bit-identical results."""
+
     inputs: Callable[[Any, np.random.Generator], Sequence[Array]] | None = None
-    """Generates operands for the comparison, if values over the whole range of each type would be meaningless."""
+    """Generates operands for the comparison with the interpreter.
+
+    It is needed if values over the whole range of each type would be meaningless.
+    """
 
 
 @cache
@@ -119,15 +124,15 @@ def _read(among: tuple[registry.Package, ...]) -> Mapping[type[Operation], Seque
 
 
 def custom_kernels() -> Mapping[type[Operation], Sequence[CustomKernel]]:
-    """Returns all user-written kernels, by the class of operations that they replace."""
+    """Returns all user-written kernels, grouped by the class of operation that they replace."""
     return _read(registry.packages())
 
 
 def stored_dtype(element: Attribute) -> np.dtype[Any] | None:
     """Returns the NumPy type in which a custom kernel receives elements; `None` if it cannot receive them.
 
-    It cannot receive floats that numba does not support, booleans, and unsigned integers narrower than their NumPy
-    type.
+    A kernel cannot receive booleans, floats that numba does not support, or unsigned integers that are narrower than
+    their NumPy type.
     """
     if isinstance(element, CalibratedQuantizedType):
         element = element.expressed_type
@@ -216,11 +221,11 @@ def _operation_in(text: str, name: str, types: Sequence[Attribute]) -> Operation
 class CustomOp(IRDLOperation, DestinationStyle):
     """Calls a user-written function instead of the operation that `computes` describes.
 
-    `computes` holds the replaced operation's name, properties, and the types of its operands and results before the
-    lowering to stored integers; for an operation with regions also its `text`, which no pass changes. The function
-    receives the operands and `outs` as arrays, contiguous unless it accepts `any_strides`, and may overwrite the
-    operands
-    in `overwrites`. On tensors the operation has results, on memory `outs`.
+    `computes` holds the name and properties of the replaced operation, and the types of its operands and results before
+    lowering to stored integers. If the operation has regions, `computes` also holds its `text`, which no pass changes.
+    The function receives the operands and `outs` as arrays, which are contiguous unless the kernel accepts
+    `any_strides`. It may overwrite the operands listed in `overwrites`. On tensors, the operation returns results; on
+    memory, it writes to `outs`.
     """
 
     name = "kernel.custom"
@@ -242,7 +247,7 @@ class CustomOp(IRDLOperation, DestinationStyle):
 
     @staticmethod
     def of(op: Operation, kernel: CustomKernel, inputs: Sequence[SSAValue]) -> "CustomOp":
-        """Returns the call of `kernel` that replaces `op`; `inputs` are its operands at the integer level."""
+        """Returns a call of `kernel` that replaces `op`; `inputs` are the operands of `op` at the integer level."""
         computes: dict[str, Attribute] = {
             "op": StringAttr(op.name),
             "operands": ArrayAttr([value.type for value in op.operands]),
@@ -277,11 +282,14 @@ class CustomOp(IRDLOperation, DestinationStyle):
 
     @property
     def own_types(self) -> Sequence[TypeAttribute]:
-        """The types of the operands, then of the results, of the replaced operation."""
+        """The types of the operands of the replaced operation, followed by the types of its results."""
         return [*self._types("operands"), *self._types("results")]
 
     def operation(self) -> Operation:
-        """Returns the replaced operation, on block arguments. Raises `InterpretationError` if it cannot be rebuilt."""
+        """Returns the replaced operation, with block arguments as operands.
+
+        Raises `InterpretationError` if the operation cannot be reconstructed.
+        """
         words, properties = self.stands_in_for, self.computes.data.get("properties")
         if isinstance(text := self.computes.data.get("text"), StringAttr):
             return _operation_in(text.data, words, self.own_types)
@@ -344,10 +352,10 @@ def _is_name(text: str) -> bool:
 
 
 def called_kernel(op: CustomOp) -> tuple[CustomKernel, Operation]:
-    """Returns the declaration of the function that `op` calls, and the replaced operation.
+    """Returns the declaration of the function that `op` calls, and the operation that it replaces.
 
-    A module is untrusted data: it may only call a function that an installed package or a plug-in declares for such
-    operations. Raises `DiagnosticError` for any other function.
+    A module is untrusted data: it may only call a function that an installed package or a plug-in declares for
+    operations of this class. Raises `DiagnosticError` for any other function.
     """
     try:
         original = op.operation()
@@ -370,7 +378,7 @@ def _on_integers(type_: Attribute) -> Attribute:
 
 
 def as_stored(array: Array, own: Attribute) -> Array:
-    """Reinterprets an array of the integer level, where integers are signed, as type `own`, without a copy."""
+    """Reinterprets an array of the integer level, where integers are signed, as type `own`, without copying."""
     dtype = stored_dtype(element_type(own))
     assert dtype is not None
     return array if array.dtype == dtype else array.view(dtype)

@@ -1,7 +1,7 @@
 """Evaluation of the `kernel` operations: exact sums in wide integers, epilogues on whole arrays, requantization.
 
-Windows become rows, so that a convolution is a matrix product. BLAS computes integer sums only if a bound proves that
-every partial sum is exact. A sum that overflows its accumulator is an error.
+A convolution is evaluated as a matrix product whose rows are the windows of the input. BLAS computes integer sums only
+if a bound proves that every partial sum is exact. If a sum overflows its accumulator, the evaluation raises an error.
 """
 
 import math
@@ -211,8 +211,8 @@ def _conv(op: PackedConvOp, x: Array, weights: Array, *, is_lanewise: bool) -> A
 def packed_sums(op: PackedOp, x: Array, w: Array) -> Array:
     """Computes the sums of an operation on packed operands.
 
-    Integers wrap at the width of the accumulator, as in the loops: they fit only after the correction in the
-    epilogue.
+    Integers wrap at the width of the accumulator, as in the compiled loops. The sums are only guaranteed to fit after
+    the epilogue has applied its correction.
     """
     weights, read = op.weights().unpack(w), _read(op, x)
     if not isinstance(op.accumulator_type, AnyFloat):

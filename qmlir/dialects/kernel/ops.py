@@ -46,13 +46,13 @@ def shaped(value: SSAValue) -> tuple[tuple[int, ...], Attribute]:
 
 
 def scalar_of(type_: Attribute) -> Attribute:
-    """Returns the element type of a vector, or a scalar type itself."""
+    """Returns the element type of a vector type; any other type is returned unchanged."""
     return cast(VectorType[Attribute], type_).get_element_type() if isinstance(type_, VectorType) else type_
 
 
 @irdl_op_definition
 class YieldOp(AbstractYieldOperation[Attribute]):
-    """Terminates an epilogue with the element of its result, or a fused region of rows with its written values."""
+    """Terminates the region of an epilogue or of a row fusion, and yields the result elements or the written values."""
 
     name = "kernel.yield"
 
@@ -62,7 +62,7 @@ class YieldOp(AbstractYieldOperation[Attribute]):
 
 @irdl_op_definition
 class ReshapeOp(IRDLOperation):
-    """Reinterprets elements in row-major order with another shape; on contiguous memory, returns a view."""
+    """Reinterprets the elements, in row-major order, as another shape. On contiguous memory, the result is a view."""
 
     name = "kernel.reshape"
 
@@ -96,11 +96,11 @@ class ReshapeOp(IRDLOperation):
 
 @irdl_op_definition
 class RequantizeOp(IRDLOperation):
-    """Rescales an integer, adds the zero point and clamps the result, in the named mode.
+    """Rescales an integer, adds the zero point and clamps the result, in the given mode.
 
-    The parameters are the multiplier (f32) in the modes `f32` and `qlinear`, the multiplier (i32) and the shift (i8)
-    in the modes `single_round` and `double_round`, and the shift (i8) in mode `shift`. Vectors are processed lane by
-    lane. `qmlir.arithmetic.requantization` has the formulas; a multiplier of 1 is no exception here.
+    The parameters depend on the mode: `f32` and `qlinear` take a multiplier (f32), `single_round` and `double_round`
+    take a multiplier (i32) and a shift (i8), and `shift` takes a shift (i8). Vectors are processed lane by lane. The
+    formulas are in `qmlir.arithmetic.requantization`; a multiplier of 1 is not treated specially here.
     """
 
     name = "kernel.requantize"
@@ -149,7 +149,7 @@ class RequantizeOp(IRDLOperation):
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The smallest and largest result."""
+        """The smallest and the largest possible result."""
         return self.minimum.value.data, self.maximum.value.data
 
     def verify_(self) -> None:
@@ -180,7 +180,7 @@ class RequantizeOp(IRDLOperation):
 class ReciprocalRootOp(IRDLOperation):
     """Computes the f32 nearest to `1 / sqrt(x)` for an integer `0 < x < 2^62`, to normalize a row of integers.
 
-    The steps are those of `qmlir.arithmetic.functions.single`; `math-expand` expands the operation to them.
+    `math-expand` expands the operation to the steps of `qmlir.arithmetic.functions.single`.
     """
 
     name = "kernel.reciprocal_root"
@@ -197,7 +197,7 @@ class ReciprocalRootOp(IRDLOperation):
 
 @irdl_op_definition
 class JoinOp(IRDLOperation):
-    """Joins four bytes to a 32-bit number, the lowest first; lookup tables of bytes hold one byte each."""
+    """Joins four bytes into a 32-bit integer, lowest byte first, such as those read from four lookup tables."""
 
     name = "kernel.join"
 
@@ -208,7 +208,7 @@ class JoinOp(IRDLOperation):
     traits = traits_def(Pure())
 
     COUNT: ClassVar[int] = 4
-    """The number of bytes of the result."""
+    """The number of bytes in the result."""
 
     def __init__(self, parts: Sequence[SSAValue], result_type: Attribute):
         super().__init__(operands=[list(parts)], result_types=[result_type])

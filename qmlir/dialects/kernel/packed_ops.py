@@ -1,7 +1,7 @@
-"""Contractions on packed operands: `x` as the loops read it, and weights in the layout that the operation names.
+"""Contractions on packed operands: `x` in the form that the loops read, and weights in the layout of the operation.
 
-The epilogue receives the sum of the stored values: `kernel-pack`, which creates these operations, adds the correction
-for zero points to it. Integer sums wrap at the width of the accumulator.
+The epilogue receives the sum of the stored values. `kernel-pack`, which creates these operations, extends the epilogue
+with the correction for zero points. Integer sums wrap at the width of the accumulator.
 """
 
 import math
@@ -26,7 +26,7 @@ from qmlir.ir.builtin_types import integer_list
 
 
 def product_weights(layout: LayoutAttr, batches: int, channels: int, terms: int) -> WeightLayout:
-    """Returns the layout of the weights of `batches` matrix products."""
+    """Returns the layout of the weights for `batches` matrix products."""
     return layout.weights(batches, channels, (), terms)
 
 
@@ -49,7 +49,7 @@ def winograd_weights(layout: LayoutAttr, op: ByAlgorithmOp) -> WeightLayout:
 class PackedOp(EpilogueOp):
     """A contraction on packed operands: `layout` describes `w`, and `x` is read as its variant requires.
 
-    `schedule` holds the number of rows of a tile and the prefetching; the default is one row.
+    `schedule` holds the number of rows in a tile and the prefetch level; by default, a tile has one row.
     """
 
     layout = prop_def(LayoutAttr)
@@ -60,12 +60,12 @@ class PackedOp(EpilogueOp):
     )
 
     def weights(self) -> WeightLayout:
-        """Returns the layout of the weights, from the sizes of the other operands."""
+        """Returns the layout of the weights, inferred from the sizes of the other operands."""
         raise NotImplementedError
 
     @property
     def loops(self) -> ScheduleAttr:
-        """The complete schedule, from the layout and the optional `schedule`."""
+        """The complete schedule, which combines the layout with the optional `schedule`."""
         hint, layout = self.schedule or ScheduleAttr.of(), self.layout
         return ScheduleAttr.of(
             layout.variant.name, hint.rows, layout.vectors, layout.lanes, layout.variant.group, hint.threads,
@@ -103,11 +103,10 @@ class PackedOp(EpilogueOp):
 
 @irdl_op_definition
 class PackedMatMulOp(PackedOp, MapsElements):
-    """Multiplies matrices: `x` `[…, M, K]` by packed weights to `[…, M, N]`.
+    """Multiplies matrices: `x` of shape `[…, M, K]` by packed weights, to `[…, M, N]`.
 
-    The layout is that of `[matrices, N, K]`: one matrix for all batches, or one for each index of the leading batch
-    axes;
-    the remaining batch axes share a matrix.
+    The weights have the layout of `[matrices, N, K]`. There is either one matrix for all batches, or one for each index
+    of the leading batch axes, which the remaining batch axes share.
     """
 
     name = "kernel.packed_matmul"
@@ -123,7 +122,7 @@ class PackedMatMulOp(PackedOp, MapsElements):
 
     @property
     def batch_axes(self) -> int:
-        """The number of leading batch axes that have separate matrices."""
+        """The number of leading batch axes along which the matrices differ."""
         counts = list(accumulate(shaped(self.x)[0][:-2], mul, initial=1))
         matrices = shaped(self.w)[0][0]
         return counts.index(matrices) if matrices in counts else 0
@@ -133,7 +132,7 @@ class PackedMatMulOp(PackedOp, MapsElements):
         return product_weights(self.layout, matrices, self.channels(), self.terms())
 
     def element_maps(self) -> Sequence[AffineMap]:
-        """Maps with extra dimensions for the terms and for the axes of packed weights after their batch."""
+        """Maps with extra dimensions for the terms of a sum and for the non-batch axes of the packed weights."""
         shape = shaped(self.target)[0]
         rank, batches = len(shape), [axis for axis in range(self.batch_axes) if shape[axis] != 1]
         term, *packed = (AffineExpr.dimension(rank + place) for place in range(1 + len(shaped(self.w)[0]) - 1))
@@ -154,14 +153,12 @@ class PackedMatMulOp(PackedOp, MapsElements):
 
 @irdl_op_definition
 class PackedBlocksOp(PackedOp):
-    """Multiplies matrices with block-wise weight scales: `x` `[B, M, K]` to `[M, N]`, in f32.
+    """Multiplies matrices with block-wise weight scales: `x` of shape `[B, M, K]` to `[M, N]`, in f32.
 
-    The region receives `sum_b scales_b * f32(sum_k (x - offset) w)`: the sum of each block is exact in i32; each
-    further
-    step is rounded to f32, and blocks are added in ascending order from 0. If `x` is f32, a block is a sum of floats.
-    `x` is read as the variant requires. The layout is that of `[1, N, B, K]`; `scales` are f32, `[blocks of channels,
-    B,
-    channels of a block]`.
+    The region receives `sum_b scales_b * f32(sum_k (x - offset) w)`. The sum of each block is exact in i32; every later
+    step is rounded to f32, and blocks are added in ascending order starting from 0. If `x` is f32, the sum of each
+    block is a float sum. `x` is read as the variant requires. The weights have the layout of `[1, N, B, K]`; `scales`
+    are f32, of shape `[channel blocks, B, channels per block]`.
     """
 
     name = "kernel.packed_blocks"
@@ -219,11 +216,10 @@ class PackedBlocksOp(PackedOp):
 
 @irdl_op_definition
 class PackedConvOp(WindowedOp, PackedOp):
-    """Convolves channels last: `x` `[N, spatial…, C]`, padded, by packed weights of `taps`, to `[N, …, O]`.
+    """Convolves the padded channels-last input `x` `[N, spatial…, C]` with packed weights of `taps`, to `[N, …, O]`.
 
-    The layout is that of `[groups, O / groups, taps…, C / groups]`. If there is one group and the taps along the last
-    axis
-    are contiguous in `x`, these taps are part of the terms. Depthwise variants have one group.
+    The weights have the layout of `[groups, O / groups, taps…, C / groups]`. If there is one group and the taps along
+    the last axis are contiguous in `x`, these taps are merged into the terms. Depthwise variants have one group.
     """
 
     name = "kernel.packed_conv"
@@ -263,10 +259,10 @@ class PackedConvOp(WindowedOp, PackedOp):
 
 @irdl_op_definition
 class PackedWinogradOp(ByAlgorithmOp, PackedOp):
-    """Convolves with 3x3 kernels by a Winograd algorithm, as `kernel.winograd`, with packed weights.
+    """Convolves with 3x3 kernels by a Winograd algorithm, like `kernel.winograd`, with packed weights.
 
-    The layout is that of `[1, O, 4, 4, C]`, `[1, O, 6, 6, C]` or, for `f4_bytes`, `[1, O, 3, 3, C]`, for the variant of
-    the algorithm.
+    Depending on the variant of the algorithm, the weights have the layout of `[1, O, 4, 4, C]`, `[1, O, 6, 6, C]` or,
+    for `f4_bytes`, `[1, O, 3, 3, C]`.
     """
 
     name = "kernel.packed_winograd"

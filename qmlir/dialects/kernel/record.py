@@ -1,4 +1,4 @@
-"""`kernel.record`: adds the statistics of a value to its record, where the value is computed."""
+"""`kernel.record`: adds the statistics of a value to its record, at the point where the value is computed."""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -39,16 +39,15 @@ class _AddsToMemory(MemoryEffect):
 
 @irdl_op_definition
 class RecordOp(IRDLOperation, DestinationStyle):
-    """Adds the statistics of `input` to the record in `records` that begins at the word `place`.
+    """Adds the statistics of `input` to the record that begins at word `place` of `records`.
 
-    A record has a histogram of `bins` bins, and with an `axis` the range of each of its indices. Without an
-    axis,
-    the order and the axes of the elements do not matter. On tensors the result is the updated records, on memory they
-    are
-    written in place.
+    A record has a histogram of `bins` bins. If `axis` is set, the record also has a range for each index of that axis;
+    otherwise, the order of the elements and the shape of `input` do not matter. On tensors, the result is the updated
+    records; on memory, the records are updated in place.
 
-    With `runs`, a number of runs and the elements of each, the input is one-dimensional and begins with the elements of
-    one run after the other. The range and the sums of each run, four words, follow the record.
+    The operand `runs` holds a number of runs and the number of elements in each. If it is present, the input is
+    one-dimensional and begins with the elements of these runs, one run after another. The range and the sums of each
+    run, four words in total, are stored after the record.
     """
 
     name = "kernel.record"
@@ -73,7 +72,7 @@ class RecordOp(IRDLOperation, DestinationStyle):
     def of(
         value: SSAValue, place: SSAValue, records: SSAValue, bins: int, axis: int | None, runs: SSAValue | None = None
     ) -> "RecordOp":
-        """Returns the operation on tensors."""
+        """Returns a record operation on tensors."""
         return RecordOp.build(
             operands=[value, place, records, runs],
             properties={"bins": IntegerAttr(bins, i64), **({} if axis is None else {"axis": IntegerAttr(axis, i64)})},
@@ -82,7 +81,7 @@ class RecordOp(IRDLOperation, DestinationStyle):
 
     @property
     def layout(self) -> RecordLayout:
-        """The layout of the record."""
+        """The layout of the record in `records`."""
         bins = self.bins.value.data
         if self.axis is None:
             return RecordLayout(bins)

@@ -1,8 +1,9 @@
-"""Rows: reductions of a whole row inside the body of one element, and operations that are executed row by row.
+"""Rows: reductions over a whole row inside the body of one element, and operations that are executed row by row.
 
-Softmax and row norms are a single `linalg.generic` whose iterators are all parallel. Its body computes one element, and
-queries the maximum or the sum of values that it computes for all elements of the row. The body thus separates the steps
-that depend on an element from those that depend on its row, and shows which sums may be reordered.
+Softmax and row norms are each expressed as a single `linalg.generic` whose iterators are all parallel. The body
+computes one element, and can request the maximum or the sum of a value over all elements of the row. The body thus
+separates the steps that depend on an element from those that depend only on its row, and shows which sums may be
+reordered.
 """
 
 import abc
@@ -58,11 +59,10 @@ from qmlir.ir.evaluation import RunsRegions, evaluate
 
 
 class RowReduceOp(IRDLOperation, ABC):
-    """Reduces a value of the body over all elements of the current row to one number.
+    """Reduces a value of the body to one number, over all elements of the current row.
 
     A row consists of all steps of the iterators `dims`, the last of which varies fastest. All row reductions of a body
-    have
-    the same row; its numbers are combined one by one, in order.
+    operate on the same row, and combine its elements one at a time, in order.
     """
 
     T: ClassVar = VarConstraint("T", AnyFloatConstr | SignlessIntegerConstraint)
@@ -82,16 +82,16 @@ class RowReduceOp(IRDLOperation, ABC):
 
     @property
     def row(self) -> tuple[int, ...]:
-        """The iterators of a row, the last of which varies fastest."""
+        """The iterators that span a row, the last of which varies fastest."""
         return integer_list(self.dims)
 
     @abstractmethod
     def start(self) -> float:
-        """The identity: the result for an empty row."""
+        """The identity of the reduction, which is also the result for an empty row."""
 
     @abstractmethod
     def combined(self, so_far: SSAValue, value: SSAValue) -> Operation:
-        """Returns the scalar operation that combines the accumulator with one more number."""
+        """Returns the scalar operation that combines the accumulator `so_far` with the next `value`."""
 
     def verify_(self) -> None:
         parent = self.parent_op()
@@ -113,7 +113,7 @@ class RowReduceOp(IRDLOperation, ABC):
 
 @irdl_op_definition
 class RowMaxOp(RowReduceOp):
-    """Maximum of a row of signed integers, or of floats with the semantics of `arith.maximumf`."""
+    """The maximum of a row of signed integers, or of floats with the semantics of `arith.maximumf`."""
 
     name = "kernel.row_max"
 
@@ -127,9 +127,9 @@ class RowMaxOp(RowReduceOp):
 
 @irdl_op_definition
 class RowSumOp(RowReduceOp):
-    """Sum of a row: integers wrap around; floats are summed in order, unless `reassoc` is set.
+    """The sum of a row: integers wrap around; floats are summed in order unless `reassoc` is set.
 
-    `reassoc` asserts a proof that all orders yield bit-identical sums.
+    `reassoc` asserts that summing in any order has been proved to yield a bit-identical result.
     """
 
     name = "kernel.row_sum"
@@ -147,7 +147,7 @@ class RowSumOp(RowReduceOp):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether another order of the row may change the result."""
+        """Whether summing the row in another order may change the result."""
         return isinstance(self.value.type, AnyFloat) and self.reassoc is None
 
     def verify_(self) -> None:
@@ -157,7 +157,7 @@ class RowSumOp(RowReduceOp):
 
 
 def row_reductions(op: Operation) -> list[RowReduceOp]:
-    """Returns the row reductions in the body of an operation, in order."""
+    """Returns the row reductions in the body of an operation, in program order."""
     return [each for region in op.regions for each in region.walk() if isinstance(each, RowReduceOp)]
 
 
@@ -178,18 +178,19 @@ def _reduced(frame: Any, op: RowReduceOp, value: Any) -> tuple[Any]:
     return (np.expand_dims(found, tuple(op.row)),)
 
 
-# Row fusion: one operation that contains several operations on tensors with common rows, to execute row by row.
+# Row fusion: one operation that contains several operations on tensors that share rows, to execute them row by row.
 #
-# A row consists of the elements with the same indices along the leading axes. A decomposed softmax is several
-# operations, each over all rows; if no row depends on another, all operations can process a few rows before the next
-# few. The contractions of an attention have common rows: a head and a query.
+# A row consists of the elements with the same indices along the leading axes. A decomposed softmax is a sequence of
+# operations, each of which processes all rows. If no row depends on another row, all of them can process a few rows
+# before they continue with the next few. The two contractions of an attention layer share rows: one row per head and
+# query.
 
 _Axis = TypeVar("_Axis")
 
 _Operands = tuple[tuple[SSAValue, AffineMap], ...]
 
 RowAxes: TypeAlias = tuple[int, ...]
-"""The indices of the row axes that an operand axis runs along: none, one, or several linearized ones."""
+"""The indices of the row axes that an operand axis runs along: empty for none, several if they are linearized."""
 
 
 def _real(axes: Sequence[_Axis], value: SSAValue) -> Iterator[tuple[_Axis, int]]:
@@ -198,42 +199,44 @@ def _real(axes: Sequence[_Axis], value: SSAValue) -> Iterator[tuple[_Axis, int]]
 
 
 def has_rows_first(value: SSAValue, rows: Sequence[int]) -> bool:
-    """Whether the leading axes with more than one element are the row axes."""
+    """Whether the leading axes of `value`, not counting axes of size 1, are the row axes."""
     return [size for size in sizes_of(value) if size != 1][: len(rows)] == list(rows)
 
 
 class MapsElements(abc.ABC):
-    """An operation with one result that declares the operand elements that each result element reads, by affine maps.
+    """An operation with one result, which declares affine maps from its result to the operand elements it reads.
 
-    On memory, the result is written to the last operand.
+    On memory, the operation writes the result to its last operand.
     """
 
     @abc.abstractmethod
     def element_maps(self) -> Sequence[AffineMap]:
-        """Returns, for each operand, the map from the result's dimensions, followed by further ones, to the
-        operand's axes."""
+        """Returns the map for each operand, from dimensions of the result to axes of the operand.
+
+        The dimensions of the result come first; additional dimensions may follow.
+        """
 
 
 @dataclass(frozen=True)
 class RowStep:
-    """A structured operation or another one that maps elements, on tensors or memory, viewed as work on rows."""
+    """An operation, on tensors or memory, viewed as work on rows: a structured operation, or one that maps elements."""
 
     op: Operation
     operands: tuple[tuple[SSAValue, AffineMap], ...]
-    """The operands that are read elementwise, including those that are overwritten, each with its map."""
+    """The operands that are read elementwise, including overwritten operands, each with its indexing map."""
 
     target: SSAValue
     """The value that receives the result: an operand, or a new result."""
 
     dims: tuple[int, ...]
-    """The iterators that run over the rows."""
+    """The iterators that run over rows."""
 
     rows: tuple[int, ...]
     """The number of rows along each of these iterators."""
 
     @staticmethod
     def of(op: Operation, rows: Sequence[int]) -> "RowStep | None":
-        """Returns `op` as work on rows; `None` unless each element that it writes belongs to one of the rows."""
+        """Returns `op` as work on rows; `None` unless every element that it writes belongs to one of the rows."""
         if OVERWRITTEN in op.attributes or (found := _elements_of(op)) is None:
             return None
         operands, target, map_ = found
@@ -245,9 +248,10 @@ class RowStep:
         return RowStep(op, operands, target, dims[: len(rows)], tuple(rows))
 
     def row_axes(self, map_: AffineMap) -> list[RowAxes | None]:
-        """Returns the row axes that each axis of an operand runs along; `None` for other indices that depend on rows.
+        """Returns, for each axis of an operand, the row axes that it runs along.
 
-        An axis runs along several if they are linearized, as in `d0 * 12 + d1`.
+        An axis runs along several row axes if they are linearized, as in `d0 * 12 + d1`. The entry is `None` if the
+        index depends on a row in any other way.
         """
         return [self._axes_of(each) for each in map_.results]
 
@@ -262,18 +266,18 @@ class RowStep:
         return axes if axes == tuple(range(first, first + len(axes))) and expression == numbered else None
 
     def is_by_rows(self, value: SSAValue, map_: AffineMap) -> bool:
-        """Whether an operand has all row axes, in order and before its other axes."""
+        """Whether an operand has all row axes, in order, ahead of its other axes."""
         real = [axis for axes, _ in _real(self.row_axes(map_), value) for axis in (axes or (None,))]
         return real[: len(self.dims)] == list(range(len(self.dims)))
 
     def goes_along(self, value: SSAValue, map_: AffineMap) -> bool:
-        """Whether the operation iterates over adjacent elements of a row of an operand."""
+        """Whether the innermost iteration visits adjacent elements within a row of an operand."""
         axes = [axis for axis, _ in _real(map_.results, value)]
         last = axes[-1] if axes else None
         return self.is_by_rows(value, map_) and isinstance(last, AffineDimExpr) and last.position not in self.dims
 
     def fault(self, written: Container[SSAValue]) -> str | None:
-        """Returns why it cannot run row by row together with the writers of `written`; `None` if it can."""
+        """Returns why the operation cannot share a row loop with the writers of `written`; `None` if it can."""
         for value, map_ in self.operands:
             if None in self.row_axes(map_):
                 return f"reads '{value.type}' at an index computed from the row index"
@@ -311,12 +315,12 @@ def _elements_of(op: Operation) -> tuple[_Operands, SSAValue, AffineMap] | None:
 
 
 def takes_no_time(op: Operation) -> bool:
-    """Whether `op` is a constant or an uninitialized tensor."""
+    """Whether `op` is a constant or an uninitialized tensor, which takes no time at run time."""
     return isinstance(op, EmptyOp) or op.has_trait(ConstantLike, value_if_unregistered=False)
 
 
 def fault_among(ops: Iterable[Operation], rows: Sequence[int], given: Iterable[SSAValue] = ()) -> str | None:
-    """Returns why `ops`, which may overwrite `given`, cannot run together row by row; `None` if they can."""
+    """Returns why `ops` cannot run together row by row; `None` if they can. The operations may overwrite `given`."""
     written = set(given)
     for op in ops:
         step = RowStep.of(op, rows)
@@ -339,13 +343,12 @@ def _begin(value: SSAValue, steps: Sequence[Operation]) -> tuple[Operation, int 
 
 @irdl_op_definition
 class RowFusionOp(IRDLOperation):
-    """A sequence of operations, none of which reads another row of a tensor that an earlier one wrote.
+    """A sequence of operations in which no operation reads a different row of a tensor that an earlier operation wrote.
 
-    The operations are structured, or map elements (`MapsElements`), as contractions do. `rows` are the sizes of the
-    row axes: the leading axes, apart from those of size 1, of all tensors that are written inside. Each result starts
-    as
-    one of `outs`, which is an argument of the region. Other tensors that are written inside have no uses outside. On
-    memory, the operation becomes a loop over a few rows at a time.
+    Each operation is structured or maps elements (`MapsElements`), as contractions do. `rows` are the sizes of the row
+    axes: the leading axes, ignoring those of size 1, of all tensors written in the region. Each result is initialized
+    with one of `outs`, which is passed to the region as an argument. Other tensors written in the region have no uses
+    outside it. On memory, the operation is lowered to a loop that processes a few rows at a time.
     """
 
     name = "kernel.row_fusion"
@@ -381,7 +384,7 @@ class RowFusionOp(IRDLOperation):
 
     @classmethod
     def around(cls, steps: Sequence[Operation], rows: Sequence[int]) -> "RowFusionOp":
-        """Moves operations of one block, in order, into a new row fusion at the position of the last one."""
+        """Moves `steps` of one block, in order, into a new row fusion at the position of the last one."""
         place = Block()
         block, last = steps[-1].parent, steps[-1]
         assert block is not None
@@ -412,7 +415,7 @@ class RowFusionOp(IRDLOperation):
         return made
 
     def dissolve(self) -> list[Operation]:
-        """Replaces this operation by the operations in its region, and returns them."""
+        """Replaces this operation with the operations in its region, and returns them."""
         steps, end = self.steps, self.body.block.last_op
         assert end is not None
         Rewriter.inline_block(self.body.block, InsertPoint.before(self), self.outs)

@@ -1,9 +1,10 @@
-"""Variants of contraction loops: the operands of one step, and their packed layout.
+"""Variants of contraction loops: the operands that one step reads, and their packed layout.
 
-Each variant is one object, defined in the file with its loops and named in `variants` of the registry. This module
-defines the semantics of packed operands: how `x` is read, and where each weight is. Packed weights are `[groups,
-blocks, taps…, steps, channels of a block * terms of a step]`: the weights of one step are contiguous, and steps follow
-each other. Blocks and steps are zero-padded, so elements of `x` that a step reads beyond its terms contribute nothing.
+Each variant is an object that is defined next to its loops and listed in the registry table `variants`. This module
+defines the semantics of packed operands: how `x` is read, and at which index each weight is stored. Packed weights have
+the shape `[groups, blocks, taps…, steps, channels of a block * terms of a step]`: the weights of one step are
+contiguous, and steps follow one another. Blocks and steps are padded with zeros, so elements of `x` that a step reads
+beyond its terms contribute nothing.
 """
 
 import math
@@ -17,10 +18,10 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.small_floats import PlainFloat
 
 SCALAR = "scalar"
-"""The variant of schedules for loops over scalars, on unpacked operands."""
+"""The schedule variant for scalar loops on unpacked operands."""
 
 LANES = "lanes"
-"""The variant of structured operations whose innermost loop is vectorized over contiguous elements."""
+"""The schedule variant for structured operations whose innermost loop is vectorized over contiguous elements."""
 
 
 def _joined(parts: Array, bits: int) -> Array:
@@ -38,9 +39,9 @@ def _apart(joined: Array, bits: int, *, is_signed: bool) -> Array:
 
 @dataclass(frozen=True)
 class WeightLayout:
-    """The layout of packed weights: `groups` by `channels` by `taps` by runs of `run` terms, in blocks of channels.
+    """The layout of packed weights of logical shape `[groups, channels, *taps, run]`, divided into blocks of channels.
 
-    A block consists of `vectors` registers of `lanes` channels.
+    `run` is the number of consecutive terms per tap. A block consists of `vectors` registers of `lanes` channels.
     """
 
     variant: "Variant"
@@ -53,18 +54,21 @@ class WeightLayout:
 
     @property
     def width(self) -> int:
-        """The number of channels of a block."""
+        """The number of channels in a block."""
         return self.vectors * self.lanes
 
     @property
     def blocks(self) -> int:
-        """The number of blocks of a group."""
+        """The number of blocks in a group."""
         return -(-self.channels // self.width)
 
     @property
     def steps(self) -> int:
-        """The number of groups of terms in a run, the last one padded; for weights that share bytes, of bytes' worth of
-        groups."""
+        """The number of steps per run of terms, the last of which is padded.
+
+        A step covers `Variant.group` terms in each lane; if several weights share a byte, `Variant.parts` times that
+        number.
+        """
         return -(-self.run // (self.variant.group * self.variant.parts))
 
     @property
@@ -74,12 +78,12 @@ class WeightLayout:
 
     @property
     def reads_past(self) -> bool:
-        """Whether the last step of a run reads elements of `x` beyond its own terms."""
+        """Whether the last step of a run reads elements of `x` beyond the run's terms."""
         return self.run % (self.variant.group * self.variant.parts) != 0
 
     @property
     def fault(self) -> str:
-        """Why weights of these sizes cannot be packed, as the end of a message; empty if they can."""
+        """Why weights of these sizes cannot be packed, phrased as the end of a message; empty if they can."""
         return ""
 
     @property
@@ -99,19 +103,19 @@ class WeightLayout:
 
     @property
     def split(self) -> tuple[int, ...]:
-        """The padded shape with separate axes for the channels of a block and the terms of a step."""
+        """The padded shape, with separate axes for blocks, channels of a block, and terms of a step."""
         return (
             self.groups, self.blocks, self.width, *self.taps, self.steps * self.variant.parts, self.variant.group,
         )  # fmt: skip
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The axes of `split` in the order of packed weights."""
+        """The permutation of the axes of `split` that yields the order of packed weights."""
         rank = len(self.split)
         return (0, 1, *range(3, rank - 1), 2, rank - 1)
 
     def pack(self, weights: Array) -> Array:
-        """Packs weights, which must have the elements of `unpadded` in row-major order."""
+        """Packs weights given as the elements of a tensor of shape `unpadded`, in row-major order."""
         border = [(0, after - before) for before, after in zip(self.unpadded, self.padded, strict=True)]
         ordered = np.pad(weights.reshape(self.unpadded), border).reshape(self.split).transpose(self.order)
         if (parts := self.variant.parts) > 1:
@@ -120,7 +124,7 @@ class WeightLayout:
         return np.ascontiguousarray(ordered.reshape(self.shape))
 
     def unpack(self, packed: Array) -> Array:
-        """Recovers the weights `[groups, channels, taps…, run]`."""
+        """Recovers the weights, of shape `[groups, channels, taps…, run]`, from their packed form."""
         if (parts := self.variant.parts) > 1:
             packed = _apart(packed, 8 // parts, is_signed=not self.variant.weight_offset)
             packed = packed * np.int8(self.variant.weight_step)
@@ -131,93 +135,97 @@ class WeightLayout:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Variant:
-    """A family of loops, and how it reads packed operands; the loops are in `qmlir/targets/cpu/microkernels`."""
+    """A family of loops, and how these read packed operands. The loops are in `qmlir/targets/cpu/microkernels`."""
 
     name: str
 
     group: int = 1
-    """The number of terms that one lane sums in a step."""
+    """The number of terms that each lane adds up in one step."""
 
     element: IntegerType | None = None
-    """The element type of packed weights; `None` for the type of the sum."""
+    """The element type of packed weights; `None` if it is the type of the sum."""
 
     weight_bits: int | None = None
-    """The width, in bits, that weights without their zero points must fit, if `element` is wider."""
+    """The number of bits in which weights without their zero points must fit, if `element` is wider."""
 
     parts: int = 1
-    """The number of weights that share a byte; they belong to consecutive steps."""
+    """The number of weights that share a byte; these belong to consecutive steps."""
 
     weight_step: int = 1
-    """The common factor of weights that share bytes, which their bits omit."""
+    """The common factor of weights that share bytes; it is divided out before they are stored."""
 
     weight_offset: int = 0
-    """The offset added to weights that share bytes, without their zero points, to make them unsigned."""
+    """The offset that makes weights that share bytes unsigned; it is added after their zero points are subtracted."""
 
     sums_apart: bool = False
-    """Whether each of the weights of a byte has separate sums: it is multiplied at its position in the byte."""
+    """Whether the weights of a byte have separate sums: each is multiplied at its bit position in the byte."""
     short_steps: int = 0
-    """The number of steps whose products are added pairwise in 16 bits before they are added in 32 bits; 0 for none.
+    """The number of steps whose products are added pairwise in 16 bits before they are added in 32 bits; 0 if none are.
 
-    If `weight_bits` doesn't prove that they fit, the weights must (`qmlir.analysis.contraction_ranges`).
+    If `weight_bits` does not prove that the 16-bit sums fit, the values of the weights must (see
+    `qmlir.analysis.contraction_ranges`).
     """
 
     most_terms: int | None = None
-    """The maximum number of terms of a sum, if its width is not the only limit."""
+    """The maximum number of terms in a sum, if the sum is limited by more than its width."""
 
     reads_unsigned: bool | None = None
-    """Whether bytes are read as unsigned or signed, shifted by 128 if they are not; `None` reads them unchanged."""
+    """Whether the loops read bytes as unsigned (True) or signed (False); `None` reads them unchanged.
+
+    Bytes of the other signedness are shifted by 128 when they are read.
+    """
 
     input_element: IntegerType | None = None
     """The element type of `x`; `None` for any type."""
 
     holds_signed: bool = False
-    """Whether unsigned bytes of `x` are shifted to the signed range in memory beforehand, rather than by the loops."""
+    """Whether unsigned bytes of `x` are shifted to the signed range in memory beforehand, instead of by the loops."""
 
     is_centred: bool = False
-    """Whether `x` is stored there without its zero point."""
+    """Whether `x` is stored in memory with its zero point already subtracted."""
 
     sums_blocks: bool = False
     """Whether the loops sum blocks of terms separately, each with its own scale."""
 
     widens_weights: bool = False
-    """Whether block-wise weights of few bits are converted to f32 before the multiplication."""
+    """Whether low-bit block-wise weights are converted to f32 before the multiplication."""
 
     weight_float: PlainFloat | None = None
-    """The low-precision float type that such weights encode; `None` for integers."""
+    """The low-precision float type of such block-wise weights; `None` for integers."""
 
     is_lanewise: bool = False
-    """Whether each channel has its own lane and weights, as in a depthwise convolution."""
+    """Whether each lane computes a separate channel with its own weights, as in a depthwise convolution."""
 
     is_interleaved: bool = False
-    """Whether a lane holds `group` rows of a window, with one register of sums for each."""
+    """Whether each lane holds `group` rows of a window, with one register of sums per row."""
 
     layout: type[WeightLayout] = WeightLayout
 
     @property
     def spare(self) -> int:
-        """The bits of a byte beyond those of a weight, by which sums are shifted left, unless they are separate."""
+        """The number of unused bits per weight of a byte, by which sums are shifted left; 0 if `sums_apart` is set."""
         return 0 if self.sums_apart else 8 - 8 // self.parts
 
     def offset(self, *, is_unsigned: bool) -> int:
-        """Returns the offset added to an element of `x` when it is read."""
+        """Returns the offset that the loops add to an element of `x` when they read it."""
         return 0 if self.reads_unsigned is None else 128 * (self.reads_unsigned - is_unsigned)
 
     @property
     def makes_signed(self) -> bool:
-        """Whether the loops read `x` as signed regardless of its type."""
+        """Whether the loops read `x` as signed, regardless of its type."""
         return self.is_centred or self.holds_signed
 
     @property
     def reads_neighbours(self) -> bool:
-        """Whether the loops require certain elements of `x` to be contiguous."""
+        """Whether the loops require neighboring elements of `x` to be contiguous."""
         return self.group > 1 or self.is_lanewise
 
 
 def variant_names() -> tuple[str, ...]:
-    """Returns the names of the variants in the registry."""
+    """Returns the names of all registered variants."""
     return tuple(registry.named("variants"))
 
 
 def variant_named(name: str) -> Variant:
-    """Returns the variant `name` of the registry."""
+    """Returns the registered variant called `name`."""
     return registry.named("variants")[name].load(Variant)

@@ -1,9 +1,9 @@
 """`kernel.winograd`: integer convolutions with 3x3 kernels by Winograd's algorithms, and their matrices.
 
 F(m x m, 3 x 3) computes m by m sums from tiles of m + 2 by m + 2 elements of each channel: `A^T (U * (B^T d B)) A`,
-where `*` multiplies elementwise and sums over the channels. F(2x2, 3x3) needs 16 products instead of 36, F(4x4, 3x3)
-36 instead of 144. All matrices are integers, so the result is a multiple of the sums: a power of two, which a shift
-removes, times an odd number, which has an inverse modulo 2^32.
+where `*` multiplies elementwise and sums over the channels. F(2x2, 3x3) needs 16 products instead of 36, and F(4x4,
+3x3) needs 36 instead of 144. All matrices are integers, so the result is a multiple of the true sums. The factor is a
+power of two, which a shift removes, times an odd number, which has an inverse modulo 2^32.
 """
 
 import math
@@ -22,26 +22,26 @@ from qmlir.dialects.kernel.ops import shaped
 Matrix = tuple[tuple[int, ...], ...]
 
 KERNEL_SIZE = 3
-"""Taps of the kernel along each axis."""
+"""The number of kernel taps along each axis."""
 
 
-# Why the integer results are exact: over the rationals, Y = A^T [(G g G^T) * (B^T d B)] A is the convolution
-# (Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016; from Cook and Toom). G has
-# fractions; scaled to integers it yields k * Y with k = (odd << shift)^2 along two axes. Addition and multiplication
-# modulo 2^32 are a ring homomorphism of the integers, so wrapping in any intermediate step yields k * Y modulo 2^32.
-# An odd number has an inverse modulo 2^32, which removes odd^2; this leaves 2^(2 * shift) * Y modulo 2^32.
-# If |2^(2 * shift) * Y| < 2^31, that is the number itself, and an arithmetic shift yields Y. The pass
-# `kernel-winograd` proves the bound on Y from ranges.
+# Why the integer results are exact: over the rationals, Y = A^T [(G g G^T) * (B^T d B)] A is the convolution (Lavin and
+# Gray, "Fast algorithms for convolutional neural networks", 2016; after Cook and Toom). G has fractions; scaled to
+# integers, it yields k * Y, where k = (odd << shift)^2 for two axes. Reduction modulo 2^32 is a ring homomorphism from
+# the integers, so wrapping in any intermediate step still yields k * Y modulo 2^32. An odd number has an inverse modulo
+# 2^32; multiplying by it removes odd^2, which leaves 2^(2 * shift) * Y modulo 2^32. If |2^(2 * shift) * Y| < 2^31, this
+# is the exact number, and an arithmetic shift yields Y. The pass `kernel-winograd` proves the bound on Y from ranges.
 #
-# The transform of the input is the one value that must not wrap modulo 2^16 (products take 16 bits): a row of B^T has
-# absolute sum 2 for F(2x2) and 10 for F(4x4), so the elements of B^T d B are at most 4 and 100 times those of d.
+# The input transform is the only value that must not wrap modulo 2^16, since products take 16-bit operands. The
+# absolute values of a row of B^T sum to 2 for F(2x2) and to 10 for F(4x4), so the elements of B^T d B are at most 4 and
+# 100 times as large as those of d.
 @dataclass(frozen=True)
 class Algorithm:
     """The algorithm F(step, 3) along each axis: `A^T (G g * B^T d)` is `odd << shift` times the sums."""
 
     name: str
     variant: str
-    """The family of loops: a name of the registry's `variants`."""
+    """The family of loops, as named in the registry table `variants`."""
 
     input: Matrix
     """The input transform `B^T`."""
@@ -56,21 +56,21 @@ class Algorithm:
     shift: int
 
     takes_bytes: bool = False
-    """Whether the operation takes weights as byte taps, which the loops transform."""
+    """Whether the operation takes weights as i8 taps and leaves their transform to the loops."""
 
     @property
     def step(self) -> int:
-        """The sums of a tile along each axis, which is also the distance between tiles."""
+        """The number of sums in a tile along each axis, which is also the distance between adjacent tiles."""
         return len(self.output)
 
     @property
     def tile(self) -> int:
-        """Elements of a tile along each axis."""
+        """The number of input elements in a tile along each axis."""
         return len(self.input)
 
     @property
     def weight_size(self) -> int:
-        """Elements of the weight operand of `kernel.winograd` along each axis."""
+        """The number of elements of the weight operand of `kernel.winograd` along each axis."""
         return KERNEL_SIZE if self.takes_bytes else self.tile
 
     @property
@@ -79,7 +79,7 @@ class Algorithm:
         return i8 if self.takes_bytes else i16
 
     def taken(self, weights: Array) -> Array:
-        """Converts taps `[O, 3, 3, C]` to the weight operand of `kernel.winograd`."""
+        """Converts taps of shape `[O, 3, 3, C]` to the weight operand of `kernel.winograd`."""
         wide = weights.astype(np.int64)
         return wide.astype(np.int8) if self.takes_bytes else transformed(self.weights, wide, (1, 2)).astype(np.int16)
 
@@ -89,18 +89,17 @@ class Algorithm:
 
     @property
     def shift_of_sums(self) -> int:
-        """The exponent of the power of two in the factor of the transformed sums along two axes."""
+        """The exponent of the power of two by which the transformed sums are scaled, for two axes."""
         return 2 * self.shift
 
     @property
     def inverse(self) -> int:
-        """The signed inverse, modulo 2^32, of the odd part of the factor of the transformed sums."""
+        """The signed inverse, modulo 2^32, of the odd factor by which the transformed sums are scaled."""
         found = pow(self.odd**2, -1, 1 << 32)
         return found - (found >> 31 << 32)
 
     def sums_of_weights(self, weights: Array) -> Array:
-        """Recovers the sums of the taps `[O, C]` from the weight operand; one element of transformed weights contains
-        them."""
+        """Recovers the sums of the taps, `[O, C]`, from the weight operand; transformed weights contain them."""
         if self.takes_bytes:
             return weights.astype(np.int64).sum(axis=(1, 2))
         place = next(index for index, row in enumerate(self.weights) if len(set(row)) == 1)
@@ -133,19 +132,21 @@ F4_BYTES = Algorithm(
     output=((6, -4, -4, 1, 1, 0), (0, -4, 4, 2, -2, 0), (0, -4, -4, 4, 4, 0), (0, -4, 4, 8, -8, 24)),
     odd=3, shift=3, takes_bytes=True,
 )  # fmt: skip
-"""F(4x4, 3x3) with byte taps. The common factors of the rows of `F4.weights` are moved to the columns of `output`,
-where
-they are applied once for all channels."""
+"""F(4x4, 3x3) with i8 taps.
+
+The common factors of the rows of `F4.weights` are moved to the columns of `output`, where they are applied only once
+for all channels.
+"""
 
 ALGORITHMS: Mapping[str, Algorithm] = {each.name: each for each in (F2, F4, F4_BYTES)}
 """The algorithms by name."""
 
 VARIANTS: Mapping[str, Algorithm] = {each.variant: each for each in ALGORITHMS.values()}
-"""The algorithms by the name of their family of loops."""
+"""The algorithms by the name of their loop family."""
 
 
 def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
-    """Applies `matrix` along each of the axes, which is `matrix @ tile @ matrix^T` for two, in the dtype of `array`."""
+    """Applies `matrix` along the given axes in the dtype of `array`; for two axes, `matrix @ tile @ matrix^T`."""
     for axis in axes:
         moved = np.moveaxis(array, axis, -1) @ np.array(matrix, array.dtype).T
         array = np.moveaxis(moved, -1, axis)
@@ -153,8 +154,7 @@ def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
 
 
 class ByAlgorithmOp(EpilogueOp):
-    """Common base of Winograd convolutions: the algorithm, and the number of parts that the channels are divided
-    into."""
+    """Common base of Winograd convolutions: the algorithm, and the number of parts into which channels are divided."""
 
     algorithm = prop_def(StringAttr, default_value=StringAttr(F2.name))
     parts = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
@@ -166,19 +166,19 @@ class ByAlgorithmOp(EpilogueOp):
 
     @property
     def part_count(self) -> int:
-        """The number of parts that the channels are divided into."""
+        """The number of parts into which the channels are divided."""
         return self.parts.value.data
 
     def terms(self) -> int:
         return KERNEL_SIZE * KERNEL_SIZE * shaped(self.x)[0][-1]
 
     def multiply_adds(self) -> int:
-        """The multiply-adds of the direct convolution, not those of the algorithm."""
+        """The number of multiply-adds of the direct convolution, not of the Winograd algorithm."""
         return math.prod(shaped(self.target)[0]) * self.terms()
 
     @property
     def tiles(self) -> tuple[int, int, int]:
-        """The number of samples, and the number of tiles along each spatial axis."""
+        """The number of samples, followed by the number of tiles along each spatial axis."""
         (batch, height, width, _), step = shaped(self.target)[0], self.form.step
         return batch, -(-height // step), -(-width // step)
 
@@ -211,19 +211,19 @@ class ByAlgorithmOp(EpilogueOp):
 
 @irdl_op_definition
 class WinogradOp(ByAlgorithmOp, ContractionOp):
-    """Convolves `x` (`[N, H + 2, W + 2, C]`, padded) with 3x3 kernels at stride 1, to `[N, H, W, O]`.
+    """Convolves the padded input `x` `[N, H + 2, W + 2, C]` with 3x3 kernels at stride 1, to `[N, H, W, O]`.
 
     `w` holds i16 weights transformed by the algorithm's `G`: `[O, 4, 4, C]` for `f2`, F(2x2, 3x3), and `[O, 6, 6, C]`
-    for `f4`, F(4x4, 3x3); `f4_bytes` takes the i8 weights `[O, 3, 3, C]` and transforms them. The epilogue receives the
-    sum `(A^T m A) >> 2` for `f2` and `((A^T m A) / 9) >> 6` for the others, where `m = sum over C of u * (B^T d B)`,
-    `u`
-    are the transformed weights, and the division by 9 is a multiplication by its inverse modulo 2^32. The transformed
-    input
-    has 16 bits and all other values have 32; both wrap. If `parts` is more than 1, the channels are divided into that
-    number of equal runs, whose sums are added. The result is the exact convolution if 16 bits hold the transform of
-    every
-    input and 32 bits hold every sum of a part times 4 (`f2`) or 64 (`f4`): all intermediate wrapping then cancels.
-    `kernel-winograd` creates the operation and proves these bounds.
+    for `f4`, F(4x4, 3x3). `f4_bytes` takes the i8 weights `[O, 3, 3, C]` and transforms them itself.
+
+    The epilogue receives the sum `(A^T m A) >> 2` for `f2`, and `((A^T m A) / 9) >> 6` for the other algorithms. Here,
+    `m = sum over C of u * (B^T d B)`, `u` are the transformed weights, and the division by 9 is a multiplication by its
+    inverse modulo 2^32. The transformed input has 16 bits and all other values have 32 bits; both wrap. If `parts` is
+    greater than 1, the channels are divided into that number of equal consecutive parts, whose sums are added.
+
+    The result is the exact convolution if 16 bits hold the transform of every input, and 32 bits hold every sum of a
+    part times 4 (`f2`) or 64 (`f4`, `f4_bytes`): all intermediate wrapping then cancels. `kernel-winograd` creates the
+    operation and proves these bounds.
     """
 
     name = "kernel.winograd"
@@ -244,24 +244,24 @@ class WinogradOp(ByAlgorithmOp, ContractionOp):
             raise VerifyException("weights must be signed, without zero points")
 
 
-# Parts add up without overflow: each is an exact sum of at most 2^31 / 2^(2 * shift), and there are at most
-# 2^(2 * shift) parts.
+# The parts add up without overflow: each is an exact sum of at most 2^31 / 2^(2 * shift), and there are at most 2^(2 *
+# shift) parts.
 def part_counts(channels: int, form: Algorithm) -> tuple[int, ...]:
-    """Returns the numbers of parts that `channels` may be divided into, such that 32 bits hold their total."""
+    """Returns the numbers of parts into which `channels` may be divided such that the total fits in 32 bits."""
     most = 1 << form.shift_of_sums
     return (1, *(parts for parts in range(2, most + 1) if channels and channels % (2 * parts) == 0))
 
 
 def winograd_sums(x: Array, w: Array, form: Algorithm, parts: int = 1) -> Array:
-    """Computes the sums of samples `[N, H + 2, W + 2, C]` for weights in the layout of `kernel.winograd`."""
+    """Computes the sums for samples `[N, H + 2, W + 2, C]` and weights in the layout of `kernel.winograd`."""
     taken = transformed(form.weights, w.astype(np.int64), (1, 2)) if form.takes_bytes else w
     pieces = zip(np.split(x, parts, axis=-1), np.split(taken, parts, axis=-1), strict=True)
     sums = [_part_sums(*piece, form).astype(np.int64) for piece in pieces]
     return np.asarray(sum(sums)).astype(np.int32)
 
 
-# The reference wraps exactly where the loops do: it casts to i16 and i32 where they hold 16 and 32 bits. A
-# violated bound thus yields the same wrong number at every level; only the proof of the pass excludes it.
+# The reference wraps exactly where the loops do: it casts to i16 and i32 wherever the loops hold 16 and 32 bits. A
+# violated bound therefore yields the same wrong number at every level; only the proof in the pass rules it out.
 def _part_sums(x: Array, w: Array, form: Algorithm) -> Array:
     """The sums of one part of the channels, for transformed weights."""
     batch, height, width, channels = x.shape

@@ -1,7 +1,7 @@
 """Accumulators of contractions: the type of their exact sums, and the limits of the sums.
 
-An accumulator has 32 bits, zero point 0 and the scale `f32(s_x * s_w)`; like every result it saturates. It is exact
-only if 32 bits hold every sum, which the limits decide. A dynamic size counts as 1.
+An accumulator has 32 bits, zero point 0 and scale `f32(s_x * s_w)`; like every result, it saturates. It is exact only
+if every sum fits in 32 bits, which is decided from the limits of the sums. A dynamic dimension counts as 1.
 """
 
 import math
@@ -29,17 +29,19 @@ LIMITS = storage_limits(IntegerType(BITS))
 
 Limits = tuple[int, int]
 Known = Callable[[SSAValue], Array | None]
-"""Returns the stored elements of a constant; `None` for any other value."""
+"""A function that returns the stored elements of a constant; `None` for any other value."""
 
 
 @dataclass(frozen=True)
 class KnownOperands:
-    """Access to the element types and constants of an operation's operands; may be overridden with hypothetical
-    ones."""
+    """Access to the element types and constants of an operation's operands.
+
+    Both functions can be replaced to evaluate hypothetical types or constants.
+    """
 
     element: Callable[[Operation, SSAValue], Attribute] = lambda _, value: element_of(value)
     known: Callable[[Operation, SSAValue], Array | None] = lambda _, value: constant_array(value)
-    """Returns the stored elements of a constant operand."""
+    """Returns the stored elements of a constant operand; `None` for any other operand."""
 
 
 _OWN = KnownOperands()
@@ -109,12 +111,12 @@ def _by_weights(found: _Products, stored: Array, data: Limits) -> tuple[Array, A
 
 
 def are_held(low: Any, high: Any) -> bool:
-    """Whether 32 bits hold all sums between these limits."""
+    """Returns whether all sums between these limits fit in 32 bits."""
     return bool(np.all(LIMITS[0] <= low) and np.all(high <= LIMITS[1]))
 
 
 def accumulator_type(op: Operation) -> UniformQuantizedType | None:
-    """Returns the type in which the sums of `op` are exact for all data; `None` if there is none."""
+    """Returns the accumulator type in which the sums of `op` are exact for all data; `None` if there is none."""
     found = _products(op)
     if found is None:
         return None
@@ -131,9 +133,9 @@ def accumulator_type(op: Operation) -> UniformQuantizedType | None:
 
 
 def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits | None:
-    """Returns the limits of the sums of `op`, including the bias, if its data can exceed 32 bits; `None` otherwise.
+    """Returns the limits of the sums of `op`, including the bias, if some data can exceed 32 bits; `None` otherwise.
 
-    Data are assumed to lie in the range of their type, and a bias that is not constant counts as 0.
+    Data is assumed to lie in the range of its type. A bias that is not constant counts as 0.
     """
     found = _products(op)
     if found is None:
@@ -150,9 +152,8 @@ def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits
 def sum_limits(op: Operation, reading: KnownOperands = _OWN) -> Limits | None:
     """Returns the limits of all partial sums of `op`, in any order, and of the values that it adds to a sum.
 
-    Returns `None` if it sums no integers of one scale, or a dynamic number of them. A term may be 0, so the limits
-    include
-    those of all partial sums.
+    Returns `None` if the operation does not sum integers of one scale, or sums a dynamic number of them. Every term is
+    allowed to be 0, so the limits of the sums also include all partial sums.
     """
     if isinstance(op, AddOp):
         return _limits_of_added(op, reading)

@@ -2,9 +2,12 @@
 
     %y = nn.conv %x, %w, %b {strides = [2, 2]} : (tensor<…>, tensor<…>, tensor<…>) -> tensor<…> {origin = "conv1"}
 
-The format lists the operands in the order of the definition, with `_` for an omitted optional one before a present one;
-the properties that differ from their defaults, with plain integers, lists, strings, floats and flags; a single type if
-all types are equal, and otherwise the function type; then the discardable attributes, including provenance.
+The format consists of, in this order:
+
+- the operands in the order of their definition, where `_` stands for an omitted optional operand before a present one;
+- the properties that differ from their defaults, as plain integers, lists, strings, floats and flags;
+- a single type if all types are equal, and otherwise the function type;
+- the discardable attributes, including provenance.
 """
 
 import math
@@ -71,7 +74,7 @@ def _is_plain(numbers: Sequence[float]) -> bool:
 
 
 def print_value(printer: Printer, value: Attribute) -> None:
-    """Prints a property in plain form if `parse_value` restores the same attribute."""
+    """Prints a property in plain form if `parse_value` can restore the same attribute from it."""
     match value:
         case IntegerAttr() if value.type == i1:
             printer.print_string("true" if value.value.data else "false")
@@ -235,7 +238,7 @@ def _segments(parser: Parser, definition: OpDef, slots: Sequence[object | None],
 
 
 def parse_operation(cls: type[OperationT], parser: Parser) -> OperationT:
-    """Parses the format that `print_operation` prints."""
+    """Parses an operation in the format that `print_operation` prints."""
     definition = cls.get_irdl_definition()
     position = parser.pos
     slots = _parse_operands(parser)

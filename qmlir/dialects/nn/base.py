@@ -1,7 +1,8 @@
 """The common base of `nn` operations: one assembly format, and one verifier driven by their declarations.
 
-An operation declares its operands and properties, the element kinds that it accepts, its quantization slots, and its
-result type inference. The verifier does the rest, so that a new operation takes a few lines.
+An operation declares its operands and properties, the element kinds that it accepts, its quantization slots, and how it
+infers its result types. The verifier derives everything else from these, so that a new operation takes only a few
+lines.
 """
 
 import abc
@@ -66,45 +67,47 @@ def verify_precision(precision: Attribute) -> None:
 
 
 def computing_type(element: Attribute) -> Attribute:
-    """Returns the type in which values of a plain type are computed: f32 for shorter floats."""
+    """Returns the type in which values of an unquantized type are computed: f32 for floats shorter than f32."""
     return f32 if isinstance(element, AnyFloat) and not isinstance(element, Float64Type) else element
 
 
 class UnsupportedFormError(VerifyException):
-    """An operation that may be valid, but in a form that the dialect does not support.
+    """An operation that may be valid, but whose form the dialect does not support.
 
     Either it has an unsupported element type, or its result types depend on run-time values.
     """
 
 
 class Kind(Flag):
-    """A kind of element type; the kinds that an operation accepts are combined with `|`."""
+    """A kind of element type; an operation combines the kinds that it accepts with `|`."""
 
     FLOAT = auto()
-    """The types f16, bf16, f32, f64, also with a profiled range."""
+    """The types f16, bf16, f32 and f64, with or without a profiled range."""
 
     INTEGER = auto()
-    """The types iN (signed) and uiN."""
+    """The types iN (signed) and uiN (unsigned)."""
 
     BOOLEAN = auto()
-    """The type i1."""
+    """The boolean type i1."""
 
     QUANTIZED = auto()
-    """Integers that represent real numbers."""
+    """Quantized types: integers that represent real numbers."""
 
     SMALL_FLOAT = auto()
-    """Floats of 8 bits or fewer, plain or as storage of a quantized type: they are only moved and cast."""
+    """Floats of 8 bits or fewer, plain or as the storage of a quantized type. They can only be moved and cast."""
 
     STRING = auto()
-    """Strings. Operations must accept them explicitly: values that operations add, such as padding by 0, are
-    numbers."""
+    """Strings.
+
+    An operation must accept them explicitly, because values that operations add, such as padding, are numbers.
+    """
 
     NUMBER = FLOAT | INTEGER | QUANTIZED
     ANY = NUMBER | BOOLEAN
     """All arithmetic kinds."""
 
     MOVED = ANY | SMALL_FLOAT | STRING
-    """All kinds that data movement accepts."""
+    """All kinds that data movement operations accept."""
 
     def __str__(self) -> str:
         return ", ".join((kind.name or "").lower() for kind in type(self) if kind in self)
@@ -128,7 +131,7 @@ def kind_of(element: Attribute) -> Kind | None:
 
 
 def plain_type(element: Attribute) -> Attribute:
-    """Returns the element type without profiled range or quantization: f32 for a profiled or quantized f32."""
+    """Returns the element type without its profiled range or quantization: f32 for a profiled or quantized f32."""
     match element:
         case CalibratedQuantizedType():
             return element.expressed_type
@@ -140,9 +143,9 @@ def plain_type(element: Attribute) -> Attribute:
 
 
 def element_limits(element: Attribute) -> tuple[float, float]:
-    """Returns the limits `low <= x <= high` of a type's elements; infinite for floats.
+    """Returns the limits `low <= x <= high` of the elements of a type; infinite for floats.
 
-    Limits of integers and stored integers are Python integers.
+    The limits of integers and stored integers are Python integers.
     """
     match element:
         case StoredType():
@@ -155,41 +158,41 @@ def element_limits(element: Attribute) -> tuple[float, float]:
 
 
 def tensor_like(value: SSAValue, shape: Sequence[int], element: Attribute | None = None) -> AnyTensor:
-    """Returns the tensor type of `shape` with the plain element type of `value`, or with `element`."""
+    """Returns the tensor type of `shape` with element type `element`, by default the plain one of `value`."""
     return TensorType(plain_type(element_of(value)) if element is None else element, shape)
 
 
 def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
-    """Whether two shapes can be equal at run time."""
+    """Returns whether two shapes, which may be dynamic, can be equal at run time."""
     return len(left) == len(right) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(left, right, strict=True))
 
 
 class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
-    """An operation of the `nn` dialect: takes and returns tensors, without side effects."""
+    """An operation of the `nn` dialect, which takes and returns tensors and has no side effects."""
 
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     """The element kinds of the data operands."""
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots()
-    """The quantization slots; operands that are not named are inputs."""
+    """The quantization slots of the operands; operands that are not named are inputs."""
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
-    """The list properties that may be dynamic: the operand `<name>_value` (i64) then replaces the property."""
+    """The list properties that may instead be given at run time, by an operand `<name>_value` (i64)."""
 
     SCALARS: ClassVar[tuple[str, ...]] = ()
-    """The `PARAMETERS` whose property is a single integer rather than a list."""
+    """The names in `PARAMETERS` whose property is a single integer rather than a list."""
 
     FLOAT_PARAMETERS: ClassVar[tuple[str, ...]] = ()
-    """The f32 list properties that may be dynamic."""
+    """The f32 list properties that may instead be given at run time."""
 
     FOLDED: ClassVar[Sequence[str]] = ()
     """The optional operands and the properties that disappear when constant parts are folded."""
 
     SIZE_OPERANDS: ClassVar[tuple[str, ...]] = ()
-    """Other operands whose values determine a size of a result, and which are therefore parameters."""
+    """Further operands whose values determine the size of a result, and which are therefore treated as parameters."""
 
     RANKS: ClassVar[Mapping[str, int]] = {}
-    """The ranks of operands with a fixed rank, used to match a composite's operands by their types."""
+    """The rank of each operand whose rank is fixed, used to match the operands of a composite by their types."""
 
     traits = traits_def(Pure(), RegisteredCanonicalization())
 
@@ -203,9 +206,10 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         return Kind.QUANTIZED in self.ACCEPTS
 
     def integers(self, name: str, value: Array | None = None) -> tuple[int, ...] | None:
-        """Returns the integers of a list property, or of `value`, the run-time value of the operand that replaces it.
+        """Returns the integers of a list property or, if given, of `value`.
 
-        Returns `None` if the property is omitted, or its operand is not known yet.
+        `value` is the run-time value of the operand that replaces the property. Returns `None` if the property is
+        omitted, or its operand is not known yet.
         """
         if value is not None:
             return tuple(int(number) for number in value.reshape(-1))
@@ -215,7 +219,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         return None if attribute is None else integer_list(cast(DenseArrayBase[Any], attribute))
 
     def is_known(self, name: str) -> bool:
-        """Whether a parameter is a property or omitted, rather than an operand."""
+        """Returns whether a parameter is given by a property or omitted, rather than given by an operand."""
         return getattr(self, f"{name}_value") is None
 
     def _parameters(self) -> Iterator[tuple[str, SSAValue]]:
@@ -374,7 +378,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             )
 
     def verify_quantization(self) -> None:
-        """Verifies the relation of the quantized types; by default, that shared parameters are equal."""
+        """Verifies how the quantized types relate to each other; by default, that shared parameters are equal."""
         if not self.quantization_slots().shares_parameters:
             return
         inferred = self.infer_result_types()
@@ -387,8 +391,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
 
 
 class KeptOp(NnOp, abc.ABC):
-    """A composite that is quantized by its parts, whose types are in `components`; without these it computes in
-    float."""
+    """A composite that is quantized by its parts, whose types are in `components`; without these, it stays in float."""
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
 
@@ -404,7 +407,7 @@ class KeptOp(NnOp, abc.ABC):
 
 
 class OneOperandOp(NnOp, abc.ABC):
-    """An operation with one operand `input` and one `result`, of equal shape and plain element type."""
+    """An operation with one operand `input` and one `result`, which have the same shape and plain element type."""
 
     input = operand_def(TensorType)
     result = result_def(TensorType)

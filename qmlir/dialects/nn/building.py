@@ -1,4 +1,4 @@
-"""Builder of `nn` operations from operands and plain Python properties, with inferred result types."""
+"""A builder for `nn` operations from operands and plain Python properties, which infers the result types."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -25,12 +25,11 @@ Operand = SSAValue | Sequence[SSAValue] | None
 NnOpT = TypeVar("NnOpT", bound=NnOp)
 
 UNKNOWN_TYPE = TensorType(f32, [])
-"""A placeholder for a result type that will be inferred."""
+"""A placeholder for a result type that is inferred later."""
 
 
 def property_attribute(value: Any) -> Attribute:
-    """Returns the attribute of a property: an i64, f32, flag, string, list of i64 or f32, or `value` if it is an
-    attribute."""
+    """Converts a Python value to a property: an i64, f32, flag, string, or list of i64 or f32; keeps attributes."""
     match value:
         case Attribute():
             return value
@@ -68,11 +67,11 @@ def build(
     result_types: Sequence[AnyTensor] | None = None,
     results: int = 1,
 ) -> NnOpT:
-    """Builds `operation` and infers its result types. Raises `VerifyException` if the operands don't match.
+    """Builds `operation` and infers its result types. Raises `VerifyException` if the operands are invalid.
 
-    A property whose value is an SSA value becomes the operand `<name>_value`; one that is `None` is omitted.
-    `result_types` are required if the operation takes its element type or shape from them; otherwise they fill in
-    sizes that inference leaves dynamic. `results` is the number of results of a variadic definition.
+    A property whose value is an SSA value becomes the operand `<name>_value`; a property that is `None` is omitted.
+    `result_types` is required if the element type or shape of the operation's results cannot be inferred; otherwise it
+    fills in dimensions that inference leaves dynamic. `results` is the number of results of a variadic definition.
     """
     definition = operation.get_irdl_definition()
     by_name = dict(zip((name for name, _ in definition.operands), operands, strict=False))

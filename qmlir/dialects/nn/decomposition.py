@@ -1,4 +1,4 @@
-"""Decomposition of composites: components with roles and types, and operands rounded once."""
+"""Decomposition of composites: parts with roles and types, and operands that are rounded once."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -22,7 +22,7 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.text.elements import dense_dtype
 
-# Building blocks of decompositions: scalar constants, per-channel parameters, casts, single rounding.
+# Building blocks of decompositions: scalar constants, per-channel parameters, casts, and a single rounding of results.
 
 Results = Sequence[SSAValue] | None
 Decompose = Callable[..., Results]
@@ -37,7 +37,7 @@ def scalar(parts: Parts, role: str, value: float, like: SSAValue) -> SSAValue:
 
 
 def per_channel(parts: Parts, role: str, value: SSAValue, rank: int) -> SSAValue:
-    """Reshapes `[C]` to `[C, 1, …]`, which broadcasts along the axes after the channels."""
+    """Reshapes `[C]` to `[C, 1, …]`, which broadcasts along the axes that follow the channels."""
     if rank == 2:
         return value
     shape = (*shape_of(value), *(1,) * (rank - 2))
@@ -52,9 +52,9 @@ def cast(parts: Parts, role: str, value: SSAValue, element: Attribute) -> SSAVal
 
 
 def rounded_once(decomposition: Decompose) -> Decompose:
-    """Wraps the decomposition of an operation that computes f16 and bf16 in f32, and rounds its results once.
+    """Wraps the decomposition of an operation that computes f16 and bf16 in f32 and rounds its results once.
 
-    For these types the part is the operation itself on f32, between casts.
+    For these types, the only part is the operation itself on f32, between casts.
     """
 
     def decompose(op: Operation, parts: Parts) -> Results:
@@ -79,7 +79,7 @@ def _is_short(value: SSAValue) -> bool:
     return isinstance(plain_type(element_of(value)), Float16Type | BFloat16Type)
 
 
-# The types of the parts of a composite: given by its property `components`, or implied.
+# The types of the parts of a composite, which are either given by its property `components` or implied.
 #
 # A part that defines a result of the composite has the type of that result. A part that only moves values has the type
 # that follows from its operands. The sum of products before a bias is the accumulator: 32 bits, zero point 0,
@@ -90,18 +90,18 @@ def _is_short(value: SSAValue) -> bool:
 # `softmax/max` refers to the part `max` of the part `softmax`.
 
 IMPLIED = (FullyConnectedOp, ConvOp, ConvTransposeOp)
-"""Composites whose quantized parts have types that follow from the operands, so that `components` is optional."""
+"""The composites whose quantized parts have types that follow from the operands, so that `components` is optional."""
 
 Components = Mapping[str, Attribute]
 
 
 def is_quantized(op: NnOp) -> bool:
-    """Whether the data of an operation is quantized."""
+    """Returns whether the data of an operation is quantized."""
     return any(kind_of(element_of(value)) is Kind.QUANTIZED for value in op.data_operands())
 
 
 def implied_element(part: NnOp) -> Attribute | None:
-    """Returns the implied element type of a part's results; `None` if its parameters are free."""
+    """Returns the element type that the operands of a part imply for its results; `None` if its parameters are free."""
     if isinstance(part, ConstantOp):
         element = element_of(part.result)
         return None if kind_of(element) in (Kind.FLOAT, Kind.QUANTIZED) else element
@@ -112,7 +112,7 @@ def implied_element(part: NnOp) -> Attribute | None:
 
 
 def set_element(part: NnOp, element: Attribute) -> None:
-    """Sets the element type of a part's results; quantizes a float constant if the type is quantized."""
+    """Sets the element type of a part's results. If the type is quantized, a float constant is quantized to it."""
     is_float = isinstance(part, ConstantOp) and kind_of(element_of(part.result)) is Kind.FLOAT
     if isinstance(part, ConstantOp) and is_float and isinstance(element, UniformQuantizedType):
         type_: AnyTensor = TensorType(element, shape_of(part.result))
@@ -132,7 +132,7 @@ def _set_nested(part: NnOp, role: str, components: Components) -> None:
 
 
 def result_indices(op: Operation, results: Sequence[SSAValue]) -> dict[Operation, int]:
-    """Returns the parts that define results of `op`, each with the index of the first of these."""
+    """Returns the parts that define results of `op`, each with the index of the first result that it defines."""
     found: dict[Operation, int] = {}
     for index, value in enumerate(results):
         if isinstance(value, OpResult):
@@ -141,8 +141,10 @@ def result_indices(op: Operation, results: Sequence[SSAValue]) -> dict[Operation
 
 
 def assign_elements(op: NnOp, parts: Parts, giving: Mapping[Operation, Attribute]) -> bool:
-    """Sets the types of all parts of `op`, those in `giving` to the given ones; returns `False` if a type is
-    unknown."""
+    """Sets the types of all parts of `op`; returns `False` if a type is unknown.
+
+    The parts in `giving` get the types given there.
+    """
     components = components_of(op)
     exact = is_quantized(op)
     roles = set(parts.roles)
@@ -190,13 +192,13 @@ def _typed(value: SSAValue, type_: Attribute) -> SSAValue:
 
 
 def components_of(op: Operation) -> Components:
-    """Returns the types that an operation gives for its parts, by role."""
+    """Returns the types that an operation specifies for its parts, by role."""
     attribute = op.properties.get(COMPONENTS)
     return attribute.data if isinstance(attribute, DictionaryAttr) else {}
 
 
 def with_types(decomposition: Decompose) -> Callable[..., Results]:
-    """Wraps a decomposition to set the types of its parts; it returns `None` if some types are unknown."""
+    """Wraps a decomposition to set the types of its parts; the wrapper returns `None` if some types are unknown."""
 
     def decompose(op: NnOp, parts: Parts) -> Results:
         kinds = {kind_of(element_of(value)) for value in op.data_operands()}

@@ -1,4 +1,4 @@
-"""The composites of `nn` and their decompositions, with roles that profiles and rules use: one table per family."""
+"""The composites of `nn` and their decompositions, one table per family; profiles and rules refer to parts by role."""
 
 from xdsl.ir import Operation
 
@@ -13,7 +13,7 @@ from qmlir.dialects.nn.training import decompose as training
 from qmlir.ir.decomposition import Decomposition
 
 _IN_STAGES = (*normalization.IN_STAGES, *attention.COMPOSITES, *dynamic.COMPOSITES)
-"""Composites that ONNX defines in steps, or in two stages, each of which rounds."""
+"""Composites that ONNX defines as a sequence of steps, or in two stages, each of which rounds its result."""
 
 DECOMPOSITIONS: dict[type[Operation], Decomposition] = {
     operation: with_types(decomposition if operation in _IN_STAGES else rounded_once(decomposition))

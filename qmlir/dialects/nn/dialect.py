@@ -31,6 +31,6 @@ FAMILIES = (
     training, attention, movement, indexing, shapes, recurrent, dynamic, sequence,
     strings, island, trees,
 )  # fmt: skip
-"""The families of operations, one module each."""
+"""The families of operations, each defined in one module."""
 
 Nn = Dialect("nn", operations_in(*FAMILIES), [ExternalWeightsAttr, SequenceType, StringType])

@@ -1,8 +1,8 @@
-"""NumPy semantics of the `nn` operations: one table per family, from operation class to function.
+"""NumPy semantics of the `nn` operations: one table per family, from operation class to evaluator.
 
-A function takes the operation and its operands as arrays, and returns its results. Float, integer and boolean values
-are stored in arrays of the same type (booleans as 0 and 1); movement also accepts the stored integers of quantized
-values.
+An evaluator takes the operation and its operands as arrays, and returns its results. Float, integer and boolean values
+are held in arrays of the corresponding type (booleans as 0 and 1). Data movement also accepts the stored integers of
+quantized values.
 """
 
 from collections.abc import Callable

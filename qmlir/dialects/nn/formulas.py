@@ -1,9 +1,12 @@
-"""Formulas of elementwise operations, which the interpreter evaluates and lowerings build.
+"""Formulas of elementwise operations, which the interpreter evaluates and which lowerings turn into IR.
 
-A formula is written over `FunctionSteps`: on arrays it computes, on scalars it builds the body of a structured
-operation. Results are bit-identical, since both take the same steps in the same order. No intermediate value overflows.
-A new activation needs its formula here, a row in `FORMULAS`, and a row in `qmlir.onnx.one_to_one`.
-Composites with a formula are not decomposed: their parts would round f16 and bf16 after each step, the formula once.
+A formula is written in terms of `FunctionSteps`: on arrays, it computes values; on scalars, it builds the body of a
+structured operation. Both perform the same steps in the same order, so their results are bit-identical. No intermediate
+value overflows.
+
+A new activation needs a formula here, a row in `FORMULAS`, and a row in `qmlir.onnx.one_to_one`. Composites with a
+formula are not decomposed: their parts would round f16 and bf16 values after each step, whereas the formula rounds them
+once.
 """
 
 import math
@@ -20,12 +23,12 @@ from qmlir.dialects.nn.elementwise import ops as elementwise
 
 
 def relu(e: FunctionSteps, x: Value) -> Value:
-    """Computes `maximum(x, 0)`, never -0."""
+    """Computes `maximum(x, 0)`; the result is never -0."""
     return e.maximum(x, 0)
 
 
 def leaky_relu(e: FunctionSteps, x: Value, slope: Value) -> Value:
-    """Computes `x` for `x >= 0`, `slope x` otherwise; the slope is a number or a value."""
+    """Computes `x` for `x >= 0`, and `slope x` otherwise; the slope is either a number or a value."""
     return e.where(x < 0, x * slope, x)
 
 
@@ -34,7 +37,7 @@ def _thresholded_relu(e: FunctionSteps, x: Value, alpha: float) -> Value:
 
 
 def kept_from(e: FunctionSteps, x: Value, alpha: float) -> Value:
-    """Computes `x` for `x >= alpha`, 0 otherwise: ThresholdedRelu as ONNX's recurrent layers define it."""
+    """Computes `x` for `x >= alpha`, and 0 otherwise: ThresholdedRelu as ONNX defines it for recurrent layers."""
     return e.where(x >= alpha, x, 0)
 
 
@@ -45,7 +48,7 @@ def sigmoid(e: FunctionSteps, x: Value) -> Value:
 
 
 def hard_sigmoid(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
-    """Computes `alpha x + beta` clamped to `[0, 1]`."""
+    """Computes `alpha x + beta`, clamped to `[0, 1]`."""
     return e.minimum(e.maximum(x * alpha + beta, 0), 1)
 
 
@@ -65,7 +68,7 @@ def softsign(e: FunctionSteps, x: Value) -> Value:
 
 
 def elu(e: FunctionSteps, x: Value, alpha: float) -> Value:
-    """Computes `x` for `x >= 0`, `alpha (e^x - 1)` otherwise."""
+    """Computes `x` for `x >= 0`, and `alpha (e^x - 1)` otherwise."""
     return e.where(x < 0, alpha * e.function("expm1", x), x)
 
 
@@ -75,7 +78,7 @@ def affine(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
 
 
 def scaled_tanh(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
-    """Computes the scaled tangent `alpha tanh(beta x)`."""
+    """Computes the scaled hyperbolic tangent `alpha tanh(beta x)`."""
     return alpha * tanh(e, x * beta)
 
 
@@ -122,7 +125,7 @@ class Formula:
     properties: tuple[str, ...] = ()
 
     def of(self, op: Operation, steps: FunctionSteps, *operands: Value) -> Value:
-        """Evaluates the formula of `op` on operands."""
+        """Evaluates the formula of `op` on the given operands."""
         numbers = (getattr(op, name).value.data for name in self.properties)
         return self.definition(steps, *operands, *numbers)
 
@@ -178,4 +181,4 @@ FORMULAS: dict[type[Operation], Formula] = {
     elementwise.AcoshOp: _function("acosh"),
     elementwise.AtanhOp: _function("atanh"),
 }
-"""The formulas of elementwise float operations; arithmetic that also handles integers and scales has separate rules."""
+"""The formulas of elementwise float operations. Arithmetic that also handles integers and scales has separate rules."""

@@ -1,8 +1,9 @@
-"""Building blocks of gradient rules, which add operations after the forward ones.
+"""Building blocks of gradient rules, which add operations after those of the forward pass.
 
-A rule is a function `(at, op, *gradients)`. It takes the gradients of the results of `op`, `None` for a result without
-users (an operation with one result always has its gradient), and returns a gradient for each operand: `None` if it is
-0 everywhere. The gradient of a value has its shape and its plain element type.
+A rule is a function `(at, op, *gradients)`. It takes the gradients of the results of `op`, where `None` stands for the
+gradient of an unused result (an operation with one result always has its gradient). It returns the gradient of each
+operand; `None` means that it is 0 everywhere. The gradient of a value has the shape and the plain element type of the
+value.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ Rule = Callable[..., Gradients]
 
 @dataclass(frozen=True)
 class Backward(Site):
-    """Adds the gradient operations of `op`, whose origins are those of `op` with the role `gradient`."""
+    """Adds the gradient operations of `op`; their origins are those of `op` with the role `gradient`."""
 
     ROLE: ClassVar[str] = "gradient"
 
     wanted: Container[SSAValue] = ()
-    """The values whose gradients are required."""
+    """The values whose gradients are needed."""
 
     def error(self, message: str) -> DiagnosticError:
         return op_error(self.op, f"cannot be differentiated: {message}")
 
     def reduced(self, gradient: SSAValue, operand: SSAValue, others: Sequence[Sequence[int]] = ()) -> SSAValue:
-        """Sums `gradient` over the axes along which `operand` was broadcast, together with shapes `others`.
+        """Sums `gradient` over the axes along which `operand` was broadcast together with operands of shapes `others`.
 
-        Raises `DiagnosticError` if the axes depend on a dynamic size.
+        Raises `DiagnosticError` if these axes depend on a dynamic size.
         """
         wide = shape_of(gradient)
         added = len(wide) - len(shape_of(operand))
@@ -78,11 +79,10 @@ def formula(function: Callable[[Term, Term, Term, float], Terms], name: str, /) 
 @overload
 def formula(function: Callable[[Term, Term, Term, float, float], Terms], name: str, other: str, /) -> Rule: ...
 def formula(function: Callable[..., Terms], *properties: str) -> Rule:
-    """Returns the rule of an elementwise operation from `function(g, *operands, result, *numbers)` on terms.
+    """Returns the rule of an elementwise operation that `function(g, *operands, result, *numbers)` defines on terms.
 
-    `g` is the gradient of the result; the function returns that of each operand. Numbers are the values of
-    `properties`.
-    Operands may have been broadcast.
+    `g` is the gradient of the result, and the function returns the gradients of the operands. The numbers are the
+    values of the given `properties`. Operands may have been broadcast.
     """
 
     def rule(at: Backward, op: Operation, gradient: SSAValue) -> Gradients:
@@ -100,12 +100,12 @@ def formula(function: Callable[..., Terms], *properties: str) -> Rule:
 
 
 def nothing(at: Backward, op: Operation, *gradients: SSAValue | None) -> Gradients:
-    """The rule of a piecewise constant operation: all gradients are 0."""
+    """The rule of a piecewise constant operation, whose gradients are all 0."""
     return [None] * len(op.operands)
 
 
 def refusing(reason: str) -> Rule:
-    """Returns the rule of an operation that cannot be differentiated; it raises an error with the reason."""
+    """Returns the rule of an operation that cannot be differentiated: it raises an error with the given reason."""
 
     def refuse(at: Backward, op: Operation, *gradients: SSAValue | None) -> Gradients:
         raise at.error(reason)
@@ -114,8 +114,7 @@ def refusing(reason: str) -> Rule:
 
 
 def first_only(rule: Callable[..., SSAValue]) -> Rule:
-    """Returns the rule of an operation whose first operand alone has a gradient, computed by `rule(at, op,
-    *gradients)`."""
+    """Returns the rule of an operation of which only the first operand has a gradient: `rule(at, op, *gradients)`."""
 
     def padded(at: Backward, op: Operation, *gradients: SSAValue | None) -> Gradients:
         return [rule(at, op, *gradients), *[None] * (len(op.operands) - 1)]
@@ -124,12 +123,12 @@ def first_only(rule: Callable[..., SSAValue]) -> Rule:
 
 
 def is_differentiable(value: SSAValue) -> bool:
-    """Whether a value is a tensor of arithmetic floats."""
+    """Returns whether a value is a tensor of arithmetic floats."""
     return ranked_tensor(value.type) is not None and kind_of(element_of(value)) is Kind.FLOAT
 
 
 def guarded_rule(hook: Hook) -> Rule:
-    """Wraps a package's rule to check its gradients: one for each operand, of its shape and element type."""
+    """Wraps a package's rule to check its gradients: one for each operand, of the operand's shape and element type."""
 
     def guarded(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients:
         def wrong(message: str, error: BaseException | None = None) -> DiagnosticError:

@@ -1,7 +1,7 @@
-"""Gradient rules of the `nn` operations: one table per family, from operation class to its rule (`backward`).
+"""Gradient rules of the `nn` operations: one table per family (`backward`), from operation class to rule.
 
-Composites without an entry have the gradient of their parts. Every other operation has an entry: a reason if it cannot
-be differentiated, and none if its results are not floats.
+A composite without an entry is differentiated through its parts. Every other operation has an entry: if it cannot be
+differentiated, the entry gives the reason; if its results are not floats, it has no gradient.
 """
 
 from collections.abc import Mapping
@@ -47,14 +47,14 @@ REFUSED: Mapping[type[Operation], str] = {
     trees.TreeEnsembleOp: "its scores are piecewise constant",
     **dict.fromkeys(operations_in(sequence), "sequences of tensors are not supported"),
 }
-"""The operations on floats that cannot be differentiated, each with the reason."""
+"""The operations on floats that cannot be differentiated, each with the reason why."""
 
 INTEGRAL: tuple[type[Operation], ...] = (
     constant.ConstantOp, arithmetic.EqualOp, arithmetic.GreaterOp, arithmetic.GreaterOrEqualOp, arithmetic.LessOp,
     arithmetic.LessOrEqualOp, *operations_in(logic), reductions.ArgMaxOp, reductions.ArgMinOp, selection.NonZeroOp,
     sizes.ShapeOp, sizes.SizeOp, *operations_in(strings),
 )  # fmt: skip
-"""The operations whose results are not floats, or depend on no operand."""
+"""The operations whose results are not floats, or do not depend on any operand."""
 
 RULES: dict[type[Operation], Rule] = {
     **{op: rule for family in _FAMILIES for op, rule in family.RULES.items()},

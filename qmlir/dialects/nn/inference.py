@@ -1,7 +1,7 @@
 """Inference forms of operations in training mode, for `strip-training`.
 
-A rule `(at, op)` adds operations through `at`, and returns the values that replace the results; `None` for an unused
-one. A package lists its rules in the table `inference` of its contribution.
+A rule `(at, op)` adds operations through `at`, and returns the values that replace the results of `op`; `None` for an
+unused result. A package lists its rules in the table `inference` of its contribution.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """Lowerings of `nn` operations to the integer level, by family: structured operations with scalar bodies.
 
-The evaluators define the semantics (`evaluators`, and `quantized_evaluators` for quantized values); the bodies follow
-these formulas step by step. A quantized composite whose `components` give the types of its parts is lowered part by
-part, regardless of its family's table.
+The evaluators define the semantics (`evaluators`, and `quantized_evaluators` for quantized values), and the bodies
+follow their formulas step by step. A quantized composite whose `components` give the types of its parts is lowered part
+by part, regardless of the table of its family.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
-"""The interface of padding rules, by which a program for one capacity computes every size up to it.
+"""The interface of padding rules, which let a program for one capacity compute every size up to that capacity.
 
 Each axis of a value has an extent. Elements beyond the runtime size are padding, which may have any value. The rule of
-an operation, `(op, at)`, returns the extents of its results. If padding could reach a valid element (in a sum along a
-padded axis, for example), the rule replaces it by a neutral element, with a mask that compares indices with the runtime
-size. `qmlir.specialization.padding` visits the operations of a function and calls their rules.
+an operation, `(op, at)`, returns the extents of its results. If padding could affect a valid element, for example in a
+sum along a padded axis, the rule replaces the padding with a neutral element. To do so, it uses a mask that compares
+indices with the runtime size. `qmlir.specialization.padding` visits the operations of a function and calls their rules.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,32 +43,32 @@ ONE = Extent()
 
 @dataclass(frozen=True)
 class PaddedValue:
-    """The facts that are known about a value."""
+    """The facts that are known about a value in a padded function."""
 
     axes: Axes
     zeros: frozenset[int] = frozenset()
-    """The axes along which padding is 0 (the zero point of a quantized value)."""
+    """The axes along which the padding is 0 (the zero point, for a quantized value)."""
 
     content: Content | None = None
-    """The elements of a tensor of sizes."""
+    """The elements of a tensor of sizes, if the value is one."""
 
     places: Mapping[int, Extent] | None = None
-    """For a tensor of indices: its elements are the sum of the positions along these axes, each times its extent."""
+    """For a tensor of indices: an element is the sum of its indices along these axes, each times the extent."""
 
     @property
     def is_open(self) -> bool:
-        """Whether its shape or its elements depend on a dynamic dimension."""
+        """Whether the shape or the elements of the value depend on a dynamic dimension."""
         return any(axis.names for axis in self.axes) or self.names_sizes
 
     @property
     def names_sizes(self) -> bool:
-        """Whether an element of the tensor is a dynamic size."""
+        """Whether any element of the tensor is a dynamic size."""
         return self.content is not None and any(isinstance(size, Extent) for size in sizes_in(self.content))
 
     def moved_to(self, after: Axes) -> "PaddedValue":
-        """Returns the facts of this value as a tensor of other axes that has the same elements in the same order.
+        """Returns the facts of this value after a reshape to the axes `after`, which keeps the order of the elements.
 
-        Axes that occur once before and after are unchanged.
+        Facts are kept for axes that occur exactly once before and after the reshape.
         """
         kept = {
             axis: after.index(extent)
@@ -82,7 +82,7 @@ class PaddedValue:
 
 @dataclass(frozen=True)
 class Condition:
-    """A requirement on runtime sizes, from the operation `where`: `left == right`, or `left >= right`."""
+    """A requirement on runtime sizes, imposed by the operation `where`: `left == right`, or `left >= right`."""
 
     left: Extent
     right: Extent
@@ -90,13 +90,13 @@ class Condition:
     where: str
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
-        """Returns True if the condition holds for these sizes."""
+        """Returns True if the condition holds for the given sizes."""
         left, right = self.left.at(sizes), self.right.at(sizes)
         return left == right if self.is_equal else left >= right
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The dynamic dimensions in the condition."""
+        """The dynamic dimensions on which the condition depends."""
         return tuple(dict.fromkeys((*self.left.names, *self.right.names)))
 
     def __str__(self) -> str:
@@ -104,17 +104,20 @@ class Condition:
 
 
 Rule = Callable[[Any, "PaddingSite"], "Sequence[PaddedValue] | None"]
-"""Returns the facts of the results of an operation, which it may rewrite; `None` if it must be decomposed."""
+"""A padding rule: returns the facts of the results of an operation, which it may rewrite.
+
+`None` means that the operation must be decomposed.
+"""
 
 MOST_TRIED = 1024
-"""The largest size that is tried to find out if two sizes can be equal."""
+"""The largest size that is tried to find out whether two sizes can be equal."""
 
 
 # --- Elements that replace padding ------------------------------------------------------------------------------------
 
 
 Fill = Callable[[SSAValue], Array | None]
-"""Returns the stored value that replaces padding of an operand; `None` if its type has no such value."""
+"""A function that returns the stored value with which an operand's padding is replaced; `None` if its type has none."""
 
 
 def _is_quantized_alike(value: SSAValue) -> bool:
@@ -124,7 +127,10 @@ def _is_quantized_alike(value: SSAValue) -> bool:
 
 
 def zero_of(value: SSAValue) -> Array | None:
-    """Returns the stored value of 0 in `value`, or `None` if it has none or it differs between channels."""
+    """Returns the stored value that represents 0 in `value`.
+
+    Returns `None` if no stored value represents it, or if that value differs between channels.
+    """
     element = element_of(value)
     dtype = dense_dtype(storage_element(element))
     if dtype is None:
@@ -138,7 +144,7 @@ def zero_of(value: SSAValue) -> Array | None:
 
 
 def one_of(value: SSAValue) -> Array | None:
-    """Returns 1 in the element type of `value`, or `None` if it is quantized."""
+    """Returns 1 in the element type of `value`; `None` if it is quantized."""
     zero = zero_of(value)
     return None if zero is None or kind_of(element_of(value)) is Kind.QUANTIZED else np.ones_like(zero)
 
@@ -152,33 +158,37 @@ def _limit_of(value: SSAValue, *, highest: bool) -> Array | None:
 
 
 def lowest_of(value: SSAValue) -> Array | None:
-    """Returns the lowest stored value of `value`, or `None` if it is quantized per channel."""
+    """Returns the lowest stored value of `value`; `None` if it is quantized per channel."""
     return _limit_of(value, highest=False)
 
 
 def highest_of(value: SSAValue) -> Array | None:
-    """Returns the highest stored value of `value`, or `None` if it is quantized per channel."""
+    """Returns the highest stored value of `value`; `None` if it is quantized per channel."""
     return _limit_of(value, highest=True)
 
 
 class PaddingSite:
-    """A function in which sizes are padded to their capacities, at one of its operations: the interface for rules."""
+    """The interface for rules: one operation of a function whose dynamic dimensions are padded to their capacities.
+
+    A rule that cannot pad the operation declines it: `decline` raises `DiagnosticError`. Methods that check a
+    requirement of padding decline in the same way.
+    """
 
     def __init__(self, function: FuncOp, capacities: Mapping[str, int], *, is_sized: bool = False):
-        """Begins with no facts. `is_sized` means that the function's types have capacities instead of dynamic sizes."""
+        """Starts without facts. If `is_sized`, the function's types have capacities instead of dynamic dimensions."""
         self.function = function
         self.op: Operation = function
-        """The operation whose rule is called."""
+        """The operation whose rule is being called."""
         self.start = Site(function, self._begin)
         """Inserts operations on runtime sizes and constants at the start of the function."""
         self.capacities = capacities
         self.is_sized = is_sized
         self.size_inputs: dict[str, str] = {}
-        """The input for each dynamic dimension whose size is needed at run time."""
+        """The input that holds the runtime size of each dynamic dimension for which one is needed."""
         self.mixed: dict[str, Operation] = {}
-        """The dynamic dimensions whose elements are mixed or indexed, with an operation that does it."""
+        """The dynamic dimensions along which elements are mixed or indexed, each with an operation that does so."""
         self.conditions: list[Condition] = []
-        """Conditions on the runtime sizes: the function is undefined for other sizes, at any capacity."""
+        """The conditions on runtime sizes: for sizes that violate them, the function is undefined at any capacity."""
         self._block = function.body.block
         self._facts: dict[SSAValue, PaddedValue] = {}
         self._fixed: set[SSAValue] = set()
@@ -191,7 +201,7 @@ class PaddingSite:
     # --- Facts --------------------------------------------------------------------------------------------------------
 
     def facts(self, value: SSAValue) -> PaddedValue:
-        """Returns the facts about `value`."""
+        """Returns the facts known about `value`."""
         return self._facts[value]
 
     def axes(self, value: SSAValue) -> Axes:
@@ -199,18 +209,21 @@ class PaddingSite:
         return self._facts[value].axes
 
     def is_fixed(self, value: SSAValue) -> bool:
-        """Returns True if `value` depends only on the model and the capacities, so that it's known at compile time."""
+        """Returns True if `value` depends only on the model and the capacities, so that it is known at compile time."""
         return value in self._fixed
 
     def elements(self, value: SSAValue, what: str) -> list[Size]:
-        """Returns the elements of a tensor of sizes. Declines if they are unknown: `what` is computed from them."""
+        """Returns the elements of a tensor of sizes.
+
+        Declines if they are unknown; `what` names the thing that is computed from them.
+        """
         content = self.facts(value).content
         if content is None:
             self.decline(f"computes {what} from sizes in an unsupported way")
         return sizes_in(content)
 
     def sizes(self, name: str) -> list[Size] | None:
-        """Returns the numbers of the parameter `name` of the operation, or `None` if it is omitted."""
+        """Returns the numbers of the operation's parameter `name`; `None` if it is omitted."""
         op: Any = self.op
         value, known = getattr(op, f"{name}_value"), op.integers(name)
         if value is not None:
@@ -218,46 +231,46 @@ class PaddingSite:
         return None if known is None else list(known)
 
     def integers(self, name: str) -> list[int] | None:
-        """Returns the numbers of the parameter `name`, or `None` if it is omitted. Declines if one isn't static."""
+        """Returns the numbers of the parameter `name`; `None` if it is omitted. Declines if one is not static."""
         sizes = self.sizes(name)
         if any(not isinstance(size, int) for size in sizes or ()):
             self.decline(f"computes {name} from dynamic dimensions")
         return cast(list[int] | None, sizes)
 
     def keep(self, value: SSAValue, facts: PaddedValue) -> SSAValue:
-        """Records the facts of a value that a rule created, and returns the value."""
+        """Records the facts about a value that a rule created, and returns the value."""
         self._facts[value] = facts
         return value
 
     # --- Requirements -------------------------------------------------------------------------------------------------
 
     def decline(self, reason: str) -> NoReturn:
-        """Raises `DiagnosticError`: the function can't be padded because of the operation."""
+        """Raises `DiagnosticError` with the reason why the operation prevents padding the function."""
         raise op_error(self.op, reason)
 
     def mix(self, *axes: Extent) -> None:
-        """Records that elements along `axes` are mixed."""
+        """Records that the operation mixes elements along `axes`."""
         for name in (name for axis in axes for name in axis.names):
             self.mixed.setdefault(name, self.op)
 
     def count(self, axis: Extent) -> None:
-        """Records that the operation uses indices along `axis`. Declines if they depend on a capacity."""
+        """Records that the operation uses indices along `axis`. Declines if these depend on a capacity."""
         if not axis.counts_places:
             self.decline(f"uses flat indices along {axis}, which change if an inner dimension is padded")
         self.mix(axis)
 
     def derived(self, axis: Extent) -> None:
-        """Records that a size depends on that of `axis` other than by a product. Declines if types have capacities."""
+        """Records that a size derives from that of `axis`, but not by a product. Declines if types have capacities."""
         if self.is_sized:
             self.decline(f"computes across a dimension of size {axis}")
         self.count(axis)
 
     def place(self) -> None:
-        """Records that the indices of the operation select the same element at every capacity."""
+        """Records that the indices used by the operation select the same elements at every capacity."""
         self._placed.add(self.op)
 
     def require(self, left: Extent, right: Extent, *, is_equal: bool = False) -> None:
-        """Records a condition on runtime sizes unless it always holds. Declines if it never holds."""
+        """Records a condition on runtime sizes, unless it always holds. Declines if it never holds."""
         found = Condition(left, right, is_equal, describe(self.op))
         is_bounded = not is_equal and right.number is not None and left.grows
         if left == right or (is_bounded and found.holds(dict.fromkeys(left.names, 1))):
@@ -268,13 +281,16 @@ class PaddingSite:
             self.conditions.append(found)
 
     def at_least(self, least: int, *sizes: Size) -> None:
-        """Requires dynamic sizes, which may be differences, to be at least `least` at run time."""
+        """Requires each dynamic size, which may be a difference, to be at least `least` at run time."""
         for size in sizes:
             if isinstance(size, Extent) and size.names:
                 self.require(size, Extent.of(least))
 
     def together(self, left: Extent, right: Extent) -> None:
-        """Records the condition that two sizes are equal. Declines unless they depend on one size and can be equal."""
+        """Records the condition that two sizes are equal.
+
+        Declines unless both depend on the same single dynamic dimension and can be equal.
+        """
         found = Condition(left, right, True, describe(self.op))
         sizes = range(1, MOST_TRIED + 1)
         is_one = set(left.names) == set(right.names) and len(left.names) == 1
@@ -285,7 +301,7 @@ class PaddingSite:
         self.conditions.append(found)
 
     def broadcast(self, *values: Axes) -> Axes:
-        """Returns the extents that these shapes broadcast to."""
+        """Returns the extents of the shape to which the given shapes broadcast."""
         found: Axes = ()
         for axes in values:
             joined: list[Extent] = []
@@ -300,7 +316,7 @@ class PaddingSite:
 
     @property
     def here(self) -> Site:
-        """Inserts operations before the operation, with its provenance and location."""
+        """A site that inserts operations before the current one, with its provenance and location."""
         return Site(self.op, self._insert)
 
     def _insert(self, op: Operation) -> None:
@@ -314,11 +330,11 @@ class PaddingSite:
         return instead
 
     def replace(self, result: SSAValue, value: SSAValue, facts: PaddedValue) -> None:
-        """Replaces a result of the operation by `value`, which a rule created and which has these facts."""
+        """Replaces a result of the operation with `value`, which a rule created and about which `facts` hold."""
         result.replace_all_uses_with(self.keep(value, facts))
 
     def data(self, *values: SSAValue | None) -> None:
-        """Replaces operands that hold dynamic sizes by the runtime sizes; only those in `values` if given."""
+        """Replaces operands that hold dynamic sizes with the runtime sizes; only those in `values` if any are given."""
         for operand in tuple(self.op.operands):
             facts = self._facts[operand]
             if facts.names_sizes and (not values or operand in values):
@@ -360,7 +376,7 @@ class PaddingSite:
         return found
 
     def take(self, operand: SSAValue, axis: int, indices: Term) -> None:
-        """Makes the operation read the elements of `operand` at `indices` along `axis`, in that order."""
+        """Makes the operation read the elements of `operand` at `indices` along `axis`, in the order of the indices."""
         made = self.here.add(GatherOp, operand, indices.value, axis=axis).result
         self._read(operand, self.keep(made, self._facts[operand]))
 
@@ -376,7 +392,7 @@ class PaddingSite:
             self._facts[result] = PaddedValue(extents(shape_of(result)))
 
     def scalar(self, like: SSAValue, number: Array) -> SSAValue:
-        """Returns a scalar constant of the element type of `like`; `number` is the stored value."""
+        """Returns a scalar constant with the element type of `like`; `number` is the stored value."""
         return self.start.append(ConstantOp.of(number, TensorType(element_of(like), []))).result
 
     def constant(self, array: Array) -> Term:
@@ -430,7 +446,7 @@ class PaddingSite:
         return found if element_of(value) == i64 else self.start.add(CastOp, found, result_types=[type_]).result
 
     def valid(self, axes: Axes, which: Collection[int]) -> SSAValue:
-        """Returns an i1 mask of the elements that aren't padding along the axes `which`; it broadcasts to `axes`."""
+        """Returns an i1 mask that broadcasts to `axes`: true for elements that are not padding along axes `which`."""
         return self._all(self._valid_along(axes[axis], len(axes) - axis - 1) for axis in which if axes[axis].names)
 
     def _all(self, masks: Iterator[SSAValue]) -> SSAValue:
@@ -465,13 +481,13 @@ class PaddingSite:
 
 
 def elementwise(op: Operation, at: PaddingSite) -> Sequence[PaddedValue]:
-    """The rule of element-wise operations."""
+    """The padding rule of elementwise operations."""
     at.data()
     return [PaddedValue(at.broadcast(*map(at.axes, op.operands)))]
 
 
 def each_sample(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
-    """The rule of operations that compute each sample separately: only the batch size may be dynamic."""
+    """The padding rule of operations that compute each sample separately: only the batch dimension may be dynamic."""
     data, *others = (at.axes(value) for value in op.operands)
     results = [shape_of(result)[1:] for result in op.results]
     is_open = any(axis.names for axis in (*data[1:], *(axis for axes in others for axis in axes)))
@@ -481,9 +497,9 @@ def each_sample(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
 
 
 def along(axes_of: Callable[[Any, int], Iterable[int]]) -> Rule:
-    """Returns the rule of an operation that computes along the axes `axes_of(op, rank)`, which must be static.
+    """Returns the padding rule of an operation that computes along axes that must be static: `axes_of(op, rank)`.
 
-    Its operands are broadcast.
+    Its operands are broadcast to a common shape.
     """
 
     def rule(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
@@ -494,9 +510,9 @@ def along(axes_of: Callable[[Any, int], Iterable[int]]) -> Rule:
 
 
 def on_images(rule: Rule) -> Rule:
-    """Wraps the rule of an operation on images `[N, C, spatial…]`, for the case that a spatial axis is dynamic.
+    """Wraps the rule of an operation on images `[N, C, spatial…]`, to be used only if a spatial axis is dynamic.
 
-    Images are separate, so a dynamic batch needs no rule. Channels and weights must be static.
+    Images are computed separately, so a dynamic batch needs no rule. Channels and weights must be static.
     """
 
     def whole(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
@@ -512,7 +528,7 @@ def on_images(rule: Rule) -> Rule:
 
 
 def evaluated(op: Operation, at: PaddingSite, contents: Sequence[Content]) -> Content | None:
-    """Evaluates an operation that moves sizes, with its evaluator; `None` if an index or a shape is dynamic."""
+    """Evaluates an operation that only moves sizes, with its evaluator; `None` if an index or a shape is dynamic."""
     known = [
         each if any(isinstance(size, Extent) for size in sizes_in(each)) else each.astype(int) for each in contents
     ]
@@ -525,9 +541,9 @@ def evaluated(op: Operation, at: PaddingSite, contents: Sequence[Content]) -> Co
 def with_sizes(
     rule: Rule, evaluator: Callable[[Any, PaddingSite, Sequence[Content]], Content | None] = evaluated
 ) -> Rule:
-    """Wraps `rule`: an operation whose operands are all tensors of sizes is evaluated symbolically instead.
+    """Wraps `rule`: an operation whose operands are all tensors of sizes is instead evaluated symbolically.
 
-    `evaluator(op, at, contents)` returns the sizes, or `None` if `rule` applies.
+    `evaluator(op, at, contents)` returns the resulting sizes, or `None` if `rule` applies.
     """
 
     def whole(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
@@ -543,7 +559,7 @@ def with_sizes(
 
 
 def guarded_padding(hook: Hook) -> Rule:
-    """Wraps a package's rule to check its facts: one for each result, with an extent for each axis."""
+    """Wraps a package's rule to check the facts that it returns: one for each result, with an extent for each axis."""
 
     def guarded(op: Operation, at: PaddingSite) -> Sequence[PaddedValue] | None:
         def wrong(message: str, error: BaseException | None = None) -> DiagnosticError:

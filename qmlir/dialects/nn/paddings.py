@@ -1,6 +1,6 @@
-"""Padding rules of the `nn` operations: one table per family, from operation class or base class to its rule (`pad`).
+"""Padding rules of the `nn` operations: one table per family (`pad`), from operation class or base class to rule.
 
-Composites without an entry are padded part by part. Any other operation without one can't be padded.
+Composites without an entry are padded part by part. Any other operation without an entry cannot be padded.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _FAMILIES = (
 )  # fmt: skip
 
 SHARED: Mapping[type[Operation], Rule] = {PReluOp: elementwise, TreeEnsembleOp: each_sample}
-"""The operations that have a shared rule, in families without rules of their own."""
+"""The operations that use a shared rule, in families that have no rules themselves."""
 
 RULES: Mapping[type[Operation], Rule] = {
     **{op: rule for family in _FAMILIES for op, rule in family.RULES.items()},

@@ -3,12 +3,12 @@
 Stored integers `q` represent `s * (q - z)`; scales are taken as f32. Integers are exact: int64, or Python integers
 if 64 bits are too few. BLAS computes sums only if a bound proves that every partial sum is exact.
 
-To **requantize** an exact integer `a` of scale `s` to a result of scale `s_y` and zero point `z_y`:
-`saturate(rne(f32(a) * m) + z_y)` with `m = f32(s / s_y)`, the product rounded to f32, ties to even, saturated
-to the storage range of the result; or in the mode that the operation's `requantize` names, with the formulas of
-`qmlir.arithmetic.requantization`. If `m` is 1, and therefore if the scales are equal, `a` stays unchanged. A 32-bit
-result with zero point 0 and `m` = 1 is an **accumulator**: it keeps exact integers, and saturates like any other. The
-modes with a multiplier take 32-bit integers, to which `a` saturates first.
+To **requantize** an exact integer `a` of scale `s` to a result of scale `s_y` and zero point `z_y` means to compute
+`saturate(rne(f32(a) * m) + z_y)` with `m = f32(s / s_y)`. The product is rounded to f32, ties to even, and the sum
+saturates to the storage range of the result. If the operation's property `requantize` names another mode, the formulas
+of `qmlir.arithmetic.requantization` apply instead. If `m` is 1, which is always the case if the scales are equal, `a`
+stays unchanged. A 32-bit result with zero point 0 and `m` = 1 is an **accumulator**: it keeps exact integers, and
+saturates like any other result. The modes with a multiplier take 32-bit integers, to which `a` first saturates.
 
 1. **Movement**, max pool, maxima and minima along axes, selection: stored integers, unchanged. Padding never wins.
    **Slices by index** of a tensor in which each slice has its own parameters: `q - z`, requantized from the scale
@@ -59,7 +59,7 @@ QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
     **pooling.QUANTIZED,
     **reduction.QUANTIZED,
 }
-"""Operations with integer arithmetic; an evaluator returns `None` if the parameters don't permit it."""
+"""The evaluators of operations with integer arithmetic. They return `None` if the parameters do not permit it."""
 
 
 def _first_of(exact: Callable[..., Results | None], otherwise: Evaluator) -> Evaluator:
@@ -85,5 +85,5 @@ def _by_elements(plain: Evaluator, exact: Callable[..., Results | None] | None) 
 
 
 def with_quantized(evaluators: Mapping[type[Operation], Evaluator]) -> dict[type[Operation], Evaluator]:
-    """Extends evaluators of plain values to quantized ones."""
+    """Extends evaluators of unquantized values to quantized values."""
     return {operation: _by_elements(plain, QUANTIZED.get(operation)) for operation, plain in evaluators.items()}

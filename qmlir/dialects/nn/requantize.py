@@ -1,7 +1,7 @@
-"""Requantization of `nn` operations: which operations rescale, by which ratios, and in which mode.
+"""Requantization of `nn` operations: which operations rescale integers, by which ratios, and in which mode.
 
-An operation declares the scale of its exact integers and the divisors of a mean. The verifier checks the property
-`requantize` against them: a shift needs ratios that are powers of two.
+An operation declares the scale of its exact integers and, for a mean, the divisors. The verifier checks the property
+`requantize` against them; for example, a shift requires ratios that are powers of two.
 """
 
 import abc
@@ -25,7 +25,10 @@ from qmlir.ir.decomposition import Parts, parts_given
 Scales = npt.NDArray[np.float32]
 
 HEADROOM_BITS = 28
-"""The width to which integers of operands with different scales are shifted left before rescaling: by 20 for 8 bits."""
+"""The width, in bits, to which integers of operands with different scales are shifted left before rescaling.
+
+For example, 8-bit integers are shifted left by 20 bits.
+"""
 
 
 def quantized_type(value: SSAValue) -> UniformQuantizedType | None:
@@ -36,7 +39,7 @@ def quantized_type(value: SSAValue) -> UniformQuantizedType | None:
 
 
 def computes_quantized(module: Operation) -> bool:
-    """Whether an operation in `module` has a quantized result."""
+    """Returns whether any operation in `module` has a quantized result."""
     return any(quantized_type(value) is not None for op in module.walk() for value in op.results)
 
 
@@ -47,7 +50,7 @@ def _scales(value: SSAValue) -> Scales:
 
 
 class Accumulator(Enum):
-    """The scale of the exact integers of an operation."""
+    """How the scale of an operation's exact integers follows from the scales of its operands."""
 
     OPERAND = auto()
     """The scale of the first operand."""
@@ -60,16 +63,18 @@ class Accumulator(Enum):
 
 
 class Requantizing(IRDLOperation, abc.ABC):
-    """An operation that may rescale exact integers to the scale of its result; it names the arithmetic."""
+    """An operation that may rescale exact integers to the scale of its result, and that declares how it does so."""
 
     ACCUMULATOR: ClassVar[Accumulator | None] = None
-    """The scale of the exact integers; `None` for an operation that moves or compares integers or computes in floats.
+    """How the scale of the exact integers is determined.
+
+    It is `None` for an operation that moves or compares integers, or that computes in floats.
     """
 
     components = opt_prop_def(DictionaryAttr)
-    """The element types of a composite's parts, by role; the composite then computes its parts in these types.
+    """The element types of a composite's parts, by role; if present, the composite computes its parts in these types.
 
-    The last part has the type of the composite's result; constant parts are quantized to their types.
+    The last part has the type of the composite's result. Constant parts are quantized to their types.
     """
 
     requantize = opt_prop_def(RequantizeAttr)
@@ -77,26 +82,23 @@ class Requantizing(IRDLOperation, abc.ABC):
 
     @property
     def accumulator(self) -> Accumulator | None:
-        """The `ACCUMULATOR` for the actual types: sums over blocks have no exact integers."""
+        """The value of `ACCUMULATOR` for the actual types; `None` for sums of blocks with different scales."""
         return None if _has_blocks(self) else self.ACCUMULATOR
 
     def divisors(self) -> npt.NDArray[np.int64]:
-        """Returns the static divisors of a mean; 1 for any other operation."""
+        """Returns the static divisors of a mean (empty if one is dynamic); 1 for any other operation."""
         return np.array([1])
 
     def has_dynamic_divisor(self) -> bool:
-        """Whether a mean divides by a number that depends on dynamic sizes."""
+        """Returns whether the operation is a mean whose divisor depends on dynamic sizes."""
         return not self.divisors().size
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float | None:
-        """Returns a bound of the floats that mode `qlinear` converts to integers; `None` if the operation has no such
-        mode.
+        """Returns a bound on the floats that mode `qlinear` converts to integers; `None` without this mode.
 
         `values` are the parameters of the operands and the result. The arithmetic is that of ONNX Runtime's 8-bit
-        operators
-        (`qmlir.arithmetic.requantization`); contractions use it like any other mode. Raises `ValueError` for a ratio of
-        scales
-        that overflows f32.
+        operators (`qmlir.arithmetic.requantization`); contractions use it like any other mode. Raises `ValueError` if a
+        ratio of scales overflows f32.
         """
         return None
 
@@ -116,10 +118,10 @@ def _accumulator_scales(op: Requantizing) -> Scales:
 def common_scale(op: Requantizing, left: Scales, right: Scales) -> Scales:
     """Returns the scale to which the integers of two operands are rescaled before they are added or compared.
 
-    Equal scales stay unchanged. Otherwise, which requires an integer mode: with `shift` the smaller one, since the
-    other
-    is an exact shift of it; with a multiplier `2 max(s_a 2^bits_a, s_b 2^bits_b) / 2^HEADROOM_BITS`, as in TFLite's
-    addition for equal widths; the formula also covers 32-bit sums with narrow operands.
+    If the scales are equal, they stay unchanged. Otherwise, the operation must have an integer mode. In mode `shift`,
+    the result is the smaller scale, because the integers of the other operand are converted to it by an exact shift. In
+    a mode with a multiplier, it is `2 max(s_a 2^bits_a, s_b 2^bits_b) / 2^HEADROOM_BITS`, which agrees with
+    TFLite's addition for operands of equal width, and also covers the addition of 32-bit sums and narrow operands.
     """
     if np.all(left == right) or op.requantize is None:
         return left
@@ -130,7 +132,7 @@ def common_scale(op: Requantizing, left: Scales, right: Scales) -> Scales:
 
 
 def headroom(value: SSAValue) -> int:
-    """Returns the left shift, in bits, of an operand's integers before they are rescaled."""
+    """Returns the number of bits by which an operand's integers are shifted left before they are rescaled."""
     return max(HEADROOM_BITS - _bits(value), 0)
 
 
@@ -141,7 +143,7 @@ def _bits(value: SSAValue) -> int:
 
 
 def has_common_scale(op: Operation) -> bool:
-    """Whether all operands of `op` have the same scales."""
+    """Returns whether all operands of `op` have the same scales."""
     first, *others = (_scales(value) for value in op.operands)
     return all(bool(np.all(left == right)) for left, right in (_outer(first, each) for each in others))
 
@@ -152,12 +154,12 @@ def _has_blocks(op: Operation) -> bool:
 
 
 def requantizes(op: Operation) -> bool:
-    """Whether `op` rescales exact integers, or would in an integer mode."""
+    """Returns whether `op` rescales exact integers, or would do so in an integer mode."""
     return isinstance(op, Requantizing) and op.accumulator is not None and quantized_type(op.results[0]) is not None
 
 
 def may_requantize(op: Requantizing) -> bool:
-    """Whether `op`, or a part of a composite, rescales exact integers or names a mode."""
+    """Returns whether `op`, or a part of a composite, rescales exact integers or specifies a mode."""
     return op.components is not None or requantizes(op) or is_qlinear(op)
 
 
@@ -169,7 +171,7 @@ def _outer(left: Scales, right: Scales) -> tuple[Scales, Scales]:
 
 
 def ratios(op: Requantizing) -> npt.NDArray[np.float64]:
-    """Returns all ratios by which `op` rescales, in f64, as `qmlir.arithmetic.requantization.requantize` takes them."""
+    """Returns all ratios by which `op` rescales, as f64, for `qmlir.arithmetic.requantization.requantize`."""
     source, target = _outer(_accumulator_scales(op), _scales(op.results[0]))
     targets = accumulator_scale(target[..., None], op.divisors())
     return np.asarray(source[..., None].astype(np.float64) / targets.astype(np.float64))
@@ -185,7 +187,7 @@ def _operand_ratios(op: Requantizing) -> list[npt.NDArray[np.float64]]:
 
 
 def verify_requantization(op: Requantizing) -> None:
-    """Raises `VerifyException` if `op` does not requantize, or its mode cannot express its ratios."""
+    """Raises `VerifyException` if `op` does not requantize, or if its mode cannot express its ratios."""
     attribute = op.requantize
     if attribute is None:
         return
@@ -201,7 +203,7 @@ def verify_requantization(op: Requantizing) -> None:
 
 
 ANY_SCALE = "quant.any_scale"
-"""The attribute, while modes are chosen, of an operation whose results may get any scale by training."""
+"""A temporary attribute, set while modes are chosen, of an operation whose results may get any scale by training."""
 
 
 def scales_fault(op: Operation, mode: Mode) -> str | None:
@@ -216,7 +218,7 @@ def scales_fault(op: Operation, mode: Mode) -> str | None:
 
 
 def set_requantization(op: Requantizing, mode: Mode, ties: Ties) -> str | None:
-    """Sets the mode of `op`, with `ties` for a shift. Returns why this is impossible; `None` if it succeeded."""
+    """Sets the mode of `op`; `ties` applies to shifts only. Returns why this is impossible, or `None` on success."""
     if (fault := scales_fault(op, mode)) is not None:
         return fault
     has_integers = op.components is not None or requantizes(op)
@@ -230,7 +232,7 @@ def set_requantization(op: Requantizing, mode: Mode, ties: Ties) -> str | None:
 
 
 def divides_by_dynamic_size(op: Requantizing) -> bool:
-    """Whether `op`, or a part of a composite, is a mean whose divisor depends on dynamic sizes."""
+    """Returns whether `op`, or a part of a composite, is a mean whose divisor depends on dynamic sizes."""
     if op.components is None:
         return op.has_dynamic_divisor()
     parts = Parts(op, may_be_excerpt=True)
@@ -245,12 +247,12 @@ QLINEAR = RequantizeAttr.of(Mode.QLINEAR)
 
 
 def is_qlinear(op: Operation) -> bool:
-    """Whether `op` computes in mode `qlinear`."""
+    """Returns whether `op` computes in mode `qlinear`."""
     return isinstance(op, Requantizing) and op.requantize == QLINEAR
 
 
 def affine(element: UniformQuantizedType) -> Affine:
-    """Returns the parameters of a per-tensor quantized type."""
+    """Returns the scale and the zero point of a per-tensor quantized type."""
     return Affine(np.float32(element.scale), element.zero_point)
 
 
@@ -319,8 +321,10 @@ def _verify_mode(op: Requantizing, mode: Mode) -> None:
 
 
 def decompose(composite: Operation, parts: Parts) -> Sequence[SSAValue] | None:
-    """Returns the results of a composite from its `parts`, which inherit its mode; `None` if it has no
-    decomposition."""
+    """Returns the results of a composite, computed by its `parts`, which inherit its requantization mode.
+
+    Returns `None` if the composite has no decomposition.
+    """
     results = parts_given(composite, parts)
     if results is not None:
         hand_on_requantization(composite, parts.operations)
@@ -328,7 +332,7 @@ def decompose(composite: Operation, parts: Parts) -> Sequence[SSAValue] | None:
 
 
 def hand_on_requantization(composite: Operation, parts: Iterable[Operation]) -> None:
-    """Passes the mode of a composite on to its parts."""
+    """Passes the requantization mode of a composite on to its parts."""
     attribute = composite.properties.get(REQUANTIZE)
     for part in parts:
         if isinstance(attribute, RequantizeAttr) and isinstance(part, Requantizing) and may_requantize(part):
@@ -336,4 +340,4 @@ def hand_on_requantization(composite: Operation, parts: Iterable[Operation]) -> 
 
 
 REQUANTIZE = "requantize"
-"""The name of the property with the requantization mode."""
+"""The name of the property that holds the requantization mode."""

@@ -1,4 +1,4 @@
-"""Shape checks and result shapes of several families: operands, and sliding windows."""
+"""Shape checks and result shapes that several families share, for operands and sliding windows."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,16 +15,16 @@ from qmlir.dialects.nn.base import shapes_agree
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.limits import budget, over
 
-# Checks of operands whose shape follows from the others.
+# Checks of operands whose shape follows from that of other operands.
 
 
 def shape_text(shape: Sequence[int]) -> str:
-    """Returns a shape as error messages show it: `[2, ?]`."""
+    """Returns a shape as it appears in error messages: `[2, ?]`."""
     return f"[{', '.join('?' if size == DYNAMIC_INDEX else str(size) for size in shape)}]"
 
 
 def check_shape(what: str, value: SSAValue | None, shape: Sequence[int]) -> None:
-    """Verifies that an operand, if present, has `shape`, as far as both are static."""
+    """Verifies that an operand, if present, has shape `shape`, as far as both shapes are static."""
     if value is not None and not shapes_agree(shape_of(value), shape):
         raise VerifyException(f"expected {what} of shape {shape_text(shape)}, but got '{value.type}'")
 
@@ -35,16 +35,19 @@ def check_choice(what: str, found: str, accepted: Iterable[str]) -> None:
         raise VerifyException(f"{what} must be one of {', '.join(accepted)}, but got '{found}'")
 
 
-# Shapes of convolutions and pools, whose windows slide over the spatial axes, and the data of each kernel element.
+# Shapes of convolutions and pools, whose windows slide over the spatial axes, and the data that each kernel element
+# covers.
 
 LARGEST_STEP = (1 << 31) - 1
-"""The limit of sizes, strides, dilations and padding, so that positions of elements are exact in 64 bits."""
+"""The limit on sizes, strides, dilations and padding, which ensures that element positions fit in 64 bits."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """The geometry of sliding windows, one number per spatial axis; `pads` has all begins, then all ends, as in
-    ONNX."""
+    """The geometry of sliding windows, with one number per spatial axis.
+
+    As in ONNX, `pads` lists the padding at the start of all axes, followed by that at the end of all axes.
+    """
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -58,7 +61,10 @@ class Windows:
         dilations: Sequence[int] | None,
         pads: Sequence[int] | None,
     ) -> "Windows":
-        """Returns windows with ONNX's defaults: stride 1, dilation 1, no padding. Verifies the numbers."""
+        """Returns windows with the given parameters, after verifying them.
+
+        Omitted parameters have the defaults of ONNX: stride 1, dilation 1, no padding.
+        """
         rank = len(kernel)
         windows = Windows(
             tuple(kernel),
@@ -82,18 +88,18 @@ class Windows:
         return windows
 
     def padding(self, axis: int) -> tuple[int, int]:
-        """Returns the elements added before and after spatial axis `axis`."""
+        """Returns the number of elements added before and after spatial axis `axis`."""
         return self.pads[axis], self.pads[axis + len(self.kernel)]
 
     def extent(self, axis: int) -> int:
-        """Returns the distance from the first to after the last kernel element, including dilation."""
+        """Returns the extent of the kernel along an axis, including dilation."""
         return (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
 
 def output_size(size: int, windows: Windows, axis: int, ceil_mode: bool = False) -> int:
     """Returns the number of windows along a spatial axis of `size` elements (ONNX Conv and MaxPool).
 
-    In `ceil_mode`, a last window must start inside the input or its leading padding.
+    In `ceil_mode`, a last window must start inside the input or the padding before it.
     """
     if DYNAMIC_INDEX in (size, windows.kernel[axis]):
         return DYNAMIC_INDEX
@@ -112,12 +118,12 @@ def output_size(size: int, windows: Windows, axis: int, ceil_mode: bool = False)
 
 
 def output_sizes(sizes: Sequence[int], windows: Windows, ceil_mode: bool = False) -> tuple[int, ...]:
-    """Returns the number of windows along each spatial axis of an input of `sizes`."""
+    """Returns the number of windows along each spatial axis of an input with these `sizes`."""
     return tuple(output_size(size, windows, axis, ceil_mode) for axis, size in enumerate(sizes))
 
 
 def transposed_size(size: int, windows: Windows, axis: int, output_padding: int) -> int:
-    """Inverts `output_size`: returns the extent of `size` windows without their padding (ONNX ConvTranspose)."""
+    """Returns the extent of `size` windows without their padding: the inverse of `output_size` (ONNX ConvTranspose)."""
     if DYNAMIC_INDEX in (size, windows.kernel[axis]):
         return DYNAMIC_INDEX
     reach = (size - 1) * windows.strides[axis] + windows.extent(axis) if size else 0
@@ -130,14 +136,14 @@ def transposed_size(size: int, windows: Windows, axis: int, output_padding: int)
 
 
 class Tap(NamedTuple):
-    """A kernel element along one axis: the windows for which it meets the data, and the elements there."""
+    """A kernel element along one axis, with slices for the windows in which it covers data and for the covered data."""
 
     windows: slice
     elements: slice
 
 
 def taps(windows: Windows, axis: int, size: int, count: int) -> list[Tap]:
-    """Returns the kernel elements of `count` windows along a spatial axis of `size` elements, without the padding."""
+    """Returns the kernel elements of `count` windows along a spatial axis of `size` elements, ignoring the padding."""
     stride, begin = windows.strides[axis], windows.padding(axis)[0]
     found: list[Tap] = []
     for tap in range(windows.kernel[axis]):
@@ -151,14 +157,17 @@ def taps(windows: Windows, axis: int, size: int, count: int) -> list[Tap]:
 
 
 def known_count(sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Returns the number of elements of axes with these sizes; an empty array if a size is dynamic."""
+    """Returns the number of elements spanned by axes of these sizes; an empty array if a size is dynamic."""
     return np.array([] if DYNAMIC_INDEX in sizes else [math.prod(sizes)], np.int64)
 
 
 def covered_elements(
     windows: Windows, counts: Sequence[int], sizes: Sequence[int], with_padding: bool
 ) -> npt.NDArray[np.int64]:
-    """Returns the number of elements in each window, `[*counts]`: of the input, and of its padding if it counts."""
+    """Returns the number of elements in each window, as an array of shape `counts`.
+
+    With `with_padding`, the number includes elements in the padding.
+    """
     total = np.ones((), np.int64)
     for axis, (count, size) in enumerate(zip(counts, sizes, strict=True)):
         begin, end = windows.padding(axis)

@@ -1,4 +1,4 @@
-"""Builders for rewrites: insertion of operations with provenance, and terms with Python operators."""
+"""Builders for rewrites: insertion of operations with provenance, and formulas written with Python operators."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ OperationT = TypeVar("OperationT", bound=Operation)
 
 @dataclass(frozen=True)
 class Site:
-    """An insertion point for operations that replace or extend `op`; their origins are those of `op` with role
-    `ROLE`."""
+    """An insertion point for operations that replace or extend `op`, with the origins of `op` in the role `ROLE`."""
 
     ROLE: ClassVar[str] = ""
 
@@ -39,11 +38,11 @@ class Site:
     insert: Callable[[Operation], object]
 
     def error(self, message: str) -> DiagnosticError:
-        """Returns an error, to be raised, that names the operation."""
+        """Returns an error that names the operation, for the caller to raise."""
         return op_error(self.op, message)
 
     def append(self, op: OperationT) -> OperationT:
-        """Inserts an operation of any dialect."""
+        """Inserts an operation of any dialect, and returns it."""
         origins = origins_of(self.op)
         set_origins(op, (origin.within(self.ROLE) for origin in origins) if self.ROLE else origins)
         self.insert(op)
@@ -57,7 +56,7 @@ class Site:
         results: int = 1,
         **properties: Any,
     ) -> NnOpT:
-        """Inserts an operation of `nn`; see `build`."""
+        """Builds and inserts an operation of `nn`; see `build`."""
         try:
             return self.append(build(operation, operands, properties, result_types=result_types, results=results))
         except VerifyException as error:
@@ -104,15 +103,15 @@ class Site:
         return self.add(movement.TransposeOp, value, permutation=list(permutation)).result
 
     def restored(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
-        """Transposes `value` by the inverse of `permutation`."""
+        """Transposes `value` by the inverse of `permutation`, which undoes `transposed`."""
         return self.transposed(value, [int(axis) for axis in np.argsort(permutation)])
 
     def unsqueezed(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
-        """Inserts axes of size 1 at these indices of the result."""
+        """Inserts axes of size 1, which have these indices in the result."""
         return self.add(movement.UnsqueezeOp, value, axes=list(axes)).result if axes else value
 
     def squeezed(self, value: SSAValue, axes: Sequence[int]) -> SSAValue:
-        """Removes these axes of size 1."""
+        """Removes the given axes of size 1."""
         return self.add(movement.SqueezeOp, value, axes=list(axes)).result if axes else value
 
     def expanded(self, value: SSAValue, like: SSAValue) -> SSAValue:
@@ -129,11 +128,11 @@ class Site:
         return value if shape_of(value) == tuple(sizes) else self.add(shapes.ExpandOp, value, shape=sizes).result
 
     def sliced(self, value: SSAValue, axis: int, start: int, end: int, step: int = 1) -> SSAValue:
-        """Slices from `start` up to `end` along one axis."""
+        """Returns the elements from `start` up to, but not including, `end` along one axis."""
         return self.add(movement.SliceOp, value, starts=[start], ends=[end], axes=[axis], steps=[step]).result
 
     def padded(self, value: SSAValue, axis: int, before: int, after: int) -> SSAValue:
-        """Pads `value` with zeros before and after one axis; negative numbers remove elements."""
+        """Pads `value` with zeros before and after one axis; negative numbers remove elements instead."""
         if not before and not after:
             return value
         return self.add(shapes.PadOp, value, pads=[before, after], axes=[axis]).result
@@ -149,13 +148,13 @@ class Site:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A value in a formula, with Python's operators; a number operand becomes a constant of the value's type."""
+    """A value in a formula, with Python operators; a number as operand becomes a constant of the value's type."""
 
     at: Site
     value: SSAValue
 
     def apply(self, operation: type[NnOp], *others: Term | float) -> Term:
-        """Returns the result of an operation of `nn` on this value and others."""
+        """Applies an operation of `nn` to this value and others, and returns the result."""
         values = [self._like(other).value for other in others]
         return Term(self.at, self.at.add(operation, self.value, *values).results[0])
 
@@ -208,15 +207,15 @@ class Term:
         return self.apply(elementwise.LessOrEqualOp, other)
 
     def equals(self, other: Term | float) -> Term:
-        """Compares elements for equality; the result has element type i1."""
+        """Compares elements for equality; the result has the element type i1."""
         return self.apply(elementwise.EqualOp, other)
 
     def where(self, condition: Term, otherwise: Term | float = 0.0) -> Term:
-        """Selects this value if the condition is true, and another one otherwise."""
+        """Returns this value where the condition is true, and `otherwise` elsewhere."""
         return self._either(condition, self, self._like(otherwise))
 
     def unless(self, condition: Term, otherwise: Term | float = 0.0) -> Term:
-        """Selects another value if the condition is true, and this one otherwise."""
+        """Returns `otherwise` where the condition is true, and this value elsewhere."""
         return self._either(condition, self._like(otherwise), self)
 
     def _like(self, other: Term | float) -> Term:

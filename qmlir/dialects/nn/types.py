@@ -1,4 +1,4 @@
-"""Types of the `nn` dialect in addition to tensors of numbers: strings, and sequences of tensors."""
+"""Types of the `nn` dialect other than tensors of numbers: strings, and sequences of tensors."""
 
 from collections.abc import Callable
 from typing import cast
@@ -23,8 +23,8 @@ class StringType(ParametrizedAttribute, TypeAttribute):
 class SequenceType(ParametrizedAttribute, Container):
     """A sequence of any number of tensors: `!nn.sequence<tensor<?x3xf32>>`.
 
-    All tensors match `element_type`: its element type, and the static part of its shape, which `tensor<*xf32>`
-    lacks.
+    All tensors match `element_type`: they have its element type, and its shape as far as that is static. An unranked
+    type such as `tensor<*xf32>` permits any shape.
     """
 
     name = "nn.sequence"

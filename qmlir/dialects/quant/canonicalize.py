@@ -1,7 +1,8 @@
 """Canonicalization of casts that never changes a value.
 
-Upstream folds `dcast(qcast(x))` to `x`, which removes the rounding; qmlir keeps it. But if `x` was itself dequantized,
-it takes finitely many values: a rescale that maps each of them to itself, or to the same final integer, folds.
+Upstream folds `dcast(qcast(x))` to `x`, which removes the rounding; qmlir keeps it. However, if `x` is itself the
+result of a `dcast`, it can take only finitely many values. A rescale folds if it maps each of these values to itself,
+or to the same final integer.
 """
 
 from collections.abc import Callable
@@ -20,17 +21,16 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storag
 
 
 def is_exact_round_trip(quantized: UniformQuantizedType) -> bool:
-    """Whether `qcast(dcast(x))` is the identity for every integer that the storage can hold.
+    """Returns whether `qcast(dcast(x))` is the identity for every integer that the storage can hold.
 
-    A type that narrows its storage range, such as `i8<-127:127>`, is excluded: a storage cast may introduce -128,
-    which a quantization saturates.
+    A type that narrows its storage range, such as `i8<-127:127>`, is excluded: a storage cast may introduce -128, which
+    a quantization saturates.
 
-    With n = stored - zero_point, the product n * scale has a relative error of at most 2^-24 in f32 and the quotient
-    another 2^-24, so the quotient is within |n| * 2^-22.9 of n and rounds to n while |n| <= 2^21. A subnormal
-    product is exact (a multiple of the smallest subnormal) if the scale is subnormal; otherwise it is off by at most
-    half
-    of that, so the error of the quotient also stays below 1/2. An overflowing product is not exact. For f64 the bounds
-    have 29 more bits, which covers every storage type.
+    Let n = stored - zero_point. The product n * scale has a relative error of at most 2^-24 in f32, and the quotient
+    another 2^-24. The quotient is therefore within |n| * 2^-22.9 of n, and rounds to n if |n| <= 2^21. If the scale is
+    subnormal, a subnormal product is exact, because it is a multiple of the smallest subnormal. Otherwise, it is off by
+    at most half of the smallest subnormal, so the error of the quotient also stays below 1/2. An overflowing product is
+    not exact. For f64, the bounds have 29 more bits, which covers every storage type.
     """
     if (quantized.storage_min, quantized.storage_max) != storage_limits(quantized.storage):
         return False
@@ -47,7 +47,7 @@ def is_exact_round_trip(quantized: UniformQuantizedType) -> bool:
 
 
 class FoldRequantizeOfDequantized(RewritePattern):
-    """Folds `qcast(dcast(x)) -> x` if both casts have one type and its round trip is exact."""
+    """Folds `qcast(dcast(x)) -> x` if both casts have the same quantized type and its round trip is exact."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeCastOp, rewriter: PatternRewriter, /) -> None:
@@ -60,7 +60,7 @@ class FoldRequantizeOfDequantized(RewritePattern):
 
 
 ENUMERATED_BITS = 16
-"""The maximum width of types that are checked exhaustively."""
+"""The maximum width, in bits, of types whose values are checked exhaustively."""
 
 
 def _dequantized(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType] | None:
@@ -99,10 +99,10 @@ def is_kept(
     *,
     is_inside: bool = False,
 ) -> bool:
-    """Whether every value of `source` is unchanged by a rescale to `between`, as floats or after quantization to
-    `target`.
+    """Returns whether a rescale to `between` leaves every value of `source` unchanged.
 
-    `is_inside` restricts the check to values inside the limits of the type, rather than all that its storage holds.
+    Values are compared as floats or, with `target`, as integers after quantization to that type. `is_inside` restricts
+    the check to values inside the limits of the type, rather than all that its storage holds.
     """
     low, high = (source.storage_min, source.storage_max) if is_inside else storage_limits(source.storage)
     reals = dequantize(np.arange(low, high + 1).astype(storage_dtype(source)), source)
@@ -122,7 +122,7 @@ def _nowhere(value: SSAValue) -> bool:
 class FoldExactRescale(RewritePattern):
     """Folds `dcast(qcast(dcast(x))) -> dcast(x)` if the intermediate type represents all values of `x`.
 
-    `is_inside` says whether a value is known to lie inside the limits of its type.
+    `is_inside` returns whether a value is known to be within the limits of its type.
     """
 
     is_inside: Callable[[SSAValue], bool] = _nowhere
@@ -140,7 +140,7 @@ class FoldExactRescale(RewritePattern):
 
 @dataclass(frozen=True)
 class FoldRescaleChain(RewritePattern):
-    """Folds `qcast(dcast(qcast(dcast(x)))) -> qcast(dcast(x))` if each value of `x` yields the same integer."""
+    """Folds `qcast(dcast(qcast(dcast(x)))) -> qcast(dcast(x))` if this never changes the integer."""
 
     is_inside: Callable[[SSAValue], bool] = _nowhere
 
@@ -156,7 +156,7 @@ class FoldRescaleChain(RewritePattern):
 
 
 class FoldStorageCastPair(RewritePattern):
-    """Folds `scast(scast(x)) -> x` if the types match: a storage cast changes no values."""
+    """Folds `scast(scast(x)) -> x` if the types of `x` and the result match: a storage cast changes no values."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: StorageCastOp, rewriter: PatternRewriter, /) -> None:
@@ -166,6 +166,6 @@ class FoldStorageCastPair(RewritePattern):
 
 
 RESCALES: tuple[RewritePattern, ...] = (FoldRequantizeOfDequantized(), FoldExactRescale(), FoldRescaleChain())
-"""The folds of repeated quantizations."""
+"""Patterns that fold repeated quantizations."""
 
 PATTERNS: tuple[RewritePattern, ...] = (*RESCALES, FoldStorageCastPair())

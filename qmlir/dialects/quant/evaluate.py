@@ -1,8 +1,9 @@
 """Evaluation of the `quant` operations in NumPy; a quantized value is represented by its stored integers.
 
-A signless integer is stored as a signed one, i1 as 0 and 1; the stored integers of an unsigned type are unsigned.
-Source of the formulas: the arithmetic contract (ONNX QuantizeLinear and DequantizeLinear as ONNX Runtime computes
-them). The division is in f32 (f64 for f64 values), ties round to even, and the zero point is added after rounding.
+Signless integers are held as signed integers, and i1 as 0 and 1; the integers of an unsigned type are held as unsigned
+integers. Source of the formulas: the arithmetic contract (ONNX QuantizeLinear and DequantizeLinear as ONNX Runtime
+computes them). The division is in f32 (f64 for f64 values), ties round to even, and the zero point is added after
+rounding.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,7 @@ _FLOAT_DTYPES: dict[type[Attribute], tuple[npt.DTypeLike, npt.DTypeLike]] = {
     Float32Type: (np.float32, np.float32),
     Float64Type: (np.float64, np.float64),
 }
-"""For each expressed type: the NumPy type of its values, and the type of the arithmetic."""
+"""The NumPy type of the values of each expressed type, and the type in which their arithmetic is done."""
 
 
 def _float_dtypes(quantized: UniformQuantizedType | UniformFloatType) -> tuple[npt.DTypeLike, npt.DTypeLike]:
@@ -47,9 +48,8 @@ def _uniform(type_: Attribute) -> UniformQuantizedType | UniformFloatType:
 def quantize(values: Array, quantized: UniformQuantizedType | UniformFloatType) -> Array:
     """Computes `saturate(round_half_even(x / scale) + zero_point)`; infinities saturate.
 
-    For a low-precision float, the quotient is rounded to that type, ties to even. Raises `InterpretationError` for NaN
-    if
-    the type cannot store it.
+    If the storage is a low-precision float, the quotient is rounded to that type, ties to even. Raises
+    `InterpretationError` for NaN if the type cannot store it.
     """
     _, arithmetic = _float_dtypes(quantized)
     scales, zero_points = broadcast_parameters(quantized, values.shape)
@@ -67,7 +67,7 @@ def quantize(values: Array, quantized: UniformQuantizedType | UniformFloatType) 
 
 
 def dequantize(stored: Array, quantized: UniformQuantizedType | UniformFloatType) -> Array:
-    """Computes `scale * (stored - zero_point)` with an exact difference; the product is rounded once."""
+    """Computes `scale * (stored - zero_point)`: the difference is exact, and the product is rounded once."""
     expressed, arithmetic = _float_dtypes(quantized)
     scales, zero_points = broadcast_parameters(quantized, stored.shape)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Quantized tensors: element types that a shape allows, parameters of each element, and sizes in bits and bytes."""
+"""Quantized tensors: element types that a shape permits, per-element parameters, and sizes in bits and bytes."""
 
 import math
 from collections.abc import Iterable
@@ -40,14 +40,13 @@ from qmlir.ir.builtin_types import (
 )
 from qmlir.ir.interfaces import volume
 
-# The size of values at any level: shape, number of elements, bits, bytes.
+# The sizes of values at any level: shape, number of elements, bits and bytes.
 #
-# Dynamic sizes count as 1, so that the numbers are for one sample.
+# Dynamic dimensions count as 1, so that the numbers are per sample.
 
 
 def bits_of(element: Attribute) -> int:
-    """Returns the width of a stored element in bits: 1 for a bool, 64 for an index; 0 for strings, which have no
-    width."""
+    """Returns the width of a stored element in bits: 1 for a bool, 64 for an index, and 0 for a string."""
     match element:
         case StoredType() | UniformFloatType():
             return element.bits
@@ -67,19 +66,19 @@ def bits_of(element: Attribute) -> int:
 
 
 def shaped_type(value: SSAValue) -> tuple[Attribute, tuple[int, ...]] | None:
-    """Returns the element type and the shape of a tensor or memref, with xDSL's representation of dynamic sizes."""
+    """Returns the element type and the shape of a tensor or memref; dynamic dimensions are represented as in xDSL."""
     found = ranked_tensor(value.type) or memref_type(value)
     return None if found is None else (found.get_element_type(), tuple(found.get_shape()))
 
 
 def elements_of(value: SSAValue) -> int:
-    """Returns the number of elements of a value."""
+    """Returns the number of elements of a value; dynamic dimensions count as 1."""
     found = shaped_type(value)
     return 0 if found is None else volume(found[1])
 
 
 def type_bytes(type_: Attribute) -> int:
-    """Returns the bytes of a value of a type, with elements packed as their storage type allows."""
+    """Returns the size in bytes of a value of a type, with elements packed as densely as their storage allows."""
     if not isinstance(type_, TensorType | MemRefType):
         return 0
     found = cast(AnyTensor | AnyMemRef, type_)
@@ -87,11 +86,11 @@ def type_bytes(type_: Attribute) -> int:
 
 
 def bytes_of(value: SSAValue) -> int:
-    """Returns the bytes of a value, with elements packed as their storage type allows."""
+    """Returns the size of a value in bytes, with elements packed as densely as their storage allows."""
     return type_bytes(value.type)
 
 
-# Quantized tensors: the element types that a shape allows, and their parameters for each element.
+# Quantized tensors: the element types that a shape permits, and the parameters of each element.
 
 
 def element_type(type_: Attribute) -> Attribute:
@@ -101,7 +100,7 @@ def element_type(type_: Attribute) -> Attribute:
 
 
 def expressed_type(element: Attribute) -> Attribute:
-    """Returns the float type that a quantized or calibrated element expresses; other types are returned unchanged."""
+    """Returns the float type that a quantized or calibrated element expresses; any other type is returned unchanged."""
     if isinstance(element, QuantizedType) and element.expressed_type is not None:
         return element.expressed_type
     return element
@@ -114,19 +113,19 @@ def integer_dtype(bits: int, signed: bool) -> np.dtype[np.signedinteger | np.uns
 
 
 def storage_dtype(stored: StoredType | UniformFloatType) -> np.dtype[Any]:
-    """Returns the NumPy type of a stored value; for integers the smallest of 8, 16 or 32 bits."""
+    """Returns the NumPy type of a stored value; for integers, the smallest that fits of 8, 16 or 32 bits."""
     if isinstance(stored, UniformFloatType):
         return small_dtype(stored.storage)
     return integer_dtype(stored.bits, stored.is_signed)
 
 
 def as_stored(bits: Array, stored: StoredType) -> Array:
-    """Returns the stored integers for the elements of a constant: a signed bit, held as 1 if signless, becomes -1."""
+    """Returns a constant's elements as stored integers; a signed bit, which is held as 1 if signless, becomes -1."""
     return np.asarray(-bits) if stored.bits == 1 and stored.is_signed else bits
 
 
 def verify_quantized_tensor(type_: Attribute) -> None:
-    """Verifies that the parameters of a quantized element type fit the shape, by upstream MLIR's rules."""
+    """Verifies, by the rules of upstream MLIR, that the parameters of a quantized element type fit the tensor shape."""
     quantized = element_type(type_)
     if not isinstance(quantized, UniformType) or quantized.granularity is Granularity.TENSOR:
         return
@@ -182,7 +181,7 @@ def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
 
 
 def spread(quantized: UniformType, shape: tuple[int, ...], values: Array) -> Array:
-    """Reshapes `values`, one for each scale of a type, to broadcast to a tensor of `shape`."""
+    """Reshapes or repeats `values`, one per scale of a type, so that they broadcast to a tensor of shape `shape`."""
     if quantized.granularity is Granularity.AXIS:
         layout = [1] * len(shape)
         layout[quantized.axis] = -1
@@ -193,7 +192,7 @@ def spread(quantized: UniformType, shape: tuple[int, ...], values: Array) -> Arr
 
 
 def same_along(values: Array, axes: Iterable[int]) -> Array | None:
-    """Reduces `axes` of parameters to size 1; `None` if the parameters differ along one of them."""
+    """Reduces the given axes of a parameter array to size 1; `None` if the parameters vary along one of them."""
     for axis in axes if values.ndim else ():
         first = values.take([0], axis=axis) if values.shape[axis] else values
         if not (values == first).all():
@@ -205,5 +204,5 @@ def same_along(values: Array, axes: Iterable[int]) -> Array | None:
 def broadcast_parameters(
     quantized: UniformType, shape: tuple[int, ...]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Returns scales and zero points in a shape that broadcasts to a tensor of `shape`."""
+    """Returns the scales and the zero points in a shape that broadcasts to a tensor of shape `shape`."""
     return spread(quantized, shape, quantized.scales), spread(quantized, shape, quantized.zero_points)

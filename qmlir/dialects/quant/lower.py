@@ -16,14 +16,14 @@ from qmlir.dialects.quant.ops import CastOperation, DequantizeCastOp, QuantizeCa
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import Codes
 
-# Low-precision floats that are integers times a power of two.
+# Low-precision floats that equal integers times a power of two.
 
 _WIDEST = 8
-"""The maximum width of integer weights."""
+"""The maximum width, in bits, of integer weights."""
 
 
 def same_integers(type_: UniformFloatType) -> tuple[UniformQuantizedType, int] | None:
-    """Returns integers that equal the stored numbers times `2^n`, and `n`; `None` if 8 bits don't hold them."""
+    """Returns an integer type that holds the stored floats times `2^n`, and `n`; `None` if 8 bits are too few."""
     format_ = type_.storage.SEMANTICS
     codes = Codes.of(format_)
     below = format_.exponent_bias + format_.mantissa_bits - 1  # the smallest value is 2^-below

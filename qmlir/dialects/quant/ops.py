@@ -1,7 +1,8 @@
 """The operations of the `quant` dialect: casts between expressed, quantized and stored values.
 
-Semantics are those of the arithmetic contract: `qcast` computes `saturate(round_half_even(x / scale) + zero_point)`
-in true f32 division, `dcast` computes `scale * (stored - zero_point)`, `scast` reinterprets the stored integers.
+The semantics are those of the arithmetic contract: `qcast` computes `saturate(round_half_even(x / scale) + zero_point)`
+with a true f32 division, `dcast` computes `scale * (stored - zero_point)`, and `scast` reinterprets the stored
+integers.
 """
 
 from abc import ABC, abstractmethod
@@ -33,7 +34,7 @@ def _verify_shapes(source: Attribute, result: Attribute) -> None:
 
 
 class CastOperation(IRDLOperation, InferResultTypes, ABC):
-    """A cast of a scalar or a tensor that keeps the shape."""
+    """A cast of a scalar or a tensor to a different element type, which preserves the shape."""
 
     input = operand_def()
     result = result_def()
@@ -52,10 +53,10 @@ class CastOperation(IRDLOperation, InferResultTypes, ABC):
 
     @abstractmethod
     def verify_elements(self, source: Attribute, result: Attribute) -> None:
-        """Verifies the two element types against each other."""
+        """Verifies the element types of the operand and the result against each other."""
 
     def infer_result_types(self) -> Sequence[TypeAttribute]:
-        """Returns the result element type, which the operation chooses, in the operand's shape."""
+        """Returns the result type: the operand's shape with the element type that the operation specifies."""
         return [reshaped_like(cast(TypeAttribute, self.result.type), self.input.type)]
 
 

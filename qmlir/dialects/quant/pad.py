@@ -1,4 +1,4 @@
-"""The padding rule of casts: 0 stays 0."""
+"""The padding rule of casts: an element that is 0 remains 0."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,7 @@
 """Parsing and printing of the parameters of quantized types: storage, expressed type, scales and zero points.
 
-The JSON reader parses a literal with thousands of parameters at once; only if that fails, it is parsed token by token,
-so that an error has its line and column. All numbers of a type are formatted together.
+A literal with thousands of parameters is parsed at once by the JSON reader. Only if this fails is it parsed token by
+token, so that the error has a line and column. When a type is printed, all its numbers are formatted together.
 """
 
 import json
@@ -22,13 +22,13 @@ from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float
 Floats = npt.NDArray[np.float64]
 
 Parameters = tuple[Floats, npt.NDArray[np.int64]]
-"""Scales and zero points of one shape."""
+"""An array of scales and an array of zero points, of the same shape."""
 
 Rounding = Callable[[Floats], Floats]
-"""The rounding that the reader of a text applies to each f64."""
+"""The function that rounds f64 values as the parser does when it reads them back."""
 
 MAX_STORAGE_BITS = 32
-"""The widest storage type, as upstream."""
+"""The width of the widest storage type, as in upstream MLIR."""
 
 MAX_PARAMETER_RANK = 64
 """The maximum nesting of parameter lists, which is the maximum rank of NumPy arrays."""
@@ -65,7 +65,7 @@ def _parse_storage_type(parser: AttrParser) -> IntegerType:
 
 
 def parse_optional_small_float(parser: AttrParser) -> SmallFloat | None:
-    """Parses a float storage type of at most 8 bits, if present. Limits, which integers may have, are rejected."""
+    """Parses a float storage type of at most 8 bits, if present. Limits are rejected: only integers may have them."""
     content, position = parser.lexer.input.content, parser.pos
     found = _SMALL_FLOAT.match(content, position)
     storage = as_small_float(parser.parse_type()) if found else None
@@ -79,7 +79,7 @@ def parse_optional_small_float(parser: AttrParser) -> SmallFloat | None:
 def parse_storage(
     parser: AttrParser, limits_of: Callable[[IntegerType], tuple[int, int]]
 ) -> tuple[IntegerType, tuple[int, int] | None]:
-    """Parses `i8`, `u8`, `ui8`, `si8`, each with an optional `<low:high>`, or the alias of an integer type."""
+    """Parses `i8`, `u8`, `ui8` or `si8`, each with an optional `<low:high>`, or the alias of an integer type."""
     storage = _parse_storage_type(parser)
     if parser.parse_optional_punctuation("<") is None:
         return storage, None
@@ -107,7 +107,7 @@ def parse_expressed(parser: AttrParser) -> AnyFloat:
 
 
 def parse_real(parser: AttrParser) -> float:
-    """Parses a decimal float, or the bits of an f64 in hexadecimal; rejects a plain integer, as upstream does."""
+    """Parses a decimal float, or the bits of an f64 in hexadecimal; rejects plain integers, as upstream does."""
     position = parser.pos
     number = parser.parse_number()
     if isinstance(number, float):
@@ -135,7 +135,7 @@ def parse_scale(parser: AttrParser) -> Parameters:
 
 
 def parse_optional_blocks(parser: AttrParser) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Parses `{0:1, 1:32}`, a map from axis to block size, if present."""
+    """Parses a map from axis to block size, such as `{0:1, 1:32}`, if present."""
 
     def parse_pair() -> tuple[int, int]:
         axis = parser.parse_integer(False)
@@ -168,7 +168,7 @@ def _read_at_once(text: str) -> Parameters | None:
 
 
 def parse_parameter_literal(parser: AttrParser) -> Parameters:
-    """Parses nested lists of parameters, `{0.1, 0.2:3}` or `{{0.1:1}, {0.2:2}}`, of one shape."""
+    """Parses nested lists of parameters of one shape, such as `{0.1, 0.2:3}` or `{{0.1:1}, {0.2:2}}`."""
     start = parser.pos
     content = parser.lexer.input.content
     found = _LITERAL.match(content, start)
@@ -188,7 +188,7 @@ def parse_parameter_literal(parser: AttrParser) -> Parameters:
 
 
 def read_unsigned(zero_points: npt.NDArray[np.int64], bits: int) -> npt.NDArray[np.int64]:
-    """Converts zero points of blocks with unsigned storage, which upstream prints as signed numbers with equal bits."""
+    """Converts the zero points of unsigned blocks, which upstream prints as signed numbers with the same bits."""
     half = 1 << (bits - 1)
     return np.where((zero_points < 0) & (zero_points >= -half), zero_points + 2 * half, zero_points)
 
@@ -211,11 +211,10 @@ def _parse_element(parser: AttrParser, depth: int) -> Any:
 
 
 def real_texts(values: Floats, rounded: Rounding | None = None) -> list[str]:
-    """Returns a short text of each value that round-trips, with the fraction that MLIR's lexer requires.
+    """Returns a short text for each value that round-trips and has the fraction that MLIR's lexer requires.
 
-    `rounded` is the reader's rounding of an f64; without it, the text round-trips to the same f64. Values without a
-    decimal
-    text (NaN, infinity) become the hexadecimal bits of the f64.
+    `rounded` applies the rounding that the parser applies to an f64; without it, the text round-trips to the same f64.
+    Values without a decimal text (NaN, infinity) are written as the hexadecimal bits of the f64.
     """
     flat = values.ravel()
     texts = [f"{value:.6e}" for value in flat.tolist()]
@@ -245,7 +244,7 @@ def _mlir_float(text: str, value: float) -> str:
 
 
 def parameter_text(scales: Floats, zero_points: npt.NDArray[np.int64], rounded: Rounding | None = None) -> str:
-    """Returns the text of parameters: a number, or nested lists in braces; `rounded` as in `real_texts`."""
+    """Returns the text of parameters: a number, or nested lists in braces. `rounded` is as in `real_texts`."""
     texts = real_texts(scales, rounded)
     for index in np.flatnonzero(zero_points.ravel()).tolist():
         texts[index] += f":{zero_points.flat[index]}"
@@ -262,5 +261,5 @@ def _nested_text(texts: Sequence[str], shape: tuple[int, ...]) -> str:
 
 
 def brief_text(type_: Attribute) -> str:
-    """Returns the text of a type for a message, without long lists of parameters."""
+    """Returns the text of a type for use in a message; long lists of parameters are omitted."""
     return _LONG_PARAMETERS.sub("{...}>", str(type_))

@@ -31,8 +31,8 @@ from qmlir.ir.builtin_types import Codes, SmallFloat
 
 # The base of quantized types, and the granularity of uniform types: per tensor, axis or block.
 #
-# Scales are stored as the bytes of f64, so that a type with thousands of channels is built, compared and hashed in
-# microseconds. Each is checked against the range of the expressed type, as upstream does.
+# Scales are stored as the bytes of f64 values, so that a type with thousands of channels is built, compared and hashed
+# in microseconds. Each scale is checked against the range of the expressed type, as upstream does.
 
 _FLOAT_DTYPES: dict[str, npt.DTypeLike] = {
     "f16": np.float16,
@@ -61,28 +61,28 @@ def _positive_range(dtype: npt.DTypeLike) -> tuple[float, float]:
 _SCALE_LIMITS: dict[str, tuple[float, float]] = {
     name: _positive_range(dtype) for name, dtype in _FLOAT_DTYPES.items()
 } | {"tf32": (2.0**-136, (2 - 2.0**-10) * 2.0**127)}
-"""The smallest and largest positive value of an expressed type: the range that upstream accepts for a scale."""
+"""The smallest and largest positive value of each expressed type: the range in which upstream accepts scales."""
 
 _ANY_POSITIVE = (5e-324, 1.7976931348623157e308)
 
 
 def verify_expressed(expressed: Attribute) -> None:
-    """Raises `VerifyException` unless the expressed type is a float type."""
+    """Raises `VerifyException` unless `expressed` is a float type."""
     if not isinstance(expressed, AnyFloat):
         raise VerifyException(f"expressed type must be floating point, but got '{expressed}'")
 
 
 class QuantizedType(ParametrizedAttribute, TypeAttribute):
-    """Common base of the types of the dialect, with the float type that their values express."""
+    """Common base of the types of the dialect. Its values express real values of a float type."""
 
     @property
     @abstractmethod
     def expressed_type(self) -> AnyFloat | None:
-        """The float type of the real values; `None` if an `any` type leaves it open."""
+        """The float type of the real values; `None` if an `any` type does not specify one."""
 
 
 class Granularity(StrEnum):
-    """The granularity of a uniform type's parameters."""
+    """How many parameters a uniform type has: one set per tensor, per index of an axis, or per block."""
 
     TENSOR = "tensor"
     AXIS = "axis"
@@ -107,7 +107,7 @@ def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> Non
 
 
 def at_place(place: tuple[int, ...]) -> str:
-    """Returns the index of a parameter among several, for a message; empty for a single one."""
+    """Returns the index of a parameter for use in a message; empty if there is only one parameter."""
     return f", at {list(place)}" if place else ""
 
 
@@ -130,7 +130,7 @@ def uniform_parameters(
     scales: npt.ArrayLike,
     zero_points: npt.ArrayLike,
 ) -> list[Attribute]:
-    """Returns the parameters of a uniform type, in order: those of its storage, the layout, scales and zero points."""
+    """Returns the parameters of a uniform type in order: its storage, then its layout, scales and zero points."""
     scale_array = np.asarray(scales, dtype="<f8")
     if granularity is Granularity.BLOCK:
         # Upstream stores the scales of blocks in the expressed type and all others in f64, and checks them before.
@@ -174,41 +174,44 @@ class UniformType(QuantizedType):
 
     @abstractmethod
     def along(self, axis: int) -> "UniformType":
-        """Returns the per-axis type with its parameters along another axis, as after a transpose."""
+        """Returns this per-axis type with its parameters along a different axis, as after a transpose."""
 
     @abstractmethod
     def permuted(self, order: Sequence[int]) -> "UniformType":
-        """Returns the per-block type after a transpose: axis `i` of the result is axis `order[i]` of this type."""
+        """Returns this per-block type after a transpose: axis `i` of the result is axis `order[i]` of this type."""
 
     def permuted_blocks(self, order: Sequence[int]) -> dict[int, int]:
-        """Returns the block sizes by axis after such a transpose."""
+        """Returns the block size of each axis after a transpose by `order`; see `permuted`."""
         return dict(sorted(zip(map(list(order).index, self.axes), self.block_sizes, strict=True)))
 
     @property
     def granularity(self) -> Granularity:
-        """Whether the parameters are per tensor, per axis or per block."""
+        """The granularity of the parameters: per tensor, per axis or per block."""
         return Granularity(self.granularity_name.data)
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """The axes that the parameters follow: none, one, or those with blocks."""
+        """The axes along which scales and zero points vary.
+
+        They are empty for a per-tensor type, one axis for a per-axis type, and all blocked axes for a per-block type.
+        """
         return tuple(axis.data for axis in self.axis_list)
 
     @property
     def block_sizes(self) -> tuple[int, ...]:
-        """The size of a block along each of `axes`; 1 for a per-axis type."""
+        """The block size along each of `axes`; 1 for a per-axis type."""
         return tuple(size.data for size in self.block_size_list)
 
     @property
     def axis(self) -> int:
-        """The axis of a per-axis type."""
+        """The axis of a per-axis type. Raises `ValueError` for other types."""
         if self.granularity is not Granularity.AXIS:
             raise ValueError(f"a {self.granularity} type has no single axis")
         return self.axes[0]
 
     @property
     def scales(self) -> npt.NDArray[np.float64]:
-        """The scales, read-only: shape `[]`, `[channels]`, or the number of blocks along each axis."""
+        """The scales, read-only. Their shape is `[]`, `[channels]`, or the number of blocks along each axis."""
         return np.frombuffer(self.scale_bytes.data, dtype="<f8").reshape(self.parameter_shape)
 
     @property
@@ -222,7 +225,7 @@ class UniformType(QuantizedType):
         return tuple(size.data for size in self.parameter_shape_list)
 
     def verify_layout(self) -> None:
-        """Verifies the axes, the block sizes and the scales."""
+        """Raises `VerifyException` if the axes, the block sizes or the scales are invalid."""
         verify_expressed(self.expressed)
         # Upstream stores an axis in 32 bits, and a block size in 64.
         for axis in self.axes:
@@ -236,7 +239,7 @@ class UniformType(QuantizedType):
         _verify_scales(self.scales, self.expressed)
 
     def print_layout(self, printer: Printer) -> None:
-        """Prints everything after the storage type."""
+        """Prints the part of the type that follows the storage type."""
         printer.print_string(":")
         printer.print_attribute(self.expressed)
         match self.granularity:
@@ -258,10 +261,10 @@ class UniformType(QuantizedType):
 
 # The types of the `quant` dialect: `any`, `calibrated` and `uniform`, as upstream MLIR defines them.
 #
-# `real = scale * (stored - zero_point)`. A uniform type has one scale (per tensor), one for each index of an axis
-# (per axis), or one for each block of several axes (sub-channel). Stored values are integers (`UniformQuantizedType`)
-# or floats of 8 bits or fewer (`UniformFloatType`). These are separate classes with one name in the text, because
-# arithmetic on stored integers would be wrong on floats.
+# `real = scale * (stored - zero_point)`. A uniform type has one scale (per tensor), one for each index of an axis (per
+# axis), or one for each block of several axes (sub-channel). Stored values are integers (`UniformQuantizedType`) or
+# floats of 8 bits or fewer (`UniformFloatType`). These are separate classes that share one name in the IR, because
+# arithmetic on stored integers would be wrong on stored floats.
 
 __all__ = [
     "AnyQuantizedType",
@@ -278,12 +281,12 @@ __all__ = [
 
 
 def storage_limits(storage: IntegerType) -> tuple[int, int]:
-    """Returns the smallest and largest value of a storage type; signless counts as signed."""
+    """Returns the smallest and the largest value of a storage type; a signless type counts as signed."""
     return integer_limits(storage.width.data, is_signed=storage.signedness.data is not Signedness.UNSIGNED)
 
 
 class StoredType(QuantizedType):
-    """A quantized type whose values are stored as integers within declared limits."""
+    """A quantized type whose values are stored as integers, within limits that it declares."""
 
     storage: IntegerType
     storage_minimum: IntAttr
@@ -296,7 +299,7 @@ class StoredType(QuantizedType):
 
     @property
     def is_signed(self) -> bool:
-        """Whether the storage type is signed; signless counts as signed."""
+        """Whether the storage type is signed; a signless type counts as signed."""
         return self.storage.signedness.data is not Signedness.UNSIGNED
 
     @property
@@ -336,7 +339,7 @@ def _storage_parameters(storage: IntegerType, limits: tuple[int, int] | None) ->
 
 @irdl_attr_definition
 class AnyQuantizedType(StoredType):
-    """`!quant.any<i8:f32>`: stored as an integer, with parameters that are not chosen yet."""
+    """`!quant.any<i8:f32>`: stored as an integer, with quantization parameters that have not been chosen yet."""
 
     name = "quant.any"
 
@@ -382,7 +385,7 @@ class CalibratedQuantizedType(QuantizedType):
 
     @staticmethod
     def of(minimum: float, maximum: float, expressed: AnyFloat) -> "CalibratedQuantizedType":
-        """Returns the type of values of type `expressed` with the observed range `[minimum, maximum]`."""
+        """Returns the type of values of type `expressed` whose observed range is `[minimum, maximum]`."""
         limits = np.array([minimum, maximum], dtype="<f8")
         return CalibratedQuantizedType(expressed, BytesAttr(limits.tobytes()))
 
@@ -480,8 +483,8 @@ class UniformQuantizedType(UniformType, StoredType):
     ) -> "UniformQuantizedType":
         """Returns the type with one scale and zero point for each block; `block_sizes` maps an axis to its block size.
 
-        `scales` has a dimension for each axis of the tensor: the number of blocks along it, 1 for an axis without
-        blocks.
+        `scales` has one dimension for each axis of the tensor: the number of blocks along it, or 1 for an axis that is
+        not blocked.
         """
         parameters = _storage_parameters(storage, limits)
         axes, sizes = tuple(block_sizes), tuple(block_sizes.values())
@@ -489,7 +492,7 @@ class UniformQuantizedType(UniformType, StoredType):
 
     @classmethod
     def new(cls, params: Sequence[Attribute]) -> Any:
-        """Creates the type; with a float storage, as parsed from text, a `UniformFloatType`."""
+        """Creates the type. If the parsed storage type is a float, creates a `UniformFloatType` instead."""
         return super().new(params) if isinstance(params[0], IntegerType) else UniformFloatType.new(params)
 
     @property
@@ -498,7 +501,7 @@ class UniformQuantizedType(UniformType, StoredType):
 
     @property
     def zero_point(self) -> int:
-        """The zero point of a per-tensor type."""
+        """The zero point of a per-tensor type. Raises `ValueError` if there are several."""
         return int(self.zero_points.item())
 
     def with_scales(self, scales: npt.ArrayLike) -> "UniformQuantizedType":
@@ -573,8 +576,7 @@ class UniformQuantizedType(UniformType, StoredType):
 
 @irdl_attr_definition
 class UniformFloatType(UniformType):
-    """`!quant.uniform<f8E4M3FN:f32, 0.5>`: `real = scale * stored`, with stored values that are floats of at most 8
-    bits.
+    """`!quant.uniform<f8E4M3FN:f32, 0.5>`: `real = scale * stored`, stored as a float of 8 bits or fewer.
 
     There is no zero point. Values beyond the largest stored value saturate.
     """
@@ -598,7 +600,7 @@ class UniformFloatType(UniformType):
         granularity: Granularity = Granularity.TENSOR,
         block_sizes: dict[int, int] | None = None,
     ) -> "UniformFloatType":
-        """Returns the type with these scales, in the shapes of `UniformQuantizedType` for each granularity.
+        """Returns the type with the given scales, shaped as in `UniformQuantizedType` of the same granularity.
 
         `block_sizes` maps an axis to its block size; for a per-axis type, it maps the axis to 1.
         """
@@ -634,5 +636,5 @@ class UniformFloatType(UniformType):
 
 
 def holds_nan(quantized: QuantizedType) -> bool:
-    """Whether NaN can be stored: no integer represents it, but most low-precision floats do."""
+    """Returns whether values of the type can store NaN: integers cannot, but most low-precision floats can."""
     return isinstance(quantized, UniformFloatType) and Codes.of(quantized.storage.SEMANTICS).nan is not None

@@ -1,1 +1,1 @@
-"""The `simd` dialect: operations on register tiles of a single core that `arith` on vectors lacks."""
+"""The `simd` dialect: operations on the register tiles of a single core that `arith` on vectors does not provide."""

@@ -1,4 +1,4 @@
-"""Common base of the `simd` operations: vector and memory types, and their verification."""
+"""The common base of `simd` operations, and the verification of their vector and memory types."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -17,7 +17,7 @@ AnyMemory: TypeAlias = MemRefType[Attribute]
 
 
 class SimdOp(IRDLOperation):
-    """An operation of `simd`. A kernel has thousands, so its constructor only takes plain operands, none optional."""
+    """An operation of `simd`. A kernel has thousands, so its fast constructor takes only required operands."""
 
     def __init__(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = (),
@@ -27,12 +27,12 @@ class SimdOp(IRDLOperation):
 
 
 def as_vector(type_: Attribute) -> AnyVector | None:
-    """Returns `type_` if it is a vector type; otherwise `None`."""
+    """Returns `type_` if it is a vector type; `None` otherwise."""
     return cast(AnyVector, type_) if isinstance(type_, VectorType) else None
 
 
 def vector_of(value: SSAValue) -> AnyVector:
-    """Returns the type of a 1-D vector value. Raises `VerifyException` for any other type."""
+    """Returns the type of a 1-D vector value. Raises `VerifyException` for a value of any other type."""
     found = as_vector(value.type)
     if found is None or found.get_num_dims() != 1 or found.get_num_scalable_dims():
         raise VerifyException(f"expected a 1-D vector, but got '{value.type}'")
@@ -51,12 +51,12 @@ def element_of(value: SSAValue) -> Attribute:
 
 @cache
 def vector(lanes: int, element: Attribute) -> AnyVector:
-    """Returns the type of a 1-D vector, cached because the values of a tile have few types."""
+    """Returns a 1-D vector type. The types are cached because the values of a tile have only a few distinct types."""
     return VectorType(element, [lanes])
 
 
 def bits_of(element: Attribute) -> int:
-    """Returns the width of an integer or float type in bits; `index` has 64."""
+    """Returns the width of an integer or float type in bits; an `index` counts as 64."""
     if isinstance(element, IndexType):
         return 64
     if isinstance(element, AnyFloat):
@@ -68,7 +68,7 @@ def bits_of(element: Attribute) -> int:
 
 
 def is_signless(element: Attribute, *widths: int) -> bool:
-    """Whether a type is a signless integer, of one of the `widths` if any are given."""
+    """Returns whether a type is a signless integer whose width is one of `widths`, or any width if none are given."""
     integer = as_integer(element)
     return integer is not None and integer == IntegerType(integer.width.data) and (
         not widths or integer.width.data in widths
@@ -76,9 +76,9 @@ def is_signless(element: Attribute, *widths: int) -> bool:
 
 
 def check_place(memory: SSAValue, indices: Sequence[SSAValue], element: Attribute | None) -> None:
-    """Raises `VerifyException` unless `indices` index memory whose innermost axis is contiguous.
+    """Raises `VerifyException` unless `indices` address memory whose innermost axis is contiguous.
 
-    `element` is the required element type of the memory, if it is known.
+    `element` is the required element type of the memory, if one is required.
     """
     type_ = cast(AnyMemory, memory.type)
     if len(indices) != type_.get_num_dims() or not indices:

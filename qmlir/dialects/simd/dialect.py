@@ -1,4 +1,4 @@
-"""The `simd` dialect: operations on register tiles of a single core that `arith` on vectors lacks."""
+"""The `simd` dialect: operations on the register tiles of a single core that `arith` on vectors does not provide."""
 
 from xdsl.ir import Dialect
 

@@ -1,6 +1,6 @@
-"""Evaluation of the `simd` operations in NumPy: vectors are arrays of rank 1, memory is arrays that are written.
+"""Evaluation of the `simd` operations in NumPy: vectors are arrays of rank 1, and memory is arrays that are modified.
 
-A vector may extend past the end of a row into the underlying memory of the array, but never past the end of that
+A vector access may extend past the end of a row into the underlying memory of the array, but never past the end of that
 memory.
 """
 
@@ -62,7 +62,7 @@ def _address(array: Array) -> int:
 
 
 def _run(array: Array, place: Place, count: int) -> Array:
-    """Returns a view of `count` consecutive elements in memory from `place` on."""
+    """Returns a view of `count` consecutive elements in memory, starting at `place`."""
     for index, size in zip(place[:-1], array.shape[:-1], strict=True):
         if not 0 <= index < size:
             raise InterpretationError(f"index {list(place)} is out of bounds of memory of shape {list(array.shape)}")

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.simd.base import AnyVector, SimdOp, bits_of, element_of, is_signless, lanes_of, vector, vector_of
 
 SAME_VECTOR = VarConstraint("T", base(VectorType[Attribute]))
-"""The common vector type of all operands and results with this constraint."""
+"""The common vector type of all operands and results that use this constraint."""
 
 
 class Signs(StrEnum):
@@ -39,10 +39,10 @@ class Signs(StrEnum):
 
 @irdl_op_definition
 class DotAccumulateOp(SimdOp):
-    """Adds the products of each group of elements to the lane of the accumulator, modulo 2^32.
+    """Multiplies groups of elements, and adds the products of each group to one lane of the accumulator, modulo 2^32.
 
-    A group has 32 bits: four bytes, interpreted by `signs` (`us`: `x` unsigned, `w` signed; `ss`: both signed), or two
-    signed 16-bit integers.
+    A group has 32 bits. It consists of four bytes, interpreted according to `signs` (`us`: `x` unsigned, `w` signed;
+    `ss`: both signed), or of two signed 16-bit integers.
     """
 
     name = "simd.dot_accumulate"
@@ -68,13 +68,12 @@ class DotAccumulateOp(SimdOp):
 
     @property
     def group(self) -> int:
-        """The number of elements that one lane of the accumulator sums."""
+        """The number of elements that are summed into one lane of the accumulator."""
         return lanes_of(self.x) // lanes_of(self.accumulator)
 
     @property
     def kind(self) -> str:
-        """The kind of products by the name of the instruction: `dot_us` and `dot_ss` for bytes, `dot_pairs` for 16
-        bits."""
+        """The kind of products, by instruction name: `dot_us` and `dot_ss` for bytes, `dot_pairs` for 16 bits."""
         return "dot_pairs" if self.group == 2 else f"dot_{self.signs.data}"
 
     def verify_(self) -> None:
@@ -98,7 +97,7 @@ class DotAccumulateOp(SimdOp):
 
 @irdl_op_definition
 class MultiplyPairsOp(SimdOp):
-    """Multiplies unsigned bytes by signed ones; adjacent products are added with saturation to 16 bits."""
+    """Multiplies unsigned bytes by signed bytes, and adds adjacent products with saturation to 16 bits."""
 
     name = "simd.multiply_pairs"
 
@@ -124,7 +123,7 @@ class MultiplyPairsOp(SimdOp):
 
 
 class Conversion(StrEnum):
-    """The lanewise conversions of `arith`, and the reinterpretation of a vector's bits (`bitcast`)."""
+    """The lanewise conversions of `arith`, and the reinterpretation of the bits of a vector (`bitcast`)."""
 
     EXTSI = "extsi"
     EXTUI = "extui"
@@ -141,7 +140,7 @@ class Conversion(StrEnum):
 
 @irdl_op_definition
 class ConvertOp(SimdOp):
-    """Converts each lane as the `arith` operation of that name; `bitcast` may change the number of lanes."""
+    """Converts each lane like the `arith` operation of the same name; `bitcast` may change the number of lanes."""
 
     name = "simd.convert"
 
@@ -203,7 +202,7 @@ _CONVERTED: dict[Conversion, tuple[bool, bool, int]] = {
 
 @irdl_op_definition
 class RoundToIntOp(SimdOp):
-    """Rounds floats to 32-bit integers, ties to even. Every lane that is stored must be in their range."""
+    """Rounds floats to 32-bit integers, ties to even. Every lane that is stored must be in the range of i32."""
 
     name = "simd.round_to_int"
 
@@ -223,10 +222,10 @@ class RoundToIntOp(SimdOp):
 
 @irdl_op_definition
 class NarrowOp(SimdOp):
-    """Converts signed integers to a narrower type, saturating to its signed range, or to its unsigned one with
-    `unsigned`.
+    """Converts signed integers to a narrower type, with saturation.
 
-    The lanes of several vectors of one type are concatenated.
+    They saturate to the signed range of the narrower type or, with `unsigned`, to its unsigned range. The lanes of
+    several vectors of the same type are concatenated.
     """
 
     name = "simd.narrow"
@@ -257,7 +256,7 @@ class NarrowOp(SimdOp):
 
 @irdl_op_definition
 class CompareOp(SimdOp):
-    """Compares each lane, by a predicate of `arith.cmpi` for integers and of `arith.cmpf` for floats."""
+    """Compares each lane, with a predicate of `arith.cmpi` for integers or of `arith.cmpf` for floats."""
 
     name = "simd.compare"
 
@@ -291,7 +290,7 @@ class CompareOp(SimdOp):
 
 @irdl_op_definition
 class SelectOp(SimdOp):
-    """Selects lanes of `lhs` if the condition is true, and of `rhs` otherwise."""
+    """Selects each lane from `lhs` if the condition is true, and from `rhs` otherwise."""
 
     name = "simd.select"
 
@@ -312,7 +311,7 @@ class SelectOp(SimdOp):
 
 
 class InterleaveOp(SimdOp):
-    """Interleaves lanes from one half of each block of two vectors; without `block`, of the whole vector."""
+    """Interleaves one half of each block of two vectors; without `block`, the whole vector is one block."""
 
     lhs = operand_def(SAME_VECTOR)
     rhs = operand_def(SAME_VECTOR)
@@ -343,21 +342,21 @@ class InterleaveOp(SimdOp):
 
 @irdl_op_definition
 class InterleaveLowOp(InterleaveOp):
-    """Interleaves the first halves: `a0 b0 a1 b1 …`."""
+    """Interleaves the first halves of two vectors or of their blocks: `a0 b0 a1 b1 …`."""
 
     name = "simd.interleave_low"
 
 
 @irdl_op_definition
 class InterleaveHighOp(InterleaveOp):
-    """Interleaves the second halves of two vectors or their blocks."""
+    """Interleaves the second halves of two vectors or of their blocks."""
 
     name = "simd.interleave_high"
 
 
 @irdl_op_definition
 class ReduceAddOp(SimdOp):
-    """Sums all lanes by repeatedly adding halves: integers modulo 2^N, floats with rounding in each step."""
+    """Sums all lanes by repeatedly adding the two halves: integers modulo 2^N, floats with rounding in each step."""
 
     name = "simd.reduce_add"
 

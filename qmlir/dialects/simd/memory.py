@@ -1,7 +1,7 @@
-"""The operations of `simd` between memory and registers.
+"""The `simd` operations that transfer data between memory and registers.
 
 Accesses are contiguous along the innermost axis and need no alignment. A vector may extend past the end of a row into
-the next one; the pass that creates the loop must ensure that it stays inside the memory, or the slack after it.
+the next row. The pass that creates the loop must ensure that it stays within the memory or the slack after it.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ from qmlir.dialects.simd.base import AnyVector, SimdOp, bits_of, check_place, el
 from qmlir.ir.builtin_types import memref_type
 
 GROUP_BITS = 32
-"""The width in bits that `simd.load_group_splat` repeats: a lane of the accumulator of `simd.dot_accumulate`."""
+"""The width in bits that `simd.load_group_splat` repeats: one accumulator lane of `simd.dot_accumulate`."""
 
 
 class PlaceLoadOp(SimdOp):
-    """An operation that loads a vector from a position in memory."""
+    """An operation that loads a vector starting at an index in memory."""
 
     memory = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
@@ -47,16 +47,17 @@ class PlaceLoadOp(SimdOp):
 
 @irdl_op_definition
 class LoadOp(PlaceLoadOp):
-    """Loads consecutive elements from a position on."""
+    """Loads consecutive elements starting at an index."""
 
     name = "simd.load"
 
 
 @irdl_op_definition
 class LoadPartialOp(SimdOp):
-    """Loads the first `count` elements from a position on, and 0 in the remaining lanes; reads nothing else.
+    """Loads `count` elements starting at an index into the first lanes, and 0 into the remaining lanes.
 
-    A count of 0 or less reads nothing, one of more than the lanes reads all of them.
+    No other elements are read. If the count is 0 or less, nothing is read; if it exceeds the number of lanes, all lanes
+    are loaded.
     """
 
     name = "simd.load_partial"
@@ -78,7 +79,7 @@ class LoadPartialOp(SimdOp):
 
 @irdl_op_definition
 class LoadGroupSplatOp(PlaceLoadOp):
-    """Loads 32 bits (four i8 elements, two i16, one i32), and repeats them in the whole vector."""
+    """Loads 32 bits (four i8 elements, two i16 or one i32), and repeats them across the whole vector."""
 
     name = "simd.load_group_splat"
 
@@ -93,7 +94,7 @@ class LoadGroupSplatOp(PlaceLoadOp):
 
 @irdl_op_definition
 class StoreOp(SimdOp):
-    """Stores all lanes consecutively from a position on."""
+    """Stores all lanes to consecutive elements starting at an index."""
 
     name = "simd.store"
 
@@ -113,7 +114,7 @@ class StoreOp(SimdOp):
 
 @irdl_op_definition
 class StorePartialOp(SimdOp):
-    """Stores the first `count` lanes from a position on, and nothing after them."""
+    """Stores the first `count` lanes to consecutive elements starting at an index, and writes nothing after them."""
 
     name = "simd.store_partial"
 
@@ -134,9 +135,9 @@ class StorePartialOp(SimdOp):
 
 @irdl_op_definition
 class PrefetchOp(SimdOp):
-    """Prefetches the cache line of a position in 1-D memory, which may be past its end; has no effect on values.
+    """Prefetches the cache line of an index in 1-D memory, which may be out of bounds; has no effect on values.
 
-    `level` is the cache level to prefetch into, 1 being the nearest, up to 3.
+    `level` is the cache level to prefetch into, from 1 (the nearest) to 3.
     """
 
     name = "simd.prefetch"
@@ -163,7 +164,7 @@ class PrefetchOp(SimdOp):
 class GatherOp(SimdOp):
     """Gathers the elements of a 1-D table at the indices in the lanes of `places`.
 
-    The indices are 32-bit integers or `index`, read as signed; each must be in bounds.
+    The indices are 32-bit integers or `index`, interpreted as signed. Each must be in bounds.
     """
 
     name = "simd.gather"
@@ -190,16 +191,15 @@ class GatherOp(SimdOp):
 
 
 BYTE_VALUES = 256
-"""The number of elements of a table for `simd.look_up`: one for each byte value."""
+"""The number of entries of a table for `simd.look_up`: one for each byte value."""
 
 
 @irdl_op_definition
 class LookUpOp(SimdOp):
-    """Looks up the lanes of `places`, read as unsigned bytes, in a table of 256 bytes.
+    """Looks up each lane of `places`, interpreted as an unsigned byte, in a table of 256 bytes.
 
-    It is a `simd.gather` for the one kind of table that fits registers: CPUs that permute the bytes of several
-    registers
-    by another register need no memory access.
+    This is a `simd.gather` for the one kind of table that fits in registers. CPUs that can permute the bytes of several
+    registers by another register need no memory access for it.
     """
 
     name = "simd.look_up"
@@ -225,6 +225,6 @@ class LookUpOp(SimdOp):
 
 
 def is_byte_table(table: SSAValue) -> bool:
-    """Whether a table has one byte for each byte value."""
+    """Returns whether a table has one byte for each byte value."""
     type_ = memref_type(table)
     return type_ is not None and type_.get_shape() == (BYTE_VALUES,) and is_signless(type_.get_element_type(), 8)

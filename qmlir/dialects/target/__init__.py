@@ -1,1 +1,1 @@
-"""The `target` dialect: attributes that describe the targets of a module, and assign functions to targets."""
+"""The `target` dialect: attributes that describe the targets of a module and assign functions to them."""

@@ -1,4 +1,4 @@
-"""The attribute `#target.spec<…>`: the description of a target on a module, so that passes need no lookup.
+"""The attribute `#target.spec<…>`: the description of a target, attached to a module for its passes to read.
 
     #target.spec<"npu", keep = ["softmax"], requantize = [shift:even], supports = [
       {op = "nn.conv", input = {storages = [i8], schemes = [symmetric_pow2]}, properties = {groups = [1]}}]>
@@ -23,10 +23,10 @@ from qmlir.ir.diagnostics import nearest_name, op_error
 from qmlir.ir.interfaces import Slot
 
 TARGETS = "target.specs"
-"""The attribute of a module that lists its targets, the preferred one first."""
+"""The module attribute that lists the targets of a module in order of preference."""
 
 PART = "target.part"
-"""The attribute of a function that a target computes: the target's name."""
+"""The function attribute that names the target that computes the function."""
 
 Value = TypeVar("Value")
 _Readers = Mapping[str, Callable[[AttrParser], Any]]
@@ -219,7 +219,7 @@ class TargetSpecAttr(Data[Description]):
 
 
 def targets_of(module: Operation) -> tuple[Description, ...]:
-    """Returns the targets of a module, the preferred one first; empty if it has no such attribute.
+    """Returns the targets of a module in order of preference; empty if it has no such attribute.
 
     Raises `DiagnosticError` if the attribute is not a list of targets with distinct names.
     """
@@ -237,5 +237,5 @@ def targets_of(module: Operation) -> tuple[Description, ...]:
 
 
 def set_targets(module: Operation, targets: Iterable[Description]) -> None:
-    """Sets the targets of a module."""
+    """Sets the targets of a module, given in order of preference."""
     module.attributes[TARGETS] = ArrayAttr(TargetSpecAttr(each) for each in targets)

@@ -1,7 +1,8 @@
-"""The description of a target, as data: the operations and types it supports, and the composites it keeps or raises.
+"""The description of a target as data: the operations and types it supports, and the composites it keeps or raises.
 
-A `Description` is plain and hashable, so that it can be attached to a module as `#target.spec<…>`: passes query it
-instead of looking up a target. An empty tuple accepts everything; of several entries, the first one is the default.
+A `Description` is plain and hashable, so it can be attached to a module as `#target.spec<…>`, which passes query
+instead of looking up a target. An empty tuple accepts everything. If a tuple has several entries, the first one is the
+default.
 """
 
 import re
@@ -31,13 +32,13 @@ from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 
 Plain: TypeAlias = "int | float | str | bool | tuple[Plain, ...] | None"
-"""The value of a property or parameter: a number, text, a list of these, or `None` for an absent property."""
+"""The value of a property or parameter: a number, a string, a list of these, or `None` for an absent property."""
 
 SCALES = ("sum", "range")
-"""The scales that a bias may have: `sum` is that of the accumulator, so that integers are added, `range` its own."""
+"""The scales that a bias may have: that of the accumulator (`sum`), or one derived from its range (`range`)."""
 
 FLOATS = ("f16", "bf16", "f32", "f64")
-"""The float types accepted next to storage types, for slots whose values stay in float."""
+"""The float types accepted in addition to storage types, for slots whose values stay in float."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _BLOCK = re.compile(r"block(:[1-9][0-9]*)?")
@@ -62,7 +63,10 @@ def _check_granularity(text: str) -> None:
 
 @cache
 def parse_requantization(text: str) -> tuple[Mode, Ties | None]:
-    """Parses a requantization mode: `f32`, or a shift with its ties, such as `shift:even`. Raises `ValueError`."""
+    """Parses a requantization mode: `f32`, or a shift with its tie rounding, such as `shift:even`.
+
+    Raises `ValueError` if the text is not a valid mode.
+    """
     name, _, ties = text.partition(":")
     if name not in list(Mode):
         near = nearest_name(name, list(Mode))
@@ -78,12 +82,12 @@ def parse_requantization(text: str) -> tuple[Mode, Ties | None]:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The types that values of one slot may have: `Accepted(storages=("i8", "i16"), schemes=("symmetric_pow2",))`.
+    """The types that the values of one slot may have: `Accepted(storages=("i8", "i16"), schemes=("symmetric_pow2",))`.
 
-    A storage also accepts narrower limits of its width: `i8` accepts `i8<-127:127>`. `f32` among the storages accepts
-    float values. Granularities apply to weights: `tensor`, `channel`, `block` (of any size) and `block:N`. Scales apply
-    to
-    a bias: `sum` for the scale of the accumulator, so that integers are added, or `range` for its own scale.
+    A storage also accepts narrower limits of the same width: `i8` accepts `i8<-127:127>`. `f32` among the storages
+    accepts float values. Granularities apply to weights: `tensor`, `channel`, `block` (of any size) and `block:N`.
+    Scales apply to a bias: `sum` is the scale of the accumulator, so that integers can be added, and `range` is a
+    separate scale.
     """
 
     storages: tuple[str, ...] = ()
@@ -124,23 +128,23 @@ class Accepted:
 
     @property
     def is_float_only(self) -> bool:
-        """Whether the values of the slot must stay in float."""
+        """Whether the slot accepts only float values."""
         return bool(self.storages) and not self.integers
 
     def has_storage(self, storage: Storage) -> bool:
-        """Whether the slot accepts values of this storage."""
+        """Returns whether the slot accepts values of this storage."""
         return not self.storages or any(_holds(each, storage) for each in self.integers)
 
     def has_scheme(self, scheme: Scheme) -> bool:
-        """Whether the slot accepts parameters chosen by this scheme."""
+        """Returns whether the slot accepts parameters that are chosen by this scheme."""
         return not self.schemes or any(_implies(scheme, Scheme.parse(each)) for each in self.schemes)
 
     def has_scale(self, text: str) -> bool:
-        """Whether a bias may have the scale `text` (`range` or `sum`); an undecided scale (empty) always fits."""
+        """Returns whether a bias may have the scale `text`, `range` or `sum`; an empty (undecided) one always fits."""
         return not self.scales or not text or text in self.scales
 
     def has_granularity(self, text: str) -> bool:
-        """Whether the slot accepts the granularity `text`: `tensor`, `channel` or `block:N`."""
+        """Returns whether the slot accepts the granularity `text`: `tensor`, `channel` or `block:N`."""
         accepted = self.granularities
         return not accepted or text in accepted or (text.startswith("block:") and "block" in accepted)
 
@@ -157,16 +161,16 @@ def _implies(scheme: Scheme, wanted: Scheme) -> bool:
 
 @dataclass(frozen=True)
 class Support:
-    """Operations that a target supports: `op` and `role` are globs, the slots hold the types that they accept.
+    """A set of supported operations: `op` and `role` are glob patterns, and each slot holds the types that it accepts.
 
-    An omitted slot accepts everything. A target supports an operation if one of its `Support` entries accepts all of
-    it;
-    several entries for one operation are alternatives. `role` is the operation's role in the model's node (`bias_add`,
-    `*gate/sum`). `properties` lists the accepted values of each property; an omitted property may have any value.
-    `requantize` lists the modes of requantization, `f32` or `shift:even`; if empty, those of the target apply.
-    `adder` is the accumulator type: `i16` requires a proof, from the weights and the type of the data, that no partial
-    sum
-    exceeds 16 bits. An accumulator in the same storage is the exact sum.
+    An omitted slot accepts everything. A target supports an operation if at least one of its `Support` entries accepts
+    it completely; several entries for one operation are alternatives.
+
+    - `role` is the operation's role in its model node (`bias_add`, `*gate/sum`).
+    - `properties` lists the accepted values of each property; an omitted property may have any value.
+    - `requantize` lists the requantization modes, `f32` or `shift:even`; if it is empty, those of the target apply.
+    - `adder` is the accumulator type: `i16` requires a proof, from the weights and the data type, that no partial
+      sum exceeds 16 bits. An accumulator with this storage is the exact sum.
     """
 
     op: str
@@ -181,12 +185,12 @@ class Support:
     adder: str = ""
 
     def slot(self, slot: Slot) -> Accepted | None:
-        """Returns the accepted types of `slot`; `None` if it accepts everything."""
+        """Returns the types that `slot` accepts; `None` if it accepts everything."""
         accepted: Accepted | None = getattr(self, slot.value)
         return accepted
 
     def names(self, op: Operation) -> bool:
-        """Whether this entry applies to `op` by its name and role, regardless of types and properties."""
+        """Returns whether this entry applies to the name and role of `op`, regardless of its types and properties."""
         if not fnmatchcase(op.name, self.op):
             return False
         if self.role == "*":
@@ -194,7 +198,7 @@ class Support:
         return any(fnmatchcase(origin.role, self.role) for origin in origins_of(op))
 
     def wrong_property(self, op: Operation) -> str | None:
-        """Returns why a property of `op` is not supported; `None` if all are."""
+        """Returns why a property of `op` is not supported; `None` if all properties are."""
         for name, accepted in self.properties.items():
             if isinstance(op, IRDLOperation) and name not in (known := op.get_irdl_definition().properties):
                 return f"property '{name}', which {op.name} does not have{nearest_name(name, known)}"
@@ -204,7 +208,7 @@ class Support:
         return None
 
     def check(self) -> None:
-        """Raises `ValueError` for an invalid field."""
+        """Raises `ValueError` if a field is invalid."""
         if not self.op:
             raise ValueError('a support must name an operation (op = "nn.conv" or op = "nn.*")')
         try:
@@ -224,30 +228,32 @@ class Support:
 
 @dataclass(frozen=True)
 class Description:
-    """The description of a target: pure data, which round-trips through `#target.spec<…>`."""
+    """The description of a target: plain data, which round-trips through `#target.spec<…>`."""
 
     name: str
     keep: tuple[str, ...] = ()
-    """The composites that the target computes whole: kinds (`softmax`, `nn.softmax`), nodes of a model, globs of
-    either."""
+    """The composites that the target computes whole.
+
+    They are given by kind (`softmax`, `nn.softmax`), by model node, or by a glob pattern for either.
+    """
 
     supports: tuple[Support, ...] = ()
-    """The supported operations; the target supports no others."""
+    """The operations that the target supports; it supports no others."""
 
     requantize: tuple[str, ...] = ()
-    """The modes that rescale exact integers, the preferred one first: `f32`, `shift:even`, …"""
+    """The modes in which exact integers can be rescaled, in order of preference: `f32`, `shift:even`, …"""
 
     raises: tuple[str, ...] = ()
-    """The composites to recognize from their parts, named as in `keep`."""
+    """The composites to recognize from their primitive operations, named as in `keep`."""
 
     patterns: tuple[str, ...] = ()
-    """The pattern sets of the registry that raise target-specific blocks; `nn-raise` applies them."""
+    """The registered pattern sets that raise target-specific blocks; `nn-raise` applies them."""
 
     parameters: Mapping[str, Plain] = field(default_factory=dict[str, Plain], hash=False)
-    """Further parameters for the target's own passes: memory sizes, lanes, a version."""
+    """Further parameters for target-specific passes, such as memory sizes, lanes or a version."""
 
     def check(self) -> None:
-        """Raises `ValueError` for an invalid field."""
+        """Raises `ValueError` if a field is invalid."""
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"target name must consist of letters, digits, '_', '.' and '-', but got '{self.name}'")
         for support in self.supports:
@@ -256,11 +262,11 @@ class Description:
             parse_requantization(text)
 
     def supports_of(self, op: Operation) -> Iterator[Support]:
-        """Returns the `Support` entries for `op`, regardless of its types; empty if the target does not support it."""
+        """Yields the `Support` entries for `op`, regardless of its types; nothing if the target does not support it."""
         return (each for each in self.supports if each.names(op) and each.wrong_property(op) is None)
 
     def why_not(self, op: Operation) -> str | None:
-        """Returns why `op` is unsupported whatever its types are; `None` if it is supported."""
+        """Returns why `op` is unsupported regardless of its types; `None` if it is supported."""
         named = [each for each in self.supports if each.names(op)]
         if not named:
             return FloatCause.TARGET.reason(target=self.name, detail="")
@@ -268,12 +274,12 @@ class Description:
         return None if None in wrong else FloatCause.TARGET.reason(target=self.name, detail=f": {wrong[0]}")
 
     def modes(self, support: Support) -> tuple[str, ...]:
-        """Returns the modes of requantization for `support`; empty if every mode is accepted."""
+        """Returns the requantization modes for `support`; empty if every mode is accepted."""
         return support.requantize or self.requantize
 
 
 FIELDS = tuple(each.name for each in fields(Description) if each.name != "name")
-"""The fields of a description in the order of its text."""
+"""The fields of a description, in the order in which they are printed."""
 
 
 def property_value(op: Operation, name: str) -> Plain:
@@ -286,7 +292,7 @@ def property_value(op: Operation, name: str) -> Plain:
 
 
 def plain_of(attribute: Attribute | None) -> Plain:
-    """Returns the Python value of an attribute; its text if it is neither a number nor a list."""
+    """Returns the Python value of an attribute, or its text if it is neither a number nor a list."""
     match attribute:
         case None:
             return None
@@ -310,7 +316,7 @@ def plain_of(attribute: Attribute | None) -> Plain:
 
 
 def plain_text(value: Plain) -> str:
-    """Returns the text of a value, as a description prints it."""
+    """Returns the text of a value as it is printed in a description."""
     match value:
         case None:
             return "none"

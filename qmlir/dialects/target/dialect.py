@@ -1,4 +1,4 @@
-"""The `target` dialect: attributes that describe the targets of a module, and assign functions to targets."""
+"""The `target` dialect: attributes that describe the targets of a module and assign functions to them."""
 
 from xdsl.ir import Dialect
 

@@ -1,1 +1,1 @@
-"""The `team` dialect: explicit work sharing among threads, so that it does not depend on the emitter."""
+"""The `team` dialect: explicit work sharing among threads, independent of the emitter."""

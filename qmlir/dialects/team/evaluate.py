@@ -1,4 +1,4 @@
-"""Evaluation of team operations in one valid order: the chunks of `THREADS` threads, one after the other."""
+"""Evaluation of `team` operations in one valid order: the chunks of `THREADS` threads, one thread at a time."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from qmlir.dialects.team.ops import ChunksOp, SingleOp, chunk_bounds
 from qmlir.ir.evaluation import Evaluator, RunsRegions
 
 THREADS = 2
-"""The number of threads, more than one so that wrong chunk bounds yield wrong results."""
+"""The number of simulated threads: more than one, so that wrong chunk bounds yield wrong results."""
 
 
 def _single(frame: Any, op: SingleOp) -> tuple[Any, ...]:

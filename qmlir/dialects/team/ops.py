@@ -1,9 +1,11 @@
 """Work sharing in a team of threads: a region for a single thread, and a range of steps divided among all threads.
 
-All threads of a team run `@main` and the kernels that contain these operations, as in an OpenMP parallel region; one
-thread runs a kernel without them. Each operation ends with a barrier: the code after it starts once all of its work is
-done, by whichever threads. A delayed thread may reach an operation whose work is done and whose memory is already
-reused. Between these operations, a team must therefore neither read nor write memory.
+All threads of a team run `@main` and the kernels that contain these operations, as in an OpenMP parallel region. A
+kernel without these operations runs on one thread.
+
+Each operation ends with a barrier: the code after it starts once all of its work is done, regardless of which threads
+did it. A delayed thread may reach an operation after its work is done and its memory has been reused. Outside of these
+operations, the threads of a team must therefore neither read nor write memory.
 """
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
@@ -15,14 +17,14 @@ from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 THREADS = "team.threads"
-"""The attribute, an `i64`, of a function that a team runs: the maximum number of threads."""
+"""The attribute of a function that a team runs: the maximum number of threads, as an `i64`."""
 
 MOST_CHUNKS = 63
-"""The maximum number of chunks of a thread's range: a runtime may count them in 6 bits."""
+"""The maximum number of chunks in the range of a thread: a runtime may count them in 6 bits."""
 
 
 class TeamOperation(IRDLOperation):
-    """Work of a team; team operations must not be nested."""
+    """An operation that is executed by a team; such operations must not be nested."""
 
     body = region_def("single_block")
 
@@ -57,11 +59,11 @@ class SingleOp(TeamOperation):
 
 @irdl_op_definition
 class ChunksOp(TeamOperation):
-    """Runs the region for chunks `begin <= step < end` of the steps `0 <= step < steps`, each on one thread.
+    """Runs the region for chunks `begin <= step < end` of the steps `0 <= step < steps`, each chunk on one thread.
 
-    Each thread owns an equal range of the steps, in `chunks` chunks, each of which is half of the rest of the range,
-    and
-    the last one all of it (`chunk_bounds`). A thread that has finished its range takes chunks of the others.
+    Each thread owns an equal range of the steps, which is divided into `chunks` chunks. Each chunk is half of the
+    remaining range, except for the last chunk, which is all of it (`chunk_bounds`). A thread that has finished its
+    range takes over chunks of other threads.
     """
 
     name = "team.chunks"
@@ -105,8 +107,7 @@ class ChunksOp(TeamOperation):
 
 
 def chunk_bounds(steps: int, chunks: int, threads: int, owner: int, place: int) -> tuple[int, int]:
-    """Returns the bounds `begin <= step < end` of chunk `place` in the range of thread `owner`, `0 <= place <
-    chunks`."""
+    """Returns the bounds `begin <= step < end` of chunk `place` (`0 <= place < chunks`) of thread `owner`."""
     first, last = owner * steps // threads, (owner + 1) * steps // threads
 
     def bound(place: int) -> int:
@@ -116,6 +117,6 @@ def chunk_bounds(steps: int, chunks: int, threads: int, owner: int, place: int) 
 
 
 def team_threads(function: Operation) -> int | None:
-    """Returns the maximum number of threads of a function that a team runs; `None` for other functions."""
+    """Returns the maximum number of threads of a function that a team runs; `None` for any other function."""
     found = function.attributes.get(THREADS)
     return found.value.data if isinstance(found, IntegerAttr) else None

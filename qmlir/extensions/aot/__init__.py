@@ -1,4 +1,4 @@
-"""Programs that run without Python: C, machine code, libraries and WebAssembly."""
+"""Ahead-of-time compilation of programs that run without Python: C, machine code, libraries and WebAssembly."""
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 

@@ -1,7 +1,7 @@
-"""Output formats of programs that run without Python, one row of `Contribution.forms` each, and the emitted files.
+"""Output formats of programs that run without Python, and the emitted files.
 
-A format turns a module of loops into files. Formats for C have the same header, so that a caller can exchange one for
-another. All have a manifest (`emitters/card.py`).
+Each format is a row of `Contribution.forms`. It converts a module of loops to files. All formats with a C interface
+have the same header, so that a caller can replace one with another. All formats have a manifest (`emitters/card.py`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from qmlir.text.files import access, note_sources, path_of
 from qmlir.text.tables import Readable, bytes_text
 from qmlir.text.writing import folder_result
 
-# The header of an ahead-of-time compiled program: the same functions and macros for every format.
+# The header of an ahead-of-time compiled program, with the same functions and macros for every format.
 
 
 def _macros(entry: EntryPoint) -> Iterator[str]:
@@ -78,7 +78,8 @@ def header_text(entry: EntryPoint) -> str:
 class AheadForm:
     """An output format: `write` returns the files except the header, and `isa` is the instruction set of the loops.
 
-    An empty `isa` uses the best one of the machine. `triple` and `features` are the defaults of that machine.
+    An empty `isa` stands for the best instruction set of the machine. `triple` and `features` are the defaults for the
+    machine.
     """
 
     summary: str
@@ -91,42 +92,43 @@ class AheadForm:
 
     @property
     def is_for_machine(self) -> bool:
-        """True for machine code, which is made for one machine; false for text that suits all machines."""
+        """True for machine code, which targets one machine; false for source code that suits all machines."""
         return not self.isa
 
     def target_text(self, machine: AheadMachine) -> str:
-        """Describes the machine in the manifest."""
+        """Returns the description of the machine for the manifest."""
         if not self.is_for_machine:
             return f"any machine, made for {machine.cpu}" if machine.cpu else "any machine"
         target = code_target(machine)
         return " ".join(each for each in (target.triple, target.cpu, target.features) if each)
 
     def machine_for(self, triple: str = "", cpu: str = "", features: str = "") -> AheadMachine:
-        """Returns the requested machine; `features` are added to those of the format."""
+        """Returns the requested machine, with the format's triple by default; adds `features` to the format's."""
         return AheadMachine(triple or self.triple, cpu, ",".join(each for each in (self.features, features) if each))
 
 
 def form_names() -> tuple[str, ...]:
-    """Returns the names of all output formats, those of qmlir first."""
+    """Returns the names of all output formats, those of qmlir itself first."""
     return tuple(registry.named("forms"))
 
 
 def form_named(name: str) -> AheadForm:
-    """Returns the output format `name`. Raises `DiagnosticError` if it is unknown or does not load."""
+    """Returns the output format `name`. Raises `DiagnosticError` if it is unknown or cannot be loaded."""
     if name not in form_names():
         raise text_error(unknown("output format", name, form_names()))
     return registry.named("forms")[name].load(AheadForm)
 
 
 def machine_forms() -> str:
-    """Returns the names of the output formats that consist of machine code."""
+    """Returns, as text, the names of the output formats that consist of machine code."""
     return ", ".join(name for name in form_names() if form_named(name).is_for_machine)
 
 
 class Emitted(Readable):
     """The files of an emitted program.
 
-    `files` maps each name to its contents, text or bytes. `card` is the manifest, which is one of the files.
+    `files` maps the name of each file to its contents, text or bytes. `card` is the manifest, which is also one of the
+    files.
     """
 
     def __init__(self, card: ProgramCard, files: Mapping[str, Contents]) -> None:
@@ -197,10 +199,11 @@ def emit_ahead(
     model: str = "",
     about: Mapping[str, Any] | None = None,
 ) -> Emitted:
-    """Emits a single-threaded module of loops in a format: code, `name.h` for C, and the manifest.
+    """Emits a single-threaded module of loops in the output format `form`: code, header and manifest.
 
-    `model` is the fingerprint of the model, and `about` holds its entries in the manifest. Raises `DiagnosticError` if
-    the format is unknown, the name is not valid in C, or an operation cannot be emitted in the format.
+    `name` is the prefix of the files and functions, `model` the fingerprint of the model, and `about` holds additional
+    entries of the manifest. Raises `DiagnosticError` if the format is unknown, the name is not valid in C, or an
+    operation cannot be emitted in the format.
     """
     row = form_named(form)
     entry = EntryPoint(program_of(loops), checked_name(name), machine or row.machine_for())

@@ -1,4 +1,4 @@
-"""The option `--emit` of `qmlir compile`: a program without Python, as C, machine code or WebAssembly."""
+"""The option `--emit` of `qmlir compile`: emits programs that run without Python as C, machine code or WebAssembly."""
 
 import argparse
 import time
@@ -85,12 +85,12 @@ class FormatEmission:
         parser.add_argument("--features", default="", help="additional CPU features, such as +dotprod,-fullfp16")
 
     def is_asked_for(self, arguments: argparse.Namespace) -> bool:
-        """Returns true if `--emit` names a format. Raises `DiagnosticError` for options of another format."""
+        """Returns true if `--emit` is used. Raises `DiagnosticError` for options that belong to another format."""
         _check_machine(arguments)
         return arguments.emit != EMIT_PROGRAM
 
     def run(self, arguments: argparse.Namespace, session: Session) -> int:
-        """Writes a program that runs without Python."""
+        """Writes the files of a program that runs without Python."""
         output = Path(arguments.output)
         _check_emission(arguments)
         check_new_folder(output, "compile", (f"{arguments.name}.json",))

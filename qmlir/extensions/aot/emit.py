@@ -1,4 +1,4 @@
-"""Emitting a program that runs without Python: `qmlir.emit`, which accepts paths as well as modules."""
+"""Emits a program that runs without Python: `qmlir.emit`, which accepts paths as well as modules."""
 
 from qmlir.extensions.aot import emitting
 from qmlir.workflows.loading import takes_model

@@ -38,9 +38,9 @@ def _check_closed(module: ModuleOp, function: FuncOp) -> None:
 
 
 def isa_of_text(form: str, cpu: str, isa: str = "") -> str:
-    """Returns the instruction set of a portable text format: `isa`, or that of a CPU with specific loops.
+    """Returns the instruction set for a portable source format: that of `cpu`, or else `isa` or the format's default.
 
-    Raises `DiagnosticError` if a CPU has no specific instruction set, or one that differs from `isa`.
+    Raises `DiagnosticError` if `cpu` has no instruction set with specific loops, or one that differs from `isa`.
     """
     if not cpu:
         return isa or form_named(form).isa
@@ -56,9 +56,10 @@ def isa_of_text(form: str, cpu: str, isa: str = "") -> str:
 
 
 def isa_of_machine(machine: AheadMachine) -> str:
-    """Returns the instruction set of machine code: that of the CPU, as for C, if its required features are available.
+    """Returns the instruction set for machine code: that of the CPU if the machine has the features that it needs.
 
-    Otherwise it is the best one for the features. So a CPU without floats never gets code that computes on them.
+    Otherwise it is the best instruction set for the machine's features, so that a CPU without floating-point
+    instructions never gets code that uses them.
     """
     features = code_target(machine).processor.features
     own = isas_of_processors().get(machine.cpu)

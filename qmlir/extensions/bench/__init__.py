@@ -1,4 +1,4 @@
-"""Comparison of times with other runtimes: `qmlir bench`."""
+"""Benchmarks against other runtimes: `qmlir bench`."""
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 

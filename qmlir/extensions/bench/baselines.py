@@ -1,6 +1,6 @@
-"""The runs that `qmlir bench` times: a model compiled by qmlir and run by other runtimes, on one input.
+"""The runs that `qmlir bench` times: a model compiled by qmlir and executed by other runtimes, on the same input.
 
-A model is an ONNX file, a module, a folder of `qmlir quantize` or a saved program.
+A model is an ONNX file, a module, a folder written by `qmlir quantize`, or a saved program.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ from qmlir.workflows.quantizing import quantize
 Run = Callable[[], object]
 
 SAMPLES = 4
-"""Number of random samples for calibration, and the largest number used from given data: timing needs few."""
+"""The number of random samples for calibration, and the maximum number used from given data; timing needs few."""
 
 INT8, FLOAT, GIVEN = "qmlir int8", "qmlir f32", "qmlir"
 
@@ -202,13 +202,13 @@ def rivals(
     isa: str = "host",
     say: Callable[[str], object] = lambda text: None,
 ) -> Rivals:
-    """Returns the runs of a model to time, compiled and executed once.
+    """Returns the runs of a model to be timed; each has been compiled and executed once.
 
-    For a float ONNX file, these are f32 and int8, calibrated on a few samples of `data` or random ones; for a folder of
-    `qmlir quantize` the same two; otherwise the model as it is. `against` names packages of other runtimes, for ONNX
-    files, and `folder` receives their files. `shapes` fixes dynamic dimensions; a dynamic batch size is 1. `cut_inputs`
-    and `cut_outputs` cut an ONNX file, as for `qmlir.load`. `say` is called before each long step. Raises
-    `DiagnosticError` if the model cannot be run or a package is missing.
+    For a float ONNX file, qmlir's runs are f32 and int8, where int8 is calibrated on a few samples of `data` or on
+    random ones. For a folder written by `qmlir quantize`, they are the same two; any other model runs as it is.
+    `against` names packages of other runtimes, for ONNX files, and `folder` receives their files. `shapes` fixes
+    dynamic dimensions; a dynamic batch size is 1. `cut_inputs` and `cut_outputs` cut an ONNX file, as for `qmlir.load`.
+    `say` is called before each long step. Raises `DiagnosticError` if the model cannot be run or a package is missing.
     """
     for package in against:
         peer_of(package)  # checked before long steps

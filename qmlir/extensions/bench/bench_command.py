@@ -1,4 +1,4 @@
-"""`qmlir bench`: times a model, compiled by qmlir and in other runtimes, alternately in one process."""
+"""`qmlir bench`: times a model compiled by qmlir and in other runtimes, alternating between them in one process."""
 
 import argparse
 import os
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Line:
-    """One run and its times."""
+    """A line of the table: one run and its times."""
 
     name: str
     median_seconds: float

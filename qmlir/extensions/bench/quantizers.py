@@ -1,6 +1,6 @@
-"""Models quantized with ONNX Runtime's tools, as its users would: static as QDQ or QOperator, or dynamic.
+"""Quantizes models with ONNX Runtime's tools, as its users would: statically as QDQ or QOperator, or dynamically.
 
-`quantize` writes a model in one form, which defines the types of activations and weights, and the session options. The
+`quantize` writes a model in one form. A form defines the types of activations and weights, and the session options. The
 static tools leave LSTM and GRU in float.
 """
 
@@ -20,8 +20,9 @@ from qmlir.ir.diagnostics import DiagnosticError, text_error, unknown
 from qmlir.targets.runtimes.onnx_runtime import PACKAGE, imported
 
 OPSET = 17
-"""The operator set that models are converted to: the quantizer accepts per-channel weights from 13 on, and supports
-every operator here."""
+"""The operator set version that models are converted to. The quantizer accepts per-channel weights with version 13 or
+later, and supports all operators of this version.
+"""
 
 _IR_VERSION = 8
 
@@ -37,13 +38,13 @@ class PeerForm:
     weights: str = ""
 
     is_dynamic: bool = False
-    """Whether activations are quantized with their range at run time, which needs no samples."""
+    """True if activations are quantized with their range at run time, which requires no samples."""
 
     has_operators: bool = False
-    """Whether the file contains integer operators (QOperator), or float ones between casts (QDQ)."""
+    """True if the file contains integer operators (QOperator), false for float operators between casts (QDQ)."""
 
     is_exact: bool = False
-    """Whether the session must be told to be exact (`onnx_runtime.Options.is_exact`)."""
+    """True if the session must be configured to be exact (`onnx_runtime.Options.is_exact`)."""
 
 
 FORMS: Mapping[str, PeerForm] = {
@@ -61,7 +62,7 @@ FORMS: Mapping[str, PeerForm] = {
         PeerForm("dynamic u8u8", "QUInt8", "QUInt8", is_dynamic=True),
     )
 }
-"""The forms by name. `u8s8` is the fastest on x86, but saturates without VNNI."""
+"""The forms by name. `u8s8` is the fastest on x86, but its sums saturate on CPUs without VNNI."""
 
 METHODS: Mapping[str, str] = {"min_max": "MinMax", "percentile": "Percentile", "entropy": "Entropy"}
 """The calibrators that the static quantizer also has, by their names in qmlir."""
@@ -104,8 +105,8 @@ def _quiet() -> Generator[None]:
 def modern(model: ModelProto) -> ModelProto:
     """Returns a copy of the model at an operator set that the quantizer accepts.
 
-    A Sum of two operands becomes an Add, as Sum stays in float. Raises `DiagnosticError` if an operator cannot be
-    converted.
+    A Sum of two operands becomes an Add, because the quantizer leaves Sum in float. Raises `DiagnosticError` if an
+    operator cannot be converted.
     """
     copy = ModelProto()
     copy.CopyFrom(model)
@@ -136,9 +137,10 @@ def quantize(
 ) -> None:
     """Writes the float model `source` in `form` to `target`.
 
-    `samples` are arrays by name with the shapes of the model's inputs, for the static forms; the histograms of
-    `percentile` and `entropy` require one shape. `prepare` folds constants and infers shapes first, as ONNX Runtime's
-    documentation advises. Raises `DiagnosticError` for a float form, without samples, and if the quantizer fails.
+    The static forms require `samples`, which are arrays by name with the shapes of the model's inputs. The calibrators
+    `percentile` and `entropy` require that all samples have one shape. `prepare` folds constants and infers shapes
+    first, as ONNX Runtime's documentation advises. Raises `DiagnosticError` if the form is float, if samples are
+    missing, or if the quantizer fails.
     """
     if not form.activations:
         raise text_error(f"the form '{form.name}' is the float model itself")
@@ -168,7 +170,7 @@ def quantize(
 
 
 _QUANTIZED = ("QLinear", "QGemm", "QAttention", "MatMulNBits")
-"""Prefixes of other quantized operators."""
+"""Prefixes of the names of other quantized operators."""
 
 
 def is_quantized(model: ModelProto) -> bool:

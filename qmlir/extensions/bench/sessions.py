@@ -1,4 +1,4 @@
-"""The other runtimes that `qmlir bench` compares with: each runs a model in one of its forms on one input."""
+"""The other runtimes that `qmlir bench` compares with. Each runs a model in one of its forms on one input."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.targets.runtimes import onnx_runtime
 from qmlir.targets.runtimes.onnx_runtime import TITLES, check_installed, imported
 
-# Models in OpenVINO: every option that affects results or times is explicit; called with arrays by name.
+# Models in OpenVINO, called with arrays by name. Every option that affects results or times is set explicitly.
 
 PACKAGE = "openvino"
 
 
 @dataclass(frozen=True)
 class OvOptions:
-    """Explicit options of a compiled model."""
+    """The explicit options of an OpenVINO model."""
 
     threads: int = 1
 
@@ -38,7 +38,7 @@ class OvSession:
         options: OvOptions = OvOptions(),
         shapes: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
-        """`model` is a file; `shapes` fixes the shapes of inputs. Raises `DiagnosticError` if it cannot be run."""
+        """Compiles the file `model`, with `shapes` for its inputs. Raises `DiagnosticError` if it cannot be run."""
         openvino = imported(PACKAGE)
         self.options = options
         settings = {
@@ -67,7 +67,7 @@ class OvSession:
         return {name: np.array(tensor.data) for name, tensor in zip(self.output_names, tensors, strict=True)}
 
     def infer(self, inputs: Mapping[str, Array]) -> None:
-        """Computes without copying the outputs; this is what benchmarks time."""
+        """Runs the model without copying the outputs. Benchmarks time this method."""
         self._request.infer(dict(inputs))
 
 
@@ -86,12 +86,12 @@ def _openvino(path: Path, inputs: Mapping[str, Array], threads: int, form: PeerF
 
 @dataclass(frozen=True)
 class Peer:
-    """Another runtime, and the function that opens a file in it for one input, a number of threads and a form."""
+    """Another runtime, with the function that opens a file in it for given inputs, a number of threads and a form."""
 
     package: str
     open: Callable[[Path, Mapping[str, Array], int, PeerForm], Run]
     forms: tuple[str, ...]
-    """The forms that are timed in it, float first."""
+    """The forms that are timed in this runtime, float first."""
 
     @property
     def title(self) -> str:
@@ -129,11 +129,11 @@ def peer_runs(
     samples: Sequence[Mapping[str, Array]] = (),
     is_quantized: bool = False,
 ) -> Iterator[tuple[str, Run]]:
-    """Yields runs of a model in other runtimes, with names for tables such as `ONNX Runtime u8s8`.
+    """Yields the runs of a model in other runtimes, with names such as `ONNX Runtime u8s8` for tables.
 
-    A float model runs as it is, and with `samples` also quantized by ONNX Runtime, in every runtime, from one file in
-    `folder` for each form. OpenVINO is always exact; ONNX Runtime must be told so. Raises `DiagnosticError` if a
-    runtime is missing or cannot run the model.
+    Every runtime runs a float model as it is. If there are `samples`, it also runs the model quantized by ONNX Runtime,
+    from one file in `folder` per form. OpenVINO is always exact; ONNX Runtime must be configured to be exact. Raises
+    `DiagnosticError` if a runtime is missing or cannot run the model.
     """
     can_be_exact = onnx_runtime.PACKAGE
     for package in packages:

@@ -1,7 +1,7 @@
-"""Workers of a Dask cluster, which run tasks through the `Executor` of a client.
+"""Workers of a Dask cluster, which run tasks through the `Executor` of a Dask client.
 
-A job is a result stored by the cluster: each worker fetches it once, and the scheduler recomputes it if the worker that
-stored it ends. The task of a worker that ends moves to another one.
+The data of a job is stored on the cluster as the result of a task. Each worker fetches it once, and the scheduler
+recomputes it if the worker that stored it stops. If a worker stops during a task, another worker takes over the task.
 """
 
 import time
@@ -26,24 +26,24 @@ from qmlir.workflows.workers import environment, expect_our_code
 _T = TypeVar("_T")
 
 CONNECT_SECONDS = 10.0
-"""Time within which a scheduler and its first worker must answer."""
+"""The time in seconds within which a scheduler and its first worker must answer."""
 
 _COUNTED_SECONDS = 2.0
-"""Time between two counts of the workers, which come and go."""
+"""The minimum time in seconds between two counts of the workers, whose number may change."""
 
 _WAIT_SECONDS = 5.0
-"""Time to wait for an answer before asking for workers."""
+"""The time in seconds to wait for a result before checking whether there are workers."""
 
 _ALONE_SECONDS = 60.0
-"""Time after which a cluster without workers is an error."""
+"""The time in seconds after which a cluster without workers is an error."""
 
 
 @contextmanager
 def dask_workers(cluster: Any, folder: Path | None) -> Generator[Workers]:
     """Provides the workers of a client, or of the scheduler at an address, inside the `with` block.
 
-    Raises `DiagnosticError` if no scheduler or no worker answers in time, or if workers have no qmlir, another version,
-    or different environments.
+    Raises `DiagnosticError` if no scheduler or no worker answers in time, or if workers lack qmlir, have another
+    version of it, or have different environments.
     """
     if find_spec("distributed") is None:
         raise text_error("--cluster requires Dask; run pip install 'qmlir[cluster]'")
@@ -70,7 +70,7 @@ def _connected(address: str) -> Any:
 
 
 class DaskWorkers(Workers):
-    """The workers of a client, which all have one environment."""
+    """The workers of a Dask client, which must all have the same environment."""
 
     def __init__(self, client: Any, folder: Path | None = None) -> None:
         """Connects to the workers. Raises `DiagnosticError` if they cannot be used."""
@@ -82,7 +82,7 @@ class DaskWorkers(Workers):
 
     @property
     def at_once(self) -> int:
-        """The number of threads of all workers."""
+        """The total number of threads of all workers, at least 1."""
         if time.monotonic() - self._counted > _COUNTED_SECONDS:
             with self._telling():
                 self._threads = max(sum(self._client.nthreads().values()), 1)

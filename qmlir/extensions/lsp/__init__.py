@@ -1,4 +1,4 @@
-"""The language server for `.mlir` files. `document` knows no protocol, `server` needs pygls."""
+"""The language server for `.mlir` files. `document` does not depend on the protocol; `server` requires pygls."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,7 @@
 """An MLIR text in an editor: its diagnostics, and the types and definitions of its names.
 
-Each part between `// -----` lines is a separate module, as for `--split-input-file`. Places are positions in the text.
+Each part between `// -----` lines is a separate module, as for `--split-input-file`. A place is a pair of offsets in
+the text.
 """
 
 import inspect
@@ -27,7 +28,7 @@ _WORD = re.compile(r'[%^!#@]?(?:"[^"\n]*"|[\w$.-]+)')
 
 @dataclass(frozen=True)
 class Placed:
-    """A diagnostic and its place; `notes` holds its notes with their places."""
+    """A diagnostic and its place in the text; `notes` holds its notes with their places."""
 
     diagnostic: Diagnostic
     place: Place
@@ -54,7 +55,10 @@ class Document:
 
     @staticmethod
     def read(source: str, path: Path, *, allow_unregistered: bool = False) -> "Document":
-        """Parses and verifies the text of the file `path`, possibly unsaved; large weights are read from next to it."""
+        """Parses and verifies `source`, the possibly unsaved text of the file `path`.
+
+        Large weights are read from files next to `path`.
+        """
         context = default_environment().new_context(allow_unregistered=allow_unregistered)
         document = Document(source, path, context)
         document._check()
@@ -112,7 +116,7 @@ class Document:
         return next(part for part in reversed(self._parts) if part.start <= position or part is self._parts[0])
 
     def hover(self, position: int) -> tuple[str, Place] | None:
-        """Describes the name at a position as Markdown, and returns its place."""
+        """Returns a Markdown description of the name at an offset, and the place of the name."""
         part = self._part_at(position)
         found = part.index.at(position - part.start)
         if found is not None:
@@ -136,7 +140,7 @@ class Document:
             yield f"`{kind.name}`\n\n{inspect.getdoc(kind) or ''}"
 
     def definition(self, position: int) -> Place | None:
-        """Returns the place of the definition of the name at a position."""
+        """Returns the place where the name at an offset is defined."""
         part = self._part_at(position)
         found = part.index.at(position - part.start)
         if found is not None:

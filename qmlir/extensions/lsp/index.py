@@ -1,6 +1,6 @@
-"""An index of a text: the definitions and uses of values and blocks, aliases, and operations, by position.
+"""An index of a text by position: definitions and uses of values and blocks, aliases, and operations.
 
-It is filled during parsing, so that a text with an error is indexed up to it.
+It is filled during parsing, so a text with an error is indexed up to the error.
 """
 
 import re
@@ -16,10 +16,10 @@ from qmlir.text.parsing import ModuleParser
 _LABEL_OF_FIRST_BLOCK = re.compile(r"\{(?:\s|//[^\n]*)*(\^[\w$.-]+)", re.ASCII)
 
 Place = tuple[int, int]
-"""The start and end of a name in the text."""
+"""The start and end offsets of a name in the text."""
 
 Named = SSAValue | Block
-"""The value or block that a name with `%` or `^` denotes."""
+"""The value or block that a name starting with `%` or `^` denotes."""
 
 
 @dataclass
@@ -27,7 +27,9 @@ class NameIndex:
     """The names of a text; places are positions `(start, end)`."""
 
     names: list[tuple[int, int, Sequence[Named]]] = field(default_factory=list[tuple[int, int, Sequence[Named]]])
-    """Each definition and use of a name; several values are the results of one operation."""
+    """The place of each definition and use of a name, and the values or block that it denotes. Several values are the
+    results of one operation.
+    """
 
     definitions: dict[Named, Place] = field(default_factory=dict[Named, Place])
     aliases: dict[str, tuple[int, Attribute]] = field(default_factory=dict[str, tuple[int, Attribute]])
@@ -44,11 +46,11 @@ class NameIndex:
         self.names.append((*place, named))
 
     def replace(self, forward: Named, value: Named) -> None:
-        """Resolves a use before its definition to `value`."""
+        """Resolves the placeholder `forward`, used before its definition, to `value`."""
         self._defined_later[forward] = value
 
     def at(self, position: int) -> tuple[int, int, Sequence[Named]] | None:
-        """Returns the name around a position, with the values or block that it denotes."""
+        """Returns the place of the name that contains an offset, with the values or block that the name denotes."""
         for start, end, named in self.names:
             if start <= position <= end:
                 return start, end, [self._defined_later.get(each, each) for each in named]
@@ -65,9 +67,10 @@ class NameIndex:
 class IndexingParser(ModuleParser):
     """A `ModuleParser` that records positions in `index`.
 
-    xDSL's parser has no method that is called for each definition. The values and blocks that are defined are in its
-    public tables `ssa_values` and `blocks`; here the names are found in the text where they are defined: the list of
-    results at the start of an operation, the list of a block's arguments, the arguments of a region, and labels.
+    xDSL's parser has no method that is called for each definition. Its public tables `ssa_values` and `blocks` contain
+    the defined values and blocks, but not their positions. This class finds the names in the text where they are
+    defined: in the list of results at the start of an operation, the arguments of a block or a region, and block
+    labels.
     """
 
     def __init__(self, index: NameIndex, *arguments: Any):

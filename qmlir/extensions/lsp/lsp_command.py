@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Serves until the client ends."""
+    """Runs the server until the client disconnects."""
     if find_spec("pygls") is None:
         raise text_error("the language server requires pygls; run pip install 'qmlir[lsp]'")
     # The server closes its streams, so it gets copies of those of the process.

@@ -40,7 +40,7 @@ def _diagnostic(text: TextDocument, placed: Placed) -> types.Diagnostic:
 
 
 def language_server(*, allow_unregistered: bool = False) -> LanguageServer:
-    """Creates a server without starting it."""
+    """Returns a new server that is not started yet."""
     server = LanguageServer("qmlir-lsp", version("qmlir"))
     documents: dict[str, Document] = {}
 
@@ -87,5 +87,5 @@ def language_server(*, allow_unregistered: bool = False) -> LanguageServer:
 
 
 def serve(stdin: BinaryIO, stdout: BinaryIO, *, allow_unregistered: bool = False) -> None:
-    """Answers the messages of a client until it ends, and closes both streams."""
+    """Answers the messages of a client until it disconnects, and closes both streams."""
     language_server(allow_unregistered=allow_unregistered).start_io(stdin, stdout)

@@ -1,4 +1,4 @@
-"""Importers of `com.microsoft` operators, which ONNX Runtime's tools write."""
+"""Importers of `com.microsoft` operators, which ONNX Runtime's tools emit."""
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 

@@ -1,9 +1,9 @@
-"""Importers of ONNX Runtime's attention operators (`com.microsoft`), as `nn.attention` with surrounding operations.
+"""Imports ONNX Runtime's attention operators (`com.microsoft`) as `nn.attention` with surrounding operations.
 
 Based on onnxruntime/contrib_ops/cpu/bert/. MultiHeadAttention and Attention *add* `mask_filter_value` to the logits of
-masked keys, so a row with all keys masked is still the softmax of its logits. GroupQueryAttention has a cache for each
-sequence: `seqlens_k + 1` keys are valid, with the new ones last. In the first prompt, the past is ignored and sequences
-begin with the first key. The remaining rows of the cache are 0.
+masked keys, so if all keys of a row are masked, the row is still the softmax of its logits. GroupQueryAttention has a
+cache for each sequence: `seqlens_k + 1` keys are valid, and the new keys are the last of these. For the first prompt,
+the past is ignored and sequences begin with the first key. The remaining rows of the cache are 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,10 +33,10 @@ from qmlir.onnx.operators.normalization import wanted
 from qmlir.onnx.operators.shapes import counting, places, size_of
 
 _ROLES = ("query", "key", "value")
-"""The parts of a node, each with separate values and ranges."""
+"""The roles of the projections of a node, each with separate values and ranges."""
 
 _MASKED = -10000.0
-"""The default of `mask_filter_value`."""
+"""The default of the attribute `mask_filter_value`."""
 
 
 def _refuse_inputs(node: Node, **inputs: int) -> None:

@@ -1,9 +1,9 @@
 """Importers of layers written by ONNX Runtime's graph optimizer: with fused activations, or with channels last.
 
-Models saved by ONNX Runtime (`optimized_model_filepath`) contain them: FusedConv and FusedGemm from the level
-*extended* on, channels-last layers from the level *layout* on. Each becomes the equivalent `nn` operations. Based on
-onnxruntime/contrib_ops/cpu/ (fused_activation.cc, fused_gemm.cc) and core/optimizer/nhwc_transformer.cc: the weights of
-a channels-last convolution have the layout of ONNX's Conv.
+Models saved by ONNX Runtime (`optimized_model_filepath`) contain them: FusedConv and FusedGemm at the optimization
+level *extended* or higher, and channels-last layers at the level *layout* or higher. Each becomes the equivalent `nn`
+operations. Based on onnxruntime/contrib_ops/cpu/ (fused_activation.cc, fused_gemm.cc) and
+core/optimizer/nhwc_transformer.cc: the weights of a channels-last convolution have the layout of ONNX's Conv.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ _ACTIVATIONS: Mapping[str, tuple[type[NnOp], tuple[str, ...]]] = {
         if row.op_type in _MIRRORED
     },
 }
-"""Maps the attribute `activation` to the operation, and its properties in the order of `activation_params`."""
+"""Maps the attribute `activation` to an operation and its properties, in the order of `activation_params`."""
 
 
 def _activation(node: Node) -> tuple[type[NnOp], tuple[str, ...]] | None:
@@ -48,7 +48,7 @@ def _activation(node: Node) -> tuple[type[NnOp], tuple[str, ...]] | None:
 
 
 def channels_first(node: Node, importer: Importer, *places: int) -> SSAValue:
-    """Returns the channels-last result of `importer` for a `node` whose inputs at `places` have channels last."""
+    """Imports a `node` whose inputs at indices `places` have channels last, and returns its channels-last result."""
 
     def moved(value: SSAValue) -> SSAValue:
         rank = len(shape_of(value))

@@ -1,8 +1,8 @@
 """Importers of ONNX Runtime's transformer operators except attention (`com.microsoft`).
 
-Its graph optimizer and exporters of language models write them instead of sums, activations and normalizations. Each
-becomes the equivalent `nn` operations. SimplifiedLayerNormalization is an RMS normalization that ONNX Runtime adds to
-ONNX's own domain.
+ONNX Runtime's graph optimizer and exporters of language models emit them instead of sums, activations and
+normalizations. Each becomes the equivalent `nn` operations. SimplifiedLayerNormalization is an RMS normalization that
+ONNX Runtime adds to ONNX's own domain.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ from qmlir.onnx.operators.shapes import places, size_of
 
 
 def refuse_attributes(node: Node, **accepted: Any) -> None:
-    """Raises `DiagnosticError` if an attribute has another value than the accepted one."""
+    """Raises `DiagnosticError` if an attribute of `node` has a value other than the one in `accepted`."""
     for name, value in accepted.items():
         found = node.attribute(name, value)
         if found != value:
@@ -197,7 +197,7 @@ def _rotary_embedding(node: Node) -> SSAValue:
 def turned(
     node: Node, data: SSAValue, cosines: SSAValue, sines: SSAValue, positions: SSAValue, size: int, interleaved: bool
 ) -> SSAValue:
-    """Applies rotary embedding to heads `[batch, heads, sequence, size]` at `positions [batch, sequence]`."""
+    """Applies a rotary embedding to heads `[batch, heads, sequence, size]` at `positions` `[batch, sequence]`."""
     half, whole = shape_of(cosines)[-1], shape_of(data)[-1]
     if not size and DYNAMIC_INDEX not in (half, whole) and 2 * half != whole:
         size = 2 * half

@@ -1,12 +1,12 @@
 """Importers of ONNX Runtime's quantized operators (`com.microsoft`).
 
-With constant scales and zero points, each becomes the `nn` operation on quantized values. Arithmetic whose f32 steps
-are ordered differently from the default is marked by `requantize = #kernel.requantize<qlinear>`
-(`qmlir.arithmetic.requantization`). With parameters known only at run time, the operator is rejected.
+If scales and zero points are constant, each operator becomes the `nn` operation on quantized values. Arithmetic whose
+f32 steps have a different order from the default is marked with `requantize = #kernel.requantize<qlinear>`
+(`qmlir.arithmetic.requantization`). An operator whose scales or zero points are known only at run time is rejected.
 
 Based on onnxruntime/contrib_ops/cpu/quantization/: QGemm multiplies by `f32(f32(f32(alpha * s_a) * s_b) / s_y)` and
-adds the zero point after rounding, as QLinearConv does; QLinearConcat, QLinearWhere and QLinearLeakyRelu are tables of
-quantize(f(dequantize(q))), and integers with the result's parameters stay unchanged.
+adds the zero point after rounding, as QLinearConv does; QLinearConcat, QLinearWhere and QLinearLeakyRelu look up
+quantize(f(dequantize(q))) in tables, and leave integers unchanged if the operand has the result's scale and zero point.
 """
 
 from collections.abc import Callable, Sequence

@@ -19,12 +19,13 @@ _KEEPS = {"bits": EVERY_BIT, "rounded": ROUNDED, "meaning": MEANING}
 
 @dataclass(frozen=True)
 class ApplyPdl(ModulePass):
-    """Apply the patterns of PDL files until none matches.
+    """Applies the patterns of PDL files until none matches.
 
-    `file` are files, and `named` are patterns of installed packages (`qmlir doctor` lists them). Without both, the
-    patterns are part of the module itself and are removed from it. [The reference](pdl.md) lists the functions that
-    patterns can call. `keeps` states what `--verify-each=exec` checks: every bit by default, `rounded` floats, or only
-    the `meaning`. The statistics of the pass count the matches of each pattern.
+    `file` lists PDL files, and `named` lists patterns of installed packages by name (`qmlir doctor` shows them). If
+    both are empty, the pass applies the patterns that the module itself contains, and removes them from it.
+    [The reference](pdl.md) lists the functions that patterns can call. `keeps` states which guarantee
+    `--verify-each=exec` checks: equality of every bit (the default), `rounded` floats, or only the `meaning`. The pass
+    statistics count the matches of each pattern.
 
     Before:
 
@@ -68,7 +69,7 @@ class ApplyPdl(ModulePass):
 
     @property
     def preserves(self) -> Preservation:
-        """The guarantee that `keeps` names."""
+        """The guarantee that the option `keeps` selects."""
         return _KEEPS.get(self.keeps, EVERY_BIT)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -1,4 +1,4 @@
-"""Native functions on operations, values, provenance, constants and attributes."""
+"""Native functions of PDL patterns for operations, values, provenance, constants and attributes."""
 
 from fnmatch import fnmatchcase
 from typing import cast
@@ -14,7 +14,7 @@ from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import assign_role, merged_origins, origins_of, set_origins
 from qmlir.text.elements import dense_array
 
-# Constraints on operations and values, and constants and attributes made of them.
+# Constraints on operations and values, and functions that return their constants and attributes.
 
 
 def _constant(value: SSAValue) -> ConstantOp | None:
@@ -22,17 +22,17 @@ def _constant(value: SSAValue) -> ConstantOp | None:
 
 
 def used_once(*values: SSAValue) -> bool:
-    """Each value has one use, so the rewrite computes nothing twice."""
+    """Holds if each value has exactly one use, so that the rewrite does not duplicate its computation."""
     return all(value.has_one_use() for value in values)
 
 
 def is_constant(*values: SSAValue) -> bool:
-    """Each value is an `nn.constant`."""
+    """Holds if each value is the result of an `nn.constant`."""
     return all(_constant(value) is not None for value in values)
 
 
 def is_splat(value: SSAValue, number: float) -> bool:
-    """The value is an `nn.constant` whose elements, real values of a plain type, are all this number."""
+    """Holds if the value is an unquantized `nn.constant` with all elements equal to this number."""
     constant = _constant(value)
     if constant is None or as_dense(constant.value) is None or constant.value_type != constant.result.type:
         return False
@@ -40,32 +40,32 @@ def is_splat(value: SSAValue, number: float) -> bool:
 
 
 def is_argument(*values: SSAValue) -> bool:
-    """Each value is an argument of the function."""
+    """Holds if each value is an argument of the function."""
     return not any(isinstance(value, OpResult) for value in values)
 
 
 def is_named(op: Operation, names: tuple[str, ...]) -> bool:
-    """The operation has one of these names."""
+    """Holds if the operation has one of these names."""
     return op.name in names
 
 
 def is_different(first: Operation, second: Operation) -> bool:
-    """The two operations are distinct."""
+    """Holds if the two operations are distinct."""
     return first is not second
 
 
 def has_attribute(op: Operation, name: str) -> bool:
-    """The operation has this attribute or property, explicitly or by default."""
+    """Holds if the operation has this attribute or property, explicitly or by default."""
     return attribute_of(op, name) is not None
 
 
 def same_attribute(first: Operation, second: Operation, name: str) -> bool:
-    """Both operations have this attribute with one value, or both have none."""
+    """Holds if both operations have this attribute with the same value, or neither has it."""
     return attribute_of(first, name) == attribute_of(second, name)
 
 
 def has_number(op: Operation, name: str, low: float, high: float) -> bool:
-    """Each number `x` of this attribute satisfies `low <= x <= high`."""
+    """Holds if each number `x` of this attribute satisfies `low <= x <= high`."""
     attribute = attribute_of(op, name)
     value = getattr(attribute, "value", None)
     numbers = [value.data] if value is not None else list(getattr(attribute, "get_values", tuple)())
@@ -73,12 +73,12 @@ def has_number(op: Operation, name: str, low: float, high: float) -> bool:
 
 
 def type_of(value: SSAValue) -> TypeAttribute:
-    """The type of a value."""
+    """Returns the type of the value."""
     return cast(TypeAttribute, value.type)
 
 
 def attribute(op: Operation, name: str) -> Attribute:
-    """An attribute or property of an operation, or its default."""
+    """Returns an attribute or property of the operation, or its default."""
     found = attribute_of(op, name)
     if found is None:
         raise ValueError(f"'{op.name}' has no attribute '{name}'")
@@ -86,7 +86,7 @@ def attribute(op: Operation, name: str) -> Attribute:
 
 
 def elements(value: SSAValue) -> Attribute:
-    """The elements of an `nn.constant`, as they are stored."""
+    """Returns the elements of an `nn.constant`, as they are stored."""
     constant = _constant(value)
     if constant is None:
         raise ValueError("the value is not an nn.constant; apply the constraint 'is_constant' first")
@@ -94,7 +94,7 @@ def elements(value: SSAValue) -> Attribute:
 
 
 def folded(op: Operation) -> Attribute:
-    """The result of an operation on constants, as the elements of an `nn.constant` of its first result's type."""
+    """Folds an operation on constants; returns elements for an `nn.constant` of the first result's type."""
     constants = [_constant(operand) for operand in op.operands]
     results = None if None in constants else evaluate(op, [each.array for each in constants if each is not None])
     if results is None:
@@ -105,7 +105,7 @@ def folded(op: Operation) -> Attribute:
 
 
 def reordered(elements: Attribute, permutation: tuple[int, ...]) -> Attribute:
-    """The elements of a constant with permuted axes."""
+    """Returns the elements of a constant with permuted axes."""
     given = as_dense(elements)
     if given is None:
         raise ValueError("expected the elements of a constant")
@@ -114,51 +114,54 @@ def reordered(elements: Attribute, permutation: tuple[int, ...]) -> Attribute:
 
 
 def set_attribute(op: Operation, name: str, value: Attribute) -> None:
-    """Set an attribute of a new operation, or its property of that name."""
+    """Sets an attribute of a new operation, or its property of that name."""
     from_definition = getattr(type(op), "get_irdl_definition", None)
     is_property = from_definition is not None and name in from_definition().properties
     (op.properties if is_property else op.attributes)[name] = value
 
 
 def copy_attributes(source: Operation, target: Operation, names: tuple[str, ...]) -> None:
-    """Copy those of these attributes and properties that another operation has to a new one."""
+    """Copies the named attributes and properties from an operation to a new one; absent ones are skipped."""
     for name in names:
         if (value := source.get_attr_or_prop(name)) is not None:
             set_attribute(target, name, value)
 
 
-# Constraints on provenance, and explicit provenance.
+# Constraints on provenance, and functions that set it explicitly.
 #
 # By default a new operation has the origins of the operations that it replaces (`qmlir.extensions.pdl.rewriting`).
 
 
 def has_origin(op: Operation, names: tuple[str, ...]) -> bool:
-    """The operation stands for a node of one of these names, with `*` and `?`: `layer1/*`."""
+    """Holds if the operation implements a node whose name matches one of these patterns, such as `layer1/*`."""
     return any(fnmatchcase(origin.name, name) for origin in origins_of(op) for name in names)
 
 
 def has_op_type(op: Operation, op_types: tuple[str, ...]) -> bool:
-    """The operation stands for a node of one of these operators of the model, with `*` and `?`: `Conv`."""
+    """Holds if the operation implements a node whose operator matches one of these patterns, such as `Conv`."""
     return any(fnmatchcase(origin.op_type, op_type) for origin in origins_of(op) for op_type in op_types)
 
 
 def has_role(op: Operation, roles: tuple[str, ...]) -> bool:
-    """The operation is this part of a node, with `*` and `?`: `*/matmul`, or an empty text for the whole node."""
+    """Holds if the operation's role matches one of these patterns, such as `*/matmul`.
+
+    The role names the part of the node that the operation implements; it is empty for the whole node.
+    """
     return any(fnmatchcase(origin.role, role) for origin in origins_of(op) for role in roles)
 
 
 def same_origin(*ops: Operation) -> bool:
-    """The operations stand for the same nodes, as parts of one node do."""
+    """Holds if the operations implement the same nodes, for example as parts of one node."""
     return len({tuple(origin.name for origin in origins_of(op)) for op in ops}) == 1
 
 
 def copy_provenance(target: Operation, *sources: Operation) -> None:
-    """Let a new operation stand for the nodes of these operations, and for no other."""
+    """Gives a new operation the origins of the source operations, and no others."""
     set_origins(target, merged_origins(sources))
 
 
 def set_role(target: Operation, role: str, *sources: Operation) -> None:
-    """Let a new operation be the part `role` of the nodes of these operations."""
+    """Gives a new operation the origins of the source operations, as the part `role` of their nodes."""
     assign_role(target, merged_origins(sources), role)
 
 

@@ -1,7 +1,7 @@
 """Loads PDL files as rewrite patterns, and checks them against the native functions.
 
-The name of a pattern, which every error contains, is its symbol or its location in the file. Errors in a pattern, such
-as an unknown function or wrong argument types, are reported at its line before any module is read.
+Every error contains the name of the pattern: its symbol, or its location in the file if it has none. Errors in a
+pattern, such as an unknown function or wrong argument types, are reported at its line before any module is read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ class PdlPattern(RewritePattern):
     """One `pdl.pattern` as a rewrite pattern."""
 
     pattern_name: str
-    """Its name in messages and statistics."""
+    """The name of the pattern in messages and statistics."""
 
     pattern: pdl.PatternOp
     rewrite: pdl.RewriteOp
@@ -46,11 +46,11 @@ class PdlPattern(RewritePattern):
     root_name: str | None
     ctx: Context
     package: str = ""
-    """A text such as ` (in package 'fancy 1.0')` if a package provides the file."""
+    """A text such as ` (in package 'fancy 1.0')` if a package provides the file, otherwise empty."""
 
     @property
     def benefit(self) -> int:
-        """The benefit: patterns with a larger one are tried first."""
+        """The benefit of the pattern; patterns with a larger benefit are tried first."""
         return self.pattern.benefit.value.data
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -192,7 +192,7 @@ class _Reader:
 
 
 def patterns_in(ctx: Context, module: ModuleOp, package: str = "") -> list[PdlPattern]:
-    """Returns the patterns of a verified module, those with larger benefit first, then in order.
+    """Returns the patterns of a verified module by decreasing benefit; equal benefits keep the order of the module.
 
     `package`, such as ` (in package 'fancy 1.0')`, is appended to errors.
     """
@@ -211,7 +211,7 @@ def patterns_in(ctx: Context, module: ModuleOp, package: str = "") -> list[PdlPa
 
 
 def load_patterns(ctx: Context, path: Path, package: str = "") -> list[PdlPattern]:
-    """Returns the patterns of a file. Raises `DiagnosticError` if one is invalid or there is none."""
+    """Returns the patterns of a file. Raises `DiagnosticError` if a pattern is invalid or the file has none."""
     module = load_module(ctx, path)
     verify(module)
     patterns = patterns_in(ctx, module, package)

@@ -1,9 +1,10 @@
 """Matching: finds the operations of a `pdl.pattern` in a module, and the bindings of its values.
 
-The search starts at an operation of the module, taken as the pattern's root, and follows operands to their definitions.
-Operations of the pattern that are not reachable from the root are searched among the users of bound values, so a
-pattern may have several roots. All alternatives (operands in either order, one of several users) are tried. xDSL's own
-matcher decides each alternative once, supports neither ranges nor results of constraints, and ignores `isNegated`.
+The search starts from an operation of the module as the candidate for the pattern's root, and follows operands to their
+definitions. Operations of the pattern that are not reachable from the root are searched among the users of bound
+values, so a pattern may have several roots. The matcher backtracks over all alternatives: both orders of operands, and
+each of several users. xDSL's matcher does not backtrack, supports neither ranges nor results of constraints, and
+ignores `isNegated`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,17 +25,17 @@ Found = dict[SSAValue, Any]
 """The binding of each value of a pattern: an operation, a value, a type, an attribute, or a tuple for a range."""
 
 COMMUTATIVE = "commutative"
-"""The constraint that directs the search: the first two operands may be in either order."""
+"""The name of the constraint that lets the first two operands of an operation match in either order."""
 
 _Goal = tuple[SSAValue, Any]
-"""A value of the pattern, and its required binding."""
+"""A value of the pattern, and the binding that it must have."""
 
 _NONE: list[list[_Goal]] = []
 _ALWAYS: list[list[_Goal]] = [[]]
 
 
 def is_range(value: SSAValue) -> bool:
-    """Returns true if `value` of a pattern is a range."""
+    """Returns true if `value`, a value of a pattern, stands for a range."""
     return isinstance(value.type, pdl.RangeType)
 
 
@@ -211,7 +212,7 @@ class Matcher:
 
 
 def argument(name: SSAValue, found: Mapping[SSAValue, Any]) -> Any:
-    """Returns the binding of a value of a pattern, or its constant."""
+    """Returns the binding of the pattern value `name`, or the constant that it stands for."""
     if name in found:
         return found[name]
     match name.owner:
@@ -229,7 +230,7 @@ def argument(name: SSAValue, found: Mapping[SSAValue, Any]) -> Any:
 
 
 def roots_among(ops: Iterable[Operation]) -> list[Operation]:
-    """Returns those of `ops` whose results none of the others uses."""
+    """Returns the operations among `ops` whose results no other operation of `ops` uses."""
     every = list(dict.fromkeys(ops))
     inside = set(every)
     return [op for op in every if not any(use.operation in inside for result in op.results for use in result.uses)]

@@ -1,4 +1,4 @@
-"""Native functions: Python functions that a pattern calls by name, with a signature from their annotations."""
+"""Native functions: Python functions that a pattern calls by name, with signatures derived from annotations."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -16,18 +16,19 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import integer_list
 
-# The annotation of a parameter defines the PDL values that it accepts and what the function receives: `Operation` an
-# operation, `SSAValue` a value, `Typed` the type of a value or a type, `UniformQuantizedType` the quantized type among
-# these, `Attribute` an attribute, and `int`, `float`, `str`, `bool` and tuples of integers or texts the content of an
-# attribute. A first parameter `PatternRewriter` is not an argument of the pattern: the function receives the rewriter.
-# The annotation of the result defines the results.
+# The annotation of a parameter defines which PDL values it accepts and which Python object the function receives.
+# `Operation` stands for an operation, and `SSAValue` for a value. `Typed` accepts a type or a value, and receives the
+# type. `UniformQuantizedType` does the same for quantized types only. `Attribute` stands for an attribute; `int`,
+# `float`, `str`, `bool`, and tuples of integers or texts stand for the content of an attribute. A first parameter
+# `PatternRewriter` is not an argument of the pattern: the function receives the rewriter. The annotation of the result
+# defines the results.
 
 Typed = Annotated[Attribute, "type of a value, or a type"]
-"""The annotation of a parameter that takes a value for its type, or a type."""
+"""The annotation of a parameter that accepts a type, or a value, whose type is used."""
 
 
 class WrongKindError(TypeError):
-    """An attribute whose content does not match a parameter, so that a constraint does not hold."""
+    """Raised if the content of an attribute does not match a parameter; a constraint then does not hold."""
 
 
 def _integer(attribute: Attribute) -> int:
@@ -73,7 +74,7 @@ def _type(given: Any) -> Any:
 def uniform(given: Any) -> UniformQuantizedType:
     """Returns the uniform quantized type of a value or a type; for a tensor, its element type.
 
-    Raises `WrongKindError`.
+    Raises `WrongKindError` if there is no such type.
     """
     element = element_type(_type(given))
     if not isinstance(element, UniformQuantizedType):
@@ -87,7 +88,7 @@ def _same(given: Any) -> Any:
 
 @dataclass(frozen=True)
 class ParameterKind:
-    """The arguments that a parameter accepts: PDL types, text in the reference, and conversion for the function."""
+    """A kind of parameter: the PDL types it accepts, its text in the reference, and how arguments are converted."""
 
     pdl_types: tuple[str, ...]
     text: str
@@ -108,7 +109,7 @@ KINDS: Mapping[Any, ParameterKind] = {
     tuple[int, ...]: ParameterKind(("pdl.attribute",), "integers", _integers),
     tuple[str, ...]: ParameterKind(("pdl.attribute",), "texts", _texts),
 }
-"""The kind of parameter for each annotation."""
+"""The parameter kind of each annotation."""
 
 _RESULTS: Mapping[Any, str] = {
     Operation: "pdl.operation",
@@ -148,7 +149,7 @@ class NativeFunction:
         return f"{self.name}({', '.join(map(str, self.parameters))}){results}"
 
     def parameter(self, place: int) -> NativeParameter:
-        """Returns the parameter that takes the argument at `place`."""
+        """Returns the parameter for the argument at index `place`."""
         return self.parameters[min(place, len(self.parameters) - 1)]
 
     def accepts(self, pdl_types: Sequence[str]) -> bool:
@@ -160,9 +161,9 @@ class NativeFunction:
         return all(type_ in self.parameter(place).kind.pdl_types for place, type_ in enumerate(pdl_types))
 
     def __call__(self, arguments: Sequence[Any], rewriter: PatternRewriter | None = None) -> tuple[Any, ...] | None:
-        """Returns the results; `None` if a constraint does not hold.
+        """Calls the function and returns its results; `None` if it is a constraint that does not hold.
 
-        Raises `WrongKindError` for wrong attribute content.
+        Raises `WrongKindError` if the content of an attribute does not match its parameter.
         """
         converted = [self.parameter(place).kind.convert(each) for place, each in enumerate(arguments)]
         found = self.function(*((rewriter,) if self.takes_rewriter else ()), *converted)
@@ -219,7 +220,7 @@ def native_function(name: str, function: Callable[..., Any]) -> NativeFunction:
 
 
 class Role(StrEnum):
-    """The use of a native function: as a constraint or a rewrite."""
+    """The role of a native function: a constraint or a rewrite."""
 
     CONSTRAINT = "constraint"
     REWRITE = "rewrite"

@@ -1,7 +1,8 @@
-"""Rewriting: replaces a match by new, verified operations with provenance.
+"""Rewriting: replaces a match with new, verified operations that have provenance.
 
-New operations are inserted before the root (the first of several), with inferred result types if none are given. A new
-operation has the origins of all operations that the match removes.
+New operations are inserted before the root, or before the first root if there are several. Their result types are
+inferred if the pattern does not state them. A new operation has the origins of all matched operations that the rewrite
+removes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +41,7 @@ _SEGMENTS = "operandSegmentSizes"
 
 @dataclass
 class Rewrite:
-    """One application of the rewrite of a pattern."""
+    """A single application of a pattern's rewrite."""
 
     ctx: Context
     rewriter: PatternRewriter
@@ -52,7 +53,7 @@ class Rewrite:
     replaced: list[tuple[Operation, tuple[Any, ...]]] = field(default_factory=list[tuple[Operation, tuple[Any, ...]]])
 
     def run(self, rewrite: pdl.RewriteOp) -> None:
-        """Runs the body, or the function that replaces it. Raises `DiagnosticError`."""
+        """Runs the body of `rewrite`, or its external function. Raises `DiagnosticError` if it cannot be applied."""
         if rewrite in self.natives:
             self._call(rewrite, self.natives[rewrite], list(rewrite.external_args))
         for op in list(rewrite.body.block.ops) if rewrite.body.blocks else []:

@@ -1,7 +1,7 @@
-"""Constraints on quantized types, and types and numbers made of them.
+"""Native functions of PDL patterns for quantized types: constraints, and functions that return types and numbers.
 
-Each takes a value or a type; of a tensor it takes the element type. A constraint on anything but a uniform quantized
-type with integers does not hold; a rewrite of it is an error.
+Each function accepts a value or a type; for a tensor it uses the element type. Most require a uniform quantized type
+with integer storage. For any other type, a constraint does not hold, and a rewrite function reports an error.
 """
 
 import math
@@ -33,66 +33,67 @@ _GRANULARITIES = {"tensor": Granularity.TENSOR, "channel": Granularity.AXIS, "bl
 
 
 def is_quantized(of: UniformQuantizedType) -> bool:
-    """The element type is `!quant.uniform` with integers."""
+    """Holds if the element type is `!quant.uniform` with integer storage."""
     return True
 
 
 def is_float(of: Typed) -> bool:
-    """The element type is a float."""
+    """Holds if the element type is a float."""
     return isinstance(element_type(of), AnyFloat)
 
 
 def has_storage(of: UniformQuantizedType, storage: str) -> bool:
-    """Stored as `i8`, `u4`, or within the limits that the text gives: `i8<-127:127>`."""
+    """Holds if the storage matches a text such as `i8` or `u4`, or `i8<-127:127>` with limits."""
     wanted = Storage.parse(storage)
     is_same = (of.bits, of.is_signed) == (wanted.bits, wanted.is_signed)
     return is_same and wanted.limits in (None, (of.storage_min, of.storage_max))
 
 
 def has_bits(of: UniformQuantizedType, bits: int) -> bool:
-    """The storage has this number of bits."""
+    """Holds if the storage has this number of bits."""
     return of.bits == bits
 
 
 def bits_at_most(of: UniformQuantizedType, bits: int) -> bool:
-    """The storage has at most this number of bits."""
+    """Holds if the storage has at most this number of bits."""
     return of.bits <= bits
 
 
 def is_signed(of: UniformQuantizedType) -> bool:
-    """Stored as signed integers."""
+    """Holds if the storage is signed."""
     return of.is_signed
 
 
 def is_unsigned(of: UniformQuantizedType) -> bool:
-    """Stored as unsigned integers."""
+    """Holds if the storage is unsigned."""
     return not of.is_signed
 
 
 def has_scale(of: UniformQuantizedType, scale: float) -> bool:
-    """Every scale is this number, as an f32."""
+    """Holds if every scale is this number, rounded to f32."""
     return bool((of.scales.astype(np.float32) == np.float32(scale)).all())
 
 
 def scale_between(of: UniformQuantizedType, low: float, high: float) -> bool:
-    """Every scale `s` satisfies `low <= s <= high`."""
+    """Holds if every scale `s` satisfies `low <= s <= high`."""
     return bool(((of.scales >= low) & (of.scales <= high)).all())
 
 
 def has_power_of_two_scale(of: UniformQuantizedType) -> bool:
-    """Every scale is a power of two."""
+    """Holds if every scale is a power of two."""
     return bool(are_powers_of_two(of.scales).all())
 
 
 def has_zero_point(of: UniformQuantizedType, zero_point: int) -> bool:
-    """Every zero point is this integer."""
+    """Holds if every zero point is this integer."""
     return bool((of.zero_points == zero_point).all())
 
 
 def has_scheme(of: UniformQuantizedType, scheme: str) -> bool:
-    """A type of this scheme: `symmetric` has the zero point of its storage, `…_pow2` powers of two as scales.
+    """Holds if the type fits this scheme: `symmetric` fixes the zero point, and `…_pow2` requires power-of-two scales.
 
-    A type of a symmetric scheme is also one of the asymmetric scheme.
+    In a symmetric scheme, the storage determines the zero point. A type that fits a symmetric scheme also fits the
+    asymmetric one.
     """
     wanted = Scheme.parse(scheme)
     if wanted.is_power_of_two and not has_power_of_two_scale(of):
@@ -102,19 +103,19 @@ def has_scheme(of: UniformQuantizedType, scheme: str) -> bool:
 
 
 def has_granularity(of: UniformQuantizedType, granularity: str) -> bool:
-    """One scale for the `tensor`, for each `channel`, or for each `block`."""
+    """Holds if there is one scale per `tensor`, `channel` or `block`, as the text says."""
     if granularity not in _GRANULARITIES:
         raise ValueError(f"granularity must be one of {', '.join(_GRANULARITIES)}, but got '{granularity}'")
     return of.granularity is _GRANULARITIES[granularity]
 
 
 def has_axis(of: UniformQuantizedType, axis: int) -> bool:
-    """One scale for each index of this axis."""
+    """Holds if there is one scale for each index of this axis."""
     return of.granularity is Granularity.AXIS and of.axis == axis
 
 
 def same_parameters(*of: UniformQuantizedType) -> bool:
-    """All have the same scales and zero points; storage may differ."""
+    """Holds if all types have the same scales and zero points; their storage may differ."""
     return bool(of) and all(
         (each.axes, each.block_sizes) == (of[0].axes, of[0].block_sizes)
         and np.array_equal(each.scales, of[0].scales)
@@ -124,23 +125,23 @@ def same_parameters(*of: UniformQuantizedType) -> bool:
 
 
 def same_storage(*of: UniformQuantizedType) -> bool:
-    """All are stored in the same integers, with the same limits."""
+    """Holds if all types have the same storage type with the same limits."""
     return len({(each.storage, each.storage_min, each.storage_max) for each in of}) == 1
 
 
 def same_element_type(*of: Typed) -> bool:
-    """All have the same element type, with all parameters."""
+    """Holds if all element types are equal, including their parameters."""
     return len({element_type(each) for each in of}) == 1
 
 
 def same_shape(*of: Typed) -> bool:
-    """All are tensors of the same shape."""
+    """Holds if all are tensors of the same shape."""
     tensors = [ranked_tensor(each) for each in of]
     return None not in tensors and len({each.get_shape() for each in tensors if each is not None}) == 1
 
 
 def has_shape(of: Typed, sizes: tuple[int, ...]) -> bool:
-    """A tensor of these sizes; -1 matches any."""
+    """Holds for a tensor of these sizes; -1 matches any size."""
     type_ = ranked_tensor(of)
     if type_ is None or len(type_.get_shape()) != len(sizes):
         return False
@@ -148,7 +149,7 @@ def has_shape(of: Typed, sizes: tuple[int, ...]) -> bool:
 
 
 def has_rank(of: Typed, rank: int) -> bool:
-    """A tensor of this rank."""
+    """Holds for a tensor of this rank."""
     return (type_ := ranked_tensor(of)) is not None and len(type_.get_shape()) == rank
 
 
@@ -166,7 +167,7 @@ def _shift(output: UniformQuantizedType, inputs: Sequence[UniformQuantizedType])
 
 
 def is_shift(output: UniformQuantizedType, *inputs: UniformQuantizedType) -> bool:
-    """The product of the inputs' scales is the output's scale times a power of two: requantizing is a shift."""
+    """Holds if requantizing is a shift: the inputs' scales multiply to the output's scale times a power of two."""
     return _shift(output, inputs) is not None
 
 
@@ -216,37 +217,37 @@ def _rebuilt(
 
 
 def with_storage(of: Typed, storage: str) -> TypeAttribute:
-    """The type stored in other integers, with the same scales and zero points."""
+    """Returns the type with another storage type, and the same scales and zero points."""
     return _rebuilt(of, uniform(of).scales, uniform(of).zero_points, Storage.parse(storage))
 
 
 def with_scale(of: Typed, scale: float) -> TypeAttribute:
-    """The type with all its scales replaced by this scale."""
+    """Returns the type with all scales replaced with this scale."""
     return _rebuilt(of, scale, uniform(of).zero_points)
 
 
 def with_power_of_two_scale(of: Typed) -> TypeAttribute:
-    """The type with each scale rounded up to a power of two."""
+    """Returns the type with each scale rounded up to a power of two."""
     return _rebuilt(of, power_of_two_ceiling(uniform(of).scales), uniform(of).zero_points)
 
 
 def with_zero_point(of: Typed, zero_point: int) -> TypeAttribute:
-    """The type with this zero point."""
+    """Returns the type with this zero point."""
     return _rebuilt(of, uniform(of).scales, zero_point)
 
 
 def with_element_of(of: Typed, other: Typed) -> TypeAttribute:
-    """The shape of the first with the element type of the second."""
+    """Returns a type with the shape of the first argument and the element type of the second."""
     return _with_element(of, element_type(other))
 
 
 def with_shape(of: Typed, sizes: tuple[int, ...]) -> TypeAttribute:
-    """The element type of a tensor with other sizes."""
+    """Returns a tensor type with these sizes and the same element type."""
     return TensorType(element_type(of), sizes)
 
 
 def quantized(of: Typed, storage: str, scale: float, zero_point: int) -> TypeAttribute:
-    """The type of float values, quantized with one scale."""
+    """Returns the type of float values after quantization with one scale and zero point."""
     expressed = expressed_type(element_type(of))
     if not isinstance(expressed, AnyFloat):
         raise ValueError(f"expected a float type, but got {of}")
@@ -257,9 +258,10 @@ def quantized(of: Typed, storage: str, scale: float, zero_point: int) -> TypeAtt
 
 
 def product(of: Typed, storage: str, *factors: UniformQuantizedType) -> TypeAttribute:
-    """The accumulator type of a product, in the shape of the first: the product of the factors' scales, zero point 0.
+    """Returns an accumulator type whose scale is the product of the factors' scales, with zero point 0.
 
-    One factor may have a scale for each channel; its channels are the last axis but the batch's, axis 1.
+    It has the shape of the first argument. One factor may have per-channel scales; those of the accumulator then vary
+    along axis 1, the axis of channels.
     """
     scales = math.prod((each.scales for each in factors), start=np.float64(1))
     wanted = Storage.parse(storage)
@@ -272,12 +274,12 @@ def product(of: Typed, storage: str, *factors: UniformQuantizedType) -> TypeAttr
 
 
 def expressed(of: Typed) -> TypeAttribute:
-    """The type of the real values: floats."""
+    """Returns the type of the dequantized values, with a float element type."""
     return _with_element(of, expressed_type(element_type(of)))
 
 
 def stored(of: Typed) -> TypeAttribute:
-    """The type of the stored integers."""
+    """Returns the type of the stored integers."""
     return _with_element(of, uniform(of).storage)
 
 
@@ -288,19 +290,19 @@ def _numbers(values: npt.NDArray[np.int64]) -> Attribute:
 
 
 def scales(of: UniformQuantizedType) -> Attribute:
-    """The scale as an f64, or all of them as `array<f64: …>`."""
+    """Returns the scale as an f64, or several scales as `array<f64: …>`."""
     if of.scales.size == 1:
         return FloatAttr(float(of.scales.item()), f64)
     return DenseArrayBase.from_list(f64, of.scales.reshape(-1).tolist())
 
 
 def zero_points(of: UniformQuantizedType) -> Attribute:
-    """The zero point as an i64, or all of them as `array<i64: …>`."""
+    """Returns the zero point as an i64, or several zero points as `array<i64: …>`."""
     return _numbers(of.zero_points)
 
 
 def shift(output: UniformQuantizedType, *inputs: UniformQuantizedType) -> Attribute:
-    """The right shift that takes an accumulator to the scale of the output: an i64, or one for each channel.
+    """Returns the right shift that rescales an accumulator to the scale of the output: an i64, or one per channel.
 
     The constraint `is_shift` must hold.
     """
@@ -311,7 +313,7 @@ def shift(output: UniformQuantizedType, *inputs: UniformQuantizedType) -> Attrib
 
 
 def bits(of: UniformQuantizedType) -> Attribute:
-    """The bits of the storage, as an i64."""
+    """Returns the storage width in bits, as an i64."""
     return IntegerAttr(of.bits, i64)
 
 

@@ -1,4 +1,4 @@
-"""Accuracy recovery without training: repairs of weights and biases, and remedies."""
+"""Accuracy recovery without training: passes that repair weights and biases, and remedies for accuracy regressions."""
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 

@@ -1,8 +1,8 @@
 """The output error of a block of layers as a function of its quantized weights, with gradients.
 
 The operations of the block become a separate float function that rounds like the quantized one (`quant-simulate`), and
-its gradient (`nn-gradient`). The quantized weights ("codes") are arguments and may lie between two integers. Values
-inside the block are rounded, and pass gradients through unchanged.
+its gradient is derived with `nn-gradient`. The quantized weights ("codes") are arguments of that function and may lie
+between two integers. Values inside the block are rounded; their rounding passes gradients through unchanged.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,13 +39,14 @@ from qmlir.specialization.specialize import specialize
 _GIVEN, _RESULT = "given", "result"
 
 _BATCH = 16
-"""The least number of elements in the input of a block per step, so most steps have one run. Measured with 4-bit
+"""The minimum number of elements in a block's input per step: runs are batched until they reach it. Measured with 4-bit
 weights, dB on held-out samples and on test images: 28.1, 26.3 with one image a step and 27.8, 26.3 with four on a
-ResNet-8, in 15 and 24 s; on a digits CNN 22.6, 21.7 with one, 22.6, 22.1 with four and 23.2, 21.7 with 16."""
+ResNet-8, in 15 and 24 s; on a digits CNN 22.6, 21.7 with one, 22.6, 22.1 with four and 23.2, 21.7 with 16.
+"""
 
 
 def batch_axis(value: SSAValue) -> int | None:
-    """Returns the axis along which runs can be batched: the only dynamic one; `None` if there are none or several."""
+    """Returns the axis along which runs can be batched: the only dynamic axis; `None` if there is not exactly one."""
     axes = [axis for axis, size in enumerate(shape_of(value)) if size == DYNAMIC_INDEX]
     return axes[0] if len(axes) == 1 else None
 
@@ -97,7 +98,7 @@ class SimulatedBlock:
     """The weights, in the order of the code arguments."""
 
     multiply_adds: int
-    """The multiply-adds of both programs together."""
+    """The total number of multiply-adds of both programs."""
 
     _names: tuple[str, ...]
     _interpreter: Interpreter
@@ -122,9 +123,9 @@ class SimulatedBlock:
         return SimulatedBlock(ordered, multiply_adds, names, Interpreter(module), tuple(reads), tuple(gives))
 
     def values(self, given: Array, codes: Sequence[F64]) -> dict[str, Array]:
-        """Runs the block forward with `codes`, one array `[groups, channels, terms]` for each weight.
+        """Runs the block forward with `codes`, one array of shape `[groups, channels, terms]` per weight.
 
-        Returns all values by name, as `result` and `gradients` expect them.
+        Returns all computed values by name, in the form that `result` and `gradients` expect.
         """
         laid = (weight.rows.to_weights(each) for weight, each in zip(self.weights, codes, strict=True))
         taken = (given, *(each.astype(np.float32) for each in laid))
@@ -133,7 +134,7 @@ class SimulatedBlock:
 
     @staticmethod
     def result(values: Mapping[str, Array]) -> Array:
-        """Returns the output of the block."""
+        """Returns the block's output from among `values`."""
         return values[_RESULT]
 
     def gradients(self, values: Mapping[str, Array], of_result: Array) -> list[F64]:
@@ -146,14 +147,14 @@ class SimulatedBlock:
 
 @dataclass(frozen=True)
 class RunGroups:
-    """The runs that form each batch: `size` runs, `distance` apart."""
+    """The grouping of runs into batches: each batch holds `size` runs whose indices are `distance` apart."""
 
     size: int
     distance: int
 
     @staticmethod
     def of(block: WeightBlock, data: BlockData) -> "RunGroups":
-        """Chooses the batches for a block: more than one run each only if the block has a batch axis."""
+        """Chooses the batches for a block; a batch holds more than one run only if the block has a batch axis."""
         is_open = all(batch_axis(each) is not None for each in (block.section.start, block.section.end))
         size = min(-(-_BATCH // data.given[0].size), len(data.given)) if is_open else 1
         return RunGroups(size, len(data.given) // size)
@@ -172,12 +173,12 @@ class BlockError:
 
     simulated: SimulatedBlock
     given: Sequence[Array]
-    """The input of the block, batch by batch."""
+    """The input of the block, one array per batch."""
 
     wanted: Sequence[Array]
 
     weights: Sequence[Array] | None = None
-    """The weight of each element of the output, with mean 1; `None` weights all elements equally."""
+    """The weights of the output elements, one array per batch, with mean 1; `None` weights all elements equally."""
 
     @staticmethod
     def of(
@@ -186,10 +187,11 @@ class BlockError:
         unrounded: Callable[[Sequence[RoundedWeight]], Sequence[F64]],
         weights: Callable[[RunGroups, Sequence[int]], Sequence[Array] | None] | None = None,
     ) -> "BlockError | None":
-        """Measures against the float program if it is known, and otherwise against the block with unrounded codes.
+        """Returns the error against the float program if known, otherwise against the block with unrounded codes.
 
         Runs are batched if the block has a batch axis. `weights`, called with the batches and the shape of the output
-        in each batch, returns the weight of each output element. Returns `None` if the runs have different shapes.
+        in each batch, returns the weight of each output element. The result is `None` if the runs have different
+        shapes.
         """
         if len({each.shape for each in data.given}) > 1:
             return None
@@ -214,7 +216,7 @@ class BlockError:
         return self._mean(np.square(one - other, dtype=np.float64) for one, other in pairs)
 
     def gradients(self, codes: Sequence[F64], step: int) -> list[F64]:
-        """Returns the derivatives of the error with respect to the codes, on the batch of `step`."""
+        """Returns the derivatives of the error with respect to the codes, on the batch for `step`."""
         at = step % len(self.given)
         values = self.simulated.values(self.given[at], codes)
         off = self.simulated.result(values) - self.wanted[at]

@@ -1,7 +1,7 @@
 """Sections of a function between cut points: values through which all data flows.
 
-Operations after a cut depend on the inputs only through the cut. A residual block contains no cut, as its addition also
-reads the block's input; a chain of operations has a cut after each.
+Operations after a cut depend on the function's inputs only through the cut. A residual block contains no cut, because
+its addition also reads the block's input. A chain of operations has a cut after each operation.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 @dataclass(frozen=True)
 class Section:
-    """The operations from one cut to the next, in order, without constants and operations on constants alone."""
+    """The operations from one cut to the next, in order; constants and operations on constants alone are left out."""
 
     start: SSAValue
     end: SSAValue
@@ -25,10 +25,10 @@ class Section:
 
 
 def sections(function: FuncOp) -> Iterator[Section]:
-    """Yields the shortest sections of a single-block `function`, from its first cut to its last, possibly its output.
+    """Yields the shortest sections of a single-block `function`, from its first cut to its last.
 
-    A value is a cut if, at its point in program order, it is the only value computed so far that is still to be read.
-    Then all earlier results that matter later went into it, and everything later is computed from it.
+    A value is a cut if, at its point in program order, it is the only value computed so far that later operations read.
+    The last cut may be the output of the function.
     """
     block = function.body.block
     computed = set[SSAValue]()
@@ -64,9 +64,9 @@ def _read(op: Operation) -> set[SSAValue]:
 def blocks(function: FuncOp, most: int, layers: Callable[[Sequence[Operation]], int]) -> Iterator[Section]:
     """Yields disjoint sections of at least two and at most `most` layers, in order.
 
-    `layers` counts the layers among operations. A section with several layers, such as a residual block, forms a block
-    alone; sections of one layer each (a chain) are joined. A section without a layer, such as an activation, is
-    appended to the block before it.
+    `layers` counts the layers among the given operations. A section with several layers, such as a residual block,
+    forms a separate block; consecutive sections of one layer each (a chain) are joined into one block. A section
+    without a layer, such as an activation, is appended to the block before it.
     """
     held: Section | None = None
     count, is_chain = 0, True

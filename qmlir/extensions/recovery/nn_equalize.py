@@ -27,11 +27,12 @@ from qmlir.quantization.outlier_channels import constant_like, exchange, named
 from qmlir.quantization.profiles.statistics import observed
 
 _SWEEPS = 32
-"""Sweeps over all pairs. Chains of pairs, as around a depthwise convolution, need several: each pair changes its
-neighbors."""
+"""The maximum number of sweeps over all pairs. Chains of pairs, as around a depthwise convolution, need several sweeps,
+because equalizing one pair changes its neighbors.
+"""
 
 _ALIKE = 0.01
-"""Factors that differ from 1 by less than this change nothing."""
+"""Factors that differ from 1 by less than this are not applied."""
 
 Product = ConvOp | FullyConnectedOp | MatMulOp
 
@@ -126,19 +127,20 @@ def _array(op: Operation, place: int) -> Array:
 
 @dataclass(frozen=True)
 class NnEqualize(ModulePass):
-    """Rescale the channels between two contractions so that both have the same weight range in each channel.
+    """Rescales the channels between two contractions so that both have the same weight range in each channel.
 
     `relu(s x) = s relu(x)` for `s > 0`, so the weights that produce a channel may be divided by a factor if the weights
     that read it are multiplied by it. With `s = sqrt(r1 / r2)`, both have the largest absolute weight `sqrt(r1 r2)`,
-    where `r1` is that of the first contraction (or its bias, if larger) and `r2` that of the second one (Nagel et al.,
-    Data-Free Quantization, ICCV 2019, 4.1). One scale per tensor then suits all channels. A depthwise convolution is
-    the second contraction of one pair and the first one of another, so pairs are equalized in turn until the factors
-    converge.
+    where `r1` is the original maximum of the first contraction (or of its bias, if larger) and `r2` that of the second
+    (Nagel et al., Data-Free Quantization, ICCV 2019, 4.1). A per-tensor scale then suits all channels. A depthwise
+    convolution is the second contraction of one pair and the first of another, so the pass equalizes the pairs
+    repeatedly until the factors converge.
 
-    Between the contractions there may be biases, `nn.relu`, `nn.leaky_relu`, `nn.prelu`, max and average pools, and a
-    flattening reshape. Nothing else may read the values between, and the weights must have one reader. Pairs with an
-    activation that clips at a constant, such as ReLU6, are unchanged. The pass runs before calibration, so ranges are
-    those of the rescaled channels; values with recorded ranges are unchanged.
+    The contractions may be separated by biases, `nn.relu`, `nn.leaky_relu`, `nn.prelu`, max and average pools, and a
+    flattening reshape. No other operation may read the values between them, and the weights must have a single reader.
+    Pairs with an activation that clips at a constant, such as ReLU6, are left unchanged. The pass runs before
+    calibration, so that the calibrated ranges are those of the rescaled channels; values whose ranges are already
+    recorded are left unchanged.
 
     Before:
 

@@ -17,17 +17,17 @@ from qmlir.ir.passes import MEANING, Preservation, count
 
 @dataclass(frozen=True)
 class Means:
-    """Sums over rows, `[groups, terms]`, and the number of rows."""
+    """Sums of layer input rows, `[groups, terms]`, and the number of rows summed."""
 
     total: Array
     exact: Array
-    """The sums over the same rows in the float program."""
+    """The sums of the same rows in the float program."""
 
     count: int
 
     @classmethod
     def of(cls, rows: Array, exact: Array) -> "Means":
-        """Sums `rows` and `exact`, both `[groups, rows, terms]`."""
+        """Sums `rows` and `exact`, both of shape `[groups, rows, terms]`, over their rows."""
         total = rows.sum(1, dtype=np.float64)
         return cls(total, total if exact is rows else exact.sum(1, dtype=np.float64), rows.shape[1])
 
@@ -46,10 +46,10 @@ class Means:
 
 
 def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Operation]:
-    """Corrects the bias of `weight` by the mean error of its products, and returns the changed constants.
+    """Corrects the bias of the layer of `weight` by the mean error of its products, and returns the changed constants.
 
-    `mean` is the mean row `[groups, terms]` of the quantized program, `exact` that of the float one. The error is
-    subtracted from the original bias, so earlier corrections make no difference.
+    `mean` is the mean input row `[groups, terms]` in the quantized program, and `exact` the one in the float program.
+    The error is subtracted from the original bias, so earlier corrections do not accumulate.
     """
     bias = weight.bias
     if bias is None:
@@ -65,7 +65,7 @@ def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Opera
 
 
 def settled_bias(weight: RoundedWeight, seen: Means, gained: Callable[[LayerGain], None] | None) -> Sequence[Operation]:
-    """Corrects the bias of `weight`, reports a change to `gained`, and returns the changed constants."""
+    """Corrects the bias of the layer of `weight`, reports a change to `gained`, and returns the changed constants."""
     changed = correct_bias(weight, seen.mean, seen.exact_mean)
     if changed and gained is not None:
         gained(LayerGain(QuantCorrectBias.name, nodes_of(weight)))
@@ -74,14 +74,15 @@ def settled_bias(weight: RoundedWeight, seen: Means, gained: Callable[[LayerGain
 
 @dataclass(frozen=True)
 class QuantCorrectBias(RepairsWeights[Means]):
-    """Subtract from each bias the mean error caused by rounding its layer's weights: `E[(W~ - W) x]`.
+    """Subtracts from each bias the mean error caused by rounding its layer's weights: `E[(W~ - W) x]`.
 
-    `x` is the layer input in the quantized program for the samples in `data`, with the earlier layers corrected already
-    (Nagel et al., Data-Free Quantization, ICCV 2019, 4.2; here the mean is measured). A layer without a bias is
-    unchanged.
+    `W` are the float weights and `W~` the rounded ones. `x` is the layer input in the quantized program for the samples
+    in `data`, after the earlier layers have been corrected (Nagel et al., Data-Free Quantization, ICCV 2019, 4.2; here
+    the mean is measured). A layer without a bias is left unchanged.
 
-    If the caller passes the float program as `floats`, the error is `E[W~ x~] - E[W x]`: the bias then also compensates
-    for the shift that rounding causes in the layer input.
+    If the caller passes the float program as `floats`, the error is `E[W~ x~] - E[W x]`, where `x~` is the layer input
+    in the quantized program and `x` the one in the float program. The bias then also compensates for the shift that
+    rounding causes in the layer input.
 
     Biases must still be float constants (`quant-assign-types{float_constants}`); they keep their original values in
     `quant.unrounded`. If a previous pass, such as `quant-gptq`, has settled all of them with the same samples, the
@@ -134,17 +135,17 @@ class QuantCorrectBias(RepairsWeights[Means]):
         return Means.of(rows, exact)
 
     def add(self, one: Means, other: Means) -> Means:
-        """Adds the sums of both."""
+        """Adds the sums of `one` and `other`."""
         return one + other
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
-        """Returns the weights that the pass may change; none if the previous pass has settled all their biases."""
+        """Returns the weights whose biases may change; none if the previous pass has settled all these biases."""
         found, settled = super().weights(function), self.biases or set[Operation]()
         is_left = any(bias.op not in settled for each in found if (bias := each.bias) is not None)
         return found if is_left else []
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
-        """Corrects the biases of `weights`."""
+        """Corrects the biases of the layers of `weights`."""
         self.in_turn(module, weights, runs, self._settle)
 
     def _settle(self, weight: RoundedWeight, seen: Means) -> Sequence[Operation]:

@@ -1,4 +1,4 @@
-"""`quant-gptq`: chooses quantized weights that compensate for each other's errors."""
+"""`quant-gptq`: chooses quantized weights that compensate for each other's rounding errors."""
 
 from abc import ABC
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from qmlir.extensions.recovery.weight_rounding import (
 from qmlir.ir.passes import MEANING, Preservation, count
 
 _ROWS = 256
-"""Rows of a matrix that are changed at a time, as the matrix may be too large to be copied."""
+"""The number of matrix rows that are updated at a time, since the matrix may be too large to copy."""
 
 
 @dataclass(frozen=True)
@@ -65,19 +65,19 @@ class _AboutMean:
 
 @dataclass(frozen=True)
 class SecondMoments:
-    """Sums of products over rows, and the number of rows."""
+    """Second moments of the layer input: sums of outer products over rows, and the number of rows."""
 
     total: Array
     """The sum of `x~ x~^T`, `[groups, terms, terms]`."""
 
     cross: Array
-    """The sum of `x x~^T`, with the rows `x` of the float program."""
+    """The sum of `x x~^T`, where `x` are the rows in the float program."""
 
     means: Means
 
     @classmethod
     def of(cls, rows: Array, exact: Array) -> "SecondMoments":
-        """Sums the products of `rows` and of `exact`, both `[groups, rows, terms]`."""
+        """Sums the outer products of `rows`, and of `exact` with `rows`; both have shape `[groups, rows, terms]`."""
         about = _AboutMean.of(rows)
         known = about if exact is rows else _AboutMean.of(exact)
         total = about.products(about)
@@ -96,11 +96,11 @@ class SecondMoments:
 
     @staticmethod
     def rows_at_once(terms: int) -> int:
-        """Returns the number of f32 rows that take as much memory as their f64 second moments."""
+        """Returns the number of f32 rows that occupy as much memory as their f64 second moments."""
         return 2 * terms
 
     def of_group(self, group: int, *, is_centred: bool) -> tuple[Array, Array]:
-        """Returns the means of `x~ x~^T` and `x x~^T` of a group, minus the products of the means if `is_centred`."""
+        """Returns the means of `x~ x~^T` and `x x~^T` for `group`, minus the products of the means if `is_centred`."""
         own, cross = self.total[group] / self.count, self.cross[group] / self.count
         if is_centred:
             mean, exact = (each[group] / self.means.count for each in (self.means.total, self.means.exact))
@@ -113,19 +113,20 @@ class SecondMoments:
 
 @dataclass(frozen=True)
 class Aim:
-    """The target of the codes of a group of channels, `[channels, terms]`, and the weighting of their errors."""
+    """The weights that the codes of a channel group should match, `[channels, terms]`, and their error weighting."""
 
     wanted: npt.NDArray[np.float64]
     moments: Array
-    """The second moments of the layer input, `[terms, terms]`: centered if the layer has a bias, which compensates for
-    the means."""
+    """The second moments of the layer input, `[terms, terms]`. They are centered if the layer has a bias, because the
+    bias compensates for the means.
+    """
 
     factors: DampedFactors
-    """The factors of the moments."""
+    """The triangular factors of `moments`."""
 
 
 def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float) -> Iterator[Aim]:
-    """Yields the target of the codes for each group of channels of `weight`.
+    """Yields the `Aim` for each group of channels of `weight`.
 
     `damping` is passed to `DampedFactors`, `share` to `compensated`.
     """
@@ -138,14 +139,14 @@ def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: f
 
 @dataclass(frozen=True)
 class SeesMoments(RepairsWeights[SecondMoments], ABC):
-    """A pass that settles weights by the second moments of their layer's input."""
+    """A pass that chooses quantized weights based on the second moments of their layer's input."""
 
     def see(self, rows: Array, exact: Array) -> SecondMoments:
-        """Sums the products of the rows."""
+        """Sums the outer products of the rows."""
         return SecondMoments.of(rows, exact)
 
     def rows_at_once(self, terms: int) -> int:
-        """Returns the number of rows for which computing second moments pays."""
+        """Returns the number of rows above which computing second moments is worthwhile."""
         return SecondMoments.rows_at_once(terms)
 
     def add(self, one: SecondMoments, other: SecondMoments) -> SecondMoments:
@@ -155,22 +156,23 @@ class SeesMoments(RepairsWeights[SecondMoments], ABC):
 
 @dataclass(frozen=True)
 class QuantGptq(SeesMoments):
-    """Round weights so that the error of a layer's products is small, rather than that of each weight (GPTQ).
+    """Rounds weights so as to minimize the error of a layer's products rather than the error of each weight (GPTQ).
 
-    One reduction term is rounded after the other, and the later terms compensate for its error on the layer inputs of
-    the samples in `data` (Frantar et al., ICLR 2023). Then `sweeps` passes of coordinate descent, which never increase
-    the error, choose each code again given the others. `damping` is added to the diagonal of the second moments, as a
-    fraction of its mean. Layers are settled in program order, each with its input in the quantized program, whose
-    earlier layers are settled already. Only weights of at most `bits` bits are changed.
+    Reduction terms are rounded one at a time, and the later terms compensate for the resulting error on the layer
+    inputs of the samples in `data` (Frantar et al., ICLR 2023). Then `sweeps` passes of coordinate descent choose each
+    code again given the others; they never increase the error. `damping` is added to the diagonal of the second
+    moments, as a fraction of its mean. Layers are processed in program order. The input of each layer comes from the
+    quantized program, in which all earlier layers have their final codes. Only weights of at most `bits` bits are
+    changed.
 
     If a layer has a bias, the bias compensates for the mean of the error (as in `quant-correct-bias`, even if no code
-    changes), and the codes only for the rest. If the caller passes the float program as `floats`, the targets move from
-    the products with quantized inputs towards those of the float program, by the fraction `floats_share` (GPTAQ, Li et
-    al., ICML 2025).
+    changes), and the codes compensate only for the remaining error. If the caller passes the float program as `floats`,
+    the targets move from the products with quantized inputs towards those of the float program, by the fraction
+    `floats_share` (GPTAQ, Li et al., ICML 2025).
 
     Weights must still be float constants (`quant-assign-types{float_constants}`). They become their dequantized codes,
-    and keep their original values in `quant.unrounded`. In the example both input columns are equal, so one weight is
-    rounded down and the other one up.
+    and keep their original values in `quant.unrounded`. In the example, both input columns are equal, so one weight is
+    rounded down and the other up.
 
     Before (run with `data="tests/filecheck/extensions/recovery/Inputs/alike.npy"`):
 

@@ -1,4 +1,4 @@
-"""`quant-restore-weights`: restores the weights and biases from before repairs."""
+"""`quant-restore-weights`: restores the original weights and biases of repaired layers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,10 +21,11 @@ from qmlir.specialization.inputs import function_of
 
 @dataclass(frozen=True)
 class QuantRestoreWeights(ModulePass):
-    """Undo repairs: restore the original floats of constants that were rounded to chosen codes.
+    """Undoes repairs: restores the original floats of constants that were rounded to chosen codes.
 
-    All of them, or only the weights and biases of `layers`, globs of layer names. The pass runs before the constants
-    are stored in integers; their casts then yield the nearest codes.
+    `layers` are glob patterns of layer names; if there are any, only the weights and biases of matching layers are
+    restored. The pass must run before the constants are stored as integers. After it, their casts yield the nearest
+    codes.
 
     Before:
 

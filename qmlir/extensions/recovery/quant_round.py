@@ -1,4 +1,4 @@
-"""`quant-round`: learns the rounding of weights from the error of their layer's output, after its activation."""
+"""`quant-round`: learns how to round weights from the error of the layer's output after its activation."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -41,22 +41,26 @@ from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.specialization.inputs import function_of
 
 _MOST = 1 << 14
-"""Rows kept of a layer's input, at most. Measured on a ResNet-8 with 4-bit weights and 96 images: 4,096 rows overfit
-(25.4 dB), 32,768 reach 25.9 dB."""
+"""The maximum number of rows of a layer's input that are kept. Measured on a ResNet-8 with 4-bit weights and 96 images:
+4,096 rows overfit (25.4 dB), 32,768 reach 25.9 dB.
+"""
 
 _MULTIPLY_ADDS = 2e12
-"""The multiply-adds of all steps of a layer, a few minutes on one core: large layers take fewer steps."""
+"""The limit on multiply-adds over all steps of one layer, a few minutes on one core; large layers get fewer steps."""
 
 _FEWEST = 100
-"""The least number of steps: a layer that would get fewer is unchanged."""
+"""The minimum number of steps; a layer that would get fewer is left unchanged."""
 
 _TOWARDS = 0.3
-"""Where each code of a block starts: this fraction of the way from its current value to its float, at most one step.
-Codes that compensate for others are not always neighbors of their floats, so each may move from its current value to
-the next code towards its float."""
+"""The starting point of each code of a block: this fraction of the way from its current value to its float weight,
+limited to one step. A code that compensates for others is not always adjacent to its float weight, so each code may
+move from its current value to the next code towards that weight.
+"""
 
 _LEAST = 1e-6
-"""The least relative reduction of the error that counts: summing in another order changes it by less."""
+"""The smallest relative error reduction that counts as an improvement; a different summation order changes the error by
+less.
+"""
 
 
 def _of_clip(op: Operation) -> PiecewiseLinear:
@@ -73,9 +77,9 @@ _ACTIVATIONS: Mapping[type[Operation], Callable[[Operation], PiecewiseLinear]] =
 
 
 def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
-    """Returns the activation that alone reads the output of a layer, after its bias.
+    """Returns the activation that is the only reader of the layer's output after the bias.
 
-    Returns `None` if there is no such activation of a known kind, or the weights have several readers.
+    Returns `None` if there is no such activation, if its kind is not supported, or if the weights have several readers.
     """
     if len(weight.readers) > 1:
         return None
@@ -88,7 +92,7 @@ def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
 
 @dataclass(frozen=True)
 class EvenRows:
-    """At most `_MOST` equally spaced rows of the quantized and of the float program, and the moments of all rows."""
+    """At most `_MOST` equally spaced rows of the quantized and the float program, and moments of all rows."""
 
     moments: SecondMoments
     pieces: tuple[tuple[Array, Array], ...]
@@ -100,7 +104,7 @@ class EvenRows:
         return EvenRows(self.moments + other.moments, pieces, distance).limited()
 
     def limited(self) -> "EvenRows":
-        """Returns these with rows dropped until at most `_MOST` are left."""
+        """Returns these statistics with rows dropped evenly until at most `_MOST` are left."""
         distance = self.distance
         while sum(-(-rows.shape[1] * self.distance // distance) for rows, _ in self.pieces) > _MOST:
             distance *= 2
@@ -113,34 +117,35 @@ class EvenRows:
         return tuple((rows[:, ::stride].copy(), exact[:, ::stride].copy()) for rows, exact in self.pieces)
 
     def joined(self) -> tuple[Array, Array]:
-        """Returns the rows, `[groups, rows, terms]`, and those of the float program."""
+        """Returns the kept rows of the quantized and of the float program, each `[groups, rows, terms]`."""
         rows, exact = zip(*self.pieces, strict=True)
         return np.concatenate(rows, 1), np.concatenate(exact, 1)
 
 
 @dataclass(frozen=True)
 class QuantRound(RepairsWeights[EvenRows]):
-    """Learn from the error of a layer's output whether to round each weight up or down (AdaRound).
+    """Learns whether to round each weight up or down from the error of the layer's output (AdaRound).
 
-    If an `nn.relu`, `nn.leaky_relu` or `nn.clip` alone reads the layer, the error is measured after it, so values that
-    the activation clips may be wrong; otherwise it is the error of the accumulator. `steps` steps of gradient descent
-    minimize it on the layer's inputs in the quantized program for the samples in `data`, with the earlier layers
-    settled (Nagel et al., Up or Down?, ICML 2020). Then coordinate descent chooses each code again given the others. A
-    channel keeps its previous codes if these have the smaller error, so the pass runs after `quant-gptq`, whose other
-    options it shares. Everything except the signs of `weighted` is deterministic. Layers too large for 100 steps within
-    minutes are unchanged.
+    If the only reader of the layer is an `nn.relu`, `nn.leaky_relu` or `nn.clip`, the error is measured after that
+    activation, so values that it clips may be wrong. Otherwise it is the error of the accumulator. `steps` steps of
+    gradient descent minimize the error on the layer's inputs in the quantized program for the samples in `data`, after
+    the codes of the earlier layers have been chosen (Nagel et al., Up or Down?, ICML 2020). Then coordinate descent
+    chooses each code again given the others. A channel keeps its previous codes if they have a smaller error, so the
+    pass is meant to run after `quant-gptq`; the other options are the same as in that pass. Layers that are too large
+    for 100 steps within a few minutes are left unchanged.
 
     With `blocks`, the codes of all layers of a block are learned together from the error of the block's output against
     the float program (Li et al., BRECQ, ICLR 2021), so that one layer may compensate for another. A block lies between
     two values through which all data flows and has at least two and at most `blocks` layers: a residual block, or some
-    layers of a chain. Values inside it are rounded as in the final program, and pass gradients through. Each code may
-    move one step towards its float. A block keeps its previous codes if these have the smaller error; layers outside
-    blocks are unchanged. So this runs after `quant-round` without `blocks`.
+    layers of a chain. Values inside a block are rounded as in the final program, and the rounding passes gradients
+    through. Each code may move one step towards its float weight. A block keeps its previous codes if they have a
+    smaller error, and layers outside blocks are left unchanged, so this mode is meant to run after `quant-round`
+    without `blocks`.
 
-    With `weighted`, each element of a block's output is weighted by the squared gradient of the output error of the
-    model, in the float program, each output relative to its mean square (equation 10 there; here the mean over the
-    outputs' elements is estimated with random signs from a fixed seed). The weights have a mean of 1. This requires a
-    caller that passes the float program.
+    With `weighted`, each element of a block's output is weighted by the squared gradient, in the float program, of the
+    model's output error, where the error of each model output is relative to its mean square (BRECQ, equation 10; here
+    the mean over the elements of the outputs is estimated with random signs from a fixed seed). The weights have a mean
+    of 1. This requires that the caller passes the float program.
 
     Weights must still be float constants (`quant-assign-types{float_constants}`). They become their dequantized codes,
     and keep their original values in `quant.unrounded`.
@@ -193,7 +198,7 @@ class QuantRound(RepairsWeights[EvenRows]):
     floats_share: float = FLOATS_SHARE
 
     def see(self, rows: Array, exact: Array) -> EvenRows:
-        """Keeps some of the rows, and the moments of all."""
+        """Keeps equally spaced rows, and the second moments of all rows."""
         return EvenRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
 
     def rows_at_once(self, terms: int) -> int:
@@ -201,7 +206,7 @@ class QuantRound(RepairsWeights[EvenRows]):
         return SecondMoments.rows_at_once(terms)
 
     def add(self, one: EvenRows, other: EvenRows) -> EvenRows:
-        """Merges both, with rows dropped if there are more than `_MOST`."""
+        """Merges the statistics of `one` and `other`, and drops rows if there are more than `_MOST`."""
         return one + other
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
@@ -368,6 +373,6 @@ def _unrounded(weights: Sequence[RoundedWeight]) -> list[F64]:
 
 
 def stacked(grids: Sequence[CodeGrid]) -> CodeGrid:
-    """Joins the grids of all groups into one, `[groups, channels, terms]`."""
+    """Stacks the grids of all groups into one of shape `[groups, channels, terms]`."""
     parts = zip(*((one.steps, one.low, one.high) for one in grids), strict=True)
     return CodeGrid(*map(np.stack, parts), is_signed=grids[0].is_signed)

@@ -1,4 +1,4 @@
-"""`quant-search-scales`: chooses weight scales by the error of their layer's products."""
+"""`quant-search-scales`: chooses weight scales that minimize the error of their layer's products."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from qmlir.ir.provenance import origins_of
 from qmlir.specialization.inputs import function_of
 
 SHARES = np.arange(40, 15, -1) / 40
-"""The factors of a scale that are tried: with 4 bits or more, no measured layer is best below 0.4."""
+"""The candidate factors for a scale. With 4 or more bits, no measured layer has its optimum below 0.4."""
 
 
 def best_scales(
@@ -33,10 +33,10 @@ def best_scales(
     shares: Array,
     factors: Sequence[DampedFactors] | None = None,
 ) -> Array:
-    """Returns the scales of `weight` times the factors among `shares` that minimize the error of the products.
+    """Returns the scales of `weight`, each times the factor among `shares` that minimizes the products' error.
 
-    The codes are the nearest ones, or those of GPTQ if `factors` of the moments are given. Scales that are powers of
-    two stay powers of two. `grids`, `moments` and `factors` have one element per group.
+    The error is that of the nearest codes, or of the codes of GPTQ if `factors` of the moments are given. Power-of-two
+    scales stay powers of two. `grids`, `moments` and `factors` have one element per group.
     """
     given, shape = weight.element.scales, weight.array.shape
     places = np.arange(given.size).reshape(given.shape)
@@ -54,17 +54,18 @@ def best_scales(
 
 @dataclass(frozen=True)
 class QuantSearchScales(SeesMoments):
-    """Choose weight scales that minimize the error of the layer's products, clipping the largest weights if useful.
+    """Chooses weight scales that minimize the error of the layer's products, clipping the largest weights if useful.
 
-    For each scale (of a tensor, a channel or a block), factors from 1 down to 0.4 are tried with the nearest codes, on
-    the layer inputs of the samples in `data`; a power of two may be halved. The types of sums and biases follow. A
-    scale that several weights share is unchanged. Only weights of at most `bits` bits are changed.
+    For each scale (per-tensor, per-channel or block-wise), the pass tries factors from 1 down to 0.4 with the nearest
+    codes, on the layer inputs of the samples in `data`; a power-of-two scale may only be halved. The types of
+    accumulators and biases are updated to match. A scale shared by several weights is left unchanged. Only weights of
+    at most `bits` bits are changed.
 
-    With `compensating`, scales are evaluated with the codes of `quant-gptq`, which runs next and lets codes compensate
-    for each other; if the layer has a bias, which compensates for the means, moments are centered. The layer input is
-    then that of the float program, if the caller passes it: with few bits, the unrepaired layers before a layer produce
-    an input unlike the one it reads after they are repaired. Block-wise scales are unchanged, as the remaining error of
-    a block is not its own.
+    With `compensating`, scales are evaluated with the codes that `quant-gptq`, which must run next, would choose. If
+    the layer has a bias, the moments are centered, because the bias compensates for the means. The layer input then
+    comes from the float program, if the caller passes it: with few bits, earlier layers that are not repaired yet
+    produce an input that differs too much from the one after their repair. Block-wise scales are left unchanged,
+    because other blocks compensate for part of the error of a block.
 
     Before (run with `data="tests/filecheck/extensions/recovery/Inputs/alike.npy"`):
 
@@ -106,7 +107,7 @@ class QuantSearchScales(SeesMoments):
     compensating: bool = False
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
-        """Returns the weights whose scales are not shared; with `compensating`, none with block-wise scales."""
+        """Returns the weights whose scales are not shared; `compensating` excludes those with block-wise scales."""
         alone = {value for value, members in scale_groups(function).items() if len(members) == 1}
         return [
             each

@@ -23,23 +23,23 @@ from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.specialization.inputs import function_of
 
 _SHARES = np.array([1.0, 1.125, 1.25, 1.375, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0])
-"""The factors of a scale that are tried: with a factor of 2 per step, all codes fit."""
+"""The candidate factors for a scale. With a factor of 2 per step, all codes fit."""
 
 
 @dataclass(frozen=True)
 class QuantShortenSums(SeesMoments):
-    """Round weights so that sums of `steps` pairs of byte products (1, 2 or 4) fit 16 bits.
+    """Rounds weights so that sums of `steps` pairs of byte products (1, 2 or 4) fit in 16 bits.
 
-    CPUs without byte dot products (AVX2 without VNNI) multiply bytes and add neighbors in 16 bits, with saturation. The
-    sums never saturate if the positive weights of each add up to at most 128, and the negative ones to at least -128.
-    Then loops apply that are faster than those for arbitrary weights (`u8s8_short`), and faster still with more steps.
-    If rounded weights violate this, they become the nearest codes that fit; a channel with unshared scales whose error
-    is smaller with larger scales gets those. With samples in `data`, the errors are those of the products, as in
-    `quant-gptq`; otherwise those of the weights.
+    CPUs without byte dot products (AVX2 without VNNI) multiply bytes and add adjacent products in 16 bits, with
+    saturation. A sum never saturates if its positive weights add up to at most 128, and its negative weights to at
+    least -128. Such weights can use loops that are faster than those for arbitrary weights (`u8s8_short`), and even
+    faster with more steps. Rounded weights that exceed these limits are replaced with the nearest codes within them. A
+    channel whose scales are not shared gets larger scales if these reduce its error. The error is that of the products
+    on the samples in `data`, as in `quant-gptq`, or that of the weights if there are no samples.
 
-    Weights of at most 8 bits with 8-bit data are changed. Depthwise convolutions are unchanged, and so are stride-1
-    convolutions with 3-wide windows, for which Winograd's algorithms compute with other integers, unless `windows` is
-    set.
+    The pass changes weights of at most 8 bits that multiply 8-bit data. It does not change depthwise convolutions.
+    Unless `windows` is set, it also leaves stride-1 convolutions with 3-wide windows unchanged, because Winograd's
+    algorithms compute these with transformed integers.
 
     Weights must still be float constants (`quant-assign-types{float_constants}`); they keep their original values in
     `quant.unrounded`. In the example, 66 and 64 exceed the limit by 2.
@@ -93,16 +93,16 @@ class QuantShortenSums(SeesMoments):
             self._settle(weight, _alike(weight), given[weight.op])
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
-        """Chooses the scales and the codes of those of `weights` that can use 16-bit sums."""
+        """Chooses the scales and the codes of the `weights` that can use 16-bit sums."""
         seen = self.seen(module, weights, runs)
         given = self._scale(module, [(weight, _damped(each)) for weight, each in seen])
         short = [each for each in self.weights(function_of(module, self.function)) if each.op in given]
         self.in_turn(module, short, runs, lambda weight, each: self._settle(weight, _damped(each), given[weight.op]))
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
-        """Returns the weights that can use 16-bit sums but do not always fit them.
+        """Returns the weights that can use 16-bit sums but may exceed them.
 
-        The pass is no repair, so the recipe cannot exclude weights.
+        This pass is not a repair, so a recipe cannot exclude weights from it.
         """
         return [
             each

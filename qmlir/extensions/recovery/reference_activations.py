@@ -1,4 +1,4 @@
-"""The references of accuracy recovery: float activations, and the sensitivity of the outputs to each value."""
+"""References for accuracy recovery: float activations, and the sensitivity of the outputs to each value."""
 
 import math
 from collections import Counter
@@ -23,14 +23,14 @@ from qmlir.specialization.inputs import function_of
 
 # The float program is run alongside the quantized one: the inputs and results of its operations in the same runs.
 #
-#  The quantized program was made from it, and corresponding operations have the same origins. Both programs advance
+#  The quantized program was derived from it, and corresponding operations have the same origins. Both programs advance
 # together, so only those values of the float one are held that are still needed.
 
 
 class FloatData:
-    """The values that a float `module` computes in `runs`, readable in program order; earlier values are released.
+    """The values that a float `module` computes in `runs`, to be read in program order; earlier ones are released.
 
-    Operations that share their origins, such as contractions in the time steps of a recurrent layer, cannot be told
+    Operations with the same origins, such as the contractions in the time steps of a recurrent layer, cannot be told
     apart and are left out.
     """
 
@@ -51,13 +51,13 @@ class FloatData:
     def of(self, origins: tuple[Origin, ...]) -> Sequence[Array] | None:
         """Returns the input of the contraction with these `origins` in each run.
 
-        Returns `None` if there is none or it was passed.
+        Returns `None` if there is no such contraction or its input has been released.
         """
         wanted = self._products.get(origins)
         return None if wanted is None else self._before(wanted, self._rows[wanted].data)
 
     def result(self, op: Operation) -> Sequence[Array] | None:
-        """Returns the float result of `op` in each run; `None` if it is unknown or was passed.
+        """Returns the float result of `op` in each run; `None` if it is unknown or has been released.
 
         `op` is an operation of the quantized program.
         """
@@ -66,7 +66,7 @@ class FloatData:
         return None if value is None or reader is None else self._before(reader, value)
 
     def value(self, op: Operation) -> SSAValue | None:
-        """Returns the first result of the float operation that became `op`; `None` if it is unknown."""
+        """Returns the first result of the float operation that `op` was quantized from; `None` if it is unknown."""
         found = self._givers.get(_kind(op))
         return None if found is None else found.results[0]
 
@@ -85,7 +85,7 @@ def _kind(op: Operation) -> tuple[tuple[Origin, ...], str]:
     return origins_of(op), op.name
 
 
-# The weight of an error inside a float program: the squared gradient of the output error with respect to it.
+# The weight of an error at a value inside a float program: the squared gradient of the output error with respect to it.
 #
 # Near the float program an error `d` of the value changes the outputs `y` by `J d`. The sum of their squared errors,
 # each relative to the mean square of its output, is
@@ -97,7 +97,7 @@ def _kind(op: Operation) -> tuple[tuple[Origin, ...], str]:
 # `J' e` are the diagonal of `J' J`: one backward pass covers all output elements at once, as in `qmlir search`.
 
 _DRAWS = 4
-"""Draws of random signs per run."""
+"""The number of random sign vectors drawn per run."""
 
 
 def _differentiated(module: ModuleOp, wrt: Sequence[str]) -> ModuleOp:
@@ -121,11 +121,11 @@ def _factors(program: PlaceGradients, given: Sequence[Mapping[str, Array]], outp
 def error_weights(
     module: ModuleOp, name: str, value: SSAValue, batches: Sequence[Sequence[Array]], shape: Sequence[int]
 ) -> list[Array] | None:
-    """Returns the weight of each element of `value`, which has `shape`, in each of `batches`.
+    """Returns the weights of the elements of `value`, one array of the given `shape` for each of `batches`.
 
-    `batches` are arguments of the function `name`. The weights have a mean of 1 over all batches. Returns `None` if the
-    gradients of the outputs are 0 or not finite. Raises `DiagnosticError`, naming the operation, if an operation has no
-    gradient.
+    Each batch holds the arguments of the function `name`. The weights have a mean of 1 over all batches. Returns `None`
+    if the gradients of the outputs are 0 or not finite. Raises `DiagnosticError`, naming the operation, if an operation
+    has no gradient.
     """
     function = function_of(module, name)
     names = [port.name for port in inputs_of(function)]

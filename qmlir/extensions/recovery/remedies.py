@@ -1,9 +1,9 @@
 """Remedies for accuracy regressions, each tried on the samples that showed the regression before it is suggested.
 
-`find_remedy` tries remedies for as long as quantizing took: 8 bits instead of fewer, the first bad operations in float,
-16 bits for these, 16 bits for all activations, and corrected biases as with effort 1. It stops at the first remedy that
-restores agreement with the float model. If the first bad operation is a recurrent layer, all layers of its operator are
-tried in float together, as each accumulates errors over all time steps.
+`find_remedy` spends at most as much time as quantization took. It tries 8 bits instead of fewer, the first bad
+operations in float, 16 bits for these operations, 16 bits for all activations, and corrected biases as with effort 1.
+It stops at the first remedy that restores agreement with the float model. If the first bad operation is a recurrent
+layer, all layers of its operator are tried in float together, as each accumulates errors over all time steps.
 """
 
 import time
@@ -21,13 +21,13 @@ from qmlir.workflows.recovery import Remedies, Remedy, Tried
 from qmlir.workflows.validating import Validation
 
 MOST_CAUSES = 3
-"""First bad operations that are kept in float together, at most; each is found after the one before it is in float."""
+"""The maximum number of bad operations kept in float together; each is found after the previous one is in float."""
 
 _RECURRENT = ("LSTM", "GRU", "RNN")
 """Recurrent operators, which accumulate errors over all time steps."""
 
 _BITS = 8
-"""Bits that are tried if fewer were requested."""
+"""The bit width that is tried if a smaller one was requested."""
 
 
 def _excluding(globs: Sequence[str]) -> Remedy:
@@ -67,7 +67,7 @@ def find_remedy(
     *,
     may_correct: bool,
 ) -> tuple[Remedies, _Made | None]:
-    """Tries remedies for an accuracy regression; returns the tries and the result of `attempt` for the best one.
+    """Tries remedies for an accuracy regression; returns all attempts and the result of `attempt` for the best one.
 
     Args:
         lost: The comparison that shows the regression.

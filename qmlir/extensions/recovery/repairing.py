@@ -34,39 +34,47 @@ from qmlir.workflows.recovery import EQUALIZE, Remedies, Repair
 from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions, compared
 
 _SCALES: LiteralString = "quant-search-scales{compensating bits=4}"
-"""With more than 4 bits, the full range of the weights costs little accuracy, and codes can compensate for it."""
+"""Scales are searched for weights of at most 4 bits only. With more bits, covering the full range of the weights costs
+little accuracy, and the codes can compensate for it.
+"""
 
 EFFORTS: Mapping[int, LiteralString] = {
     1: "quant-correct-bias",
     2: f"{_SCALES},quant-gptq,quant-correct-bias",
     3: f"{_SCALES},quant-gptq,quant-round,quant-correct-bias",
 }
-"""The passes of each effort level. A higher level takes longer, also tries the passes of the lower ones, and keeps the
-best."""
+"""The passes of each effort level. A higher level takes longer: it also tries the passes of the lower levels, and keeps
+the best result.
+"""
 
 BLOCKS: Mapping[LiteralString, LiteralString] = {
     EFFORTS[3]: f"{_SCALES},quant-gptq,quant-round,quant-round{{blocks=3 weighted}},quant-correct-bias"
 }
-"""The passes tried last, after those of an effort and the equalized model: they take as long as all of these
-together."""
+"""The passes that are tried last, after the passes of the effort level and the equalized model, because they take as
+long as all of those together.
+"""
 
 EQUALIZES = 2
-"""The lowest effort that tries an equalized model."""
+"""The lowest effort level that also tries an equalized model (`nn-equalize`)."""
 
 MOST = 256
-"""Runs that a repair uses, at most. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7 dB."""
+"""The maximum number of runs that a repair uses. Measured on a ResNet-8 with 4-bit weights: 64 give 24.9 dB, 256 25.7
+dB.
+"""
 
 MOST_BESIDE = 16
-"""Runs used to correct biases if no effort was requested: a mean needs few, as each run has many positions."""
+"""The maximum number of runs used to correct biases if no effort was requested. A mean needs few runs, because each run
+has many positions.
+"""
 
 _EXACT_BITS = 16
-"""Bits of codes from which rounding shifts no mean: with 16 bits the channel means are preserved."""
+"""The code width in bits from which on rounding does not shift means: 16 bits preserve the channel means."""
 
 _LOST = -3000.0
 """An SQNR in decibels below which the noise overflows f64."""
 
 _IN_STEP = 1 << 30
-"""Bytes of one value in all runs, at most: the runs of a repair advance together."""
+"""The maximum number of bytes of one value over all runs, since the runs of a repair advance together."""
 
 
 _LAST: LiteralString = "quant-correct-bias"
@@ -74,9 +82,9 @@ _LAST: LiteralString = "quant-correct-bias"
 
 
 def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralString, ...]:
-    """Returns the pipelines of the efforts up to `effort`, each to be tried; none for 0.
+    """Returns the candidate pipelines of all effort levels up to `effort`; none for 0.
 
-    `required` passes choose the quantized weights from the samples themselves, which leaves only biases to repair.
+    If there are `required` passes, these choose the quantized weights, so that only biases remain to be repaired.
     """
     if required and effort:
         return (f"{required},{_LAST}",)
@@ -84,7 +92,7 @@ def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralStr
 
 
 def runs_to_repair(module: ModuleOp) -> int:
-    """Returns the number of runs of `module` that a repair uses: fewer if values are large.
+    """Returns the number of runs of `module` that a repair uses; large values reduce it.
 
     A value computed from constants alone, such as an embedding table, is held once for all runs (`RunsInStep`).
     """
@@ -131,13 +139,13 @@ def repaired(
     required: LiteralString = "",
     equalized: Callable[[Data], Decided | None] | None = None,
 ) -> tuple[ModuleOp, Decided, Repair]:
-    """Returns the module with the repair that brings it nearest to the float module, its decided types, and the gain.
+    """Returns the module with the repair that brings it closest to the float module, its decided types, and the gain.
 
-    Each of the `candidates`, pipelines that use the repair samples of `hold_out`, is tried. The `required` passes need
-    no samples, and also run without a repair. `runs(passes)` returns the function that runs pipeline stages with
-    `passes` as its repair. `equalized` decides types for the equalized model with the statistics of these samples, or
-    returns `None` if nothing can be equalized; the best candidate is tried on it. All returned modules have passed the
-    stages up to `rescale`.
+    Tries each of the `candidates`, which are pass pipelines that use the repair samples of `hold_out`. The `required`
+    passes need no samples, and run even if there is no repair. `runs(passes)` returns the function that runs the
+    pipeline stages with `passes` as the repair. `equalized` decides types for the equalized model with the statistics
+    of the repair samples, or returns `None` if nothing can be equalized; the best candidate is then also tried on that
+    model. All returned modules have passed the stages up to `rescale`.
     """
     signature = function_of(references.module, ENTRY)
     samples = [arguments_of(signature, each) for each in hold_out.repairing]
@@ -185,10 +193,11 @@ def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], 
 
 
 def noise_ratios(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[float, float]:
-    """Returns the SQNR in decibels over all outputs of two modules, from the mean of the outputs' relative noise.
+    """Returns the SQNR in decibels of each of two modules, from the mean relative noise of their outputs.
 
-    Decibels cannot be averaged if an output is exact (infinite). Outputs that are exact in both modules, or lost in
-    both, are ignored unless there are no others. Returns negative infinity if nothing can be compared.
+    The arguments hold the SQNR of each output of the two modules. The function averages noise because decibels cannot
+    be averaged if an output is exact (infinite SQNR). Outputs that are exact in both modules, or lost in both, are
+    ignored unless there are no others. The result is negative infinity if nothing can be compared.
     """
     both = [(before[name], after[name]) for name in before if name in after]
     told = [pair for pair in both if any(map(math.isfinite, pair)) or pair[0] != pair[1]] or both
@@ -229,13 +238,13 @@ def _equalized(source: ModuleOp, samples: Data, run: Callable[..., None], observ
 
 @dataclass(frozen=True)
 class JudgedRecovery:
-    """The repairs to try on a decided module, and the samples that they use."""
+    """The repairs to try on a module whose types are decided, and the samples that they use."""
 
     effort: int | None
     """The requested effort; `None` corrects biases only if that is likely to help."""
 
     required: LiteralString
-    """The pipeline that must run with or without a repair."""
+    """The passes that must run, with or without a repair."""
 
     hold_out: HoldOut | None
     """The split of the samples; `None` if there are none."""
@@ -292,7 +301,7 @@ class JudgedRecovery:
         options: QuantizeOptions,
         seconds: float,
     ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
-        """Tries remedies, and returns them with the module of the best one and its comparison."""
+        """Tries remedies for an accuracy regression; returns them with the module and comparison of the best one."""
 
         def attempt(remedy: Remedy) -> tuple[tuple[Attempt, Validation], Validation]:
             made = self.attempt(calibrated, remedy.added_to(options), corrects=remedy.corrects)

@@ -1,9 +1,9 @@
 """Base class of the passes that choose quantized weights from samples, layer by layer.
 
-The passes run samples through the quantized function. A layer is settled (its quantized weights are chosen) when the
-runs reach it, so that it compensates for the errors of the layers before it, which are settled already. Weights with
-several readers, such as those of the time steps of a recurrent layer, are settled first, in a separate run. If the
-caller passes the float program, each layer also sees its input in that program.
+The passes run samples through the quantized function. A layer is *settled*, that is, its quantized weights are chosen,
+when the runs reach it. It then compensates for the errors of the earlier layers, which are already settled. Weights
+with several readers, such as those shared by the time steps of a recurrent layer, are settled first, in a separate run.
+If the caller passes the float program, the passes also use the layer's input in that program.
 """
 
 import math
@@ -49,7 +49,7 @@ def _as_attribute(gain: LayerGain) -> DictionaryAttr:
 
 
 def mark_repaired(function: FuncOp, gains: Iterable[LayerGain]) -> None:
-    """Records in `function` how each layer was repaired: sets `quant.repaired` on the ops that read its weights."""
+    """Records each layer's repairs: sets `quant.repaired` on the operations of `function` that read its weights."""
     told = list(gains)
     for op in function.walk():
         if not isinstance(op, Quantizable) or all(slot is not Slot.WEIGHT for _, slot in op.operands_with_slots()):
@@ -80,12 +80,12 @@ def _nodes_of(op: Operation) -> tuple[str, ...]:
 
 
 def nodes_of(weight: RoundedWeight) -> tuple[str, ...]:
-    """Returns the ONNX nodes of the layer of `weight`: those of the first operation that reads it."""
+    """Returns the names of the ONNX nodes of the first operation that reads `weight`."""
     return _nodes_of(weight.readers[0][0])
 
 
 def layer_of(weight: RoundedWeight) -> str:
-    """Returns the name of the layer of `weight`: its nodes, joined by `+`."""
+    """Returns the name of the layer that `weight` belongs to: the names of its nodes, joined by `+`."""
     return "+".join(nodes_of(weight))
 
 
@@ -104,7 +104,7 @@ class BlockData:
     given: Sequence[Array]
     exact: Sequence[Array] | None
     exactly: SSAValue | None = None
-    """The value of the float program that `exact` holds."""
+    """The value of the float program whose contents `exact` holds."""
 
 
 def _block_data(block: WeightBlock, steps: RunsInStep, floats: FloatData | None) -> BlockData:
@@ -120,7 +120,7 @@ def _block_data(block: WeightBlock, steps: RunsInStep, floats: FloatData | None)
 
 @dataclass(frozen=True)
 class RepairsWeights(TakesValues, Generic[_Seen]):
-    """A pass that settles weights using samples: those of the file or folder `data`, run through the function."""
+    """A pass that chooses quantized weights by running samples, read from the file or folder `data`."""
 
     data: str = ""
     function: str = "main"
@@ -130,19 +130,22 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
     """Samples that the caller has in memory, used instead of the file."""
 
     floats: ClassVar[ModuleOp | None] = None
-    """The float program that the quantized one was made from; corresponding contractions have the same origins."""
+    """The float program that the quantized one was derived from; corresponding contractions have the same origins."""
 
     gained: ClassVar[Callable[[LayerGain], None] | None] = None
-    """Called with the gain of each layer that the pass changes."""
+    """A callback that receives the gain of each layer that the pass changes."""
 
     biases: ClassVar[set[Operation] | None] = None
-    """The bias constants settled by the previous pass, shared by the passes of one pipeline. A settled bias compensates
-    for the mean error of its layer, given settled layers before it, so nothing is left for `quant-correct-bias`."""
+    """The bias constants settled by the previous pass, shared by the passes of one pipeline. A settled bias already
+    compensates for the mean error of its layer with the final codes of the earlier layers, so `quant-correct-bias` has
+    nothing left to correct.
+    """
 
     def tell(self, weight: RoundedWeight, what: str, before: float, after: float, signal: float) -> None:
-        """Reports how `weight` was changed and by how many dB its error fell.
+        """Reports how `weight` was changed, and by how many decibels the error of its layer decreased.
 
-        `before` and `after` are squared errors; `signal` is the squared error of a layer without these weights.
+        `what` names the change. `before` and `after` are squared errors; `signal` is the squared error that the layer
+        would have if these weights were 0.
         """
         text = f"error reduced by {_decibels(before, after):.1f} dB" if after > 0 else "no error left"
         emit_remark(weight.readers[0][0], f"{what}: {text}")
@@ -156,15 +159,15 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
 
     @abstractmethod
     def see(self, rows: Array, exact: Array) -> _Seen:
-        """Reduces a batch of layer inputs, floats `[groups, rows, terms]`, to the statistics that the repair needs.
+        """Reduces a batch of float layer inputs, `[groups, rows, terms]`, to the statistics that the repair needs.
 
-        `exact` holds the same rows in the float program, or is `rows` itself if these are unknown.
+        `exact` holds the same rows in the float program, or is `rows` itself if the float program is unknown.
         """
 
     def rows_at_once(self, terms: int) -> int:
-        """Returns the number of rows of `terms` elements to collect from short runs before calling `see`.
+        """Returns how many rows of `terms` elements to collect from short runs before calling `see`.
 
-        A pass whose statistics are costly in time and memory returns a large number, so that `see` is called less
+        A pass whose statistics are expensive in time and memory returns a large number, so that `see` is called less
         often.
         """
         return 0
@@ -175,7 +178,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
 
     @abstractmethod
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
-        """Settles `weights` by their inputs in `runs`, the arguments of the function in each run."""
+        """Settles `weights` using their inputs in `runs`, which holds the arguments of the function for each run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         function = function_of(op, self.function)

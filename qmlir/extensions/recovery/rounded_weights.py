@@ -1,4 +1,4 @@
-"""Float constants that are quantized to chosen codes, and weights whose partial sums fit 16 bits."""
+"""Float constants that are quantized to chosen codes, and weights whose partial sums fit in 16 bits."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -29,35 +29,35 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED
 from qmlir.quantization.signed_weights import is_signed, unrounded
 
-# Codes are chosen while a constant is still in float, in front of its cast (`quant-assign-types{float_constants}`):
-# choosing other codes means storing other floats, which the cast quantizes to these codes. The original floats are kept
+# Codes are chosen while a constant is still in float, before its cast (`quant-assign-types{float_constants}`). To
+# choose other codes, a pass stores other floats, which the cast quantizes to these codes. The original floats are kept
 # as an attribute until the constant is stored in integers.
 
 
 @dataclass(frozen=True)
 class RoundedConstant:
-    """A float constant, and the only type that it is quantized to."""
+    """A float constant, and the single quantized type that it is cast to."""
 
     op: ConstantOp
     element: UniformQuantizedType
 
     @property
     def array(self) -> Array:
-        """The floats of the constant at present."""
+        """The current float values of the constant."""
         return self.op.array
 
     @property
     def unrounded(self) -> Array:
-        """The original floats, from before any codes were chosen."""
+        """The original float values, before any codes were chosen."""
         return unrounded(self.op)
 
     @property
     def rounded(self) -> Array:
-        """The dequantized codes of `array`."""
+        """The elements of `array` after quantization and dequantization."""
         return dequantize(quantize(self.array, self.element), self.element)
 
     def set(self, array: Array) -> None:
-        """Replaces the floats by `array`; the first call keeps the original ones in `quant.unrounded`."""
+        """Replaces the float values with `array`; the first call saves the original values in `quant.unrounded`."""
         if UNROUNDED not in self.op.attributes:
             self.op.attributes[UNROUNDED] = self.op.value
         self.op.properties["value"] = ConstantOp.of(array.astype(np.float32), TensorType(f32, array.shape)).value
@@ -65,24 +65,24 @@ class RoundedConstant:
 
 @dataclass(frozen=True)
 class RoundedWeight(RoundedConstant):
-    """Weights, with the contractions that read them; all of these use the same layout."""
+    """Weights, and the contractions that read them, all with the same layout."""
 
     readers: Sequence[tuple[Operation, ContractionRows]]
 
     @property
     def rows(self) -> ContractionRows:
-        """The layout in which the readers use the weights."""
+        """The layout in which the contractions read the weights."""
         return self.readers[0][1]
 
     def may_be_repaired(self, name: str) -> bool:
-        """Returns true if the recipe lets the pass `name` change the weights for every reader."""
+        """Returns true if the recipe allows the pass `name` to change the weights for all their readers."""
         said = self.op.attributes.get(REPAIR)
         rules = [rule.split(",") for rule in said.data.split(";")] if isinstance(said, StringAttr) else []
         return all(any(fnmatchcase(name, glob) for glob in rule) for rule in rules)
 
     @property
     def bias(self) -> RoundedConstant | None:
-        """The constant added to the sums of every reader, one element per channel; `None` if there is none."""
+        """The constant, one element per channel, that is added to the accumulators of every reader, if any."""
         first, *others = (bias_beside(reader) for reader, _ in self.readers)
         if first is None or any(each is None or each.op is not first.op for each in others):
             return None
@@ -139,7 +139,7 @@ def _is_alike(readers: Sequence[tuple[Operation, ContractionRows]]) -> bool:
 
 
 def bias_beside(op: Operation) -> RoundedConstant | None:
-    """Returns the constant that is added to the sums of `op`, one element per channel."""
+    """Returns the constant, one element per channel, that is added to the accumulators of `op`, if any."""
     for use in op.results[0].uses:
         cast = use.operation.operands[1 - use.index].owner if isinstance(use.operation, AddOp) else None
         if not isinstance(cast, QuantizeCastOp) or not is_bias(cast.result):
@@ -150,24 +150,28 @@ def bias_beside(op: Operation) -> RoundedConstant | None:
     return None
 
 
-# Which terms of a contraction share a 16-bit sum, in the order in which byte loops read them.
+# The terms of a contraction that share a 16-bit sum, in the order in which byte loops read them.
 #
-# A step of such a loop takes four adjacent terms, of which two neighbors form one sum; the same positions of several
-# steps may be added to it before it is widened. Data is channels-last: the terms of a convolution are the channels of
-# one tap after the other, and taps along the last axis are contiguous if nothing lies between them. Weights that are
-# packed in another order after all are not proven to fit, and use other loops (`qmlir.analysis.contraction_ranges`).
+# A step of such a loop reads four adjacent terms, and each pair of neighbors forms one sum. The pairs at the same
+# position in several steps may be added to one sum before it is widened. Data is channels-last: the terms of a
+# convolution are ordered by tap, then by channel, and taps along the last axis are contiguous unless the windows are
+# dilated or the convolution is grouped. If weights are later packed in another order, they are not proven to fit and
+# use other loops (`qmlir.analysis.contraction_ranges`).
 
 STEPS = (1, 2, 4)
-"""The numbers of steps that loops exist for."""
+"""The supported numbers of steps: loops exist for each of them."""
 
 _GROUP, _BITS = 4, 8
 
 _TRANSFORMED = 8
-"""The number of channels from which stride-1 convolutions with 3-wide windows use Winograd's algorithms."""
+"""The minimum number of channels with which stride-1 convolutions with 3-wide windows use Winograd's algorithms."""
 
 
 def sums_of_terms(op: Operation, steps: int) -> Array:
-    """Returns the index of the sum of each term in a row of the weights, `[terms]`, if `steps` steps are added."""
+    """Returns the index of the 16-bit sum of each term in a row of the weights: `[terms]`.
+
+    `steps` is the number of steps whose products are added to one sum.
+    """
     if not isinstance(op, ops.ConvOp):
         assert isinstance(op, ops.FullyConnectedOp | ops.MatMulOp)
         is_rows = isinstance(op, ops.FullyConnectedOp) or op.is_rhs_transposed
@@ -201,10 +205,9 @@ def _sums_of_runs(runs: int, terms: int, steps: int) -> Array:
 
 
 def may_be_short(weight: RoundedWeight, *, windows: bool) -> bool:
-    """Returns true if byte loops can take `weight` with byte data.
+    """Returns true if loops with 16-bit sums of byte products can use `weight`.
 
-    With `windows`, this includes stride-1 convolutions with 3-wide windows, for which Winograd's algorithms are the
-    default.
+    With `windows`, this includes stride-1 convolutions with 3-wide windows, which use Winograd's algorithms by default.
     """
     op, data = weight.readers[0][0], quantized_type(weight.rows.data)
     if not isinstance(op, ops.ConvOp | ops.FullyConnectedOp | ops.MatMulOp) or data is None:

@@ -1,4 +1,4 @@
-"""Weight rounding that minimizes the error of a layer's outputs: GPTQ, AdaRound, weights for 16-bit accumulators."""
+"""Weight rounding that minimizes the error of a layer's outputs: GPTQ, AdaRound, and weights for 16-bit sums."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -35,18 +35,18 @@ SWEEPS = 4
 """Sweeps of the coordinate descent: on 40 layers with 4 bits, a fifth sweep changes the error by less than 0.2%."""
 
 _BLOCK = 64
-"""Terms per block: the errors of a block are propagated to the later terms by one matrix product."""
+"""The number of terms per block; one matrix product propagates the errors of a block to the later terms."""
 
 _SOLVED = 256
-"""Unknowns per block of a triangular solve: the rest of the work consists of matrix products."""
+"""The number of unknowns per block of a triangular solve; the rest of the work is done by matrix products."""
 
 
 @dataclass(frozen=True, eq=False)
 class DampedFactors:
-    """Damped second moments `[terms, terms]` as `R R^T` with an upper triangular `R`, terms sorted by their diagonal.
+    """Damped second moments `[terms, terms]`, factored as `R R^T` with upper triangular `R` and sorted terms.
 
     GPTQ and the inverse in `compensated` share these factors. Terms with large second moments come first. A Cholesky
-    factorization takes a third of `terms^3` multiply-adds, six times fewer than an inverse.
+    factorization takes a third of `terms^3` multiply-adds, a sixth of those of an inverse.
     """
 
     order: npt.NDArray[np.intp]
@@ -73,9 +73,9 @@ class DampedFactors:
         return self.upper / np.diagonal(self.upper)
 
     def solved(self, rows: Array) -> F64:
-        """Solves `X H = rows` for `X`, with `H` the damped moments.
+        """Solves `X H = rows` for `X`, where `H` are the damped moments.
 
-        Both are `[channels, terms]` in the order of the moments.
+        `X` and `rows` have shape `[channels, terms]`, with terms in the order of the moments.
         """
         wanted, upper = rows.T[self.order].astype(np.float64), self.upper
         blocks = _blocks(len(upper), _SOLVED)
@@ -97,16 +97,16 @@ def _blocks(terms: int, size: int) -> list[slice]:
 
 @dataclass(frozen=True)
 class CodeGrid:
-    """The codes that weights may take, without zero points, and the step of each: arrays `[channels, terms]`."""
+    """The limits on codes without zero points, and the scales ("steps") of codes: arrays `[channels, terms]`."""
 
     steps: F64
     low: F64
     high: F64
     is_signed: bool = field(default=False, kw_only=True)
-    """Whether the only codes are -1 and 1, without 0 between them."""
+    """True if the only codes are -1 and 1, without 0."""
 
     def nearest(self, weights: Array) -> F64:
-        """Returns the code nearest to each weight; ties round to even."""
+        """Returns the nearest code for each weight; ties round to even."""
         numbers = weights / self.steps
         return np.asarray(signs(numbers)) if self.is_signed else np.clip(np.rint(numbers), self.low, self.high)
 
@@ -129,7 +129,7 @@ class CodeGrid:
 
 
 def error(weights: Array, codes: Array, grid: CodeGrid, moments: Array) -> float:
-    """The squared error of the products with `codes`, summed over channels and averaged over rows."""
+    """Returns the squared error of the products with `codes`, summed over channels and averaged over rows."""
     off = codes * grid.steps - weights
     return float(np.sum(_pull(off, moments) * off))
 
@@ -159,13 +159,14 @@ def settled(
 
 
 def gptq(weights: Array, grid: CodeGrid, moments: Array, *, factors: DampedFactors | None = None) -> F64:
-    """Quantizes weights by GPTQ: rounds one term after the other and compensates for its error in the later terms.
+    """Quantizes weights by GPTQ: rounds one term at a time and compensates for its error in the later terms.
 
-    Frantar et al., GPTQ, ICLR 2023, algorithm 1, without its inverse. With `H = R R^T`, `R` upper triangular, the error
-    of the products is the sum over the terms `q` of `(R_qq (e_q + sum_(j<q) e_j R_jq / R_qq))^2`, where `e` is `W`
-    minus the dequantized codes. So each term is rounded at `w_q + sum_(j<q) e_j R_jq / R_qq`, which yields the codes of
-    the original algorithm (Chee et al., QuIP, 2023, theorem 6). Terms with large second moments are rounded first. A
-    term that is 0 in all samples takes its nearest code. `factors` are the factors of `moments`, if already computed.
+    This is algorithm 1 of Frantar et al., GPTQ, ICLR 2023, without computing an inverse. With `H = R R^T`, `R` upper
+    triangular, the error of the products is the sum over the terms `q` of `(R_qq (e_q + sum_(j<q) e_j R_jq / R_qq))^2`,
+    where `e` is `W` minus the dequantized codes. So each term is rounded from `w_q + sum_(j<q) e_j R_jq / R_qq`, which
+    yields the codes of the original algorithm (Chee et al., QuIP, 2023, theorem 6). Terms with large second moments are
+    rounded first. A term that is 0 in all samples takes its nearest code. `factors` are the factors of `moments`, if
+    already computed.
     """
     if factors is None:
         factors = DampedFactors.of(moments)
@@ -192,7 +193,7 @@ def compensated(
     Codes near `W*` also compensate for the error of earlier layers (Li et al., GPTAQ, 2025: the term in `x - x~`):
     `E |W~ x~ - W x|^2` is `(W~ - W*) H (W~ - W*)^T` plus a constant, with `H` the mean of `x~ x~^T`, `C` that of
     `x x~^T`, and `W* = W C H^-1 = W + W (C - H) H^-1`. The inverse is damped, so that directions with little data
-    change little. `share` scales the last term. `factors` are the factors of `moments`, if already computed.
+    change little. `share` scales the last term of the sum. `factors` are the factors of `moments`, if already computed.
     """
     if cross is moments or np.array_equal(cross, moments):
         return weights.astype(np.float64)
@@ -204,8 +205,9 @@ def compensated(
 def descend(weights: Array, codes: Array, grid: CodeGrid, moments: Array, *, sweeps: int = SWEEPS) -> F64:
     """Improves `codes` by coordinate descent: each of `sweeps` passes sets every code to its optimum given the others.
 
-    No step increases the squared error of the products (Behdin et al., QuantEase, 2023). The unrounded optimum of a
-    code given the others is `w_q - ((C S - W) H)_q / H_qq`, without the contribution of the term itself.
+    No step increases the squared error of the products (Behdin et al., QuantEase, 2023). With `C` the codes, `S` their
+    scales and `H` the moments, the unrounded optimum of term `q` given the others is `w_q - ((C S - W) H)_q / H_qq`,
+    where the contribution of term `q` itself is left out of the product.
     """
     terms, moments = weights.shape[1], moments.astype(np.float64)
     # All channels of a term are contiguous here: `[terms, channels]`.
@@ -242,11 +244,11 @@ def scale_shares(
     *,
     factors: DampedFactors | None = None,
 ) -> F64:
-    """Returns, for each group of weights, the factor of its steps that minimizes the error of the products: `[groups]`.
+    """Returns, for each group of weights, the scale factor that minimizes the error of the products: `[groups]`.
 
-    `groups` holds the group number of each weight, `[channels, terms]`. The candidates use the nearest codes, or those
-    of GPTQ if `factors` of the moments are given. All groups of a channel try the same factor at once; each is
-    evaluated by its own part of the error.
+    `groups` holds the group index of each weight, `[channels, terms]`, and `shares` the candidate factors. A candidate
+    is evaluated with the nearest codes, or with those of GPTQ if `factors` of the moments are given. All groups of a
+    channel try the same factor at once, and each group is judged by its part of the error.
     """
     count = int(groups.max()) + 1
     best = np.full(count, np.inf)
@@ -263,7 +265,7 @@ def scale_shares(
 
 # AdaRound: learns for each weight whether to round up or down from the error of the layer's output.
 #
-# A layer computes `f(W x + b)` with a piecewise linear activation `f`. Its weights become the codes `floor(W / S) + h`
+# A layer computes `f(W x + b)` with a piecewise linear activation `f`. The codes of its weights are `floor(W / S) + h`
 # with `h = clip(1.2 sigmoid(v) - 0.1, 0, 1)` for one variable `v` each; gradient descent minimizes
 #
 #     E |f(W~ x~ + b~) - f(W x + b)|^2 + lambda sum(1 - |2 h - 1|^beta)
@@ -281,21 +283,24 @@ STEPS = 500
 """Number of gradient descent steps."""
 
 _RATE = 0.05
-"""Adam's initial step size, for variables `v` that are about 2.4 in magnitude when `h` is 0 or 1."""
+"""Adam's initial step size. The variables `v` have a magnitude of about 2.4 when `h` is 0 or 1."""
 
 _BATCH = 1024
-"""Rows per step."""
+"""The number of rows per step."""
 
 _WARM = 0.2
-"""The fraction of the steps that run before the regularizer draws `h` to 0 or 1, as in the paper."""
+"""The fraction of the steps that run before the regularizer starts to pull `h` towards 0 or 1, as in the paper."""
 
 _PULL = 8.0
-"""The regularizer weight `lambda`, times the number of weights; the error is relative to that of the known codes."""
+"""The regularizer weight `lambda`, multiplied by the number of weights; the error is relative to that of the known
+codes.
+"""
 
 PULL_TOGETHER = 40.0
-"""The regularizer weight `lambda` for several weight tensors with one error. With less, many weights are still
-undecided when the steps end: on a ResNet-8 with 4-bit weights and 500 steps, the first block ends 1 to 2 dB worse than
-it began with 8, and unchanged with 40."""
+"""The regularizer weight `lambda` for several weight tensors with a common error. With a smaller value, many weights
+are still undecided after the last step: on a ResNet-8 with 4-bit weights and 500 steps, the first block ends 1 to 2 dB
+worse than it began with a value of 8, and unchanged with 40.
+"""
 
 _BETAS = 20.0, 2.0
 
@@ -327,7 +332,7 @@ class Objective(Protocol):
         ...
 
     def gradient(self, weights: F64, step: int) -> F64:
-        """Returns the derivative of the error with respect to the weights, on the batch of `step`."""
+        """Returns the derivative of the error with respect to the weights, on the batch for `step`."""
         ...
 
     @property
@@ -341,7 +346,7 @@ class ByMoments:
     """The error of a layer without an activation, from second moments `[groups, terms, terms]`."""
 
     wanted: F64
-    """Float weights with an error of 0."""
+    """The float weights, whose error is 0."""
 
     moments: F64
 
@@ -351,7 +356,7 @@ class ByMoments:
         return np.sum((off @ self.moments) * off, -1)
 
     def gradient(self, weights: F64, step: int) -> F64:
-        """Returns the derivative of the error on all rows, independent of `step`."""
+        """Returns the derivative of the error on all rows; it does not depend on `step`."""
         return 2 * (weights - self.wanted) @ self.moments
 
     @property
@@ -384,7 +389,7 @@ class ByRows:
         return np.square(off, dtype=np.float64).mean(1)
 
     def gradient(self, weights: F64, step: int) -> F64:
-        """Returns the derivative of the error on every n-th row, beginning at a row that depends on `step`."""
+        """Returns the derivative of the error on equally spaced rows, starting from a row that depends on `step`."""
         stride = max(1, self.rows.shape[1] // _BATCH)
         rows, sums = (each[:, step % stride :: stride] for each in (self.rows, self.sums))
         found = self._sums(weights, rows)
@@ -424,7 +429,7 @@ class SoftCodes:
         return self._low + self._h() * self._width
 
     def descend(self, gradient: F64, step: int, steps: int, pull_to_ends: float) -> None:
-        """Takes one step of Adam along `gradient` (of the error with respect to the codes) and the regularizer."""
+        """Takes one Adam step along the gradient of the regularizer and `gradient`, that of the error for the codes."""
         sigmoid, h = self._sigmoid, self._h()
         pull = gradient * self._width
         done = (step / steps - _WARM) / (1 - _WARM)
@@ -441,7 +446,7 @@ class SoftCodes:
         self._sigmoid = 1 / (1 + np.exp(-self._v))
 
     def settled(self) -> F64:
-        """Returns the nearer of the two neighboring codes for each weight."""
+        """Returns, for each weight, the neighboring code that its relaxed code is closer to."""
         return np.where(1.2 * self._sigmoid - 0.1 >= 0.5, self._low + self._width, self._low)
 
     def _h(self) -> F64:
@@ -449,7 +454,7 @@ class SoftCodes:
 
 
 def adaround(wanted: F64, known: F64, grid: CodeGrid, objective: Objective, *, steps: int = STEPS) -> F64:
-    """Runs AdaRound around the floats `wanted`; channels whose `known` codes have a smaller error keep those."""
+    """Runs AdaRound from the float weights `wanted`; channels keep `known` codes that have a smaller error."""
     unit = float(np.sum(objective.errors(known * grid.steps)))
 
     def gradients(codes: Sequence[F64], step: int) -> Sequence[F64]:
@@ -468,7 +473,7 @@ def adaround_together(
     steps: int,
     pull: float = PULL_TOGETHER,
 ) -> list[F64]:
-    """Runs AdaRound on several weight tensors with one common error, whose value for the known codes is `unit`.
+    """Runs AdaRound on several weight tensors with a common error; `unit` is the error of the known codes.
 
     `gradients(codes, step)` returns the derivatives of the error with respect to the relaxed codes. `pull` is the
     regularizer weight `lambda`.
@@ -488,16 +493,16 @@ def best_of(codes: tuple[F64, ...], grid: CodeGrid, objective: Objective) -> F64
     return np.take_along_axis(np.stack(codes), errors.argmin(0)[None, ..., None], 0)[0]
 
 
-# Weights whose partial sums fit 16 bits, so that instructions with saturating sums are exact.
+# Weights whose partial sums fit in 16 bits, so that instructions with saturating sums are exact.
 #
 # An instruction that multiplies bytes and adds adjacent products in 16 bits (`vpmaddubsw`) is exact for every input of
 # 0 to 255 if the positive weights of each sum add up to at most 128, and the negative ones to at least -128: 255 * 128
-# is 32640. The array `sums` says which terms share a sum; `rounded_weights` derives it from the loop order.
+# is 32640. The array `sums` maps each term to the sum it belongs to; `rounded_weights` derives it from the loop order.
 
 
 @dataclass(frozen=True)
 class ShortGrid(CodeGrid):
-    """A grid that limits the codes of each sign to a total of `reach` in each sum."""
+    """A grid that limits the total magnitude of the codes of each sign to `reach` in each sum."""
 
     sums: Array
     """The index of the sum that each term belongs to, `[terms]`."""
@@ -506,7 +511,7 @@ class ShortGrid(CodeGrid):
 
     @cached_property
     def members(self) -> Array:
-        """The terms of each sum, `[sums, most]`, padded with `len(self.sums)`."""
+        """The indices of the terms of each sum, `[sums, most]`, padded with `len(self.sums)`."""
         terms = len(self.sums)
         order = np.argsort(self.sums, kind="stable")
         _, place, counts = np.unique(self.sums[order], return_index=True, return_counts=True)
@@ -534,7 +539,7 @@ class ShortGrid(CodeGrid):
         return np.maximum(self.low[:, term], np.minimum(low, 0)), np.minimum(self.high[:, term], np.maximum(high, 0))
 
     def accepts(self, codes: Array) -> bool:
-        """Whether all sums of `codes` stay within `reach`."""
+        """Returns true if all sums of `codes` stay within `reach`."""
         padded = np.concatenate([codes, np.zeros((len(codes), 1))], axis=1)[:, self.members]
         return all(bool((limit(padded, 0).sum(axis=2) <= self.reach).all()) for limit in (np.maximum, _negative))
 
@@ -543,7 +548,7 @@ class ShortGrid(CodeGrid):
         return replace(super().permuted(order), sums=self.sums[order])
 
     def nearest(self, weights: Array) -> F64:
-        """Returns the nearest codes whose sums stay within `reach`; all steps of a sum must be equal."""
+        """Returns the nearest codes whose sums stay within `reach`; all terms of a sum must have the same scale."""
         codes = super().nearest(weights)
         for sign in (1, -1):
             self._shorten(codes, weights / self.steps, sign)

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Prints the explanation. Raises `DiagnosticError` if the model is not such a folder, or for unknown names."""
+    """Prints the explanation. Raises `DiagnosticError` if the model is not such a folder or the name is unknown."""
     resolved_isa(arguments.isa)  # an unknown name fails before the work begins
     given = parse_shapes(arguments.shape)
     shapes = _completed(arguments.model, given)

@@ -29,7 +29,7 @@ def _programs(path: Path) -> list[ProgramCard]:
 
 
 _OF_MODELS = (*IMPORT, "--keep-casts", "--sort")
-"""The options that don't apply to a program."""
+"""The options that don't apply to a compiled program."""
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:

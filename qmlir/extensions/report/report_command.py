@@ -1,4 +1,4 @@
-"""`qmlir report`: writes the effects of quantization on a model as one HTML page that needs no network."""
+"""`qmlir report`: writes a report of the effects of quantization on a model as one self-contained HTML page."""
 
 import argparse
 from pathlib import Path
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Makes a report and writes it. Raises `DiagnosticError`."""
+    """Makes a report and writes it. Raises `DiagnosticError` for invalid inputs."""
     model = model_or_path(arguments.model, session, arguments)
     with labels_beside_data(arguments):
         found = report(

@@ -1,4 +1,4 @@
-"""Times of several actions, measured alternately, so that load on a shared machine slows all of them equally."""
+"""Times several actions alternately, so that load on a shared machine affects all of them equally."""
 
 import random
 import statistics
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Times:
-    """The time of one run in seconds: the median of the rounds' medians, and the smallest and largest of these."""
+    """The time of one run in seconds: the median of the medians of all rounds, and the smallest and largest median."""
 
     median: float
     low: float
     high: float
     rounds: Sequence[float] = ()
-    """The medians of the rounds, in order."""
+    """The median of each round, in order."""
 
     @staticmethod
     def of(rounds: Sequence[float]) -> "Times":
@@ -24,7 +24,7 @@ class Times:
 
 
 Clock = Callable[[], float]
-"""Returns seconds since some moment: wall-clock time (`time.perf_counter`) or CPU time (`time.process_time`)."""
+"""Returns a time in seconds: wall-clock time (`time.perf_counter`) or CPU time (`time.process_time`)."""
 
 ROUNDS = 3
 
@@ -40,10 +40,12 @@ def median_seconds(action: Callable[[], object], rounds: int = ROUNDS, clock: Cl
 
 
 _PAUSE = 0.01
-"""Seconds to wait before a turn, so that spinning threads give up their cores."""
+"""Seconds to wait before each turn, so that spinning threads release their cores."""
 
 _WARM = 10
-"""One warm-up call is made before a turn for this many timed ones, as caches hold the data of the action before it."""
+"""The number of timed calls per warm-up call. A turn begins with warm-up calls, because the caches still hold the data
+of the previous action.
+"""
 
 
 def interleaved(
@@ -54,8 +56,9 @@ def interleaved(
 ) -> dict[str, Times]:
     """Returns the times of `actions` by name, measured alternately.
 
-    A turn takes about `seconds`, with at least three runs. Each action runs three times beforehand. The order is
-    shuffled in each round, with a fixed seed, so that no action always runs after the one that heats the CPU most.
+    In each round, every action has one turn, which takes about `seconds` and consists of at least three runs. Each
+    action runs three times before the first round. The order is shuffled in each round, with a fixed seed, so that no
+    action always follows the one that heats the CPU most.
     """
     counts: dict[str, int] = {}
     for name, action in actions.items():

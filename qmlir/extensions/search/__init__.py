@@ -1,4 +1,4 @@
-"""The search for bit widths, and for schedules of kernels."""
+"""The search for layer bit widths, and for kernel schedules."""
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 

@@ -1,13 +1,14 @@
-"""Mixed precision within a budget: the cost and loss of each width of each layer, and the choice with the least loss.
+"""Mixed precision within a budget: finds the widths of all layers with the least predicted loss.
 
-A layer keeps its width, or gets 4-bit weights, or 16 bits. It costs the bytes of its constants, and time: the estimate
-of `coverage`, or its time in compiled programs (`extensions.search.latency`). For measured times one program keeps all
-layers, and one for each width changes all layers that support it. The loss is the divergence of
-`extensions.search.sensitivity`. Its sum over the layers, and over pairs of nearby layers with weights, is minimized
-exactly (`qmlir.extensions.search.knapsack`).
+A layer keeps its width, or gets 4-bit weights, or 16 bits. Its cost is the bytes of its constants and its time: either
+the estimate of `coverage`, or its time in compiled programs (`qmlir.extensions.search.measurements`). To measure times,
+one program keeps all layers, and one program per width changes all layers that support that width. The loss is the
+divergence of `qmlir.extensions.search.sensitivity`. Its sum over the layers, and over pairs of nearby layers with
+weights, is minimized exactly (`qmlir.extensions.search.knapsack`).
 
-The estimate of a layer uses its wider operand, so adjacent 16-bit layers are never underestimated: the choice is within
-the budget. Measured times don't include casts between widths, so the program of the chosen widths is measured as well.
+The estimate of a layer uses its wider operand, so adjacent 16-bit layers are never underestimated and the choice stays
+within the budget. Measured times don't include casts between widths, so the program with the chosen widths is measured
+as well.
 """
 
 import json
@@ -40,38 +41,43 @@ from qmlir.text.tables import aligned, bytes_text
 from qmlir.workflows.workers import environment
 
 SAMPLES = 512
-"""The largest number of samples that gradients are computed on. A few decide: those whose class is uncertain. On a
-ResNet-8 with its training samples, the rank correlation with 256 choices is 0.75 to 0.93 with each 128 of 512, 0.84 to
-0.95 with 256, and 0.91 with all. On the digits CNN it is 0.90 to 0.93 with 32, 0.94 to 0.96 with 64 and 0.96 to 0.97
-with 128."""
+"""The maximum number of samples on which gradients are computed. Samples whose class is uncertain dominate the result,
+and they are few. On a ResNet-8 with its training samples, the rank correlation with 256 choices is 0.75 to 0.93 with
+each 128 of 512, 0.84 to 0.95 with 256, and 0.91 with all. On the digits CNN it is 0.90 to 0.93 with 32, 0.94 to 0.96
+with 64 and 0.96 to 0.97 with 128.
+"""
 
 FEWEST = 128
-"""The least number of samples, for large models."""
+"""The minimum number of samples, used for large models."""
 
 MULTIPLY_ADDS = 2e10
-"""The multiply-adds of running all samples once. Gradients take five times that: about two minutes on one core."""
+"""The limit on the multiply-adds for running all samples once. Computing gradients takes five times as long, about two
+minutes on one core.
+"""
 
 STATES = 64
-"""The largest number of choices for the last layers that the solver keeps apart. It limits how far apart two layers
-with weights may be for their joint loss to count exactly: 6 layers with two widths each, 3 with three. On the ResNet-8
-the rank correlation is 0.85 for 3, 0.91 for 6, and 0.92 for all pairs, half of which are not nearby."""
+"""The maximum number of combinations of widths of the most recent layers that the solver distinguishes. It limits the
+distance between two layers with weights whose joint loss counts exactly: 6 layers if each has two widths, 3 if each has
+three. On the ResNet-8 the rank correlation is 0.85 for 3, 0.91 for 6, and 0.92 for all pairs, half of which are not
+nearby.
+"""
 
 SHOWN = 12
-"""The largest number of points of a front that are printed."""
+"""The maximum number of points of a Pareto front that are printed."""
 
 
 @dataclass(frozen=True)
 class SearchBudget:
-    """Upper limits for a model; at least one of the two is set."""
+    """Upper limits on the size and time of a model; at least one of the two is set."""
 
     bytes: int | None = None
-    """Bytes of the quantized constants, packed."""
+    """The size of the packed quantized constants in bytes."""
 
     time: float | None = None
-    """Estimated or measured time, as a multiple of that of the model as quantized."""
+    """The estimated or measured time, as a multiple of the time of the model quantized by the settings."""
 
     def check(self) -> None:
-        """Raises `DiagnosticError` if the budget has no limit, or a limit that is not positive."""
+        """Raises `DiagnosticError` if the budget has no limit or if a limit is not positive."""
         if self.bytes is None and self.time is None:
             raise text_error("a budget requires a number of bytes, an estimated time, or both")
         for name, figure in (("bytes", self.bytes), ("time", self.time)):
@@ -81,13 +87,13 @@ class SearchBudget:
 
 @dataclass(frozen=True)
 class LayerWidth:
-    """The changes in cost and loss if one layer of the model as quantized gets one width."""
+    """The changes in cost and loss if one layer of the initially quantized model gets another width."""
 
     layer: str
     width: Width
     bytes: int
     time: float
-    """The change as a fraction of the model's time; 0 if the budget has no time."""
+    """The change in time as a fraction of the model's time; 0 if the budget does not limit time."""
 
     loss: float
     """The added divergence in nats."""
@@ -95,11 +101,13 @@ class LayerWidth:
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A Pareto-optimal choice of widths: each choice that costs no more loses more."""
+    """A Pareto-optimal choice of widths: every other choice that costs no more has a larger loss."""
 
     bytes: int
     time: float | None
-    """Time as a multiple of that of the model as quantized; `None` if the budget has no time."""
+    """The time as a multiple of that of the model quantized by the settings; `None` if the budget does not limit
+    time.
+    """
 
     loss: float
     """The predicted divergence from the float model in nats."""
@@ -115,17 +123,17 @@ class Allotment:
     """The result of a search within a budget."""
 
     samples: int
-    """Number of samples that the loss was predicted on."""
+    """The number of samples on which the loss was predicted."""
 
     layers: tuple[LayerWidth, ...]
     front: tuple[FrontPoint, ...]
-    """At most `SHOWN` points of the front, the cheapest first, including the chosen one."""
+    """At most `SHOWN` points of the Pareto front, cheapest first, including the chosen point."""
 
     points: int
-    """Number of points of the whole front."""
+    """The number of points of the complete front."""
 
     measured_time: float | None = None
-    """Measured time of the chosen point, in the unit of `time`; `None` if times are estimated."""
+    """The measured time of the chosen point, in the unit of `FrontPoint.time`; `None` if times are estimated."""
 
     @property
     def chosen(self) -> FrontPoint:
@@ -133,7 +141,7 @@ class Allotment:
         return next(each for each in self.front if each.is_chosen)
 
     def measured(self, accuracy: Callable[[Widths], float], most: int) -> "Allotment":
-        """Returns this result with measured accuracies of the chosen point and of others, up to `most` points."""
+        """Returns this result with the measured accuracy of up to `most` points, including the chosen one."""
         others = [each for each in self.front if not each.is_chosen]
         kept = [self.chosen, *_spread(others, most - 1)]
         return replace(
@@ -176,33 +184,33 @@ def _spread(points: Sequence[Any], count: int) -> list[Any]:
 
 
 Alone = tuple[str, Width]
-"""A layer and a width that it alone has: all others keep theirs."""
+"""A layer and its new width, with all other layers unchanged."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The predicted loss of each choice of widths."""
+    """Predicts the loss of any choice of widths."""
 
     matrix: F64
-    """The matrix of `divergences`; its first row is the model as quantized."""
+    """The matrix of `divergences`; its first row and column belong to the initially quantized model."""
 
     rows: Mapping[Alone, int]
     weighted: Sequence[str]
     """The layers with weights, in the order of the model."""
 
     def of(self, width: Alone) -> float:
-        """Returns the divergence in nats that one width adds alone."""
+        """Returns the divergence in nats that `width` adds if only this layer changes."""
         row = self.rows[width]
         return float(self.matrix[row, row] - self.matrix[0, 0])
 
     @property
     def reach(self) -> int:
-        """The largest distance of nearby layers with weights, so that the solver keeps at most `STATES` choices."""
+        """The maximum distance between nearby layers with weights, for at most `STATES` choices in the solver."""
         ways = max((1 + len(self._widths(name)) for name in self.weighted), default=1)
         return int(math.log(STATES, ways) + 1e-9) if ways > 1 else 0
 
     def near(self) -> Iterator[tuple[str, str]]:
-        """Yields the pairs of nearby layers, whose joint loss counts exactly, the earlier layer first."""
+        """Yields the pairs of nearby layers, earlier layer first; their joint loss counts exactly."""
         for place, later in enumerate(self.weighted):
             for earlier in self.weighted[max(0, place - self.reach) : place]:
                 yield earlier, later
@@ -211,16 +219,16 @@ class Prediction:
         return [width for layer, width in self.rows if layer == name]
 
     def together(self, first: Alone, second: Alone) -> float:
-        """Returns the divergence in nats that two widths add together, in addition to that of each alone."""
+        """Returns the divergence in nats that two widths add jointly, beyond the sum of what each adds alone."""
         one, other, known = self.rows[first], self.rows[second], self.matrix
         return float(2 * (known[one, other] - known[one, 0] - known[0, other] + known[0, 0]))
 
     def added(self, width: Alone) -> float:
         """Returns the divergence in nats that one width adds, including its share of joint losses with distant layers.
 
-        The least-squares approximation of a product by a sum over layers, with all widths equally likely, uses for each
-        layer the mean of the product over the widths of the other one: for two widths of which one adds nothing, half
-        of it.
+        The joint loss of two distant layers is approximated by a sum over layers. With all widths equally likely, the
+        least-squares approximation assigns to each layer the mean of the joint loss over the widths of the other layer.
+        If the other layer has two widths, one of which adds nothing, this is half of the joint loss.
         """
         name, _ = width
         found = self.of(width)
@@ -242,7 +250,7 @@ class Prediction:
 
 
 def samples_to_grade(module: ModuleOp, function: str = ENTRY) -> int:
-    """Returns the number of samples to compute gradients of `module` on: fewer for a large model."""
+    """Returns the number of samples on which to compute gradients of `module`; large models use fewer."""
     products = sum(
         op.multiply_adds() for op in function_of(module, function).walk() if isinstance(op, MultipliesAndAdds)
     )
@@ -250,7 +258,10 @@ def samples_to_grade(module: ModuleOp, function: str = ENTRY) -> int:
 
 
 def rounded_by(layered: Layered, choices: Sequence[Widths]) -> list[Rounded]:
-    """Returns the places of `layered.decided` that each choice of widths rounds, with their types."""
+    """Returns, for each choice of widths, the values and operands that it rounds, with their types.
+
+    These belong to the functions of `layered.decided`.
+    """
     decided = map(layered.decisions, choices)
     return [dict(pair for each in one for pair in rounded(each).items()) for one in decided]
 
@@ -267,10 +278,10 @@ def predict(
     figures: Measurements,
     measured: Divergences | None = None,
 ) -> Prediction:
-    """Predicts the loss of each of `wanted` from gradients on `batches` of the logits `output`.
+    """Predicts the loss of each of `wanted` from gradients of the logits `output` on `batches`.
 
-    If `figures` lacks a part of the result, all of it is computed by one pass, here or by `measured`. Raises
-    `DiagnosticError` if an operation has no gradient.
+    If `figures` lacks a part of the result, the whole result is computed in one pass, by `measured` if it is given.
+    Raises `DiagnosticError` if an operation has no gradient.
     """
     alone: list[Widths] = [{}, *({name: width} for name, width in wanted)]
     rows, columns = np.triu_indices(len(alone))
@@ -299,10 +310,10 @@ def allot(
 ) -> Allotment:
     """Returns the widths with the least predicted loss within `budget`.
 
-    The loss is predicted from gradients on `batches` of the logits `output`. Times are measured by `latency`, or
-    estimated if that is `None`. `losses` computes the losses of choices of widths, instead of a pass here. A width that
-    costs the same as the layer's present width is no candidate, as no budget could exclude it. Raises `DiagnosticError`
-    if no choice meets the budget or an operation has no gradient.
+    The loss is predicted from gradients of the logits `output` on `batches`. Times are measured by `latency`, or
+    estimated if it is `None`. `losses`, if given, computes the losses of choices of widths instead of a pass in this
+    process. A width that costs the same as the layer's present width is not a candidate, because no budget could
+    exclude it. Raises `DiagnosticError` if no choice meets the budget or an operation has no gradient.
     """
     tried = [
         (name, width)
@@ -390,7 +401,7 @@ def _text(widths: Widths) -> str:
 
 
 def constant_bytes(layered: Layered, widths: Widths) -> int:
-    """Returns the bytes of the quantized constants, packed; a constant with several readers of one type counts once."""
+    """Returns the bytes of the packed quantized constants, counting a constant once per type."""
     constants: dict[tuple[SSAValue, UniformQuantizedType], int] = {}
     for each in layered.decisions(widths):
         for (op, place), type_ in each.constants.items():

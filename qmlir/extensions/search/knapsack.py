@@ -1,15 +1,16 @@
 """The multiple-choice knapsack problem, solved exactly: one option per item within a budget, with the least loss.
 
-The input is a list of options per item, each with integer costs and a loss. The output is the Pareto front: all cost
-sums within the budget for which no choice of at most these costs has a smaller or equal loss.
+The input is a list of options per item, each with integer costs and a loss. The output is the Pareto front: all choices
+within the budget such that no other choice with at most the same costs has a smaller or equal loss.
 
-The solver uses dynamic programming over the items (Nemhauser and Ullmann, 1969): of the choices for the first items
-it keeps only undominated ones. That is exact, since later items add the same to both sides, and rounded addition is
-monotonic: `a <= b` implies `fl(a + c) <= fl(b + c)`. Choices that leave less budget than the cheapest options of the
-remaining items need are dropped.
+The solver uses dynamic programming over the items (Nemhauser and Ullmann, 1969): among the choices for the first items,
+it keeps only those that no other choice dominates. This is exact, because later items add the same amounts to both
+choices, and rounded addition is monotonic: `a <= b` implies `fl(a + c) <= fl(b + c)`. Choices that leave less budget
+than the cheapest options of the remaining items need are dropped.
 
-Two items may have a joint loss, so that later losses depend on options of earlier items. A choice then dominates only
-those with the same options for these items; if the items of each pair are close, there are few.
+Two items may have a joint loss, so that the loss of a later item depends on the options of earlier ones. A choice then
+dominates only choices with the same options for these earlier items. The number of combinations to distinguish is small
+if the items of each pair are close to each other.
 """
 
 from bisect import bisect_right
@@ -26,7 +27,7 @@ _NO_LIMIT = 1 << 62
 
 @dataclass(frozen=True)
 class Option:
-    """An option of an item: its costs, of one or more kinds, and its loss."""
+    """An option of an item: one cost per kind of cost, and a loss."""
 
     costs: tuple[int, ...]
     loss: float
@@ -42,19 +43,19 @@ class Selection:
 
 
 def least(items: Sequence[Sequence[Option]], kinds: int) -> tuple[int, ...]:
-    """Returns the minimum total cost of each kind; different kinds may attain it by different choices."""
+    """Returns the minimum total cost of each kind; different kinds may attain their minima with different choices."""
     return tuple(sum(min(option.costs[kind] for option in options) for options in items) for kind in range(kinds))
 
 
 def front(
     items: Sequence[Sequence[Option]], budget: Sequence[int | None], pairs: Mapping[tuple[int, int], F64] | None = None
 ) -> list[Selection]:
-    """Returns the undominated choices, the cheapest first; empty if the budget is too small.
+    """Returns the choices that no other choice dominates, cheapest first; empty if the budget is too small.
 
-    `budget` holds the limit of each kind of cost, `None` for one that is only traded off against the loss. `pairs`
-    holds joint losses of two items: it maps the indices of an earlier and a later item to an array with a row for each
-    option of the earlier one and a column for each of the later one. Of equal choices, the lexicographically first is
-    kept.
+    `budget` holds the limit on each kind of cost, or `None` for a cost that is only traded off against the loss.
+    `pairs` holds joint losses of two items: it maps the indices of an earlier and a later item to an array with a row
+    for each option of the earlier one and a column for each of the later one. Among equally good choices, the
+    lexicographically first is kept.
     """
     pairs = pairs or {}
     kinds = len(budget)

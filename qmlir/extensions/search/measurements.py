@@ -1,4 +1,4 @@
-"""Measured figures of a search: latencies of layers, and a file of slow measurements."""
+"""Measured figures of a search: latencies of layers, and a file that stores slow measurements."""
 
 import json
 from collections import Counter
@@ -25,10 +25,10 @@ _START = f'{{\n "format": "{FORMAT}"'.encode()
 
 
 class Measurements:
-    """Measured figures by name, optionally stored in a file."""
+    """Measured figures by name, optionally backed by a file."""
 
     def __init__(self, key: str, path: str | PathLike[str] | None = None) -> None:
-        """Reads the figures that `path` holds under `key`; figures under another key are replaced.
+        """Reads the figures stored in `path` under `key`; figures stored under another key are discarded.
 
         Raises `DiagnosticError` if `path` is a file of another kind.
         """
@@ -46,9 +46,9 @@ class Measurements:
         return name in self._figures
 
     def measured(self, name: str, measure: Callable[[], float]) -> float:
-        """Returns the stored figure `name`, or calls `measure` and stores its result at once.
+        """Returns the stored figure `name`, or calls `measure` and stores its result immediately.
 
-        Raises `DiagnosticError` if it cannot be stored.
+        Raises `DiagnosticError` if the result cannot be stored.
         """
         return self.together([name], lambda: [measure()])[0]
 
@@ -84,18 +84,21 @@ def _read(path: Path, key: str) -> dict[str, float]:
     return found
 
 
-# The time of each layer in a compiled program, measured kernel by kernel.
+# The time of each layer in a compiled program, measured per kernel.
 #
-# A kernel that covers several nodes, such as a convolution with a fused residual add and activation, counts for its
-# first node with weights. So the times of the layers add up to those of the kernels, whatever is fused.
+# The time of a kernel that covers several nodes, such as a convolution with a fused residual add and activation, is
+# assigned to its first node with weights. So the times of the layers add up to those of the kernels, regardless of
+# fusion.
 
 ROUNDS = 50
-"""Runs of a program. The shortest time of each kernel counts, as other work on the machine disturbs it least."""
+"""The number of timed runs of a program. The shortest time of each kernel counts, because other load on the machine
+affects it least.
+"""
 
 
 @dataclass(frozen=True)
 class Latency:
-    """Measures compiled programs of a module with chosen layer widths, on one sample."""
+    """Measures the latency of a module, compiled with chosen layer widths, on one sample."""
 
     layered: Layered
     inputs: Mapping[str, Array]

@@ -1,7 +1,7 @@
-"""The candidate schedules of a contraction, and the choice of a tuned one.
+"""The candidate schedules of a contraction, and the lookup of tuned schedules.
 
-Two contractions are the same kernel if everything that determines the speed of their loops is equal: sizes, types,
-strides of windows, whether weights are constant, the variants that accept them, the operations of the epilogue.
+Two contractions count as the same kernel if everything that determines the speed of their loops is equal: sizes, types,
+window strides, whether the weights are constant, the variants that accept them, and the operations of the epilogue.
 Values and names don't matter.
 """
 
@@ -37,7 +37,7 @@ from qmlir.targets.cpu.scheduled.schedule import (
 )
 
 _NUMBERS = ("schedule", "operandSegmentSizes", "epilogue_maps", "input_zero_point", "weight_zero_point")
-"""Properties that are compared separately, or not at all."""
+"""Properties that are compared separately or ignored."""
 
 
 def _text(attribute: Attribute) -> str:
@@ -63,7 +63,7 @@ def _is_known(op: ContractionOp) -> bool:
 def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
     """Returns a line that is equal for contractions with the same best schedule.
 
-    It includes the instruction set and the number of threads. `op` must not be packed yet.
+    The line includes the instruction set and the number of threads. `op` must not be packed yet.
     """
     properties = [f"{name}={_text(value)}" for name, value in sorted(op.properties.items()) if name not in _NUMBERS]
     epilogue = [
@@ -82,13 +82,17 @@ def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
 
 
 _OTHERS = 2
-"""Registers that hold neither accumulators nor weights: the broadcast operand, and a constant."""
+"""The number of registers that hold neither accumulators nor weights: one for the broadcast operand and one for a
+constant.
+"""
 
 _MOST_VECTORS, _MOST_ROWS = 4, 14
-"""The largest tile along each axis: larger ones read more than they save."""
+"""The maximum tile size along each axis; with larger tiles, extra reads outweigh the savings."""
 
 _MOST_HEIGHTS = 3
-"""Number of row counts tried for each number of vectors: smaller tiles read weights more often."""
+"""The number of row counts that are tried for each number of vectors. Smaller tiles are skipped, as they read weights
+more often.
+"""
 
 
 def _rows(positions: int, most: int) -> Iterator[int]:
@@ -143,7 +147,7 @@ def _unthreaded(schedule: ScheduleAttr) -> ScheduleAttr:
 
 
 def candidates(op: ContractionOp, isa: str, threads: int) -> tuple[ScheduleAttr, ...]:
-    """Returns the schedules that `op` supports on `isa`, without duplicates, the built-in one first.
+    """Returns the distinct schedules that `op` supports on `isa`, starting with the built-in one.
 
     With several threads, each threaded schedule is also returned without threading.
     """
@@ -175,9 +179,9 @@ class TunedChoices:
         return found
 
     def schedule(self, op: ContractionOp) -> ScheduleAttr | None:
-        """Returns the tuned schedule of `op`; `None` if the built-in one is fastest, or none was searched.
+        """Returns the tuned schedule of `op`; `None` if the built-in one is fastest or if `op` was never tuned.
 
-        Warns about a schedule that `op` does not support, and ignores it.
+        A stored schedule that `op` does not support is ignored with a warning.
         """
         if not self._tuning.kernels:
             return None

@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Searches, and writes the result; returns 1 if the bound cannot be met. Raises `DiagnosticError`."""
+    """Searches and writes the result; returns 1 if the bound cannot be met. Raises `DiagnosticError`."""
     if arguments.max_steps is not None and arguments.max_steps < 0:
         raise UsageError(f"qmlir search: error: --max-steps must be >= 0, but got {arguments.max_steps}\n")
     output = Path(arguments.output)

@@ -1,22 +1,23 @@
-"""Mixed precision by search: the layers that must be wider, or may be narrower, to keep an accuracy.
+"""Mixed precision by search: finds the layers that must be wider, or may be narrower, to keep an accuracy.
 
 - `drop` starts from the model quantized with the user's settings, and widens the most sensitive layers one by one to 16
   bits (float if these are unsupported) until the bound holds.
 - `raise` gives the layers 4-bit weights one by one, the least sensitive first, as long as the bound holds.
-- `budget` has a limit of bytes or time instead of a bound: gradients predict the loss of each width of each layer, and
-  the choice within the budget with the least sum is taken (`qmlir.extensions.search.budget`).
+- `budget` has a limit on bytes or time instead of a bound on accuracy. Gradients predict the loss of each width of each
+  layer, and the search takes the choice within the budget with the smallest total loss
+  (`qmlir.extensions.search.budget`).
 
-For `drop` and `raise`, the sensitivity of a layer is the SQNR of the output, on calibration samples, if this layer
-alone is narrow. The reference is the model in which no layer is. This order reflects the effect of changing one layer,
-whereas errors per value accumulate along the network and put the last layers first. Measured on the digit classifiers
-with 32 samples, as the number of layers that must be widened to reach the float accuracy, with this order, with the
-output error if only that layer is widened, and with the errors of the layers' own values: CNN with 4-bit weights and
-activations 6, 13 and 16 of 18; CNN with 3-bit weights 5, 8 and 6; a small multilayer perceptron with 3 bits 4, 5 and 4
-of 5.
+For `drop` and `raise`, the sensitivity of a layer is the SQNR of the output, on calibration samples, if only this layer
+is narrow. The reference is the model without narrow layers. Sorting by it reflects the effect of changing one layer.
+Sorting by the errors of the layers' own values would put the last layers first, because errors accumulate along the
+network. We measured three orders on the digit classifiers with 32 samples: this one, the output error if only that
+layer is widened, and the errors of the layers' own values. The number of layers that must be widened to reach the float
+accuracy is 6, 13 and 16 of 18 for a CNN with 4-bit weights and activations, 5, 8 and 6 for a CNN with 3-bit weights,
+and 4, 5 and 4 of 5 for a small multilayer perceptron with 3 bits.
 
-Each measured figure is written to disk at once, so an interrupted search can continue. The search is deterministic: it
-asks for the same figures in the same order, so it needs no state except these, stored under a digest of everything that
-they depend on.
+Each measured figure is written to disk immediately, so an interrupted search can continue. The search is deterministic:
+it requests the same figures in the same order, so it needs no other state. The figures are stored under a digest of
+everything that they depend on.
 """
 
 import hashlib
@@ -68,11 +69,12 @@ from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.workers import Cluster, workers_of
 
 RANKED_ON = 8
-"""Samples used to rank layers: few suffice, as noise shows in every logit. The CNN with 4 bits needs 7 layers with 8
-samples and 6 with 32, which take four times as long."""
+"""The number of samples used to rank layers. Few suffice, because noise affects every logit. The 4-bit CNN needs 7
+wider layers with 8 samples, and 6 with 32 samples, which take four times as long.
+"""
 
 _ROUNDING = 1e-12
-"""The tolerance of a comparison of accuracies, which are multiples of `1 / samples`."""
+"""The tolerance for comparing accuracies, which are multiples of `1 / samples`."""
 
 
 class SearchMode(StrEnum):
@@ -92,7 +94,7 @@ _WIDTHS = {Width.NARROW: "4-bit weights", Width.WIDE: "16 bits", Width.FLOAT: "f
 
 @dataclass(frozen=True, repr=False)
 class SearchStep(Readable):
-    """One layer that a search gave another width."""
+    """One attempt of a search to change the width of a layer."""
 
     layer: str
     """Name of the layer."""
@@ -101,10 +103,10 @@ class SearchStep(Readable):
     """The width: `4`, `16` or `float`."""
 
     accuracy: float
-    """The accuracy with this layer and all that were kept before, in [0, 1]."""
+    """The accuracy with this change and all changes kept earlier, in [0, 1]."""
 
     is_kept: bool
-    """False if the layer got its width back."""
+    """False if the change was undone."""
 
     def text(self) -> str:
         """Format the step as one line.
@@ -127,7 +129,7 @@ class SearchResult(Readable):
     """Name of the accuracy: top-1 with labels, otherwise agreement with the float model."""
 
     samples: int
-    """Number of samples that the accuracy is measured on."""
+    """The number of samples on which the accuracy is measured."""
 
     bound: float | None
     """The minimum accuracy; `None` for a budget."""
@@ -139,7 +141,7 @@ class SearchResult(Readable):
     """The accuracy of the model quantized by the settings; `None` for a budget."""
 
     ranking: tuple[tuple[str, float], ...]
-    """The layers in the order in which they were tried, with their SQNR in dB; empty if it was not needed."""
+    """The layers in the order in which they were tried, with their SQNR in dB; empty if no ranking was needed."""
 
     steps: tuple[SearchStep, ...]
     """The layers that were tried."""
@@ -163,10 +165,10 @@ class SearchResult(Readable):
     """The quantized model that was found."""
 
     recipe: str
-    """The text of a recipe that makes it, together with the settings."""
+    """The text of the recipe that, together with the settings, produces the quantized model."""
 
     allotment: Allotment | None = None
-    """For a budget, the predicted loss of each width, and the trade-offs between cost and loss."""
+    """The predicted loss of each width, and the trade-offs between cost and loss; `None` without a budget."""
 
     def to_dict(self) -> dict[str, Any]:
         """Convert the result to plain values, without the model.

@@ -1,24 +1,24 @@
-"""The loss caused by rounding the values of each layer, for all layers and widths from two backward passes per sample.
+"""The loss caused by rounding each layer's values, for all layers and widths from two backward passes per sample.
 
 The loss is the divergence of the quantized model's class probabilities from those of the float model, so it needs no
-labels. At the float model it and its gradient are 0: the first term of its Taylor series is quadratic, with the Fisher
-information (LeCun et al., Optimal Brain Damage, 1990; Li et al., BRECQ, 2021). With `p` the softmax of the logits, `d`
-the rounding error of the values, and `g_k` the gradient of `log p_k` with respect to them,
+labels. At the float model, the loss and its gradient are 0, so the leading term of its Taylor series is quadratic, with
+the Fisher information as the matrix (LeCun et al., Optimal Brain Damage, 1990; Li et al., BRECQ, 2021). With `p` the
+softmax of the logits, `d` the rounding error of the values, and `g_k` the gradient of `log p_k` with respect to them,
 
     KL(p || p') = 1/2 E[sum_k p_k (g_k . d)^2] + O(|d|^3)
 
 (The loss against true labels has almost no gradient in a trained model; the expectation over the model's own classes is
 the Fisher information itself.) With random signs `e_k`, one gradient covers all classes: the square of `d` times the
-gradient of `sum_k e_k sqrt(p_k) log p_k` has the same expectation. Its error consists of products of pairs of classes,
-which are large for the two likeliest. In a second pass the signs of every other class, by probability, are flipped, so
-these products cancel (`signs_of_passes`).
+gradient of `sum_k e_k sqrt(p_k) log p_k` has the same expectation. The error of this estimate consists of products of
+pairs of classes, which are largest for the two most likely classes. In a second pass, the signs of every other class,
+in order of probability, are flipped, so that these products cancel (`signs_of_passes`).
 
-The form is quadratic in `d`: the losses of layers add up except for products of pairs, which are kept. They don't
-cancel, since weights are rounded equally for every sample. Over all 512 choices of 4 and 8 bits for the weights of the
-digits CNN, the rank correlation with the measured divergence is 0.97 with the products of layers at most three apart,
-and 0.79 without any; no fitted sum over layers exceeds 0.86. Over 256 choices for a ResNet-8, the best sum over layers
-has 0.78, and the best with products 0.998. The quadratic form itself loses nothing: applied to the logits computed with
-integers, it has 0.994.
+The loss is quadratic in `d`, so it is the sum of the losses of the layers and of products of pairs of layers. The
+products are kept: they don't cancel, because weights are rounded identically for every sample. Over all 512 choices of
+4 and 8 bits for the weights of the digits CNN, the rank correlation with the measured divergence is 0.97 with the
+products of layers at most three apart, and 0.79 without any; no fitted sum over layers exceeds 0.86. Over 256 choices
+for a ResNet-8, the best sum over layers reaches 0.78, and the best sum with products 0.998. The quadratic approximation
+itself is accurate: applied to the logits computed with integers, it reaches 0.994.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.keys import ENTRY
 
 Rounded: TypeAlias = Mapping[Place, UniformQuantizedType]
-"""The places of a function that are rounded, each with its type."""
+"""The values and operands of a function that are rounded, each with its quantized type."""
 
 PASSES = 2
 """Backward passes per sample. Over 12 draws of the signs, on a ResNet-8 with 10 classes and 512 samples: rank
@@ -53,13 +53,13 @@ correlation 0.89 (0.84 to 0.93) with one, 0.91 (0.89 to 0.93) with two, 0.91 (0.
 each class."""
 
 _SUM = 1e-4
-"""The largest deviation from 1 of a row sum of an f32 softmax."""
+"""The maximum deviation from 1 of the row sums of an f32 softmax."""
 
 
 def rounded(decisions: Decisions) -> dict[Place, UniformQuantizedType]:
-    """Returns the places that are rounded, with their types.
+    """Returns the values and operands that are rounded, with their types.
 
-    An operation that moves or clamps values of the same type rounds nothing.
+    An operation that only moves or clamps values of one type does not round.
     """
     found: dict[Place, UniformQuantizedType] = {**decisions.constants, **decisions.operands}
     for value, type_ in decisions.values.items():
@@ -82,7 +82,7 @@ def _difference(array: Array, type_: UniformQuantizedType) -> Array:
 
 
 class Changes:
-    """The changes that roundings cause in the logits `output` of a profiled module, batch by batch."""
+    """Computes, batch by batch, the changes that roundings cause in the logits `output` of a profiled module."""
 
     def __init__(self, module: ModuleOp, output: str, wanted: Sequence[Rounded]) -> None:
         self._module, self._output = module, output
@@ -92,9 +92,10 @@ class Changes:
         self._program: _Program | None = None
 
     def of(self, batch: Batch, place: int) -> F64:
-        """Returns the change caused by each of `wanted`, `[passes, wanted]`.
+        """Returns the changes caused by each of `wanted` in each backward pass: `[passes, wanted]`.
 
-        The random signs depend only on the index `place` of the batch. Raises `DiagnosticError` as `divergences` does.
+        The random signs depend only on `place`, the index of the batch. Raises `DiagnosticError` in the same cases as
+        `divergences`.
         """
         if self._program is None or not self._program.takes(batch):
             places = tuple(dict.fromkeys(each for each, _ in self._types))
@@ -109,12 +110,12 @@ class Changes:
 
 
 def divergences(module: ModuleOp, output: str, batches: Iterable[Batch], wanted: Sequence[Rounded]) -> F64:
-    """Returns the matrix `G` of `1/2 E[c_i c_j]` for the changes `c` of the logits `output`, in nats.
+    """Returns the matrix `G` with `G_ij = 1/2 E[c_i c_j]`, in nats, where `c` are changes of the logits `output`.
 
-    `c_i` is caused by the i-th of `wanted`, and `G_ii` is its divergence. If a choice rounds both the places that the
-    i-th and those that the j-th choice round in addition to choice 0, its divergence is that of `c_i + c_j - c_0`.
-    `module` must be profiled, and the places belong to it. Raises `DiagnosticError` if an operation has no gradient, or
-    the output holds no logits.
+    `c_i` is the change caused by the i-th choice of `wanted`, and `G_ii` is the divergence of that choice. Consider a
+    choice that rounds everything that the choices 0, i and j round: its divergence is that of the change
+    `c_i + c_j - c_0`. `module` must be profiled, and must contain the values and operands of `wanted`. Raises
+    `DiagnosticError` if an operation has no gradient, or the output holds no logits.
     """
     changes = Changes(module, output, wanted)
     rows = ((changes.of(batch, place), batch.samples) for place, batch in enumerate(batches))
@@ -122,7 +123,7 @@ def divergences(module: ModuleOp, output: str, batches: Iterable[Batch], wanted:
 
 
 def averaged(rows: Iterable[tuple[F64, int]], size: int) -> F64:
-    """Returns the matrix of `divergences` from the changes and the number of samples of each batch, in order."""
+    """Returns the matrix of `divergences`, given the changes and the number of samples of each batch, in order."""
     total, samples = np.zeros((size, size)), 0
     for row, more in rows:
         total += row.T @ row / (2 * len(row))
@@ -185,10 +186,10 @@ class _Program:
 
 
 def signs_of_passes(scores: Array, random: np.random.Generator) -> tuple[F64, F64]:
-    """Returns two rows of signs for each row of logits: random ones, and these with every other class flipped.
+    """Returns two rows of signs for each row of logits: random signs, and the same with every other class flipped.
 
-    Classes are counted from the likeliest one. The products of the signs of two classes, of which one is flipped, add
-    up to 0; those of the others do so in expectation.
+    Classes are ordered by decreasing probability. If exactly one of two classes is flipped, the products of their signs
+    add up to 0 over both passes; for other pairs they do so in expectation.
     """
     signs = random.choice([-1.0, 1.0], scores.shape)
     places = np.argsort(np.argsort(-scores, axis=-1, kind="stable"), axis=-1)
@@ -196,10 +197,11 @@ def signs_of_passes(scores: Array, random: np.random.Generator) -> tuple[F64, F6
 
 
 def score_gradients(scores: Array, signs: Array) -> F64:
-    """Returns the gradient of `sum_k e_k sqrt(p_k) log p_k` with respect to each row of logits, for signs `e`.
+    """Returns the gradient of `sum_k e_k sqrt(p_k) log p_k`, with signs `e`, with respect to each row of logits.
 
-    For random signs, the expected square of its product with a change is `sum_k p_k (d log p_k . change)^2`: one pass
-    covers all classes. Rows that are nonnegative and add up to 1 are taken to be `p` itself.
+    `p` is the softmax of the row. For random signs, the expected square of the gradient's product with a change is
+    `sum_k p_k (d log p_k . change)^2`, so one pass covers all classes. Rows that are nonnegative and add up to 1 are
+    assumed to be `p` itself.
     """
     values: F64 = scores.astype(np.float64)
     if (values >= 0).all() and np.abs(values.sum(-1) - 1).max() < _SUM:

@@ -1,8 +1,8 @@
-"""Measurements of choices of widths: their accuracy, and the noise that they add to the output.
+"""Measures choices of layer widths: their accuracy, and the noise that they add to the output.
 
-`Trials` measures in this process. `TrialsByWorkers` sends tasks to workers, several choices at once: each worker
-quantizes a choice itself, and the samples of an accuracy are sent in groups of batches. Both yield the same figures, as
-workers run the same code.
+`Trials` measures in this process. `TrialsByWorkers` sends tasks to workers, for several choices at once. Each worker
+quantizes a choice itself, and the samples for an accuracy are sent in groups of batches. Both produce the same figures,
+because workers run the same code.
 """
 
 import math
@@ -27,12 +27,12 @@ from qmlir.pipelines import QuantizeOptions
 from qmlir.workflows.comparison.errors import ErrorSums
 
 _TASK_BYTES, _TASK_SAMPLES = 1 << 22, 512
-"""Limits of a group of batches; a single batch may exceed them."""
+"""Limits on the bytes and samples of a group of batches; a single batch may exceed them."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The SQNR in decibels of an output for one choice of widths against another."""
+    """Measures the SQNR, in decibels, of an output under one choice of widths relative to another choice."""
 
     layered: Layered
     output: str
@@ -41,7 +41,7 @@ class Noise:
     _references: dict[str, list[Array]] = field(default_factory=dict[str, list[Array]], init=False)
 
     def of(self, widths: Widths, reference: Widths) -> float:
-        """Returns the SQNR of `widths` against `reference`."""
+        """Returns the SQNR in decibels of `widths` relative to `reference`."""
         key = repr(sorted(reference.items()))
         if key not in self._references:
             self._references[key] = self._outputs(reference)
@@ -57,7 +57,7 @@ class Noise:
 
 
 class Trials:
-    """Measures choices in this process, one after the other."""
+    """Measures choices in this process, one at a time."""
 
     at_once = 1
 
@@ -83,7 +83,7 @@ class Trials:
 
 @dataclass(frozen=True)
 class SearchSubject:
-    """The subject of a search as data: everything that its measurements need."""
+    """The data that the measurements of a search need, in a form that can be sent to workers."""
 
     module: ShippedModule
     profiled: ShippedModule
@@ -96,7 +96,7 @@ class SearchSubject:
 
     @property
     def layered(self) -> Layered:
-        """The module whose widths are chosen."""
+        """The module whose layer widths are searched."""
         return Layered(self.profiled.module(), self.options)
 
     @property
@@ -234,7 +234,7 @@ class TrialsByWorkers:
 
     @property
     def at_once(self) -> int:
-        """Number of choices that are measured together if the next ones are known."""
+        """The number of choices that can be measured together if the next choices are known."""
         return self._workers.at_once
 
     def float_accuracy(self) -> float:

@@ -43,7 +43,7 @@ def _module(arguments: argparse.Namespace, session: Session) -> ModuleOp:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Searches, and prints the result. Raises `DiagnosticError`."""
+    """Tunes the model's kernels and prints the result. Raises `DiagnosticError` if the model cannot be tuned."""
     if arguments.kernels is not None and arguments.kernels < 1:
         raise UsageError(f"qmlir tune: error: --kernels must be at least 1, but got {arguments.kernels}\n")
     if arguments.seconds is not None and not arguments.seconds >= 0:

@@ -1,12 +1,12 @@
-"""Tuned schedules: the file format, and its storage next to the program cache, one file for each instruction set and
-machine.
+"""Tuned schedules: the file format, and the files next to the program cache, one per instruction set and machine.
 
 A file is JSON, with one entry for each kernel under the digest of its identity. Each entry has its own digest: an entry
 that was changed by hand or by accident is ignored. The schedule in an entry is validated when it is used.
 
 The folder `tuned` in the cache folder must be private to the user, as the cache is: a file that others can write is not
 read. File names depend on everything that determines the speed of loops: instruction set, threads, CPU, and the
-versions of the code generators. A warm start reads a file, so nothing here imports what makes schedules.
+versions of the code generators. A warm start reads a file, so this module does not import the code that generates
+schedules.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ FORMAT = "qmlir-tuning"
 VERSION = 1
 _KERNELS, _DIGEST = "kernels", "digest"
 _SHORTEST = 1e-12
-"""A lower bound of times in seconds: no loop is faster, and times are divided by each other."""
+"""A lower bound on times in seconds. No loop is faster, and it prevents a division by zero when times are compared."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class TunedKernel:
     """The kernel's identity (`kernel_identity`)."""
 
     schedule: str | None
-    """The schedule that is faster than the built-in one; `None` if none is."""
+    """The schedule that is faster than the built-in one; `None` if there is no such schedule."""
 
     default: str
     """The built-in schedule, from the tables."""
@@ -79,7 +79,7 @@ class TunedKernel:
 
     @property
     def gain(self) -> float:
-        """The fraction of the time that the schedule saves."""
+        """The fraction of the built-in schedule's time that the tuned schedule saves."""
         return 0.0 if self.schedule is None else 1 - self.seconds / self.default_seconds
 
 
@@ -94,7 +94,7 @@ def _digest(entry: Mapping[str, Any]) -> str:
 
 
 def tuning_text(kernels: Mapping[str, TunedKernel]) -> str:
-    """Formats a file with these entries, by key."""
+    """Formats `kernels`, entries by key, as the text of a file."""
     entries = {key: asdict(kernels[key]) for key in sorted(kernels)}
     content = {key: {**entry, _DIGEST: _digest(entry)} for key, entry in entries.items()}
     return json.dumps({"format": FORMAT, "version": VERSION, _KERNELS: content}, indent=1) + "\n"
@@ -119,7 +119,7 @@ class Tuning:
 
     @staticmethod
     def from_text(text: str | bytes) -> "Tuning":
-        """Parses the output of `tuning_text`. Raises `DiagnosticError` for any other text."""
+        """Parses text written by `tuning_text`. Raises `DiagnosticError` for any other text."""
         data = parse_data(text, "it")
         data["format"].text([FORMAT])
         data["version"].integer(VERSION, VERSION)
@@ -140,15 +140,15 @@ class Tuning:
             raise text_error(f"'{path}' does not contain tuned schedules: {error.diagnostic.message}") from error
 
     def digest(self) -> str:
-        """Returns a digest of the schedules that differ from the built-in ones; empty if none does."""
+        """Returns a digest of the schedules that differ from the built-in ones; empty if there are none."""
         chosen = {key: each.schedule for key, each in self.kernels.items() if each.schedule is not None}
         return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest() if chosen else ""
 
 
-# The candidate schedules of a contraction: those that a search tries, and the only ones that a file may name.
+# The candidate schedules of a contraction. A search tries these schedules, and a file may name no others.
 #
-# All of them compute the same values. For integers, every variant whose table row accepts the operation is a candidate;
-# for floats only the built-in one, as another may round differently.
+# All candidates compute the same values. For integers, every variant whose table row accepts the operation is a
+# candidate. For floats, only the built-in variant is one, because others may round differently.
 
 
 OnTrouble = Callable[[str], None]
@@ -168,7 +168,7 @@ def store_path(isa: str, threads: int) -> Path:
 
 
 def read_store(path: Path, on_trouble: OnTrouble) -> Tuning:
-    """Reads the file at `path`; empty, with a call of `on_trouble`, if it is not private to the user or is damaged."""
+    """Reads the file at `path`; if it is not private or is damaged, calls `on_trouble` and returns no entries."""
     nothing = Tuning({})
     try:
         if path.parent.parent.is_symlink():
@@ -193,7 +193,7 @@ def read_store(path: Path, on_trouble: OnTrouble) -> Tuning:
 
 
 def write_store(path: Path, kernels: Mapping[str, TunedKernel]) -> None:
-    """Writes `kernels` to `path` atomically, readable by the user alone. Raises `DiagnosticError`."""
+    """Writes `kernels` to `path` atomically, readable only by the user. Raises `DiagnosticError` if writing fails."""
     try:
         check_directory(path.parent.parent)
         path.parent.mkdir(mode=0o700, exist_ok=True)

@@ -1,9 +1,9 @@
 """Tuning of schedules on this machine: each contraction of a model is timed alone with its candidate schedules.
 
-Variants are compared first, then tiles of the fast variants. All schedules are part of one program, so they take turns
-on the same memory, and the shortest of many times counts. A schedule replaces the built-in one only if it is faster by
-`MARGIN` in both halves of the rounds. With several threads, the schedules fastest on one thread are timed again as
-separate programs.
+Variants are compared first, then tiles of the fast variants. All schedules are part of one program, so they run
+alternately on the same memory, and the shortest of many times counts. A schedule replaces the built-in one only if it
+is faster by `MARGIN` in both halves of the rounds. With several threads, the schedules that are fastest on one thread
+are timed again in separate programs.
 
 Results are stored next to the cache after every kernel, so an interrupted search can continue, and `qmlir.compile` uses
 them.
@@ -56,7 +56,9 @@ from qmlir.workflows.loading import takes_model
 from qmlir.workflows.workers import Cluster, workers_of
 
 _TAKEN_ALONG = (ConstantOp, EmptyOp)
-"""Ops that define an operand and have no operands themselves: they are timed with the contraction, as in the model."""
+"""Operations without operands that may define an operand of a contraction. They are copied and timed with it, as in the
+model.
+"""
 
 
 def _outer_values(op: Operation) -> Iterator[SSAValue]:
@@ -78,13 +80,13 @@ def _name(number: int) -> str:
 
 
 def schedule_number(names: Sequence[str]) -> int | None:
-    """Returns the number of the schedule that the nodes `names` of a kernel stand for; `None` for another kernel."""
+    """Returns the index of the schedule that a kernel with the node names `names` implements, if any."""
     found = [int(name.removeprefix("schedule")) for name in names if name.startswith("schedule")]
     return found[0] if found else None
 
 
 def scheduled_variants(module: ModuleOp) -> dict[int, ScheduleAttr]:
-    """Returns the schedules in a module made by `alone`, after the stage that assigns them, by number."""
+    """Returns, by index, the schedules in a module made by `alone`, after the stage that assigns them."""
     found: dict[int, ScheduleAttr] = {}
     for op in module.walk():
         schedule = op.loops if isinstance(op, PackedOp) else op.schedule if isinstance(op, ContractionOp) else None
@@ -97,9 +99,9 @@ def scheduled_variants(module: ModuleOp) -> dict[int, ScheduleAttr]:
 def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> ModuleOp:
     """Returns an integer-level module that computes `op` on tensors, once with each schedule.
 
-    `None` is the built-in schedule. Constants are copied, other operands become inputs. The data operand is the sum of
-    two inputs, so that it lies in the arena, as in a model. Each copy has a separate origin (`schedule_number`), and
-    its result is an output.
+    `None` stands for the built-in schedule. Constants are copied; other operands become inputs. The data operand is the
+    sum of two inputs, so that it is allocated in the arena, as in a model. Each copy has a separate origin
+    (`schedule_number`), and its result is an output.
     """
     values = list(_outer_values(op))
     given = [value for value in values if not isinstance(value.owner, _TAKEN_ALONG)]
@@ -142,19 +144,21 @@ def _add_input(block: Block, x: SSAValue, other: SSAValue) -> None:
 
 
 MARGIN = 0.03
-"""Fraction of the built-in schedule's time that a schedule must save to replace it: less is noise."""
+"""The fraction of the built-in schedule's time that a schedule must save to replace it; smaller differences are
+noise.
+"""
 
 NEAR = 1.3
-"""Tiles of a variant are tried if its time is at most this multiple of the fastest variant's."""
+"""Tiles of a variant are tried if its time is at most this multiple of the fastest variant's time."""
 
 SECONDS_EACH = 0.6
-"""Seconds for timing all schedules of a kernel, approximately."""
+"""The approximate number of seconds for timing all schedules of one kernel."""
 
 _LEAST_ROUNDS, _MOST_ROUNDS = 6, 300
-"""Limits of the number of rounds in each half."""
+"""Limits on the number of rounds in each half."""
 
 _FINALISTS = 3
-"""Number of schedules fast on one thread that are timed on several."""
+"""The number of schedules, the fastest on one thread, that are also timed on several threads."""
 
 _TO_KERNELS = ("lower", "fuse")
 
@@ -238,10 +242,10 @@ class TuneResult(Readable):
     """Number of threads."""
 
     kernels: tuple[FoundKernel, ...]
-    """The kernels, most work first."""
+    """The kernels, sorted by decreasing work."""
 
     remaining: int
-    """Number of kernels that were not searched in time; another run begins with them."""
+    """The number of kernels that were not reached in time; the next run begins with them."""
 
     def text(self) -> str:
         """Format the result.
@@ -270,7 +274,7 @@ class TuneResult(Readable):
 
 @dataclass
 class TunableKernel:
-    """A contraction that represents all of its kind in the model."""
+    """A contraction that represents all contractions of the model that share its kernel."""
 
     op: ContractionOp
     identity: str
@@ -279,7 +283,7 @@ class TunableKernel:
 
     @property
     def name(self) -> str:
-        """A short description of the computation: its kind, sizes and terms."""
+        """A short description of the contraction: its kind, sizes and number of terms."""
         taps = "x".join(map(str, shaped(self.op.w)[0][1:-1])) if isinstance(self.op, ConvOp) else ""
         kind = "depthwise" if isinstance(self.op, ConvOp) and self.op.group_count > 1 else self.op.name.split(".")[1]
         reads = f"x{self.op.terms()}" if isinstance(self.op, ConvOp) else ""
@@ -298,7 +302,7 @@ def _run(module: ModuleOp, passes: Pipeline) -> None:
 
 
 def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[TunableKernel]:
-    """Returns the contractions of a static module without a schedule, one of each kind, the most work first."""
+    """Returns the contractions of a static module without a schedule, one per kernel, by decreasing work."""
     lowered = module.clone()
     _run(lowered, COMPILE.passes(*_TO_KERNELS, isa=isa))
     _run(lowered, Pipeline((KernelInterleave(isa=isa),)))
@@ -344,7 +348,7 @@ class Timer:
         return scheduled_variants(module)[0]
 
     def one_thread(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
-        """Returns the shortest seconds in each half of the rounds, for the schedules that the kernel supports."""
+        """Returns the shortest seconds in each half of the rounds, for each schedule that the kernel supports."""
         module = _scheduled(self.op, schedules, self.isa, self.threads)
         known = scheduled_variants(module)
         halves = self._halves(module, len(schedules))
@@ -367,7 +371,7 @@ class Timer:
             ]  # fmt: skip
 
     def together(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
-        """Returns the shortest seconds in each half, timed as programs on all threads that take turns."""
+        """Returns the shortest seconds in each half of the rounds, of programs run alternately on all threads."""
         with ExitStack() as stack:
             calls: list[Callable[[], object]] = []
             for schedule in schedules:
@@ -410,7 +414,7 @@ def _by_number(times: Sequence[Any], count: int) -> list[float]:
 
 
 def inputs_for(module: ModuleOp) -> dict[str, Array]:
-    """Returns random inputs to time a kernel with."""
+    """Returns random inputs for timing a kernel."""
     return random_inputs(function_of(module, "main"), 0)
 
 

@@ -1,7 +1,7 @@
-"""The layers of a model that a recipe can address, and the model with other widths for some of them.
+"""The layers of a model that a recipe can address, and the model with changed widths of some layers.
 
-A layer is a node of the model, with its weights and results. From a profiled module and the user's rules, this computes
-for each choice of widths the rules that express it, and the resulting module.
+A layer is a node of the model, with its weights and results. For each choice of widths, this module computes the recipe
+rules that express it, and the resulting quantized module, from a profiled module and the user's rules.
 """
 
 from collections import defaultdict
@@ -64,7 +64,7 @@ class Layer:
     def may_be(self, width: Width) -> bool:
         """Returns true if `width` would change the layer.
 
-        4 bits change wider weights, 16 bits change narrower values or weights.
+        A width of 4 bits changes layers with wider weights; 16 bits change layers with narrower values or weights.
         """
         if width is Width.FLOAT:
             return True
@@ -72,7 +72,7 @@ class Layer:
         return any(each > _BITS[width] if width is Width.NARROW else each < _BITS[width] for each in bits)
 
     def tables(self, width: Width) -> list[dict[str, Any]]:
-        """Returns the rules that give the layer a width, including all its parts, with its name escaped."""
+        """Returns the rules that give the layer and all its parts the width, with the layer's name escaped."""
         origin = escape(self.name)
         if width is Width.FLOAT:
             return [{"origin": origin, "quantize": False}]
@@ -172,7 +172,7 @@ class Layered:
         return _Probe(recipe.decided, used, frozenset(left), weights, tuple(found))
 
     def supported(self, widths: Widths) -> dict[str, Width]:
-        """Returns `widths` with float for layers of which an operation does not support 16 bits."""
+        """Returns `widths`, with float for each layer that has an operation that does not support 16 bits."""
         found = dict(widths)
         while True:
             refused = self._probe(self._all_tables(found)).in_float - self.in_float
@@ -186,7 +186,7 @@ class Layered:
         return [table for name, layer in self.layers.items() if name in widths for table in layer.tables(widths[name])]
 
     def decisions(self, widths: Widths) -> tuple[Decisions, ...]:
-        """Returns the decisions for each function of `decided` with these widths."""
+        """Returns the type decisions for each function of `decided` with these widths."""
         return self._probe(self._all_tables(widths)).decisions
 
     def recipe_text(self, widths: Widths) -> str:

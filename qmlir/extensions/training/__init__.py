@@ -1,4 +1,4 @@
-"""Training of quantized models, differentiation and fake quantization."""
+"""Training of quantized models: differentiation, fake quantization and fine-tuning."""
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 

@@ -1,8 +1,8 @@
 """The accuracy of a module on data: top-1 against labels, or agreement with another module.
 
-`Batches` iterates over data repeatedly, in batches as large as the model accepts. `Runner` runs modules in the
-interpreter or compiled, whichever is faster overall: both compute the same integers. The predicted class is the index
-of the largest logit in one output.
+`Batches` iterates over data, as often as needed, in batches as large as the model accepts. `Runner` runs modules in the
+interpreter or as compiled programs, whichever is faster overall; both compute the same integers. The predicted class is
+the index of the largest logit in one output.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from qmlir.targets.cpu.compiler import compile_module
 from qmlir.text.files import path_of
 
 Labels: TypeAlias = str | PathLike[str] | Array | Sequence[int]
-"""The class of each sample: integers, or the file that holds them; `NAME=FILE` selects an array of an `.npz` file."""
+"""The class of each sample: integers, or a file that holds them; `NAME=FILE` selects an array of an `.npz` file."""
 
 BATCH = 64
 """Samples per run if the model's batch size is dynamic."""
@@ -40,24 +40,24 @@ BATCH = 64
 class Batch:
     """The arguments of one run.
 
-    The last batch may be padded, so that all have one shape: only the first `samples` rows count.
+    The last batch may be padded so that all batches have the same shape; only the first `samples` rows count.
     """
 
     inputs: Mapping[str, Array]
     samples: int
     rows: int
-    """Number of rows in the arrays, including padding."""
+    """The number of rows in the arrays, including padding."""
 
 
 class Batches:
-    """Data for a function of `module`; each iteration goes over it once."""
+    """Batches of data for a function of `module`; each iteration passes over all data once."""
 
     def __init__(
         self, module: ModuleOp, data: Data, *, function: str = "main", size: int = BATCH, limit: int | None = None
     ) -> None:
-        """`limit` is the number of samples to use, from the beginning.
+        """Opens `data`; only the first `limit` samples are used, if it is given.
 
-        Data that can be read only once is kept in memory.
+        Data that can be read only once, such as a generator, is kept in memory.
         """
         self._function = Interpreter(module).function(function)
         self.data: Data = list(data) if isinstance(data, Iterator) else data
@@ -125,7 +125,7 @@ def read_labels(labels: Labels) -> Array:
 
 
 def data_beside(labels: Labels | None, data: Data) -> Data:
-    """Returns `data` without the array that `labels` names, if it is in the same file. Raises `DiagnosticError`."""
+    """Returns `data` without the array that `labels` names, if that is in the same file. Raises `DiagnosticError`."""
     if not isinstance(labels, str | PathLike) or not isinstance(data, str | PathLike):
         return data
     name, file = _name_and_file(str(labels))
@@ -163,10 +163,10 @@ def _labels_in(text: str) -> Array:
 
 
 class Engine(StrEnum):
-    """The execution engine of modules."""
+    """The engine that runs modules."""
 
     AUTO = "auto"
-    """The interpreter, until it has taken as long as compiling would; then the compiled program."""
+    """The interpreter until it has taken as long as compilation would, then the compiled program."""
 
     INTERPRETER = "interpreter"
     COMPILED = "compiled"
@@ -178,7 +178,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 def chosen_member(choices: type[_Choice], word: str, what: str) -> _Choice:
     """Returns the member of `choices` that `word` names.
 
-    Raises `DiagnosticError`, which calls it a `what`, if there is none.
+    Raises `DiagnosticError` if there is no such member; the message calls the member a `what`.
     """
     known = [str(each) for each in choices]
     if word not in known:
@@ -187,13 +187,14 @@ def chosen_member(choices: type[_Choice], word: str, what: str) -> _Choice:
 
 
 FIRST_GUESS = 10.0
-"""Estimated seconds of compiling until one module was compiled: small networks take 1 to 8 here, large ones a minute. A
-wrong guess costs at most its own time."""
+"""The compilation time in seconds that is assumed until one module has been compiled. Small networks take 1 to 8
+seconds, large ones a minute. A wrong guess costs at most this time.
+"""
 
 
 @dataclass
 class Runner:
-    """Runs modules, and records how long compiling takes."""
+    """Runs modules in the chosen engine, and records how long compilation takes."""
 
     engine: Engine = Engine.AUTO
     threads: int = 1
@@ -201,13 +202,13 @@ class Runner:
     clock: Callable[[], float] = time.perf_counter
     compile_seconds: float = field(default=FIRST_GUESS, init=False)
     compiled: int = field(default=0, init=False)
-    """Number of modules that were compiled."""
+    """The number of modules that were compiled."""
 
     def outputs(self, module: ModuleOp, batches: Iterable[Batch]) -> Iterator[tuple[Batch, dict[str, Array]]]:
         """Yields each batch with the outputs of `module` for it.
 
-        Raises `DiagnosticError` if an output cannot be computed, or with the engine `compiled` if the module cannot be
-        compiled.
+        Raises `DiagnosticError` if an output cannot be computed, or if the engine is `compiled` and the module cannot
+        be compiled.
         """
         program: Callable[[Mapping[str, Array]], dict[str, Array]] | None = None
         may_compile = self.engine is not Engine.INTERPRETER
@@ -236,7 +237,7 @@ class Runner:
 
 
 def output_name(module: ModuleOp, name: str | None, function: str = "main") -> str:
-    """Returns the name of the output `name`; of the only output if it is `None`. Raises `DiagnosticError`."""
+    """Returns `name` if it is an output, or the name of the only output if it is `None`. Raises `DiagnosticError`."""
     names = [port.name for port in outputs_of(Interpreter(module).function(function))]
     if name is None:
         if len(names) != 1:
@@ -251,7 +252,7 @@ def output_name(module: ModuleOp, name: str | None, function: str = "main") -> s
 
 
 def rows_of_scores(scores: Array, batch: Batch) -> Array:
-    """Returns a row of logits for each row of the batch, along the last axis with more than one element.
+    """Returns one row of logits per row of the batch, taken along the last axis with more than one element.
 
     Raises `DiagnosticError` if the output does not have one row of logits per sample.
     """
@@ -269,17 +270,17 @@ def rows_of_scores(scores: Array, batch: Batch) -> Array:
 def predicted(scores: Array, batch: Batch) -> Array:
     """Returns the class of each sample: the index of its largest logit.
 
-    Raises `DiagnosticError` as `rows_of_scores`.
+    Raises `DiagnosticError` in the same cases as `rows_of_scores`.
     """
     return rows_of_scores(scores, batch).argmax(axis=-1)[: batch.samples]
 
 
 @dataclass
 class Accuracy:
-    """The fraction of samples whose predicted class is right, in [0, 1].
+    """The fraction of samples whose predicted class is correct, in [0, 1].
 
-    Without labels, the right class is the prediction of `reference`: the fraction is the agreement with the float
-    model.
+    Without labels, the correct class is the prediction of the float model `reference`, so the fraction is the agreement
+    with it.
     """
 
     batches: Batches
@@ -310,17 +311,17 @@ class Accuracy:
 
     @property
     def is_expecting(self) -> bool:
-        """Whether the right classes are known."""
+        """True if the correct classes are known."""
         return self.labels is not None or self._expected is not None
 
     def expect(self, found: Array) -> None:
-        """Sets the right classes to the float model's predictions `found`, unless there are labels."""
+        """Sets the correct classes to the float model's predictions `found`, unless there are labels."""
         self._expected = found if self.labels is None else self.labels
 
     def scored(self, found: Array) -> float:
         """Returns the accuracy of the predictions `found`, one per sample, in order.
 
-        Raises `DiagnosticError` as `of`.
+        Raises `DiagnosticError` in the same cases as `of`.
         """
         expected = self.labels if self._expected is None else self._expected
         assert expected is not None

@@ -1,4 +1,4 @@
-"""Fake quantization: the arithmetic of the integer program on floats that hold its integers, with gradients."""
+"""Fake quantization: the integer program's arithmetic, computed on floats that hold its integers, with gradients."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
 from qmlir.quantization.signed_weights import SIGNED
 
-# Rounding that passes gradients through, in `nn` operations: to the nearest integers, and to the signs of binary
+# Rounding that passes gradients through, as `nn` operations: to the nearest integers, and to the signs of binary
 # weights.
 
 
@@ -85,7 +85,7 @@ def signs_of(real: Term, scale: Term) -> Term:
 
 
 def simulated_rows(at: Site, op: ops.RowNormOp, integers: Term, scale: SSAValue) -> Term:
-    """Returns the f32 result of `op`, before its quantization, for integers `q - z` with one `scale`.
+    """Returns the f32 result of `op`, before it is quantized, for `integers` (`q - z`) with a single `scale`.
 
     The steps are those of `qmlir.dialects.nn.normalization.evaluate`.
     """
@@ -115,31 +115,32 @@ def _shaped(at: Site, value: SSAValue, sizes: Sequence[int]) -> SSAValue:
     return value if shape_of(value) == tuple(sizes) else at.reshaped(value, sizes)
 
 
-# Quantized values as floats that hold their integers: the arithmetic of the integer program, in `nn` operations.
+# Quantized values as floats that hold their integers: the arithmetic of the integer program, as `nn` operations.
 #
 # A value with scale `s` and zero point `z` becomes the exact floats `q - z` and a separate value for its scale, which
 # can be learned. The formulas follow `qmlir.dialects.nn.quantized_evaluators` step by step, so that every integer
-# equals that of the quantized module; a zero may be negative here until it is dequantized. If a formula depends on
-# which scales are equal, both variants are computed, and the scales at run time select one. Rounding passes gradients
+# equals that of the quantized module; a zero may have a negative sign until it is dequantized. If a formula depends on
+# which scales are equal, both variants are computed, and the scales select one at run time. Rounding passes gradients
 # through (`calib.straight_through`), and a clip passes those of values within its limits after rounding. The gradient
-# of a scale is then that of LSQ (Esser et al., 2020), and that of a threshold's logarithm the one of TQT (Jain et al.,
-# 2019).
+# of a scale then equals that of LSQ (Esser et al., 2020), and the gradient of the logarithm of a threshold equals that
+# of TQT (Jain et al., 2019).
 #
-# Accumulators are exact in f32 below 2^24, and otherwise computed in f64.
+# Accumulators below 2^24 are exact in f32; larger ones are computed in f64.
 
 EXACT_IN_F32 = 1 << 24
-"""The limit up to which f32 represents every integer."""
+"""The largest magnitude up to which f32 represents every integer."""
 
 SOFT = "quant.soft"
-"""Marks the cast of a constant whose rounding is learned: the constant holds codes without the zero point, possibly
-fractional."""
+"""The attribute that marks the cast of a constant whose rounding is learned. The constant holds codes without the zero
+point, which may be fractional.
+"""
 
 Scales = Mapping[SSAValue, SSAValue]
-"""The f32 scales of quantized values that have one of their own: one element, or one for each index of an axis."""
+"""The f32 scales of the quantized values with separate scales: one element, or one per index of an axis."""
 
 
 def keeps_sums(value: SSAValue) -> bool:
-    """Returns true if a value is an accumulator, possibly moved: its integers are exact sums in their own scale."""
+    """Returns true if a value is an accumulator, possibly moved: its integers are exact, not rescaled sums."""
     op, element = value.owner, quantized_type(value)
     if not isinstance(op, NnOp) or element is None or element.bits < 32 or np.any(element.zero_points):
         return False
@@ -149,14 +150,14 @@ def keeps_sums(value: SSAValue) -> bool:
 
 
 def is_bias(value: SSAValue) -> bool:
-    """Returns true if all users add `value` to accumulators, in whose scale it is quantized."""
+    """Returns true if all users add `value` to accumulators, and it has their scale."""
     return sums_beside(value) is not None
 
 
 def sums_beside(value: SSAValue) -> SSAValue | None:
     """Returns the first accumulator that `value` is added to; `None` if `value` is not a bias.
 
-    All users must add it, and its scale must not be fixed otherwise.
+    A bias is a constant or the result of a cast that all users add to accumulators of the same scale.
     """
     found = [sums_of(use) for use in value.uses]
     return None if None in found or not _is_cast(value) else next(iter(found), None)
@@ -171,7 +172,7 @@ def _is_cast(value: SSAValue) -> bool:
 
 
 def sums_of(use: Use) -> SSAValue | None:
-    """Returns the accumulator that an operand is added to; `None` if the use is no such addition."""
+    """Returns the accumulator that `use` adds its operand to; `None` if it is not such an addition."""
     op = use.operation
     if isinstance(op, BiasedContractionOp):
         is_bias = op.bias is not None and use.index == list(op.operands).index(op.bias)
@@ -188,7 +189,7 @@ def _has_blocks(value: SSAValue) -> bool:
 
 
 def products_of(sums: SSAValue) -> Operation:
-    """Returns the contraction whose accumulator `sums` is, before moves and additions."""
+    """Returns the contraction that computes the accumulator `sums`, looking through moves and additions."""
     op = sums.owner
     assert isinstance(op, NnOp)
     source = next((operand for operand in op.operands if keeps_sums(operand)), None)
@@ -208,7 +209,7 @@ def _are_alike(one: SSAValue, other: SSAValue) -> bool:
 
 @dataclass(frozen=True)
 class Simulated:
-    """The integers `q - z` of a quantized value, as floats, and its scale: one element, or one per index of an axis."""
+    """A quantized value as floats: its integers `q - z`, and its scale, a single one or one per index of an axis."""
 
     integers: SSAValue
     scale: SSAValue
@@ -223,7 +224,7 @@ class Simulated:
         return beside(Term(at, self.scale), self.element, len(shape_of(self.integers)))
 
     def real(self, at: Site) -> Term:
-        """Dequantizes as `quant.dcast` does: adding 0 removes the sign of a negative zero, which no integer has."""
+        """Dequantizes as `quant.dcast` does; adding 0 removes the sign of a zero, which integers don't have."""
         return self.beside(at) * (self.floats(at, f32) + 0.0)
 
     def stored(self, at: Site) -> Term:
@@ -242,15 +243,15 @@ class Simulated:
 
 
 def centred_limits(element: UniformQuantizedType) -> tuple[Array, Array]:
-    """Returns the limits of `q - z`."""
+    """Returns the lower and upper limits of the integers `q - z`."""
     zero_points = np.asarray(element.zero_points, np.float64)
     return element.storage_min - zero_points, element.storage_max - zero_points
 
 
 def beside(numbers: Term, element: UniformQuantizedType, rank: int) -> Term:
-    """Reshapes parameters of an element type to broadcast to `rank` axes.
+    """Reshapes the parameters of `element` so that they broadcast to `rank` axes.
 
-    They are a single one, or one per index of an axis or block.
+    `numbers` holds a single parameter, one per index of an axis, or one per block.
     """
     match element.granularity:
         case Granularity.TENSOR:
@@ -367,9 +368,9 @@ class _Sums:
 
 @dataclass
 class Simulation:
-    """Rewrites operations on quantized values, in order.
+    """Rewrites operations on quantized values into operations on floats, in program order.
 
-    `scales` holds the scales of values that are no accumulators.
+    `scales` holds the scales of all values except accumulators.
     """
 
     scales: Scales

@@ -1,6 +1,7 @@
-"""`qmlir finetune`: trains the quantized form of a float model, with or without labels, and writes the result.
+"""`qmlir finetune`: trains a float model in quantized form, with or without labels, and writes the result.
 
-The result is the module or the ONNX model that `qmlir quantize` writes, with trained weights, biases and scales.
+The result has the format that `qmlir quantize` writes, a module or an ONNX model, with trained weights, biases and
+scales.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Fine-tuning: trains weights, biases and scales of the quantized form of a float model.
 
-Training computes the integers of the result, so every figure applies to the model that is written. Without labels, the
-float model is the teacher. An epoch is a function of the parameters, the state of the optimizer and the epoch number,
-so a run continued from a checkpoint is bit-identical to an uninterrupted one.
+Training computes the integers of the final quantized model, so every figure applies to the model that is written.
+Without labels, the float model is the teacher. An epoch depends only on the parameters, the state of the optimizer and
+the epoch number, so a run continued from a checkpoint is bit-identical to an uninterrupted run.
 """
 
 import hashlib
@@ -47,43 +47,45 @@ from qmlir.text.writing import check_own, write_own
 from qmlir.workflows.loading import HoldsModule, takes_model
 
 CALIBRATION = 512
-"""Number of training samples used to calibrate the initial ranges."""
+"""The number of training samples used to calibrate the initial ranges."""
 
 NARROW = 4
 """Weights of at most this many bits start with least-squares scales, use `NARROW_RATE`, and may be frozen if they
 oscillate."""
 
 RATE, NARROW_RATE = 1e-3, 2e-3
-"""Learning rates of weights and biases: the second one applies if some weights are narrow, as their codes are farther
-apart."""
+"""The default learning rates of weights and biases. The second rate applies if some weights are narrow, because their
+codes are farther apart.
+"""
 
 MIX = 0.5
-"""Fraction of mixed samples if the float model alone teaches. It also answers between samples, where classes border on
-each other and samples are rare. The unmixed samples keep the batch close to the data."""
+"""The fraction of mixed samples if the float model is the only teacher. It also provides targets between samples, near
+class boundaries, where samples are rare. The unmixed samples keep the batch close to the data.
+"""
 
 CHECKPOINT_VERSION = 1
-"""The version of checkpoints; those of qmlir 0.1 have none."""
+"""The version of the checkpoint format; checkpoints of qmlir 0.1 have no version."""
 
 Augment: TypeAlias = Callable[[dict[str, Array], np.random.Generator], dict[str, Array]]
-"""Changes the inputs of a batch, using a random generator that is the same in every run."""
+"""A function that changes the inputs of a batch, using a random generator that is the same in every run."""
 
 
 class FinetuneLoss(StrEnum):
     """The loss that training minimizes."""
 
     MSE = "mse"
-    """The squared error against the results of the float model, relative to their variance."""
+    """The squared error against the results of the float model, divided by their variance."""
 
     KL = "kl"
-    """The divergence of the softmax of the results from that of the float model, at a temperature."""
+    """The divergence between the softmax of the results and that of the float model, at a given temperature."""
 
     LABELS = "labels"
-    """The cross entropy of the softmax of the logits against the labels, and a fraction of `kl`."""
+    """The cross entropy between the softmax of the logits and the labels, combined with a fraction of `kl`."""
 
 
 @dataclass(frozen=True)
 class FinetuneOptions:
-    """The options of training. Raises `DiagnosticError` if a number is out of range."""
+    """The options of training. The constructor raises `DiagnosticError` if a number is out of range."""
 
     loss: FinetuneLoss
     temperature: float = 2.0
@@ -94,23 +96,26 @@ class FinetuneOptions:
     epochs: int = 10
     batch_size: int = 64
     mixup: float | None = None
-    """Fraction of the samples of a batch that are mixed with another one; `None` is `MIX` if the float model alone
-    teaches and all inputs are floats, otherwise 0."""
+    """The fraction of the samples of a batch that are mixed with another sample. `None` means `MIX` if the float model
+    is the only teacher and all inputs are floats, and otherwise 0.
+    """
 
     optimizer: OptimizerKind = OptimizerKind.ADAM
     learning_rate: float | None = None
-    """`None` is `RATE` or `NARROW_RATE`, depending on the bits of the weights."""
+    """The learning rate of weights and biases. `None` means `RATE` or `NARROW_RATE`, depending on the bits of the
+    weights.
+    """
 
     scale_rate: float = 4e-3
     warmup: float = 0.02
-    """Fraction of the steps in which the learning rates rise."""
+    """The fraction of the steps during which the learning rates rise."""
 
     patience: int | None = None
-    """Number of epochs without improvement that ends training; `None` runs all epochs."""
+    """The number of epochs without improvement after which training stops; `None` runs all epochs."""
 
     seed: int = 0
     freeze_oscillating: bool = False
-    """Whether to freeze weights of at most `NARROW` bits that oscillate between two codes."""
+    """True if weights of at most `NARROW` bits that oscillate between two codes are frozen."""
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
@@ -140,7 +145,7 @@ class HeldOutFigures:
     """The value of the loss."""
 
     figure: float
-    """The value of the metric, `Finetuned.metric`."""
+    """The value of the metric that `Finetuned.metric` names."""
 
     @staticmethod
     def of(data: JsonValue) -> "HeldOutFigures":
@@ -166,7 +171,7 @@ class Finetuned(HoldsModule, Readable):
     """The quantized module of the best epoch."""
 
     trained: Trainable
-    """The model that was trained; its parameters are those that training began with."""
+    """The trained model, with the parameters that training began with."""
 
     parameters: Mapping[str, Array]
     """The parameters of the best epoch, by name."""
@@ -178,10 +183,10 @@ class Finetuned(HoldsModule, Readable):
     """`top-1` with labels, `agreement` with the float model's classes for `kl`, `SQNR dB` for `mse`."""
 
     samples: int
-    """Number of training samples."""
+    """The number of training samples."""
 
     held_out: int
-    """Number of held-out samples."""
+    """The number of held-out samples."""
 
     float_figure: float | None
     """The metric of the float model; `None` without labels."""
@@ -196,10 +201,10 @@ class Finetuned(HoldsModule, Readable):
     """The figures after each epoch."""
 
     best: int
-    """Number of the best epoch, from 1; 0 if none was better than no training."""
+    """The number of the best epoch, counted from 1; 0 if no epoch was better than the model without training."""
 
     problem: str = ""
-    """Why training stopped early; empty if it did not."""
+    """The reason why training stopped early; empty if it did not."""
 
     def to_dict(self) -> dict[str, Any]:
         """Convert the result to plain values, without modules and parameters.
@@ -582,7 +587,7 @@ def finetune(
     freeze_oscillating: bool = FinetuneOptions.freeze_oscillating,
     **settings: Unpack[QuantizeSettings],
 ) -> Finetuned:
-    """Fine-tune a float model as the integer program that it becomes, and return the best quantized model.
+    """Fine-tune a float model as the integer program that it becomes, and return the best quantized model found.
 
     Weights, biases and scales are trained. Without `labels`, the float model is the teacher. The epoch that is best on
     held-out samples is returned, or the model without training if no epoch is better. All samples are kept in memory. A

@@ -59,21 +59,22 @@ def _targets(function: FuncOp, results: Sequence[SSAValue], loss: str) -> list[i
 
 @dataclass(frozen=True)
 class NnGradient(ModulePass):
-    """Split `@main` into `@forward`, which also returns values that the gradient reads, and `@backward`, the gradient.
+    """Splits `@main` into `@forward`, which also returns values that the gradient reads, and `@backward`, the gradient.
 
     `@forward` computes the results of `@main`, and also returns the values that `@backward` reads as `kept0`, `kept1`,
-    …. `@backward` takes the inputs and results of `@forward` that it reads, by name, then the gradient of each result,
-    and returns the gradient with respect to each input that `wrt` names (by default all float inputs). `gradient_x` is
-    the gradient of `x`. With `loss`, a result with one element, no gradient is given: that of the loss is 1. An input
-    that no result depends on has a gradient of zeros.
+    …. The arguments of `@backward` are the inputs and results of `@forward` that it reads, under the same names,
+    followed by the gradient of each result. It returns the gradient with respect to each input that `wrt` names (by
+    default all float inputs). The gradient of `x` is named `gradient_x`. If `loss` names a result, which must have one
+    element, `@backward` takes no gradients: that of the loss is 1. An input that no result depends on has a gradient of
+    zeros.
 
-    Each operation on the path needs a gradient rule (`gradients` of a package's contribution), or must be a composite
-    whose parts have rules. `@backward` then recomputes the parts that it reads, and `@forward` keeps the composite
-    whole; `nn-decompose` before this pass makes `@forward` keep parts instead. Passes that change the gradient must run
-    before this pass.
+    Each operation on the path between inputs and results must have a gradient rule (`gradients` of a package's
+    contribution), or must be a composite whose parts have rules. For a composite without a rule, `@forward` keeps the
+    composite whole, and `@backward` recomputes the parts that it reads. To make `@forward` store results of the parts
+    instead, run `nn-decompose` before this pass. Passes that change the gradient must also run before this pass.
 
-    With `recompute`, `@backward` recomputes elementwise arithmetic if that reduces the kept memory, and results of
-    convolutions are kept with channels last, as compiled programs compute them.
+    With `recompute`, `@backward` recomputes elementwise arithmetic if that reduces the memory of the stored values.
+    Results of convolutions are stored with channels last, as compiled programs compute them.
 
     Before (run with `wrt=w`):
 

@@ -1,4 +1,4 @@
-"""Optimizers for training, and the detection of weights that oscillate between two codes."""
+"""Optimizers for training, and the freezing of weights that oscillate between two codes."""
 
 from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -15,14 +15,14 @@ from qmlir.arithmetic.arrays import Array
 # must stay positive are updated by their logarithms, like the thresholds of TQT (Jain et al., 2020).
 
 FIRST, SECOND, EPSILON = 0.9, 0.999, 1e-8
-"""The decay rates of Adam's moments, and the addend of its divisor (Kingma and Ba, 2015)."""
+"""The decay rates of Adam's two moments, and the constant added to its divisor (Kingma and Ba, 2015)."""
 
 MOMENTUM = 0.9
 """The momentum of stochastic gradient descent."""
 
 
 SUMS = ("velocity", "first", "second")
-"""The running sums of a parameter; their names in the state begin with these words."""
+"""The running sums of a parameter; these words are the prefixes of their names in the state."""
 
 
 class OptimizerKind(StrEnum):
@@ -35,25 +35,25 @@ class OptimizerKind(StrEnum):
 
 @dataclass
 class Optimizer:
-    """Updates parameters along their gradients. `state`, arrays by name, is everything that a checkpoint needs."""
+    """Updates parameters along their gradients. A checkpoint must store only `state`, which maps names to arrays."""
 
     kind: OptimizerKind
     rate: float
     scale_rate: float
     scales: Collection[str] = ()
-    """The parameters with the learning rate `scale_rate`, updated by Adam."""
+    """The names of the parameters that are scales: Adam updates them with the learning rate `scale_rate`."""
 
     positive: Collection[str] = ()
-    """The scales that must stay positive."""
+    """The names of the scales that must stay positive."""
 
     state: dict[str, Array] = field(default_factory=dict[str, Array])
 
     def step(
         self, parameters: Mapping[str, Array], gradients: Mapping[str, Array], share: float = 1.0
     ) -> dict[str, Array]:
-        """Returns the f32 parameters after a step at `share` of the learning rates; parameters without a gradient stay.
+        """Returns the f32 parameters after a step with the learning rates multiplied by `share`.
 
-        Too high a rate results in values that are not finite.
+        Parameters without a gradient are unchanged. If a rate is too high, values may become infinite or NaN.
         """
         steps = int(self.state.get("steps", 0)) + 1
         self.state["steps"] = np.asarray(steps)
@@ -84,9 +84,9 @@ class Optimizer:
 
 
 def cosine_share(done: float, warmup: float = 0.0) -> float:
-    """Returns the fraction of the learning rate after a fraction `done` of the steps.
+    """Returns the factor of the learning rate after a fraction `done` of the steps.
 
-    It is a linear warm-up, then a cosine decay.
+    The factor rises linearly during the fraction `warmup` of the steps, then falls with a cosine.
     """
     if done < warmup:
         return done / warmup
@@ -95,26 +95,27 @@ def cosine_share(done: float, warmup: float = 0.0) -> float:
 
 # Freezing of weights that oscillate between two codes (Nagel et al., ICML 2022).
 #
-# A weight near the boundary of two codes crosses it again and again, since the straight-through gradient is that of its
-# code rather than its own. If the moving average of its direction changes exceeds `THRESHOLD`, the weight is frozen at
-# the code that it held most of the time: the rounded moving average of its codes. That average is bias-corrected by the
-# sum of its weights, like Adam's moments; otherwise the first code would count for all earlier steps.
+# A weight near the boundary between two codes crosses it repeatedly, because the straight-through gradient is that of
+# the code rather than that of the weight. If the moving average of direction changes exceeds `THRESHOLD`, the weight is
+# frozen at the code that it held most of the time: the rounded moving average of its codes. That average is
+# bias-corrected by the sum of its weights, like Adam's moments; otherwise the first code would count for all earlier
+# steps.
 
 THRESHOLD = 0.02
-"""The fraction of steps with a direction change above which a weight is frozen."""
+"""A weight is frozen if the fraction of steps in which it changes direction exceeds this threshold."""
 
 MEMORY = 0.01
-"""The weight of a step in moving averages."""
+"""The weight of a single step in moving averages."""
 
 
 REMEMBERED = ("code", "direction", "frequency", "average", "frozen", "sum")
-"""The state of a weight: arrays of its shape, and one number."""
+"""The names of the state of a weight. Each is an array of the weight's shape, except the scalar `sum`."""
 
 
 def still(name: str, array: Array, codes: Array, scales: Array, state: MutableMapping[str, Array]) -> Array:
-    """Returns `array` after a step, with oscillating elements frozen at `scales` times their code.
+    """Returns the weight `array` after a step, with oscillating elements frozen at `scales` times their code.
 
-    `codes` are those of `array`. The state of the weight `name` is in `state`, arrays by name.
+    `codes` are the codes of `array`. The state of the weight `name` is stored in `state`, which maps names to arrays.
     """
     keys = [f"{what} {name}" for what in REMEMBERED]
     if keys[0] not in state:

@@ -1,8 +1,8 @@
 """The parameters that training learns in a quantized function: float constants before quantize casts, and scales.
 
 Each parameter has a name. Values that must have the same scale form a *group*, such as the operand and the result of a
-move, or of a relu and the value it limits. An accumulator has the scale of its sums, a bias that of the sums it is
-added to: neither has a separate scale.
+move or of a relu. The scale of an accumulator is the product of the scales of its factors, and a bias has the scale of
+the accumulator that it is added to, so neither has a separate scale.
 """
 
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
@@ -57,8 +57,8 @@ from qmlir.quantization.signed_weights import SIGNED, has_signs_alone, is_signed
 def float_constants(function: FuncOp) -> None:
     """Replaces the integer constants of `function` by trainable float constants and casts.
 
-    The casts return the same integers up to 2^22; f32 represents larger ones, such as of a bias, less exactly. Scales
-    and biases of norms are already floats, and are trained as well.
+    The casts reproduce integers up to 2^22 exactly; f32 represents larger ones, as of a bias, less exactly. Scales and
+    biases of norms are already floats, and are trained as well.
     """
     for op in list(function.walk()):
         op.attributes.pop(REPAIRED, None)
@@ -81,9 +81,9 @@ def float_constants(function: FuncOp) -> None:
 
 
 def open_parts(function: FuncOp) -> None:
-    """Replaces each composite that has types for its parts by these parts.
+    """Replaces each composite that has types for its parts with these parts.
 
-    Raises `DiagnosticError` for one of dynamic length.
+    Raises `DiagnosticError` for a composite of dynamic length.
     """
     while composites := [op for op in function.walk() if isinstance(op, NnOp) and op.components is not None]:
         for op in composites:
@@ -98,19 +98,19 @@ def open_parts(function: FuncOp) -> None:
 
 @dataclass(frozen=True)
 class ScaleMethod:
-    """A method of learning scales: the parameter, and the scale as a function of it."""
+    """A method of learning scales: defines the parameter, and the scale as a function of the parameter."""
 
     suffix: str
     initial: Callable[[UniformQuantizedType], Array]
     scale: Callable[[UniformQuantizedType, Term], Term]
     frozen: Callable[[UniformQuantizedType, Array], Array]
-    """The final scale of a type, equal to that which `scale` computes."""
+    """Computes the final scale of a type from the trained parameter; the result equals that of `scale`."""
 
     is_positive: bool = False
-    """Whether the parameter must stay greater than 0."""
+    """True if the parameter must stay greater than 0."""
 
     keeps_powers: bool = False
-    """Whether every scale is a power of two."""
+    """True if every scale is a power of two."""
 
 
 def _steps(element: UniformQuantizedType) -> float:
@@ -143,7 +143,7 @@ METHODS: Mapping[str, ScaleMethod | None] = {
         keeps_powers=True,
     ),
 }
-"""The methods of learning scales, by the names that `calib.fake_quant` uses."""
+"""The methods of learning scales, by the names that `calib.fake_quant` uses for them."""
 
 
 def check_method(scales: str) -> None:
@@ -155,9 +155,9 @@ def check_method(scales: str) -> None:
 
 
 def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:
-    """Returns the groups of values of `function` that share a scale, by a representative.
+    """Returns the groups of values of `function` that share a scale, keyed by one member of each group.
 
-    Accumulators and biases are in none.
+    Accumulators and biases do not belong to any group.
     """
     groups, alike = Groups(), dict[tuple[object, ...], SSAValue]()
     own: dict[SSAValue, None] = {}
@@ -232,7 +232,7 @@ class _Names:
 
 @dataclass(frozen=True)
 class LearnedParameter:
-    """A parameter that training learns, named after its node, with its initial value."""
+    """A parameter that training learns: its name, which derives from its node, and its initial value."""
 
     name: str
     initial: Array
@@ -243,7 +243,7 @@ class LearnedParameter:
     """How the scale is learned; `None` for a constant."""
 
     def scales(self, array: Array) -> Array:
-        """Returns the scales of all `values` if `array` is the parameter."""
+        """Returns the scales that all `values` have if `array` is the value of the parameter."""
         assert self.method is not None
         return self.method.frozen(_types(self.values)[0], array)
 
@@ -271,16 +271,17 @@ def _learned_scales(function: FuncOp, scales: str, only: Sequence[str]) -> list[
 
 
 def begin_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> None:
-    """Sets the scales that the initial parameters stand for: `tqt` rounds each up to a power of two."""
+    """Sets the scales that correspond to the initial parameters: `tqt` rounds each scale up to a power of two."""
     learned = _learned_scales(function, scales, only)
     set_scales(function, {value: each.scales(each.initial) for each in learned for value in each.values})
 
 
 @contextmanager
 def marked_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> Generator[None]:
-    """Inside the `with` block, marks operations whose results get arbitrary scales from training with `ANY_SCALE`.
+    """Marks operations whose results get arbitrary scales from training with `ANY_SCALE`, inside the `with` block.
 
-    An accumulator follows the scales of its factors. A method whose scales stay powers of two marks nothing.
+    This includes accumulators whose factors get such scales. If the method keeps scales that are powers of two, no
+    operation is marked.
     """
     method = METHODS[scales]
     learned = [] if method is None or method.keeps_powers else _learned_scales(function, scales, only)
@@ -300,7 +301,7 @@ def marked_scales(function: FuncOp, scales: str, only: Sequence[str] = ()) -> Ge
 
 
 def check_modes(function: FuncOp) -> None:
-    """Raises `DiagnosticError` if the requantization mode of an operation cannot express the scales of training."""
+    """Raises `DiagnosticError` if the requantization mode of an operation does not support trained scales."""
     for op in function.walk():
         if isinstance(op, NnOp) and op.requantize is not None and (fault := scales_fault(op, op.requantize.mode)):
             raise op_error(op, fault)
@@ -313,10 +314,10 @@ class LearnedWeight:
     name: str
     element: UniformQuantizedType
     is_signed: bool
-    """Whether its codes are signs (-1 and 1)."""
+    """True if its codes are signs (-1 and 1)."""
 
     scale: LearnedParameter | None
-    """`None` if its scale is not learned."""
+    """The parameter that determines its scale; `None` if the scale is not learned."""
 
     def codes(self, parameters: Mapping[str, Array]) -> tuple[Array, Array]:
         """Returns the codes, without the zero point, as f32, and the scales in a shape that broadcasts to them."""
@@ -333,7 +334,7 @@ class LearnedWeight:
 
 
 def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]:
-    """Yields the trainable constants of `function` that have one integer type."""
+    """Yields the trainable constants of `function` that are quantized to a single type; biases are left out."""
     known = list(parameters_of(function, scales))
     by_value = {value: each for each in known if each.method is not None for value in each.values}
     for each in known:
@@ -348,8 +349,9 @@ def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]
 def watch(function: FuncOp, scales: str = FIXED) -> Mapping[str, SSAValue]:
     """Adds the stored integers of every quantized value to the outputs of `function`.
 
-    Returns the values by the names of their outputs, which derive from their nodes. Biases are left out, as
-    accumulators include them. Parameters, and those of their scales by the method `scales`, keep their names.
+    Returns the values by the names of their outputs, which derive from their nodes. Biases are left out, because
+    accumulators include them. Outputs never take the name of a parameter, including the parameters of scales for the
+    method `scales`.
     """
     names = _Names(function, [parameter.name for parameter in parameters_of(function, scales)])
     watched = {

@@ -1,4 +1,4 @@
-"""Programs of a model in training: gradients of its results, and the forward and backward programs."""
+"""The gradient of a model as a module, and the compiled forward and backward programs of training."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,7 @@ from qmlir.specialization.specialize import Shapes, specialize
 from qmlir.targets.compiling import compile
 from qmlir.workflows.loading import takes_model
 
-# The gradient of a model: a module with a function for the results, and one for their gradients.
+# The gradient of a model: a module with one function for the results and one for the gradients.
 
 GRADIENT = NamedPipeline(
     "gradient",
@@ -79,19 +79,19 @@ def gradient(
     return found
 
 
-# The forward and backward programs of a model in training, for inputs of one shape.
+# The forward and backward programs of a model in training, compiled for inputs of one shape.
 #
-# Two training loops use them: `qmlir.finetune`, and PyTorch's with `qmlir.torch`.
+# Two training loops use them: that of `qmlir.finetune`, and PyTorch training loops through `qmlir.torch`.
 
 
 def data_inputs(trained: Trainable) -> list[Port]:
-    """Returns the inputs of the model, without its parameters."""
+    """Returns the inputs of the model, excluding its parameters."""
     inputs = inputs_of(function_of(trained.module, ENTRY))
     return [port for port in inputs if port.name not in trained.parameters]
 
 
 class TrainingPrograms:
-    """`@forward` and `@backward` of a trainable model, compiled for one shape of each input.
+    """The functions `@forward` and `@backward` of a trainable model, compiled for one shape of each input.
 
     Parameters are inputs of the programs, so changing them does not recompile anything.
     """
@@ -112,17 +112,17 @@ class TrainingPrograms:
         self._reads = inputs_of(function_of(module, "backward"))
 
     def forward(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
-        """Runs forward, and returns all values that `backward` may read: arguments, results and kept values."""
+        """Runs `@forward`, and returns all values that `backward` may read: arguments, results and kept values."""
         values = {**inputs, **parameters}
         return {**values, **self._forward(values)}
 
     def results(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
-        """Returns the results of the model, f32."""
+        """Returns the results of the model as f32 arrays."""
         values = self._forward({**inputs, **parameters})
         return {name: values[name] for name in self.outputs}
 
     def backward(self, values: Mapping[str, Array], gradients: Mapping[str, Array]) -> dict[str, Array]:
-        """Returns the gradient of each parameter by name, given the values of `forward` and `gradients` of its results.
+        """Returns the gradients of parameters by name, given the `values` of `forward` and `gradients` of results.
 
         A result without an entry in `gradients` has the gradient 0.
         """

@@ -1,4 +1,4 @@
-"""`quant-simulate`: turns quantized values into floats that hold their integers, and trained values into arguments."""
+"""`quant-simulate`: replaces quantized values with floats holding their integers, and trained values with arguments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,19 +67,20 @@ class _Arguments:
 
 @dataclass(frozen=True)
 class QuantSimulate(ModulePass):
-    """Compute on floats that hold the integers of the quantized values, with every integer unchanged.
+    """Replaces quantized values with floats that hold their integers; every integer is unchanged.
 
-    A value with scale `s` and zero point `z` becomes the exact integers `q - z` in f32; accumulators that f32 cannot
-    hold use f64. Rounding passes gradients through (`calib.straight_through`), so the module can be differentiated
+    A value with scale `s` and zero point `z` becomes the exact integers `q - z` in f32; accumulators too large for f32
+    use f64. Rounding passes gradients through (`calib.straight_through`), so the module can be differentiated
     (`nn-gradient`) while it computes the integers of the deployed program. A norm on integers derives the constants of
-    its square root from the scale of its data (`calib.row_norm`).
+    its square root from the scale of its input (`calib.row_norm`).
 
-    Trained constants (`quant-assign-types{float_constants}`) become arguments, and so do scales, depending on `scales`:
-    `lsq` learns them directly (Esser et al., Learned Step Size Quantization, 2020), `tqt` learns the base-2 logarithms
-    of thresholds (Jain et al., Trained Quantization Thresholds, 2019), whose scales are powers of two. Each argument is
-    named after its node, and its initial value is in `nn.trainable`. `only` holds patterns of names (`*` for any text):
-    everything else stays constant. A constant whose cast is marked `quant.soft` holds codes, and is not rounded:
-    `quant-round` uses these to learn the rounding.
+    Trained constants (`quant-assign-types{float_constants}`) become arguments. The option `scales` selects which scales
+    become arguments as well: `lsq` learns them directly (Esser et al., Learned Step Size Quantization, 2020), `tqt`
+    learns the base-2 logarithms of thresholds (Jain et al., Trained Quantization Thresholds, 2019), whose scales are
+    powers of two. Each argument is named after its node, and its initial value is in `nn.trainable`. `only` holds
+    patterns of argument names, in which `*` matches any text; parameters that match no pattern stay constant. A
+    constant whose cast is marked `quant.soft` holds codes and is not rounded; `quant-round` uses such constants to
+    learn the rounding.
 
     Before (run with `scales=lsq`):
 

@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation of functions, and rematerialization."""
+"""Reverse-mode differentiation of functions, and rematerialization of their values."""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import cast
@@ -23,10 +23,10 @@ from qmlir.ir.effects import erase_dead
 from qmlir.ir.interfaces import Recomputable, volume
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
 
-# The choice of values that a gradient reads from memory or recomputes, minimizing the stored memory.
+# Rematerialization: chooses which values the gradient reads from memory and which it recomputes, to minimize memory.
 #
-# Elementwise operations are bound by memory: it is faster to recompute a chain of them from its start than to write
-# and read its results. The choice is a minimum cut between values that are computed anyway and values that the gradient
+# Elementwise operations are memory-bound: recomputing a chain of them from its start is faster than writing and reading
+# its results. The choice is a minimum cut between the values that are computed anyway and the values that the gradient
 # reads, as in Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016, and PyTorch's partitioner.
 
 
@@ -41,9 +41,9 @@ def _bytes(value: SSAValue) -> int:
 
 
 def recompute(forward: Block, backward: Block, free: Container[SSAValue]) -> None:
-    """Prepends operations of `forward` to `backward` whose results then need not be stored.
+    """Copies operations of `forward` to the start of `backward`, so that their results need not be stored.
 
-    `free` are the values that can be read at no cost: inputs and results of the forward function.
+    `free` are the values that can be read without storing them: inputs and results of the forward function.
     """
     first = backward.first_op
     assert first is not None
@@ -82,7 +82,7 @@ def recompute(forward: Block, backward: Block, free: Container[SSAValue]) -> Non
         value.replace_uses_with_if(copy, lambda use: use.operation.parent is backward)
 
 
-# Reverse-mode differentiation: from the gradients of some values to those of others, by a rule per operation.
+# Reverse-mode differentiation: propagates gradients from results to operands, by one rule per operation.
 #
 # Rules come from the registry (`gradients`). A composite without a rule has the gradient of its parts, which are
 # recomputed from its operands.
@@ -91,7 +91,7 @@ Insert = Callable[[Operation], object]
 
 
 def depending_on(operations: Sequence[Operation], variables: Sequence[SSAValue]) -> set[SSAValue]:
-    """Returns `variables` and all results of `operations`, in order, that depend on them."""
+    """Returns `variables` and all results of `operations`, which are in program order, that depend on them."""
     dependent = set(variables)
     for op in operations:
         if not dependent.isdisjoint(op.operands):
@@ -104,8 +104,9 @@ def gradients(
 ) -> Gradients:
     """Returns the gradients with respect to `variables`; `seeds` are the gradients of some results of `operations`.
 
-    `insert` adds operations, in order. `None` is a gradient that is 0 everywhere. Each variable counts as independent
-    of the others. Raises `DiagnosticError` for an operation on the path without a rule.
+    `insert` is called with each new operation, in order. In the result, `None` stands for a gradient that is 0
+    everywhere. Each variable is treated as independent of the others. Raises `DiagnosticError` if an operation on the
+    path has no gradient rule.
     """
     inner = [op for op in operations if not any(result in variables for result in op.results)]
     dependent = depending_on(inner, variables)
@@ -153,22 +154,23 @@ def _by_parts(at: Backward, op: Operation, *given: SSAValue | None) -> Gradients
     return [found.pop(operand, None) for operand in op.operands]
 
 
-# Splits a function in two: one that also returns the values that its gradient reads, and the gradient function.
+# Splits a function into a forward function, which also returns the values that the gradient reads, and the gradient.
 
 
 def gradient_name(name: str) -> str:
-    """Returns the name of the gradient of an input or output."""
+    """Returns the name of the gradient of the input or output `name`."""
     return f"gradient_{name}"
 
 
 def differentiated(
     function: FuncOp, variables: Sequence[BlockArgument], targets: Sequence[int], *, are_ones: bool, recomputes: bool
 ) -> tuple[FuncOp, int]:
-    """Returns the function that computes the gradients, and the number of values kept for it.
+    """Returns the function that computes the gradients, and the number of values that `function` keeps for it.
 
-    The gradients are those with respect to `variables`. `targets` are the results whose gradients are given, by
-    arguments, or with `are_ones` all 1. `function`, which must have one block, gets the kept values as further results;
-    with `recomputes`, cheap values are recomputed instead. Raises `DiagnosticError` for an operation without a rule.
+    The gradients are those with respect to `variables`. `targets` are the indices of the results whose gradients the
+    new function takes as arguments, or assumes to be 1 if `are_ones` is set. `function` must have one block; the kept
+    values become additional results of it. With `recomputes`, values that are cheap to compute are recomputed instead.
+    Raises `DiagnosticError` for an operation without a gradient rule.
     """
     last = function.get_return_op()
     assert last is not None

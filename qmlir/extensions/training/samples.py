@@ -1,4 +1,4 @@
-"""Training samples: batches in any order, all in memory; their labels; the validation split."""
+"""Training samples, held in memory for batches in any order, their labels, and the validation split."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class TrainingSamples:
         return len(self._runs)
 
     def batch(self, places: Sequence[int]) -> dict[str, Array]:
-        """Returns the inputs of the runs at `places`, concatenated."""
+        """Returns the inputs of the runs with the indices `places`, concatenated into a batch."""
         columns = zip(*(self._runs[place] for place in places), strict=True)
         arrays = [
             column[0] if len(column) == 1 else np.concatenate(column, axis)
@@ -53,7 +53,7 @@ class TrainingSamples:
 
     @property
     def whole_inputs(self) -> list[str]:
-        """The inputs that are not floats, whose samples cannot be mixed."""
+        """The names of the inputs that are not floats, whose samples cannot be mixed."""
         return [
             name
             for name, array in zip(self.names, self._runs[0], strict=True)
@@ -61,9 +61,9 @@ class TrainingSamples:
         ]
 
     def mixed(self, places: Sequence[int], others: Sequence[int], shares: Array) -> dict[str, Array]:
-        """Returns `share * x + (1 - share) * y` for the runs `x` at `places` and `y` at `others`.
+        """Returns `share * x + (1 - share) * y` for each run `x` with an index of `places`, and `y` of `others`.
 
-        There is one share for each pair of runs.
+        `shares` holds one share per pair of runs.
         """
         found = self.batch(places)
         for (name, array), axis in zip(self.batch(others).items(), self._axes, strict=True):
@@ -76,7 +76,7 @@ class TrainingSamples:
         return found
 
     def items(self, places: Sequence[int]) -> Iterator[dict[str, Array]]:
-        """Yields the runs at `places` as items of data."""
+        """Yields the runs with the indices `places`, each as an item of data (arrays by input name)."""
         for place in places:
             yield dict(zip(self.names, self._runs[place], strict=True))
 
@@ -112,7 +112,7 @@ def with_labels(data: Data, labels: Labels | bool | None) -> tuple[Data, Array |
 def parted(count: int, held_out: float, size: int, seed: int) -> tuple[int, Array, Array]:
     """Returns the batch size, at most `size`, and the indices of the training and of the held-out samples.
 
-    The held-out samples are a number of whole batches if there are enough. Raises `DiagnosticError` if there are fewer
+    The held-out samples form whole batches if there are enough samples. Raises `DiagnosticError` if there are fewer
     than two samples.
     """
     if count < 2:

@@ -51,13 +51,14 @@ class Module(torch.nn.Module):  # pyright: ignore[reportUntypedBaseClass]
 
     A parameter has the same name as in `qmlir`, with `/` for each `.`, which torch does not allow in names:
     `s1/c1/weight`, `s1/c1/weight/scale`. Call the module with the inputs of the model, in order or by name, as f32
-    tensors; it returns the result, or a tuple of several. The forward run computes the integers of the quantized model.
-    Tensors are copied to the CPU, and results are on the CPU. Programs are compiled at the first call with inputs of
-    new shapes. Scales must stay greater than 0, except for the thresholds of `scales="tqt"`, which are logarithms.
+    tensors; it returns the result, or a tuple of results if there are several. The forward run computes the integers of
+    the quantized model. Tensors are copied to the CPU, and results are on the CPU. Programs are compiled at the first
+    call with inputs of new shapes. Scales must stay greater than 0, except for the thresholds of `scales="tqt"`, which
+    are logarithms.
     """
 
     def __init__(self, trained: Trainable, *, threads: int = 1, isa: str = "host") -> None:
-        """`threads` and `isa` are those of `qmlir.compile`."""
+        """Wraps `trained`; `threads` and `isa` are those of `qmlir.compile`."""
         super().__init__()  # pyright: ignore[reportUnknownMemberType]
         self._trained, self._threads, self._isa = trained, threads, isa
         self._inputs = data_inputs(trained)
@@ -73,7 +74,7 @@ class Module(torch.nn.Module):  # pyright: ignore[reportUntypedBaseClass]
             self.register_parameter(own, torch.nn.Parameter(torch.from_numpy(np.array(array, np.float32))))
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """Returns the results of the model. Raises `DiagnosticError` if the inputs don't match those of the model."""
+        """Computes the results of the model. Raises `DiagnosticError` if the inputs don't match those of the model."""
         tensors = self._given(inputs, named)
         wrt = tuple(name for name, each in tensors.items() if each.requires_grad and each.is_floating_point())
         shapes = {name: tuple(each.shape) for name, each in tensors.items()}

@@ -1,4 +1,4 @@
-"""A model that is trained as the integer program that it becomes."""
+"""A model that is trained as the integer program that it will become."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ class Trainable(Readable):
     """The initial parameters by name, f32: weights, biases, and scales or thresholds."""
 
     learned_scales: frozenset[str]
-    """Names of the parameters that are scales, greater than 0, or logarithms of thresholds."""
+    """The names of the parameters that are scales (greater than 0) or logarithms of thresholds."""
 
     _quantized: ModuleOp
     _simulate: QuantSimulate
@@ -167,8 +167,9 @@ class Trainable(Readable):
 
 
 _SHARES = np.asarray([1, *np.linspace(0.1, 2, 191)], np.float32)
-"""The factors of the initial scale that are tried. If one weight is much larger than the others, a small fraction of
-its scale is best; a code -1 instead of -2 takes up to twice the scale."""
+"""The candidate factors for the initial scale. If one weight is much larger than the others, a small fraction of the
+initial scale is best. A factor of up to 2 lets a weight use the code -1 instead of -2.
+"""
 
 
 def _squared_errors(weight: LearnedWeight, parameters: Mapping[str, Array]) -> Array:

@@ -1,8 +1,9 @@
 """Gradients of the results of a float program with respect to any values inside it.
 
-Each such value gets a new input of zeros that is added to it: the gradient with respect to that input is that with
-respect to the value. The given module may be a profiled one, whose element types record observations; it is not
-changed. At inference, the rows of a batch don't mix, so one pass computes the gradients of all rows.
+The function gets a new input of zeros for each such value, which is added to the value, so that the gradient with
+respect to the input equals the gradient with respect to the value. The given module may be profiled, with element types
+that record observations; it is not changed. At inference, the rows of a batch are independent, so one pass computes the
+gradients of all rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,21 +28,23 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import retype, specialize
 
 Place: TypeAlias = SSAValue | tuple[Operation, int]
-"""A value that is rounded, for all its users; or one operand of an operation."""
+"""The location of a rounding: a value, for all its users, or the operand with the given index of one operation."""
 
 Sizes: TypeAlias = Sequence[int]
 
 Differentiates: TypeAlias = Callable[[ModuleOp, Sequence[str]], ModuleOp]
-"""Makes `@forward` and `@backward` of a float module, with respect to some of its inputs (`nn-gradient`)."""
+"""Differentiates a float module with respect to the named inputs: returns a module with `@forward` and `@backward`
+(`nn-gradient`).
+"""
 
 
 def value_at(place: Place) -> SSAValue:
-    """Returns the value at `place`."""
+    """Returns the value, or the value of the operand, that `place` denotes."""
     return place if isinstance(place, SSAValue) else place[0].operands[place[1]]
 
 
 class PlaceGradients:
-    """`@forward` and `@backward` of a function with respect to places, for one shape of each input."""
+    """The functions `@forward` and `@backward` with respect to the values at places, for one shape of each input."""
 
     def __init__(
         self,
@@ -51,7 +54,7 @@ class PlaceGradients:
         inputs: Mapping[str, Sizes],
         differentiate: Differentiates,
     ) -> None:
-        """Prepares both functions for the sizes of `places` and `inputs` in the runs to come.
+        """Prepares both functions; `places` and `inputs` give the sizes of the values at places and of the inputs.
 
         Raises `DiagnosticError`, naming the operation, if an operation has no gradient.
         """
@@ -69,17 +72,17 @@ class PlaceGradients:
         self._reads, self._finds = inputs_of(backward), outputs_of(backward)
 
     def reads(self, output: str) -> bool:
-        """Returns true if `backward` reads the gradient of an output: if it is a float."""
+        """Returns true if `backward` reads the gradient of `output`, which it does for float outputs."""
         return any(port.name == gradient_name(output) for port in self._reads)
 
     def forward(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """Returns the results by name, among all values that `backward` reads."""
+        """Returns the results by name, together with all other values that `backward` reads."""
         given = {**inputs, **self._zeros}
         found = self._interpreter.call(FORWARD, [given[port.name] for port in self._takes])
         return {**given, **{port.name: array for port, array in zip(self._gives, found, strict=True)}}
 
     def backward(self, values: Mapping[str, Array], seeds: Mapping[str, Array]) -> dict[Place, Array]:
-        """Returns the gradient with respect to each place; `seeds` are gradients of some results, others are 0."""
+        """Returns the gradient with respect to each place; `seeds` are the gradients of results, 0 for missing ones."""
         known = {**values, **{gradient_name(name): seed for name, seed in seeds.items()}}
         zeros = (np.zeros(tensor(port.type).get_shape(), np.float32) for port in self._reads if port.name not in known)
         given = [known[port.name] if port.name in known else next(zeros) for port in self._reads]

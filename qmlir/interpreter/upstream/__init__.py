@@ -1,1 +1,1 @@
-"""The evaluators of upstream's dialects: one table per dialect."""
+"""The evaluators of upstream MLIR's dialects, in one table per dialect."""

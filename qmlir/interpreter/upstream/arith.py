@@ -1,7 +1,7 @@
-"""The evaluators of `arith`: integers modulo 2^N for every N, floats rounded at each step, scalars or whole arrays.
+"""The evaluators of `arith` on scalars or whole arrays: integers modulo 2^N for every N, floats rounded at each step.
 
-Each family of operations is a table from operation class to function. Poison and undefined results in MLIR are errors
-that name the value.
+Each family of operations has a table from operation class to function. If the result is poison or undefined in MLIR,
+the evaluator raises an error that names the value.
 """
 
 import operator
@@ -52,7 +52,7 @@ def elementwise(function: Function) -> Evaluator:
 
 
 def like_operands(result: Any, values: tuple[Any, ...]) -> Any:
-    """Returns `result` as an array if an operand is one, else as a scalar. NumPy confuses the two at rank 0."""
+    """Returns `result` as an array if an operand is an array, else as a scalar. NumPy confuses the two at rank 0."""
     if any(is_array(value) for value in values):
         return np.asarray(result)
     return result[()] if is_array(result) else result
@@ -206,7 +206,7 @@ _FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
 
 
 def of_floats(function: Function) -> Function:
-    """Wraps a function of floats to take an element type, which it ignores: NumPy floats carry their type."""
+    """Wraps a function on floats so that it takes an element type, which it ignores, since NumPy floats have a type."""
 
     def computed(element: Attribute, *values: Any) -> Any:
         return function(*values)

@@ -1,7 +1,7 @@
-"""Bounds-checked indices and slices, and the offsets, sizes and strides of operations.
+"""Bounds-checked indices and slices, from the offsets, sizes and strides of operations.
 
-`memref`, `tensor` and `vector` address their operands in the same way. NumPy's own indexing would count negative
-indices from the end and truncate slices.
+`memref`, `tensor` and `vector` address their operands in the same way. NumPy's indexing can't be used directly, because
+it counts negative indices from the end and truncates slices.
 """
 
 import math
@@ -20,7 +20,7 @@ Place = tuple[int, ...]
 
 
 def check_place(array: Array, place: Sequence[Any], type_: Attribute) -> tuple[Any, ...]:
-    """Returns `place` as a checked index into `array`, a value of type `type_`; arrays index several elements."""
+    """Returns `place` as a checked index into `array`, a value of type `type_`; it may contain arrays of indices."""
     indices = tuple(place)
     for index, size in zip(indices, array.shape, strict=True):
         if is_array(index):
@@ -42,13 +42,13 @@ def checked_size(array: Array, axis: int, type_: Attribute) -> int:
 
 
 def mixed(static: DenseArrayBase[Any], dynamic: Sequence[int]) -> Place:
-    """Returns the numbers of a list in which `dynamic` replaces the dynamic entries of the attribute."""
+    """Returns the entries of `static`, in which `dynamic` replaces the dynamic entries in order."""
     given = iter(dynamic)
     return tuple(next(given) if value == DYNAMIC_INDEX else value for value in integer_list(static))
 
 
 def dynamic_shape(shape: Sequence[int], sizes: Sequence[int]) -> Place:
-    """Returns a shape in which `sizes` replace the dynamic sizes, in order."""
+    """Returns `shape`, in which `sizes` replaces the dynamic sizes in order."""
     if shape.count(DYNAMIC_INDEX) != len(sizes):
         raise InterpretationError(
             f"expected one size per dynamic dimension ({shape.count(DYNAMIC_INDEX)}), but got {len(sizes)}"
@@ -79,7 +79,7 @@ def slices(array: Array, offsets: Place, sizes: Place, strides: Place, type_: At
 
 
 def kept_axes(sizes: Place, reduced: Sequence[int]) -> tuple[Any, ...]:
-    """Returns the index that drops the axes of size 1 of a slice that the shape `reduced` doesn't have."""
+    """Returns the NumPy index that drops the unit axes of a slice that are missing in the shape `reduced`."""
     wanted = list(reduced)
     excess = len(sizes) - len(wanted)
     index: list[Any] = []

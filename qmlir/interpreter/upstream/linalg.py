@@ -1,4 +1,4 @@
-"""The evaluators of `linalg`: structured operations are run by their indexing maps, iterators and bodies.
+"""The evaluators of `linalg`, which run structured operations by their indexing maps, iterators and bodies.
 
 The body runs for each point of the iteration space, in the order of a loop nest. If it contains only scalar arithmetic
 and each point writes a different element, it runs on whole arrays over the parallel iterators. Each element is then
@@ -31,12 +31,12 @@ from qmlir.ir.builtin_types import integer_list, lies_outside
 from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
 
 _ELEMENTWISE_DIALECTS = ("arith", "math")
-"""Dialects whose scalar operations also work on whole arrays."""
+"""The dialects whose scalar operations can also run on whole arrays."""
 
 _ELEMENTWISE_OPERATIONS = (
     ops.YieldOp, ops.IndexOp, ExtractOp, LoadOp, ReciprocalRootOp, RequantizeOp, JoinOp, RowReduceOp,
 )  # fmt: skip
-"""Further operations that work on whole arrays. Those that read elements read tensors or memory that the nest keeps."""
+"""Further operations that can run on whole arrays. Elements are read only from memory that the nest keeps."""
 
 
 @dataclass(frozen=True)

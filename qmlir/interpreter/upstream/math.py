@@ -1,7 +1,7 @@
 """The evaluators of `math`: float functions in the precision of their operands, and integer functions modulo 2^N.
 
-`qmlir.arithmetic.functions` defines the functions without a CPU instruction; `nn` and `math-expand` also use it. The
-fused multiply-add rounds once in every type.
+`qmlir.arithmetic.functions` defines the functions for which there is no CPU instruction; `nn` and `math-expand` also
+use these definitions. The fused multiply-add rounds once in every type.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ _STEPS: dict[type[Operation], Function] = {
     math.SqrtOp: np.sqrt,
     math.TruncOp: np.trunc,
 }
-"""Functions whose results IEEE 754 defines exactly."""
+"""Functions whose results are defined exactly by IEEE 754."""
 
 _DEFINED: dict[type[Operation], Function] = {
     operation: FUNCTIONS[name]

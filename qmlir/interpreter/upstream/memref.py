@@ -1,6 +1,6 @@
 """The evaluators of `memref`: mutable NumPy arrays, and views that share their memory.
 
-Uninitialized memory contains poison values, an access out of bounds is an error, and a strided layout determines the
+Uninitialized memory contains poison values, an out-of-bounds access is an error, and a strided layout determines the
 strides of the array.
 """
 
@@ -110,7 +110,7 @@ def _deallocate(op: memref.DeallocOp, array: Array) -> tuple[()]:
 
 
 _globals: WeakKeyDictionary[Interpreter, dict[str, Array]] = WeakKeyDictionary()
-"""The memory of the globals in each run."""
+"""The memory of the global variables in each run."""
 
 
 def _get_global(frame: Frame, op: memref.GetGlobalOp) -> tuple[Array]:

@@ -1,8 +1,9 @@
 """Elements of every width: their NumPy types, and conversions between elements and numbers.
 
-An iN is stored in the smallest NumPy integer of at least N bits. `signed` and `unsigned` read its number, and `wrap`
-converts any integer back modulo 2^N. A scalar is read as a Python integer and an array as 64-bit integers, so that one
-function computes both: overflow wraps modulo 2^64, which doesn't change the result of `wrap`.
+An iN is stored in the smallest NumPy integer type of at least N bits. `signed` and `unsigned` return the integer that
+it represents, and `wrap` converts any integer back modulo 2^N. A scalar is read as a Python integer and an array as
+64-bit integers, so that one function can compute both. If 64-bit integers overflow, they wrap modulo 2^64, which
+doesn't change the result of `wrap`.
 """
 
 from typing import Any, TypeGuard
@@ -42,7 +43,7 @@ def is_integer(element: Attribute) -> bool:
 
 
 def width_of(element: Attribute) -> int:
-    """Returns the width of an integer type or `index` in bits."""
+    """Returns the width, in bits, of an integer type or `index`."""
     integer = as_integer(element)
     assert integer is not None or isinstance(element, IndexType)
     return INDEX_BITS if integer is None else integer.width.data
@@ -55,7 +56,7 @@ def _is_unsigned(element: Attribute) -> bool:
 
 
 def signed(value: Any, element: Attribute) -> Any:
-    """Reads `value` as signed: returns a Python integer or an array of 64-bit integers. A true i1 is -1."""
+    """Returns `value` as a signed Python integer or an array of signed 64-bit integers. A true i1 is -1."""
     if is_array(value):
         return _extended(value.astype(np.int64), width_of(element))
     if not _is_unsigned(element):
@@ -64,7 +65,7 @@ def signed(value: Any, element: Attribute) -> Any:
 
 
 def unsigned(value: Any, element: Attribute) -> Any:
-    """Reads `value` as unsigned: returns a Python integer or an array of 64-bit integers."""
+    """Returns `value` as an unsigned Python integer or an array of 64-bit integers."""
     mask = (1 << width_of(element)) - 1
     if is_array(value):
         return value.astype(np.int64).view(np.uint64) & np.uint64(mask)
@@ -92,7 +93,7 @@ def wrap(value: Any, element: Attribute) -> Any:
 
 
 def round_to(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Rounds floats of any precision to `dtype`, once, ties to even."""
+    """Rounds floats of any precision to `dtype` in a single rounding, ties to even."""
     array = np.asarray(value)
     if dtype == _BFLOAT16 and array.dtype == np.float64:
         array = _round_to_odd(array)  # ml_dtypes converts through f32 and would round twice
@@ -109,7 +110,7 @@ def _round_to_odd(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
 
 
 def float_of_integer(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Converts integers, as read by `signed` or `unsigned`, to floats, rounded once, ties to even."""
+    """Converts integers, as returned by `signed` or `unsigned`, to floats in a single rounding, ties to even."""
     array = np.asarray(value, dtype=None if is_array(value) else np.int64 if value < 0 else np.uint64)
     if dtype == _BFLOAT16:
         # For integers too wide for f64, the low 11 bits become a sticky bit, which is far below the last bit of bf16.
@@ -136,7 +137,7 @@ def unwritten_value(element: Attribute) -> Any:
 
 
 def unwritten(shape: tuple[int, ...], element: Attribute) -> Array:
-    """Returns an array of poison values, which makes reads of uninitialized memory visible.
+    """Returns an array of poison values, which make reads of uninitialized memory visible.
 
     Raises `InterpretationError` if the array exceeds the largest size of a value.
     """

@@ -1,4 +1,4 @@
-"""The evaluators of `scf`: loops and conditionals, by running their regions."""
+"""The evaluators of `scf`, which run the regions of loops and conditionals."""
 
 import itertools
 from typing import Any

@@ -1,4 +1,4 @@
-"""The evaluators of `tensor`: values are immutable, so a slice may share the memory of its source."""
+"""The evaluators of `tensor`. Values are immutable, so a slice may share the memory of its source."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""The evaluators of `vector`: arrays of a fixed shape, moved between registers and memory and combined."""
+"""The evaluators of `vector`: arrays of fixed shape, which are combined, or moved between registers and memory."""
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
@@ -91,7 +91,7 @@ _COMBINATIONS: dict[Kind, tuple[type[Operation], ...]] = {
     Kind.MAXIMUMF: (arith.MaximumfOp,),
     Kind.MINIMUMF: (arith.MinimumfOp,),
 }
-"""The `arith` operation that combines two elements: that for integers, then that for floats if it differs."""
+"""For each kind of combination, the `arith` operations on two integers and, if different, on two floats."""
 
 
 def _reduction(op: vector.ReductionOp, array: Array, start: Any) -> tuple[Any]:
@@ -150,7 +150,7 @@ def _masked_store(op: vector.MaskedStoreOp, array: Array, place: Place, mask: Ar
 def _transfers(
     op: vector.TransferReadOp | vector.TransferWriteOp, array: Array, start: Place, shape: Place, mask: Array | None
 ) -> Iterator[tuple[Place, Place]]:
-    """Yields the index of each transferred lane and of its element in memory.
+    """Yields the index of each transferred lane, and the index of its element in memory.
 
     Masked lanes and lanes out of bounds are skipped. It is an error if a lane is out of bounds along an axis declared
     `in_bounds`, or if the start is out of bounds along an axis that the vector doesn't have.

@@ -1,4 +1,4 @@
-"""Modules to ONNX models: float, quantized and mixed ones, in Q/DQ, QLinear or integer operators."""
+"""Exports float, quantized and mixed modules as ONNX models, with Q/DQ, QLinear or integer operators."""
 
 from typing import TYPE_CHECKING
 

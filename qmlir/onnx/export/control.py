@@ -1,8 +1,8 @@
-"""Exports conditionals and loops as If and Loop. Regions become graphs, which capture outer tensors by name.
+"""Exports conditionals and loops as If and Loop. Regions become subgraphs, which capture outer tensors by name.
 
-Supported are `scf.for`, and `scf.while` with a loop-carried condition, as created by the import of If, Loop and Scan.
-Operations that only convert a tensor to a bound or condition are not exported. A quantized recurrent layer of dynamic
-length is a Loop over its time steps.
+The supported operations are `scf.if`, `scf.for`, and `scf.while` with a loop-carried condition, as created by the
+importers of Loop and Scan. Operations that only convert a tensor to a bound or condition are not exported. A quantized
+recurrent layer of dynamic length becomes a Loop over its time steps.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from qmlir.onnx.export.emission import Outgoing, value_info
 from qmlir.onnx.export.naming import ValueNames
 
 SILENT = (arith.ConstantOp, arith.IndexCastOp, tensor.ExtractOp)
-"""Operations that convert a tensor to a bound or condition."""
+"""Operations that convert a tensor to a loop bound or a condition."""
 
 
 def is_structured(op: Operation) -> bool:
@@ -40,9 +40,9 @@ def is_structured(op: Operation) -> bool:
 
 
 def of_regions(function: FuncOp) -> set[SSAValue]:
-    """Returns the values that regions of conditionals and loops use, forward or return.
+    """Returns the values that the regions of conditionals and loops use, forward or return.
 
-    Graphs declare the types of these values, so they must be exported with their own types.
+    Subgraphs declare the types of these values, so they must be exported with their own types.
     """
     block = function.body.block
     inside = (op for op in function.body.walk() if op.parent is not block or is_structured(op))
@@ -52,8 +52,9 @@ def of_regions(function: FuncOp) -> set[SSAValue]:
 def sink_constants(function: FuncOp) -> None:
     """Copies each quantized constant of `function` into every region that reads it.
 
-    ONNX Runtime's optimizations look for weights in the graph that dequantizes them, and fail at those of a graph
-    around it (`TransposeDQWeightsForMatMulNBits` in core/optimizer/qdq_transformer/selectors_actions/qdq_actions.cc).
+    ONNX Runtime's optimizations look for weights in the graph that dequantizes them, and fail if the weights are in an
+    enclosing graph (`TransposeDQWeightsForMatMulNBits` in
+    core/optimizer/qdq_transformer/selectors_actions/qdq_actions.cc).
     """
     block = function.body.block
     for op in list(block.ops):
@@ -89,9 +90,9 @@ WriteOperation = Callable[[GraphProto, Operation], Sequence[NodeProto]]
 
 @dataclass
 class ControlWriter:
-    """Exports conditionals and loops. `names` are the names of all values; `write` exports other operations.
+    """Exports conditionals and loops. `names` contains the names of all values; `write` exports other operations.
 
-    `taken` and `nodes_taken` are the names of existing tensors and nodes.
+    `taken` and `nodes_taken` contain the names of existing tensors and nodes.
     """
 
     names: Mapping[SSAValue, str]
@@ -204,7 +205,7 @@ class ControlWriter:
 
 
 def nested_values(function: FuncOp) -> Iterator[SSAValue]:
-    """Yields the block arguments and results inside regions of conditionals and loops."""
+    """Yields the block arguments and operation results inside the regions of conditionals and loops."""
     for op in function.body.walk():
         if is_structured(op):
             for region in op.regions:
@@ -215,14 +216,15 @@ def nested_values(function: FuncOp) -> Iterator[SSAValue]:
 
 # Quantized recurrent layers of dynamic length
 #
-# The components of such a layer are those of two time steps, with the roles and types of all others: one reads the
-# initial states, the other the states of a step. The first is exported directly; the second is the body of a Loop,
-# which gathers its data from the sequence. Both compute the integers that the layer has at a static length.
+# Such a layer is decomposed into the components of two time steps, which represent all others: the first step reads the
+# initial states, and the second reads the states of the step before it. The first step is exported directly. The second
+# becomes the body of a Loop, which gathers its data from the sequence. Both compute the same integers as the layer with
+# a static length.
 
 _SEQUENCE, _RESHAPE, _BACKWARD = "hidden/sequence", "hidden/reshape", prefix_of(1)
 
 WritePart = Callable[[Outgoing, int, dict[SSAValue, str]], None]
-"""Exports the component of an index, given the names of earlier values, and adds the names of its results."""
+"""Exports the component with a given index, given the names of earlier values, and adds the names of its results."""
 
 
 @dataclass
@@ -236,17 +238,17 @@ class _Direction:
 
     @property
     def places(self) -> tuple[int, int]:
-        """The indices of the results of the splits that the first and the second step read."""
+        """The indices of the split results that the first and the second time step read."""
         return (1, 0) if self.is_reversed else (0, 1)
 
 
 def has_steps(op: Operation) -> bool:
-    """Returns True if a layer of dynamic length can be exported as a Loop."""
+    """Returns True if `op` is a recurrent layer of dynamic length that can be exported as a Loop."""
     return isinstance(op, Layer) and not isinstance(op, DynamicLstmOp) and op.lengths is None
 
 
 def _directions(op: Layer, parts: Parts) -> list[_Direction]:
-    """Returns the steps of each direction. Both steps have the same roles, each with as many components."""
+    """Returns the steps of each direction. Both steps have the same roles, with equal numbers of components."""
     found = [_Direction(is_reversed) for is_reversed in op.walks]
     by_role: dict[str, list[int]] = {}
     for number, role in enumerate(parts.roles):
@@ -264,7 +266,7 @@ def _directions(op: Layer, parts: Parts) -> list[_Direction]:
 
 
 def write_steps(out: Outgoing, op: Layer, parts: Parts, write: WritePart) -> dict[SSAValue, str]:
-    """Exports the components of a layer of dynamic length; returns the names of their results."""
+    """Exports the components of a recurrent layer of dynamic length; returns the names of their results."""
     if out.settings.functions:
         raise out.error("is exported as a Loop, which cannot use local functions (functions=False)")
     names = dict(out.names)

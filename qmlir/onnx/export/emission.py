@@ -1,11 +1,11 @@
-"""`Outgoing`: the export of one operation, with the ONNX names of its operands and results, and the nodes added so far.
+"""`Outgoing`, the interface of exporters: one operation, the ONNX names of its operands and results, and its nodes.
 
-An exporter is a function that takes an `Outgoing` and adds nodes, the last of which produce `outputs`. This is also the
-interface for packages: the entry point group `qmlir.onnx_exporters` names tables from operation class to exporter.
-Names inside an operation derive from those of its results, so that the export is deterministic.
+An exporter is a function that takes an `Outgoing` and adds nodes to it; these nodes must produce the tensors `outputs`.
+Packages use the same interface: the entry point group `qmlir.onnx_exporters` names tables from operation class to
+exporter. The names of tensors inside an operation derive from the names of its results, so the export is deterministic.
 
-A quantized value is a tensor of its integers, in the smallest type that ONNX operators support: 8, 16 or 32 bits.
-Constants of at most 4 bits are packed if they are only dequantized.
+A quantized value becomes a tensor of its stored integers, in the smallest type that ONNX operators support: 8, 16 or 32
+bits. Constants of at most 4 bits are packed if they are only dequantized.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from qmlir.onnx.types import DATA_TYPES, SINCE, SUB_BYTE
 from qmlir.text.elements import dense_dtype
 
 CONTAINER_BITS = (8, 16, 32)
-"""The integer widths that ONNX operators compute with."""
+"""The widths of integers that ONNX operators support."""
 
 PACKED = {2: (TensorProto.INT2, TensorProto.UINT2), 4: (TensorProto.INT4, TensorProto.UINT4)}
-"""ONNX data types with several values per byte, signed and unsigned, by width."""
+"""The signed and the unsigned ONNX data type with several values per byte, by width in bits."""
 
 PACKED_SINCE = {2: 25, 4: 21}
-"""The first operator set with these data types, by width."""
+"""The first operator set with these packed data types, by width in bits."""
 
 
 def container(element: StoredType) -> IntegerType:
-    """Returns the integer type that holds a quantized value at run time, in the notation of `nn`: `i8`, `ui8`."""
+    """Returns the integer type that stores a quantized value at run time, in the notation of `nn` (`i8`, `ui8`)."""
     bits = next(bits for bits in CONTAINER_BITS if element.bits <= bits)
     return IntegerType(bits) if element.is_signed else IntegerType(bits, Signedness.UNSIGNED)
 
 
 def held_element(element: Attribute) -> Attribute:
-    """Returns the plain element type of a value in ONNX: f32 for a profiled f32, integers for a quantized one."""
+    """Returns the plain element type of a value in ONNX: f32 for profiled f32, an integer type for a quantized type."""
     if isinstance(element, UniformFloatType):
         return element.storage
     return container(element) if isinstance(element, StoredType) else plain_type(element)
@@ -73,12 +73,12 @@ def data_type(element: Attribute) -> int | None:
 
 
 def element_since(element: Attribute) -> int:
-    """Returns the first operator set that supports such elements; 0 if all do."""
+    """Returns the first operator set that supports the element type; 0 if all do."""
     return SINCE.get(data_type(element) or 0, 0)
 
 
 def packed_type(element: StoredType, opset: int) -> int | None:
-    """Returns the data type of packed constants of this type, or `None` if they aren't packed."""
+    """Returns the ONNX data type of packed constants of type `element`, or `None` if they aren't packed."""
     for bits, types in PACKED.items():
         if element.bits <= bits and opset >= PACKED_SINCE[bits]:
             return types[not element.is_signed]
@@ -93,7 +93,7 @@ def tensor_proto(name: str, array: Array, kind: int) -> TensorProto:
 
 
 def plain_proto(name: str, array: Array, element: Attribute) -> TensorProto:
-    """Returns a tensor of a plain element type with the elements of `array`; i1 is 0 or 1."""
+    """Returns a tensor of a plain element type with the elements of `array`; elements of i1 are 0 or 1."""
     kind = DATA_TYPES[element]
     dtype = dense_dtype(element)
     assert dtype is not None
@@ -101,7 +101,7 @@ def plain_proto(name: str, array: Array, element: Attribute) -> TensorProto:
 
 
 def describe_type(proto: TypeProto, type_: Attribute, dims: Sequence[str] = ()) -> None:
-    """Writes the type of a value into `proto`; `dims` are the names of dynamic dimensions."""
+    """Writes the type of a value into `proto`; `dims` contains the names of dynamic dimensions."""
     if isinstance(type_, SequenceType):
         _describe_tensor(proto.sequence_type.elem_type, type_.tensors, ())
     else:
@@ -124,7 +124,7 @@ def _describe_tensor(proto: TypeProto, type_: AnyTensor | AnyUnrankedTensorType,
 
 
 def value_info(name: str, type_: Attribute, dims: Sequence[str] = ()) -> ValueInfoProto:
-    """Returns the declaration of a value in a graph; `dims` are the names of dynamic dimensions."""
+    """Returns the declaration of a value in a graph; `dims` contains the names of dynamic dimensions."""
     info = ValueInfoProto(name=name)
     describe_type(info.type, type_, dims)
     return info
@@ -145,7 +145,7 @@ def is_integer(element: Attribute) -> bool:
 
 
 TABLE = "qmlir/table/"
-"""The prefix of the names of shared tables."""
+"""The prefix of the names of lookup tables and other constants that operations share."""
 
 _DIGITS = 24
 
@@ -159,7 +159,7 @@ WINDOWS = "group=groups strides dilations pads"
 """The attributes of a convolution, for `attributes_of`."""
 
 OLDEST_OPSET = 21
-"""The oldest operator set for export: the first with blocks, 4 and 16 bits in QuantizeLinear, and metadata."""
+"""The oldest operator set for export: the first with metadata, and with blocks and 4 and 16 bits in QuantizeLinear."""
 
 
 class ExportForm(StrEnum):
@@ -169,7 +169,7 @@ class ExportForm(StrEnum):
     """Float operators between DequantizeLinear and QuantizeLinear."""
 
     QOPERATOR = "qoperator"
-    """QLinear operators if they compute the same integers."""
+    """QLinear operators for operations for which they compute the same integers."""
 
     INTEGER = "integer"
     """ConvInteger and MatMulInteger, with requantization in elementary operators."""
@@ -184,21 +184,21 @@ class Settings:
     exact: bool | None = None
     """Whether every ONNX Runtime session must compute the same integers.
 
-    `True` makes the Q/DQ format use integer arithmetic if floats between casts may round differently. By default
-    (`None`), sessions with optimizations, which fuse some casts, compute the same integers. Neither multiplies signed
-    integers. `False` keeps everything between casts, and constant weights signed, whose products saturate in ONNX
-    Runtime on x86 CPUs without VNNI.
+    With `True`, the Q/DQ format uses integer arithmetic for operations whose floats between casts may round
+    differently. By default (`None`), only sessions with optimizations, which fuse some casts, compute the same
+    integers. In both cases, no signed integers are multiplied. `False` keeps all operations between casts, and constant
+    weights signed; their products saturate in ONNX Runtime on x86 CPUs without VNNI.
     """
 
     functions: bool = False
     """Whether to export the components of a composite as a local function."""
 
     signed: bool = False
-    """Whether to keep signed 8-bit integers even if ONNX Runtime only supports unsigned ones in a contraction."""
+    """Whether to keep signed 8-bit integers, even in contractions that ONNX Runtime fully supports only if unsigned."""
 
 
 class NeedsOpsetError(DiagnosticException):
-    """Raised if an operator is newer than the chosen operator set."""
+    """Raised if an operation requires an operator that is newer than the selected operator set."""
 
     def __init__(self, op: Operation, opset: int, what: str):
         super().__init__(what)
@@ -217,19 +217,19 @@ class Outgoing:
     """The ONNX name of each operand."""
 
     outputs: list[str]
-    """The tensor names that the nodes must produce, one for each result."""
+    """The names of the tensors that the nodes must produce, one for each result."""
 
     nodes: list[NodeProto] = field(default_factory=list[NodeProto])
     initializers: list[TensorProto] = field(default_factory=list[TensorProto])
     packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """The data types of constants whose tensors are packed."""
+    """The ONNX data type of each constant whose tensor is packed."""
 
     versions: dict[str, int] = field(default_factory=dict[str, int])
-    """The versions of other operator sets that the nodes need, if not version 1."""
+    """The versions of other operator sets that the nodes require, if not version 1."""
 
     prefix: str = ""
     elements: Mapping[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
-    """Element types of operands and results that differ from their own type, such as f32 after a dequantization."""
+    """The element types of tensors that differ from those of the operands and results, such as f32 if dequantized."""
 
     _known: dict[tuple[Any, ...], str] = field(default_factory=dict[tuple[Any, ...], str])
 
@@ -239,7 +239,7 @@ class Outgoing:
         return self.settings.opset
 
     def needs(self, opset: int, what: str) -> None:
-        """Requires version `opset` of the operator set for `what`. Raises `NeedsOpsetError` if the export is older."""
+        """Raises `NeedsOpsetError` if `what` requires a newer operator set (`opset`) than the exported one."""
         if self.opset < opset:
             raise NeedsOpsetError(self.op, opset, what)
 
@@ -250,17 +250,17 @@ class Outgoing:
     # Operands
 
     def name(self, value: SSAValue | None) -> str:
-        """Returns the name of an operand; empty if it is omitted."""
+        """Returns the ONNX name of an operand; empty if the operand is omitted."""
         return "" if value is None else self.names[value]
 
     @property
     def inputs(self) -> list[str]:
-        """The names of all operands."""
+        """The ONNX names of all operands."""
         return [self.names[value] for value in self.op.operands]
 
     @property
     def output(self) -> str:
-        """The name of the first result."""
+        """The ONNX name of the first result."""
         return self.outputs[0]
 
     def element(self, value: SSAValue) -> Attribute:
@@ -282,9 +282,9 @@ class Outgoing:
         domain: str = "",
         **attributes: Any,
     ) -> str:
-        """Adds a node and returns the name of its first output, which is new by default.
+        """Adds a node and returns the name of its first output. By default, the node has one output with a new name.
 
-        Attributes that are `None` and trailing empty inputs are dropped.
+        Attributes with the value `None` and trailing empty inputs are omitted.
         """
         given = [outputs] if isinstance(outputs, str) else list(outputs or [self.fresh(op_type)])
         kept = list(inputs)
@@ -298,7 +298,7 @@ class Outgoing:
         return given[0]
 
     def constant(self, array: npt.ArrayLike, element: Attribute = i64) -> str:
-        """Adds a constant tensor and returns its name; equal constants are shared inside the operation."""
+        """Adds a constant tensor and returns its name; equal constants of the operation share a tensor."""
         found = np.asarray(array)
         key = element, found.shape, found.dtype.str, found.tobytes()
         if key not in self._known:
@@ -308,7 +308,7 @@ class Outgoing:
         return self._known[key]
 
     def table(self, array: npt.ArrayLike, element: Attribute) -> str:
-        """Adds a large constant and returns its name, a digest of its content, so that operations can share it."""
+        """Adds a large constant that operations can share, and returns its name, a digest of its content."""
         found = np.asarray(array)
         digest = sha256(f"{element}{found.dtype.str}{found.shape}".encode() + found.tobytes()).hexdigest()
         name = f"{TABLE}{digest[:_DIGITS]}"
@@ -331,7 +331,7 @@ class Outgoing:
         return self.node("Transpose", [name], perm=[*outer, column, row])
 
     def scalar(self, value: SSAValue | None, axes: int = 0) -> str:
-        """Returns the name of an operand of one element, reshaped to `axes` axes if it has another rank."""
+        """Returns the name of an operand with one element, reshaped to rank `axes` if it has another rank."""
         name = self.name(value)
         if value is None or len(shape_of(value)) == axes:
             return name
@@ -340,7 +340,7 @@ class Outgoing:
     # Properties
 
     def parameter(self, name: str, *, is_scalar: bool = False) -> str:
-        """Returns the name of a tensor with the integers of a parameter (property or operand); empty without both."""
+        """Returns the name of a tensor with the integers of a parameter (property or operand); empty if omitted."""
         op = cast(NnOp, self.op)
         value: SSAValue | None = getattr(op, f"{name}_value")
         if value is not None:
@@ -364,7 +364,7 @@ def _attribute(name: str, value: Any) -> AttributeProto:
 
 
 def number(attribute: Attribute | None) -> Any:
-    """Returns the value of a property (number, flag, text or list) as an ONNX attribute; `None` if it is omitted."""
+    """Returns the value of a property (number, flag, string or list) as an ONNX attribute; `None` if it is omitted."""
     match attribute:
         case None:
             return None
@@ -388,5 +388,5 @@ def attribute_names(text: str) -> Mapping[str, str]:
 
 
 def attributes_of(op: Operation, names: str) -> dict[str, Any]:
-    """Returns the ONNX attributes for properties of `op`; `names` has the syntax of `attribute_names`."""
+    """Returns the ONNX attributes for the properties of `op` in `names`, which has the syntax of `attribute_names`."""
     return {attribute: number(getattr(op, own)) for attribute, own in attribute_names(names).items()}

@@ -1,6 +1,6 @@
 """Exports a module with one function as an ONNX model.
 
-The metadata contain the text of the module, so that importing an exported model restores the module
+The model's metadata contains the text of the module, so that importing an exported model restores the module
 (`qmlir.onnx.restoring`).
 """
 
@@ -46,7 +46,7 @@ from qmlir.quantization.profiles.attributes import STATS
 NEWEST_OPSET = defs.onnx_opset_version()
 
 _IR_VERSIONS = ((27, 14), (25, 13), (24, 12), (23, 11), (OLDEST_OPSET, 10))
-"""Pairs of operator set and the oldest ONNX IR version that supports it, newest first."""
+"""Pairs of an operator set and the oldest ONNX IR version that supports it, newest first."""
 
 
 @dataclass
@@ -66,7 +66,7 @@ class _ModuleExporter:
     constants: HeldConstants = field(default_factory=HeldConstants)
 
     versions: dict[str, int] = field(default_factory=dict[str, int])
-    """The versions of operator sets other than ONNX's that operations require."""
+    """The versions of other operator sets (not ONNX's own) that operations require."""
 
     def run(self) -> ModelProto:
         module, function = self.module, _only_function(self.module)
@@ -208,7 +208,7 @@ def _statistics(value: SSAValue) -> dict[str, str]:
 
 
 def chosen_form(form: str) -> ExportForm:
-    """Returns the export format of that name. Raises `DiagnosticError` if there is none."""
+    """Returns the export format named `form`. Raises `DiagnosticError` if there is none."""
     try:
         return ExportForm(form)
     except ValueError:
@@ -227,15 +227,15 @@ def export_model(
     """Exports a module with one function, at a level above integers, as an ONNX model.
 
     `format` selects the format of operations on quantized values. `opset` is the version of ONNX's operator set, by
-    default the oldest one from 21 on that supports the module. With `exact`, every ONNX Runtime session computes the
-    same integers: the format `qdq` uses integer arithmetic if floats between casts might round differently. By default,
-    only sessions with optimizations, which fuse casts with the operators between them, compute the same integers;
-    `False` keeps everything possible between casts, and constant weights signed. `functions` exports composites of
-    several nodes as local functions. `signed` keeps signed 8-bit integers; by default, operands of contractions are
-    exported as unsigned integers shifted by 128, because ONNX Runtime saturates products of signed integers on x86 CPUs
-    without VNNI.
+    default the oldest version that supports the module, at least 21. With `exact`, every ONNX Runtime session computes
+    the same integers: the format `qdq` uses integer arithmetic if floats between casts might round differently. By
+    default, only sessions with optimizations, which fuse casts with the operators between them, compute the same
+    integers. `False` keeps all supported operations between casts, and constant weights signed. `functions` exports
+    composites of several nodes as local functions. `signed` keeps signed 8-bit integers; by default, operands of
+    contractions are exported as unsigned integers shifted by 128, because ONNX Runtime saturates products of signed
+    integers on x86 CPUs without VNNI.
 
-    Raises `DiagnosticError`, naming the operation, if one can't be exported.
+    Raises `DiagnosticError` with the name of the operation if an operation can't be exported.
     """
     chosen = chosen_form(format)
     if opset is not None and not OLDEST_OPSET <= opset <= NEWEST_OPSET:

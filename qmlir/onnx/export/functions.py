@@ -1,4 +1,4 @@
-"""Local functions for composites: they contain the nodes of one operation, or of the components of one model node.
+"""Local functions for composites. Each contains the nodes of one operation, or of the components of one model node.
 
 Tensors have the same names inside and outside a function. Each function has a single call.
 """
@@ -61,7 +61,7 @@ def _name(run: Sequence[Group]) -> str:
 
 
 def with_functions(model: ModelProto, groups: Sequence[Group], outputs: Iterable[str]) -> None:
-    """Moves the nodes of each composite with several nodes into a function, and replaces them by a call."""
+    """Moves the nodes of each composite with several nodes into a function, and replaces them with a call."""
     graph = model.graph
     rest = list(graph.node)[sum(len(group.nodes) for group in groups) :]
     wanted = set(outputs)

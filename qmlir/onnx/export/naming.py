@@ -25,7 +25,7 @@ class ValueNames:
         self._taken = set(reserved)
 
     def take(self, *wishes: str) -> str:
-        """Takes the first free name in `wishes`, or else the first one with a numeric suffix, and returns it."""
+        """Adds and returns the first of `wishes` that is unused, or else the first one with a numeric suffix."""
         first = next((wish for wish in wishes if wish), "value")
         for wish in wishes:
             if wish and wish not in self._taken:
@@ -53,9 +53,9 @@ def _wishes(value: SSAValue) -> list[str]:
 def names_of(
     function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port], nested: Iterable[SSAValue] = ()
 ) -> tuple[dict[SSAValue, str], ValueNames]:
-    """Returns a unique name for each value of a function, and the set of names; a returned value has its output's name.
+    """Returns a unique name for each value of a function, and the set of these names.
 
-    `nested` are values inside regions, which also get unique names.
+    A returned value gets the name of its output. `nested` contains values inside regions, which also get unique names.
     """
     ports, results = list(inputs), list(outputs)
     names = ValueNames([port.name for port in (*ports, *results)])
@@ -82,7 +82,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_$.-]+")
 
 
 def hint_of(name: str) -> str | None:
-    """Returns the name hint of an imported tensor in the IR, or `None` if its name isn't usable."""
+    """Returns the name hint in the IR for an imported tensor, or `None` if its name can't be used as one."""
     hint = _NO_NAME.sub("_", name).strip("_.-")
     return hint if SSAValue.is_valid_name(hint) and not hint.isdecimal() else None
 
@@ -94,16 +94,16 @@ def hint_of(name: str) -> str | None:
 PREFIX = "qmlir."
 
 EXPORT = "qmlir.export"
-"""Model: the settings of the export, the version of these keys, and the digest of the model, as JSON."""
+"""Key on a model: the export settings, the version of this metadata, and the digest of the model, as JSON."""
 
 MODULE = "qmlir.module"
-"""Model: the text of the module, whose large constants are tensors of the model."""
+"""Key on a model: the text of the module, which refers to tensors of the model for large constants."""
 
 PRODUCER = "qmlir.producer"
-"""Model: an empty entry means that the module names no producer."""
+"""Key on a model: an empty entry means that the module names no producer."""
 
 STATISTICS = {name: f"qmlir.{name}" for name in ("min", "max", "mean", "std", "count")}
-"""Value: its recorded statistics, as decimal numbers; the module has all of them in `calib.stats`."""
+"""Keys on a value: its recorded statistics, as decimal numbers; the module has all statistics in `calib.stats`."""
 
 
 def entries(proto: Any) -> dict[str, str]:
@@ -118,7 +118,7 @@ def write(proto: Any, pairs: Mapping[str, str]) -> None:
 
 
 def without_module(model: ModelProto) -> ModelProto:
-    """Returns a copy of a model without the text of its module, for people to read."""
+    """Returns a copy of a model without the text of its module, which is easier to read."""
     found = ModelProto()
     found.CopyFrom(model)
     del found.metadata_props[:]
@@ -127,7 +127,7 @@ def without_module(model: ModelProto) -> ModelProto:
 
 
 def stats_of(attribute: Attribute | None, place: int) -> StatsAttr | None:
-    """Returns the statistics of result number `place` from the attribute of its operation, or `None`."""
+    """Returns the statistics of the result at index `place` from the attribute of its operation, or `None`."""
     if isinstance(attribute, ArrayAttr):
         found = list(cast(ArrayAttr[Attribute], attribute))
         attribute = found[place] if place < len(found) else None

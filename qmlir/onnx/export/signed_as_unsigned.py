@@ -1,15 +1,17 @@
-"""Exports signed 8-bit integers as unsigned ones, shifted by 128 together with their zero points.
+"""Exports signed 8-bit integers as unsigned integers: adds 128 to the integers and to their zero points.
 
-ONNX Runtime's contractions of signed data don't work in every session. With `session.x64quantprecision`, it converts
-weights above 64 to unsigned, fails if several nodes share one (`AddInitializer` rejects the second `…_s8_2_u8` in
-core/optimizer/qdq_transformer/avx2_weight_s8_to_u8.cc), and supports signed data in QGemm, QLinearMatMul and
-QLinearConv only with signed weights. Without it, products of signed data saturate at 16 bits on x86 CPUs without VNNI
-(MlasGemmU8S8KernelAvx2 in core/mlas/lib/platform.cpp); those of two unsigned operands never do. In Q/DQ models it also
-converts values to unsigned itself (qdq_s8_to_u8.cc), and then no longer fuses operations between both kinds.
+ONNX Runtime's contractions of signed data don't work in every session. With `session.x64quantprecision`, ONNX Runtime
+converts weights above 64 to unsigned, fails if several nodes share such a weight (`AddInitializer` rejects the second
+`…_s8_2_u8` in core/optimizer/qdq_transformer/avx2_weight_s8_to_u8.cc), and supports signed data in QGemm, QLinearMatMul
+and QLinearConv only with signed weights. Without this option, products of signed data saturate at 16 bits on x86 CPUs
+without VNNI (MlasGemmU8S8KernelAvx2 in core/mlas/lib/platform.cpp); products of two unsigned operands never do. In Q/DQ
+models, ONNX Runtime also converts values to unsigned itself (qdq_s8_to_u8.cc), and then no longer fuses operations
+between signed and unsigned values.
 
-Operations compute with `q - z`, so they give the same results on shifted integers: an operation is exported as its twin
-on shifted types. Inputs and outputs of the model keep their types. With `exact=False`, so do constant right operands of
-a single contraction: every session loads them, other tools expect them, and CPUs with VNNI multiply them faster.
+Operations compute with `q - z`, so they compute the same results on shifted integers: an operation is exported as its
+twin, the same operation on the shifted types. Inputs and outputs of the model keep their types. With `exact=False`,
+constant right operands of a single contraction also keep their types: every session loads them, other tools expect
+them, and CPUs with VNNI multiply them faster.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,10 +38,10 @@ from qmlir.onnx.export.emission import Outgoing, Settings, container
 from qmlir.text.weights import ExternalWeightsAttr
 
 UNSIGNED = IntegerType(8, Signedness.UNSIGNED)
-"""The type of shifted integers."""
+"""The storage type of shifted integers."""
 
 RIGHT: Mapping[type[Operation], tuple[int, ...]] = {ContractionOp: (1,), DynamicLstmOp: (1, 2)}
-"""The indices of the right operands (weights) of each kind of contraction."""
+"""The indices of the right operands (weights) of each contraction class."""
 
 
 def _right_factors(op: Operation) -> tuple[int, ...]:
@@ -52,12 +54,12 @@ def has_twin(element: Attribute) -> bool:
 
 
 def offset(element: StoredType) -> int:
-    """Returns the shift from signed integers to those of the twin."""
+    """Returns the number that is added to signed integers to get those of the twin."""
     return 1 << (element.bits - 1)
 
 
 def twin_element(element: Attribute) -> Attribute:
-    """Returns the unsigned type with the same real values, or the type itself if it has no twin."""
+    """Returns the unsigned type with the same real values, or `element` itself if it has no twin."""
     if not has_twin(element):
         return element
     assert isinstance(element, AnyQuantizedType | UniformQuantizedType)
@@ -84,7 +86,7 @@ def _has_twin(value: SSAValue) -> bool:
     return ranked_tensor(value.type) is not None and has_twin(element_of(value))
 
 
-# The choice of values to shift.
+# Selection of the values to shift.
 def _is_kept_factor(value: SSAValue) -> bool:
     """Returns True if a value is a constant whose only use is as the right operand of a contraction."""
     use = value.get_unique_use()
@@ -97,9 +99,9 @@ def _keeps_factors(settings: Settings) -> bool:
 
 
 def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Settings) -> bool:
-    """Returns True if ONNX Runtime supports an operation fully only on unsigned integers: contractions of signed data.
+    """Returns True for contractions of signed data, which ONNX Runtime fully supports only on unsigned integers.
 
-    Packed operands don't count, because they are dequantized.
+    Packed operands are ignored, because they are dequantized.
     """
     if not isinstance(op, NnOp):
         return False
@@ -116,10 +118,10 @@ def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Set
 
 
 def unsigned_values(function: FuncOp, settings: Settings, packed: Mapping[SSAValue, int]) -> set[SSAValue]:
-    """Returns the values to export as unsigned: all that have a twin, if the function contracts signed integers.
+    """Returns the values to export as unsigned: all values with a twin, if the function contracts signed integers.
 
-    Excluded are arguments and results of the function, packed constants and, with `exact=False`, constant right
-    operands, which every session accepts as signed.
+    Arguments and results of the function and packed constants are excluded. With `exact=False`, constant right operands
+    are also excluded, since every session accepts them as signed.
     """
     ops = list(function.body.block.ops)
     if settings.signed or not any(_wants_unsigned(op, packed, settings) for op in ops):
@@ -138,7 +140,7 @@ def unsigned_values(function: FuncOp, settings: Settings, packed: Mapping[SSAVal
 
 # Export of twins.
 def shifted_constant(op: ConstantOp) -> ConstantOp:
-    """Returns the constant with shifted integers, of the twin's type."""
+    """Returns the twin of a constant: its integers are shifted, and its type is unsigned."""
     type_ = tensor(op.result.type)
     element = type_.get_element_type()
     assert isinstance(element, StoredType)
@@ -162,10 +164,10 @@ def shifted(out: Outgoing, name: str, element: Attribute, *, up: bool, output: s
 def write_as_held(
     out: Outgoing, op: Operation, unsigned: AbstractSet[SSAValue], write: Callable[[Outgoing, Operation], None]
 ) -> None:
-    """Exports an operation by `write`, given the values that are exported as unsigned.
+    """Exports an operation with `write`; `unsigned` contains the values that are exported as unsigned.
 
-    If values of the operation have other types in the exported model, its twin is exported instead, with conversions
-    before and after it. An operation that depends on the stored integers themselves is exported unchanged.
+    If operands or results are exported as unsigned, the twin of the operation is exported instead, with the necessary
+    conversions before and after it. An operation that depends on the stored integers themselves is exported unchanged.
     """
     is_held = any(value in unsigned for value in (*op.operands, *op.results) if _has_twin(value))
     is_unsigned = isinstance(op, NnOp | CastOperation) and not means_its_storage(op)

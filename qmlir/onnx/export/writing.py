@@ -37,7 +37,7 @@ class Written:
     nodes: Sequence[NodeProto]
     initializers: Sequence[TensorProto]
     versions: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The versions of operator sets other than ONNX's that the operation requires."""
+    """The versions of other operator sets (not ONNX's own) that the operation requires."""
 
 
 def written(
@@ -48,9 +48,9 @@ def written(
     packed: Mapping[SSAValue, int],
     unsigned: AbstractSet[SSAValue],
 ) -> Written:
-    """Exports one operation, whose operands and results have `names`.
+    """Exports one operation; `names` contains the names of its operands and results.
 
-    `packed` and `unsigned` are the values whose exported tensors differ from their types.
+    `packed` and `unsigned` contain the values whose exported tensors have another type than the values.
     """
     out = Outgoing(op, settings, names, [names[result] for result in op.results], packed=packed)
     if isinstance(op, ConstantOp):
@@ -69,7 +69,7 @@ def _constant(out: Outgoing, op: ConstantOp, *, is_unsigned: bool) -> TensorProt
 
 
 def packed_constants(function: FuncOp, settings: Settings) -> dict[SSAValue, int]:
-    """Returns the constants of at most 4 bits that are packed because they are only dequantized, with data types."""
+    """Returns the data types of packed constants: those of at most 4 bits that are only dequantized."""
     found: dict[SSAValue, int] = {}
     if settings.form is not ExportForm.QDQ or settings.exact:
         return found
@@ -92,10 +92,10 @@ def _dequantizes(user: Operation) -> bool:
 
 
 MOST_BYTES = 2**31 - 2**20
-"""The most bytes of tensors in a model: protobuf limits messages to 2 GB, and the rest of the model needs some."""
+"""The maximum size of tensors in a model, in bytes: protobuf limits the whole message to 2 GB."""
 
 EXTERNAL_BYTES = 1024
-"""The number of bytes above which a tensor may be stored in the external data file."""
+"""The size in bytes above which a tensor may be stored in the external data file."""
 
 _ALIGNMENT = 64
 
@@ -108,8 +108,8 @@ def model_text(model: ModelProto) -> str:
 def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = None) -> None:
     """Writes a model to `path`: `.onnx`, or `.onnxtxt` in ONNX's textual syntax (`model_text`).
 
-    With `external_data`, and by default if the model is too large for one file, tensors of more than 1024 bytes are
-    stored in `<name>.onnx.data` in the same folder. Raises `DiagnosticError` if the files can't be written.
+    If `external_data` is True, or if it is `None` and the model is too large for one file, tensors of more than 1024
+    bytes are stored in `<name>.onnx.data` in the same folder. Raises `DiagnosticError` if the files can't be written.
     """
     if path.suffix not in ONNX_SUFFIXES:
         raise text_error(f"cannot write '{path}': the file name must end in {', '.join(sorted(ONNX_SUFFIXES))}")

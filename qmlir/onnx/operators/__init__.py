@@ -1,1 +1,1 @@
-"""ONNX's operators by family, as in the `nn` dialect: each module has tables `IMPORTERS` and `EXPORTERS`."""
+"""ONNX operators, grouped like the `nn` dialect; each module has the tables `IMPORTERS` and `EXPORTERS`."""

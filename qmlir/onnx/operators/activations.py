@@ -1,4 +1,4 @@
-"""Activation functions with more than a row in `qmlir.onnx.one_to_one`."""
+"""Import and export of activation functions that a row in `qmlir.onnx.one_to_one` can't describe."""
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue

@@ -1,4 +1,4 @@
-"""Attention, its KV cache and rotary embedding. On import, heads that share an axis get a separate one."""
+"""Import and export of attention, its KV cache and rotary embedding. The importers move heads to a separate axis."""
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1, i64
@@ -16,10 +16,10 @@ from qmlir.onnx.operators.shapes import expanded_as, places, size_of
 ATTENTION_SINCE, LENGTHS_SINCE, WINDOWS_SINCE = 23, 24, 25
 
 _PLAIN, _WINDOWS = "scale is_causal softcap", "left_window_size=left_window right_window_size=right_window"
-"""The attributes of Attention that are properties, and those from version 25 on."""
+"""The attributes of Attention that become properties, and those added in version 25."""
 
 _HEADS_FIRST = (0, 2, 1, 3)
-"""From `[batch, sequence, heads, head size]` to `[batch, heads, sequence, head size]`, and back."""
+"""The permutation from `[batch, sequence, heads, head size]` to `[batch, heads, sequence, head size]`, and back."""
 
 
 def _reshaped(node: Node, value: SSAValue, target: list[int], shape: list[int]) -> SSAValue:

@@ -14,7 +14,7 @@ from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing
 from qmlir.onnx.node import Importer, Node
 
 TRANSPOSE_PADS_AS_CONV = 11
-"""From this version on, the odd element of ConvTranspose's padding is at the end for SAME_UPPER, as Conv's is."""
+"""The first version in which ConvTranspose, like Conv, puts the odd padding element at the end for SAME_UPPER."""
 
 AUTO_PADS = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
@@ -47,7 +47,7 @@ def _kernel(node: Node) -> tuple[int, ...]:
 
 
 def window_pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
-    """Returns the padding of windows (all begins, then all ends), with `auto_pad` resolved for the sizes of input 0."""
+    """Returns the window padding (all begins, then all ends), with `auto_pad` resolved for the sizes of input 0."""
     mode = auto_pad(node)
     if mode == "NOTSET":
         return list(node.attribute("pads", None) or [0] * 2 * len(kernel))
@@ -92,7 +92,7 @@ def _steps(node: Node, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def window_properties(node: Node, kernel: Sequence[int]) -> dict[str, Any]:
-    """Returns strides, dilations and pads of an operator with windows, without those that have default values."""
+    """Returns the strides, dilations and pads of an operator with windows that differ from their default values."""
     strides, dilations = _steps(node, kernel)
     found = {"strides": strides, "dilations": dilations, "pads": window_pads(node, kernel, strides, dilations)}
     return _without_defaults(found, ones=("strides", "dilations"))
@@ -161,7 +161,7 @@ def _scaled(node: Node, value: SSAValue, factor: float) -> SSAValue:
 
 
 def gemm(node: Node) -> SSAValue:
-    """ONNX Gemm, `alpha * A' * B' + beta * C`: a fully connected layer where it is one, its parts where it is not."""
+    """Imports ONNX Gemm, `alpha * A' * B' + beta * C`, as a fully connected layer if possible, else as its parts."""
     data, weight, bias = node.input(0), node.input(1), node.optional(2)
     if len(node.shape(0)) != 2 or len(node.shape(1)) != 2:
         raise node.error(f"operands must be matrices, but got {data.type} and {weight.type}")

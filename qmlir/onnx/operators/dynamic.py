@@ -1,6 +1,6 @@
-"""Importers of dynamic quantization: integers whose parameters are computed at run time, and their contractions.
+"""Importers of dynamic quantization: integers with parameters computed at run time, and contractions of them.
 
-DynamicQuantizeLinear becomes `nn.dynamic_quantize`. MatMulInteger and ConvInteger, which read its integers, become
+DynamicQuantizeLinear becomes `nn.dynamic_quantize`. MatMulInteger and ConvInteger, which take its integers, become
 contractions of bytes. ONNX Runtime's operators in `com.microsoft` become sequences of these. According to
 onnxruntime/contrib_ops/cpu/quantization/, MatMulIntegerToFloat and DynamicQuantizeMatMul (dynamic_quantize_matmul.cc)
 multiply the i32 sum by `f32(a_scale * b_scale)` and then add the bias, each rounded to f32; MatMulNBits
@@ -34,15 +34,15 @@ from qmlir.onnx.parameters import QParams, check_scales, with_live_scales
 
 # --- Contractions of 8-bit integers whose zero points may be known only at run time -----------------------------------
 #
-# They become contractions of quantized values with scale 1 and i32 accumulators, so that bytes are multiplied. A
-# constant zero point is part of the type. For any other, the type has zero point 0 and the sum is corrected:
-# `sum (a - z)(b - y) = sum a (b - y) - z sum (b - y)`, where the second sum is constant if the weights are. If integers
-# are wider than 8 bits, or a sum might overflow i32, zero points are subtracted before the multiplication.
+# They become contractions of quantized values with scale 1 and i32 accumulators, which multiply bytes. A constant zero
+# point is part of the type. Otherwise, the type has zero point 0 and the sum is corrected: `sum (a - z)(b - y) = sum a
+# (b - y) - z sum (b - y)`, where the second sum is constant if the weights are. If integers are wider than 8 bits, or a
+# sum might overflow i32, zero points are subtracted before the multiplication.
 
 _LARGEST = (1 << 31) - 1
 
 _SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
-"""The type of an exact sum."""
+"""The quantized type of an exact sum."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class _Factor:
 
     element: UniformQuantizedType
     is_corrected: bool
-    """Whether its zero point is known at run time only."""
+    """Whether the zero point is known only at run time, so that sums must be corrected."""
 
     @staticmethod
     def of(parameters: QParams, index: int, axis: int | None) -> "_Factor | None":
-        """Returns input `index`, whose zero point may be per index of `axis`; `None` if no type can represent it."""
+        """Returns input `index`, whose zero point may vary along `axis`; `None` if no type can represent the input."""
         node, value = parameters.node, parameters.node.input(index)
         storage = storage_of(node, value)
         if storage.width.data != 8:
@@ -99,7 +99,7 @@ class _Factor:
         return self.parameters.spread(self.node.cast(self.parameters.zero_point, i32))
 
     def sums(self, axes: tuple[int, ...]) -> SSAValue:
-        """Returns the i32 sums over `axes` (kept) of the integers minus the zero point of the type."""
+        """Returns the i32 sums over `axes` (kept with size 1) of the integers minus the zero point of the type."""
         known = self.node.graph.constant_value(self.value)
         if known is None:
             constant = None if self.is_corrected else self.parameters.zero_point
@@ -112,7 +112,7 @@ class _Factor:
         return self.node.add_constant(total.astype(np.int32), i32)
 
     def centred_sums(self, axes: tuple[int, ...]) -> SSAValue:
-        """Returns the i32 sums over `axes` (kept) of the integers minus their actual zero point."""
+        """Returns the i32 sums over `axes` (kept with size 1) of the integers minus their actual zero point."""
         return self.node.add(reduction.ReduceSumOp, centred(self.parameters, self.value, i32), axes=axes).result
 
 
@@ -158,8 +158,8 @@ def _matrix_product(node: Node, a_zero_point: int = 2, b_zero_point: int = 3) ->
 def _convolved(node: Node) -> SSAValue:
     """Imports ConvInteger: convolves input 0 with input 1, whose zero points are inputs 2 and 3, to i32.
 
-    Padding has the value of the data's zero point, so that it adds nothing. If that is known only at run time, the data
-    is padded by a separate operation.
+    Padding elements have the value of the data's zero point, so that they contribute nothing to the sums. If the zero
+    point is known only at run time, a separate operation pads the data.
     """
     data, weight = QParams.of(node, None, 2), QParams.of(node, None, 3, node.shape(1))
     x, w = _Factor.of(data, 0, None), _Factor.of(weight, 1, 0)
@@ -284,7 +284,7 @@ def _matmul_n_bits(node: Node) -> SSAValue:
 # --- A recurrent layer ------------------------------------------------------------------------------------------------
 
 _SCALES = {1: 8, 2: 10}
-"""The input of the scale for each input of weights; the zero point is the next input."""
+"""For each weight input, the index of the input with its scale; the zero point is the next input."""
 
 
 def _layer_weights(node: Node, index: int) -> SSAValue:

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic with more than a row in `qmlir.onnx.one_to_one`."""
+"""Import and export of elementwise arithmetic that a row in `qmlir.onnx.one_to_one` can't describe."""
 
 from functools import partial
 from typing import Any
@@ -72,9 +72,10 @@ def _survives(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> bool:
 
 
 def _clip(node: Node) -> SSAValue:
-    """ONNX Clip: bounds are attributes before version 11, inputs from then on.
+    """Imports ONNX Clip, whose bounds are attributes before version 11 and inputs since then.
 
-    Constant bounds of f32 become properties, which passes and quantization see; others are taken by max and min.
+    Constant f32 bounds become properties, which passes and quantization use. Other bounds become operands of max and
+    min.
     """
     value = node.input()
     if node.version < 11:

@@ -1,6 +1,6 @@
-"""Operators of ai.onnx.ml: linear models, the preprocessing of their data, and ensembles of decision trees.
+"""Import and export of ai.onnx.ml operators: linear models, data preprocessing, and decision tree ensembles.
 
-Linear models accept any numeric type and compute in f32. Nodes with strings, or in unsupported forms, fall back to
+Linear models accept any numeric type and compute in f32. Nodes with strings or unsupported attributes fall back to
 islands.
 """
 
@@ -33,7 +33,7 @@ from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.movement import flattened
 
 SMALLEST_NORM = 1e-30
-"""The smallest norm (`onnx.reference`), so that a row of zeros stays zero."""
+"""The smallest norm that rows are divided by, as in `onnx.reference`, so that a row of zeros remains zero."""
 
 
 def _table(node: Node) -> tuple[SSAValue, int]:
@@ -165,13 +165,14 @@ def _best_label(node: Node, labels: Array, scores: SSAValue) -> SSAValue:
 
 # Ensembles of decision trees: one `nn.tree_ensemble`, operations on its scores, and labels
 #
-# The operation has one comparison, `x <= threshold`, which expresses all others: a strict comparison uses the next
-# smaller threshold, a reversed one swaps its children, and a set becomes a node for each member. Scores match ONNX
-# Runtime: they are summed in f32 (f64 for f64 data), tree by tree in the order of the model, with base values added
-# after all trees. Cases that ONNX doesn't define, or in which ONNX Runtime violates the standard, fall back to islands.
+# The operation has one comparison, `x <= threshold`, which can express all others: a strict comparison uses the next
+# smaller threshold, a reversed comparison swaps its children, and a set becomes one test for each member. Scores match
+# ONNX Runtime: they are summed in f32 (f64 for f64 data), tree by tree in the order of the model, and base values are
+# added after all trees. Cases that ONNX doesn't define, or in which ONNX Runtime violates the standard, fall back to
+# islands.
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
-"""The comparisons in the numbering of TreeEnsemble."""
+"""The comparison modes, indexed by their numbers in TreeEnsemble."""
 
 _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
@@ -186,7 +187,7 @@ class _Branch:
     feature: int
     mode: str
     values: Sequence[Any]
-    """The right side of the comparison: one number, or the members of a set."""
+    """The right-hand side of the comparison: one number, or the members of a set."""
 
     takes_missing: bool
     first: int
@@ -194,7 +195,7 @@ class _Branch:
 
 
 _Row = tuple[int, Any, bool, int, int]
-"""A node of the operation: feature, threshold, whether missing values pass, and the nodes after the comparison."""
+"""A node of the operation: feature, threshold, whether missing values pass, and the two child nodes."""
 
 
 def _rows(branches: Sequence[_Branch], dtype: np.dtype[Any]) -> list[_Row]:
@@ -254,11 +255,11 @@ class _Model:
 
     @property
     def scores(self) -> set[int]:
-        """Returns the scores for which any leaf has a weight."""
+        """Returns the indices of the scores for which any leaf has a weight."""
         return {score for leaf in self.leaves for score, _ in leaf}
 
     def always(self, count: int) -> bool:
-        """Returns True if every row gets a weight for every score."""
+        """Returns True if every input row gets a weight for each of the `count` scores."""
         given = set[int]()
         for root in self.roots:
             seen, waiting, common = set[int](), [root], set(range(count))
@@ -463,10 +464,10 @@ def _classifier(node: Node) -> list[SSAValue]:
 
 
 def _one_of_two(node: Node, model: _Model, labels: Array, kind: str) -> list[SSAValue]:
-    """Returns the label and the scores of two classes, if all weights belong to class 0 and so to one score `s`.
+    """Returns the label and the scores of a two-class model whose weights all belong to class 0, with the score `s`.
 
-    If no weight is negative, the scores are `1 - s` and `s` and the threshold is 1 / 2; otherwise they are `-s` and `s`
-    and the threshold is 0. The second label is above the threshold.
+    If no weight is negative, the scores are `1 - s` and `s`, and the threshold is 1 / 2; otherwise, the scores are `-s`
+    and `s`, and the threshold is 0. If `s` is above the threshold, the second label is returned.
     """
     is_probability = all(weight >= 0 for leaf in model.leaves for _, weight in leaf)
     if model.scores - {0} or kind not in (("NONE",) if is_probability else ("NONE", "LOGISTIC")):
@@ -496,7 +497,7 @@ def _known(out: Outgoing, name: str, value: SSAValue) -> Array:
 
 
 MOST_WRITTEN = 1 << 20
-"""The largest number of nodes and leaves of an exported ensemble."""
+"""The maximum number of nodes and leaves in an exported ensemble."""
 
 
 @dataclass(frozen=True)
@@ -510,7 +511,7 @@ class _Trees:
     missing: Array
 
     def branch(self, node: int) -> _Branch:
-        """Returns a node in ONNX's format; two comparisons with adjacent numbers become one test for equality."""
+        """Returns a node in ONNX's format; two comparisons with adjacent thresholds become one test for equality."""
         feature, value, missing = int(self.features[node]), self.thresholds[node], bool(self.missing[node])
         first, second = map(int, self.children[node])
         if first < len(self.features) and self.features[first] == feature and second == self.children[first, 0]:
@@ -521,10 +522,12 @@ class _Trees:
         return _Branch(feature, "BRANCH_LEQ", [value], missing, first, second)
 
     def written(self) -> Iterator[tuple[int, int, int, _Branch | None, tuple[int, int]]]:
-        """The tree, the number there, the node here, its branch if it has one, and the numbers that it leads to.
+        """Yields each node to write: its tree, its number there, its index here, its branch (if any), its children.
 
-        What several nodes lead to as equal to a number, as to a member of a set, is there once in each tree, as models
-        of LightGBM have it. ONNX Runtime takes that where rows pass a comparison; otherwise each node has its own.
+        The branch of a leaf is `None`. The children are a pair of numbers in the tree. If several tests for equality
+        (with the members of a set, say) pass to the same node, that node is written once per tree, as in models of
+        LightGBM. ONNX Runtime supports this only for the branch that is taken if the comparison holds. In all other
+        cases, each parent gets its own copy of the node.
         """
         for tree, root in enumerate(self.roots):
             waiting, made = deque([(0, int(root))]), 1

@@ -1,4 +1,4 @@
-"""Importers of normalization and softmax."""
+"""Import and export of normalization and softmax."""
 
 import math
 from collections.abc import Sequence
@@ -27,21 +27,22 @@ from qmlir.text.elements import dense_dtype
 RMS_SINCE = 23
 
 MODE_SINCE = 14
-"""The first version with `training_mode`; earlier ones imply it by additional outputs."""
+"""The first version with `training_mode`; in earlier versions, additional outputs imply training mode."""
 
 _GROUP_NORM = "num_groups=groups epsilon"
 _LP_NORM = Mirrored("LpNormalization", ops.LpNormOp, "axis p")
 
 
 def wanted(node: Node, place: int) -> bool:
-    """Returns True if the model uses output `place`."""
+    """Returns True if the model uses the output at index `place`."""
     return place < len(node.proto.output) and bool(node.proto.output[place])
 
 
 def _batch_norm(node: Node) -> list[SSAValue]:
-    """ONNX BatchNormalization, which may have data, scales and means of different types; those are computed in f32.
+    """Imports ONNX BatchNormalization; if data, scales and means have different types, it is computed in f32 or f64.
 
-    In training the batch's own statistics normalize it, in f32 at least, and the running ones move towards them.
+    In training mode, the statistics of the batch normalize the data, in at least f32, and the running statistics move
+    towards them.
     """
     is_training = _is_in_training(node)
     data, *parameters = [node.input(place) for place in range(5)]
@@ -110,7 +111,7 @@ def _layer_norm(node: Node) -> list[SSAValue]:
 
 
 def layer_statistics(node: Node, stage: SSAValue, axis: int, epsilon: float) -> tuple[SSAValue, SSAValue]:
-    """Returns the mean and the inverse standard deviation of data, in the type of the first stage."""
+    """Returns the mean and the inverse standard deviation of `stage`, the data in the type of the first stage."""
     rank = len(shape_of(stage))
     axes = list(range(normalized_axis(axis, rank), rank))
     mean, variance = _moments(node, stage, axes)
@@ -128,7 +129,7 @@ def _moments(node: Node, data: SSAValue, axes: list[int]) -> tuple[SSAValue, SSA
 
 
 def rms_norm(node: Node, axis: int, epsilon: float) -> SSAValue:
-    """ONNX RMSNormalization, whose result has the type of the scale."""
+    """Imports ONNX RMSNormalization, whose result has the type of the scale."""
     data, scale = node.input(), node.input(1)
     properties: dict[str, Any] = {"axis": axis, "epsilon": epsilon, "precision": _precision(node)}
     if element_of(data) == element_of(scale):

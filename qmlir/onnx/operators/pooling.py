@@ -15,7 +15,7 @@ from qmlir.onnx.operators.contraction import auto_pad, window_properties
 
 
 def pool_properties(node: Node) -> dict[str, Any]:
-    """Returns the properties of a pool: kernel, strides, dilations, padding and rounding mode."""
+    """Returns the properties of a pooling operation: kernel, strides, dilations, padding and rounding mode."""
     kernel = node.attribute("kernel_shape")
     if kernel is None:
         raise node.error("missing attribute 'kernel_shape'")
@@ -25,7 +25,7 @@ def pool_properties(node: Node) -> dict[str, Any]:
 
 
 def max_pool(node: Node) -> Sequence[SSAValue]:
-    """Imports ONNX MaxPool, with the indices if the model uses them."""
+    """Imports ONNX MaxPool; computes the indices only if the model uses them."""
     properties = pool_properties(node)
     if len(node.proto.output) < 2 or not node.proto.output[1]:
         return [node.add(ops.MaxPoolOp, node.quantized(), **properties).result]
@@ -39,10 +39,10 @@ def _imported(node: Node, operation: type[ops.PoolOp], attributes: str) -> SSAVa
 
 
 def _without_ceil_mode(op: ops.PoolOp) -> list[int] | None:
-    """Padding that gives the windows of `ceil_mode` without it, where runtimes count those in different ways.
+    """Returns the padding that produces the windows of `ceil_mode` without it, if runtimes count these differently.
 
-    A last window that starts in the padding at the end does not count; ONNX Runtime infers a shape with it. `None` if
-    there is no such window, where sizes are unknown, or where padding counts.
+    A last window that starts in the padding at the end must be ignored, but ONNX Runtime includes it in the inferred
+    shape. Returns `None` if there is no such window, if sizes are unknown, or if padding is included in averages.
     """
     sizes, windows = shape_of(op.data)[2:], op.windows
     if not op.ceil_mode.value.data or DYNAMIC_INDEX in sizes or _counts_padding(op):
@@ -85,7 +85,7 @@ _POOLS: dict[str, tuple[type[ops.PoolOp], str]] = {
     "AveragePool": (ops.AveragePoolOp, "count_include_pad"),
     "LpPool": (ops.LpPoolOp, "p"),
 }
-"""By operator: the operation, and the attributes that other pools don't have."""
+"""For each operator: the operation, and the attributes that other pooling operators don't have."""
 
 IMPORTERS: dict[str, Importer] = {
     "MaxPool": max_pool,

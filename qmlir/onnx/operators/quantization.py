@@ -1,4 +1,4 @@
-"""Import and export of quantization, and export of trained fake quantization."""
+"""Import and export of quantization operators, and export of trained fake quantization."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -52,8 +52,8 @@ from qmlir.onnx.parameters import QParams
 # Quantization operators: on import, constant parameters become part of types; others become arithmetic.
 #
 # With constant scales and zero points, a QuantizeLinear becomes a `quant.qcast`, a DequantizeLinear a `quant.dcast`,
-# and a QLinearConv or QLinearMatMul the `nn` operation on quantized values. With parameters known only at run time,
-# the same integers are computed by plain arithmetic: `saturate(round_half_even(x / scale) + zero_point)` and `(x -
+# and a QLinearConv or QLinearMatMul the `nn` operation on quantized values. If parameters are known only at run time,
+# the same integers are computed with plain arithmetic: `saturate(round_half_even(x / scale) + zero_point)` and `(x -
 # zero_point) * scale`, in f32 with the result rounded once. Contractions accumulate in i32, wrap if ONNX lets them
 # overflow, and are rescaled by `f32(f32(s_a * s_b) / s_y)` as in ONNX Runtime. Values may also be stored as
 # low-precision floats: the quotient is rounded to that type, and saturates unless the node disables it.
@@ -79,7 +79,7 @@ def _float_attribute(node: Node, name: str) -> AnyFloat | None:
 
 
 def storage_of(node: Node, value: SSAValue) -> IntegerType:
-    """Returns the integer type of `value` in ONNX, quantized or not."""
+    """Returns the integer type that `value`, quantized or not, has in ONNX."""
     stored = as_integer(storage_element(element_of(value)))
     if stored is None:
         raise node.error(f"requires integers, but got {value.type}")
@@ -168,9 +168,9 @@ def _quantized(
 
 
 def _rounds_quotient(node: Node, precision: AnyFloat) -> bool:
-    """Return `True` if QuantizeLinear divides in `precision`, f16 or bf16, and not in f32 as `quant.qcast` does.
+    """Returns True if QuantizeLinear divides in `precision` (f16 or bf16) instead of in f32 like `quant.qcast`.
 
-    Operator set 23 says so. For older ones ONNX Runtime divides in f32.
+    It does so since operator set 23. For older operator sets, ONNX Runtime divides in f32.
     """
     return node.version >= PRECISION_OPSET and isinstance(precision, Float16Type | BFloat16Type)
 
@@ -248,7 +248,7 @@ def _dequantize_linear(node: Node) -> SSAValue:
 def convolution(
     node: Node, x: SSAValue, w: SSAValue, bias: SSAValue | None = None, element: UniformQuantizedType | None = None
 ) -> SSAValue:
-    """Adds a convolution of integers, or of quantized values with a result of type `element`."""
+    """Adds a convolution of plain integers or, if `element` is given, of quantized values with that result type."""
     properties = window_properties(node, shape_of(w)[2:])
     properties |= {"groups": node.attribute("group", 1), "result_element": element}
     return node.add(contraction.ConvOp, x, w, bias, **properties).result
@@ -286,10 +286,10 @@ def matrix_parameters(
     node: Node, shape: tuple[int, ...], scale: int | None, zero_point: int, *,
     is_right: bool, may_be_vector: bool = False, divides: bool = False,
 ) -> QParams:  # fmt: skip
-    """Returns the parameters of a factor or product of `shape`; see `QParams.of` for `divides`.
+    """Returns the parameters of a factor or product of a matmul, with shape `shape`; see `QParams.of` for `divides`.
 
-    They are a scalar, or per row (left and product, `[…, M, 1]`) or per column (right, `[…, 1, N]`). Those of a vector
-    are a scalar unless `may_be_vector`.
+    The parameters are a scalar, or there is one per row (left factor and product, `[…, M, 1]`) or per column (right
+    factor, `[…, 1, N]`). Parameters of a vector must be a scalar unless `may_be_vector` is set.
     """
     kept = -1 if is_right else -2
     given = node.optional(zero_point) if scale is None else node.input(scale)
@@ -363,10 +363,10 @@ def _export_qcast(out: Outgoing, op: QuantizeCastOp) -> None:
 
 
 def _would_be_fused(op: QuantizeCastOp, element: UniformQuantizedType) -> bool:
-    """Returns True if ONNX Runtime may replace a float operator before the cast by an integer operator.
+    """Returns True if ONNX Runtime may replace a float operator before the cast with an integer operator.
 
-    Operations that the module computes in floats must stay in floats: ONNX Runtime would quantize float weights by its
-    own rule (core/optimizer/qdq_transformer/weight_bias_quantization.cc).
+    Operations that the module computes in float must stay in float, because ONNX Runtime would quantize float weights
+    by its own rule (core/optimizer/qdq_transformer/weight_bias_quantization.cc).
     """
     # Float limits already prevent the fusion; blocks and 32 bits have no integer operator.
     has_bound = is_narrower(element) or element.granularity is Granularity.BLOCK or element.bits == WIDE_BITS
@@ -412,7 +412,7 @@ IMPORTERS: dict[str, Importer] = {
 # Export of trained fake quantization.
 
 CAST_BITS = 16
-"""The widest integers of QuantizeLinear, in bits."""
+"""The largest width, in bits, of integers that QuantizeLinear supports."""
 
 
 def _fake_quant(out: Outgoing, op: FakeQuantOp) -> None:

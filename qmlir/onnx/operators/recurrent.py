@@ -1,4 +1,4 @@
-"""Recurrent layers. The batch is the second axis; on import, `layout = 1` (batch first) is handled by transposes."""
+"""Import and export of recurrent layers. The batch is the second axis; `layout = 1` (batch first) adds transposes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,10 +19,10 @@ from qmlir.onnx.export.signed_as_unsigned import UNSIGNED, offset, shifted
 from qmlir.onnx.node import Importer, Node
 
 _BATCH_SECOND = (1, 0, 2)
-"""From `[batch, time, …]` to `[time, batch, …]`, and back; for states: of batch and directions."""
+"""The permutation from `[batch, time, …]` to `[time, batch, …]` and back; for states, it swaps batch and directions."""
 
 _BATCH_FIRST_OF_ALL = (2, 0, 1, 3)
-"""All hidden states, `[time, directions, batch, hidden]`, with the batch in front."""
+"""The permutation of all hidden states, `[time, directions, batch, hidden]`, that moves the batch to the front."""
 
 _STATES = ("initial_hidden", "initial_cell")
 LSTM_OPERANDS = (*_STATES, "peepholes")
@@ -65,16 +65,17 @@ def recurrent(
     flag: str = "",
     weights: Callable[[Node, int], SSAValue] = Node.input,
 ) -> Importer:
-    """Returns the importer of a layer with the operands `others` from input 5 on, and its `flag`.
+    """Returns the importer of a recurrent layer.
 
-    `weights` reads input 1, the weights of the data, and input 2, those of the states.
+    `others` are the operands for input 5 and the inputs after it, and `flag` is the name of a boolean attribute.
+    `weights` returns the weights of the data (input 1) and of the states (input 2).
     """
 
     def importer(node: Node) -> list[SSAValue]:
         is_batch_first = bool(node.attribute("layout", 0))
 
         def batch_second(value: SSAValue, permutation: Sequence[int] = _BATCH_SECOND) -> SSAValue:
-            """Returns data or states with the batch as the second axis, or results with the batch as in the model."""
+            """Moves the batch to the second axis, or in results back, if it is the first axis in the model."""
             return node.add(TransposeOp, value, permutation=permutation).result if is_batch_first else value
 
         data = node.input()
@@ -141,9 +142,10 @@ def _by_rows(out: Outgoing, weight: SSAValue, values: Array) -> Array:
 
 
 def _dynamic_lstm(out: Outgoing, op: ops.DynamicLstmOp) -> None:
-    """ONNX Runtime's operator has weights `[D, terms, rows]`, and per row no zero points of signed ones.
+    """Exports DynamicQuantizeLSTM of ONNX Runtime, with weights of shape `[D, terms, rows]`.
 
-    Both weights have one type: if one is signed and the other is not, the signed one becomes unsigned.
+    The operator doesn't support per-row zero points of signed weights. Both weights must have the same type: if only
+    one of them is signed, it is converted to unsigned.
     """
     weights: list[str] = []
     parameters: list[str] = []
@@ -173,7 +175,7 @@ _LAYERS: dict[str, tuple[type[ops.RecurrentOp], tuple[str, ...], str]] = {
     "LSTM": (ops.LstmOp, LSTM_OPERANDS, "input_forget"),
     "GRU": (ops.GruOp, ("initial_hidden",), "linear_before_reset"),
 }
-"""By operator: the operation, its operands after the lengths, and its flag."""
+"""For each operator: the operation, its operands after the lengths, and its flag."""
 
 IMPORTERS: dict[str, Importer] = {op_type: recurrent(*row) for op_type, row in _LAYERS.items()}
 

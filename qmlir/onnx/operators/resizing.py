@@ -1,4 +1,4 @@
-"""Resize and Upsample; older versions sample at different coordinates."""
+"""Import and export of Resize and Upsample, including older versions, which sample at different coordinates."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ MODES = {"nearest": ops.NEAREST, "linear": ops.LINEAR, "cubic": ops.CUBIC} | dic
 
 
 _PLAIN = "coordinate_transformation_mode exclude_outside antialias cubic_coeff_a extrapolation_value axes"
-"""Attributes of Resize that are properties."""
+"""The attributes of Resize that become properties."""
 
 
 def _mode(node: Node) -> str:
@@ -104,9 +104,10 @@ def _summed_axes(out: Outgoing, op: ops.ResizeOp) -> list[Axis] | None:
 
 
 def _by_sums(out: Outgoing, op: ops.ResizeOp, axes: Sequence[Axis]) -> None:
-    """Each new element as the sum that the arithmetic has, in its order: that of Resize is a runtime's own.
+    """Exports each new element as a sum of products, in the order of qmlir's arithmetic.
 
-    Where weights are quarters, a sum of integers is often a tie, and the order decides which way it is rounded.
+    The order of the terms in Resize depends on the runtime. If weights are multiples of a quarter, a sum of integers is
+    often a tie, and the order determines in which direction it is rounded.
     """
     name, rank = out.name(op.input), len(shape_of(op.input))
     element = out.element(op.input)

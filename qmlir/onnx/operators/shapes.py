@@ -1,4 +1,4 @@
-"""Importers of operators that repeat, pad or mask elements, and of shapes and ranges."""
+"""Import and export of shapes, ranges, and operators that repeat, pad or mask elements."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from qmlir.onnx.node import Importer, Node
 # Ranges and constants, and the indices along an axis for importers of other operators.
 
 _NUMBERS: dict[str, Attribute] = {"value_float": f32, "value_floats": f32, "value_int": i64, "value_ints": i64}
-"""The attributes of Constant that give numbers, and the type that the elements have."""
+"""The attributes of Constant that contain numbers, each with its element type."""
 
 
 def _constant(node: Node) -> SSAValue:
@@ -66,7 +66,10 @@ def size_of(node: Node, value: SSAValue, axis: int) -> SSAValue:
 
 
 def counting(node: Node, count: SSAValue | None, size: int = DYNAMIC_INDEX) -> SSAValue:
-    """Returns the i64 vector `0, 1, …` below `size` or, if the size is dynamic, below `count`, an i64 vector."""
+    """Returns the i64 vector `0, 1, …, size - 1`.
+
+    If `size` is dynamic, `count`, an i64 vector of one element, is the number of elements.
+    """
     if count is None:
         return node.add_constant(np.arange(size, dtype=np.int64), i64)
     start, step = (node.add_constant(np.array([number], np.int64), i64) for number in (0, 1))
@@ -87,11 +90,11 @@ def _export_range(out: Outgoing, op: ops.RangeOp) -> None:
 # Operators that repeat elements or add some: Expand, Pad, Trilu, and constants of a shape.
 
 TRAINING_SINCE = 12
-"""The version of Dropout that has the input `training_mode`."""
+"""The first version of Dropout with the input `training_mode`."""
 
 
 def expanded(node: Node, value: SSAValue, target: int) -> SSAValue:
-    """Returns `value` broadcast to the shape in input `target`; the result type has all sizes that are known."""
+    """Returns `value` broadcast to the shape in input `target`; the result type has all known sizes."""
     shape = node.parameter(target)
     if not isinstance(shape, SSAValue):
         return node.add(ops.ExpandOp, value, shape=shape or ()).result
@@ -195,9 +198,9 @@ def _drops(node: Node) -> bool:
 
 
 def _reflected(op: ops.PadOp) -> dict[int, list[int]] | None:
-    """For each axis that a padding changes, which elements the result has; `None` where Pad says it.
+    """Returns the source indices along each axis that a reflecting pad changes; `None` if ONNX Pad can express it.
 
-    ONNX Runtime mirrors once: its Pad refuses to add as many elements as an axis has.
+    ONNX Runtime's Pad reflects only once: on each side, it must add fewer elements than the axis has.
     """
     shape = shape_of(op.input)
     if op.mode.data != "reflect" or not op.is_known("pads") or not op.is_known("axes"):

@@ -7,7 +7,7 @@ from qmlir.dialects.nn.strings import ops
 from qmlir.onnx.node import Importer, Node
 
 LOCALES = ("", "en_US", "en_US.UTF-8")
-"""Supported values of `locale`; other languages have different rules for upper and lower case."""
+"""The supported values of `locale`; other languages have different rules for upper and lower case."""
 
 
 def _normalizer(node: Node) -> SSAValue:

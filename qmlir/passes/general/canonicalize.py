@@ -1,4 +1,4 @@
-"""`canonicalize`: applies every operation's canonicalization patterns and folds to a fixed point."""
+"""`canonicalize`: applies the canonicalization patterns and folds of every operation until nothing changes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,7 +18,7 @@ from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily, pattern_
 
 
 class OwnPatterns(RewritePattern):
-    """Applies the patterns that the operation names through its traits, and those registered for its dialect."""
+    """Applies the patterns from an operation's traits, and those registered for its dialect."""
 
     def __init__(self) -> None:
         self._patterns: dict[type[Operation], tuple[RewritePattern, ...]] = {}
@@ -26,12 +26,12 @@ class OwnPatterns(RewritePattern):
         """The pattern that was tried last."""
 
     def may_match(self, kind: type[Operation], /) -> bool:
-        """Returns True if operations of the class have patterns."""
+        """Returns True if operations of the class `kind` have patterns."""
         return bool(self._patterns_of(kind))
 
     @property
     def pattern_name(self) -> str:
-        """The name for messages: that of the pattern that was tried last."""
+        """The name of the pattern that was tried last, for messages."""
         return type(self).__name__ if self.tried is self else pattern_name(self.tried)
 
     def _patterns_of(self, kind: type[Operation]) -> tuple[RewritePattern, ...]:
@@ -53,10 +53,10 @@ class OwnPatterns(RewritePattern):
 
 @dataclass(frozen=True)
 class Canonicalize(ModulePass):
-    """Canonicalizes operations: folds, simplifies, and erases unused ones.
+    """Canonicalizes a module: folds and simplifies operations, and erases unused ones.
 
-    Each operation provides its own patterns, from any package; they never change a result. It is an error that names
-    the pattern if rewriting exceeds `budget` rewrites for each operation.
+    Each operation provides its own patterns, including operations defined by other packages. Patterns never change a
+    result. If there are more than `budget` rewrites per operation, the pass fails with an error that names the pattern.
 
     Before:
 

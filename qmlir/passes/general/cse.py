@@ -1,4 +1,4 @@
-"""`cse`: merges equal operations; the remaining operation has the provenance of all."""
+"""`cse`: merges equal operations; the remaining operation gets the provenance of all of them."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ def _key(op: Operation, *, keeps_places: bool) -> Hashable:
 
 
 _FEW = 8
-"""From this number of operations with the same operands on, further ones are looked up by their attributes."""
+"""If at least this number of operations have the same operands, further ones are looked up by their attributes."""
 
 
 def _whole_key(op: Operation) -> Hashable:
@@ -79,14 +79,15 @@ class _Merger:
     keeps_places: bool
     merged: Merged = field(default_factory=Merged)
     _pure: dict[Operation, bool] = field(default_factory=dict[Operation, bool])
-    """Caches for operations with regions if they are free of side effects, since enclosing operations need the answer
-    again."""
+    """Caches whether operations with regions are free of side effects, since enclosing operations ask again."""
 
     _keys: dict[Operation, tuple[int, int]] = field(default_factory=dict[Operation, tuple[int, int]])
     """The `_region_key` of operations with regions."""
 
     def merge_in_region(self, region: Region, known: Known) -> None:
-        """Merges the operations of a region with each other and with those of `known`, which is left unchanged."""
+        """Merges the operations of a region with each other and with the operations in `known`, which is left
+        unchanged.
+        """
         blocks = list(region.blocks)
         for block in blocks:
             # With several blocks, only operations of the same block are known to dominate.
@@ -154,8 +155,8 @@ def _used(value: SSAValue) -> int:
 class Cse(ModulePass):
     """Merges operations that compute the same result from the same operands, and joins their provenance.
 
-    With `keep_places`, equal float constants are merged only if they have the same places in the model: trainable
-    constants may start out equal and diverge.
+    With `keep_places`, equal float constants are merged only if they have the same provenance, because trainable
+    constants may be equal initially and diverge during training.
 
     Before:
 

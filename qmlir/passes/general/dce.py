@@ -1,4 +1,4 @@
-"""`dce` and `symbol-dce`: erases operations without side effects and users, and functions that nothing calls."""
+"""`dce` and `symbol-dce`: erase dead operations, and private functions that are never called."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from qmlir.ir.passes import count
 
 @dataclass(frozen=True)
 class Dce(ModulePass):
-    """Erases operations without side effects whose results reach no operation with one.
+    """Erases operations without side effects whose results do not reach an operation with side effects or a terminator.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`inline`: replaces calls by the bodies of the functions that they call."""
+"""`inline`: replaces calls with the bodies of the called functions."""
 
 from dataclasses import dataclass
 
@@ -83,10 +83,10 @@ def _inline_call(call: CallOp, function: FuncOp) -> int:
 
 @dataclass(frozen=True)
 class Inline(ModulePass):
-    """Replaces each call of a function with one block by the function's body; the functions stay (see `symbol-dce`).
+    """Replaces each call of a single-block function with the function's body; the functions stay (see `symbol-dce`).
 
-    Inlined operations also get the provenance of the call. Calls of recursive functions, of functions without a body
-    and of functions with several blocks stay, and a remark says so.
+    The provenance of the call is added to that of the inlined operations. Calls of recursive functions, of functions
+    without a body and of functions with several blocks are kept and reported in a remark.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`fix-shapes` and `pad-shapes`: one function for one shape of each input, or for all sizes up to a maximum."""
+"""`fix-shapes` and `pad-shapes`: specialize a function for one shape per input, or for all sizes up to a maximum."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,12 +20,13 @@ from qmlir.specialization.specialize import specialize_function
 class FixShapes(ModulePass):
     """Sets the sizes of a function's inputs, and infers the size of every other value.
 
-    `shapes` lists inputs with their sizes (`image=1x3x224x224`); sizes that share a name are set once. `values` lists
-    inputs that contain a size or another parameter, with their elements (`sizes=2x-1`): they become constants and are
-    removed from the inputs. Values computed from constants and shapes alone become constants, parameters become
-    properties, and unused operations are erased. Called functions get the sizes of their calls. A size that depends on
-    the data is an error that names the operation. The function is marked with the batch dimension that is proven from
-    its dynamic sizes (`nn.batch`), or with the reason why there is none.
+    `shapes` lists inputs with their sizes (`image=1x3x224x224`); dimensions with the same name need to be set only
+    once. `values` lists inputs that hold a size or another parameter, with their elements (`sizes=2x-1`): these inputs
+    become constants and are removed from the signature. Values computed only from constants and shapes become
+    constants, operands that are parameters become properties, and unused operations are erased. Called functions are
+    specialized for the sizes of their calls. If a size depends on the data, the error names the operation. The
+    attribute `nn.batch` of the function records its batch dimension, which is proven from the dynamic sizes, or the
+    reason why there is none.
 
     Before (run with `shapes="x=2x6"`):
 
@@ -70,18 +71,18 @@ class FixShapes(ModulePass):
 
 @dataclass(frozen=True)
 class PadShapes(ModulePass):
-    """Makes dynamic sizes static with a capacity, so that the function computes any size up to it from padded inputs.
+    """Replaces dynamic sizes with static capacities, so that the function handles any size up to them on padded inputs.
 
-    `sizes` lists dynamic sizes with their capacities (`sequence=64`): the names of dimensions, and `input.axis` for one
-    without a name. A run passes inputs padded to these capacities, whose elements beyond the actual size may be
-    arbitrary, and the actual size as another input. The elements of the outputs within the size are bit-identical to
-    those that the function computes at this size; the others may be arbitrary. A softmax along a dynamic size gets a
-    mask, other reductions and contractions read a neutral element instead of padding, windows read their own padding
-    value, and recurrent layers end at the actual size. A dynamic size whose capacity is 1 is 1.
+    `sizes` lists dynamic dimensions with their capacities (`sequence=64`); a dimension without a name is written as
+    `input.axis`. The caller pads inputs to these capacities with arbitrary elements, and passes the actual sizes as
+    additional inputs. Output elements within the actual sizes are bit-identical to those of the original function; all
+    others are arbitrary. A softmax along a dynamic dimension gets a mask, other reductions and contractions read a
+    neutral element instead of the padding, windows read their padding value, and recurrent layers end at the actual
+    size. A dynamic dimension of capacity 1 always has size 1.
 
-    It is an error that names the operation if a dynamic size is split or indexed from its end, if a contraction of
-    floats sums along it, or if an operation has no padding rule. A capacity that the function does not support is
-    also an error.
+    If an operation splits a dynamic dimension or indexes it from its end, if a float contraction sums along it, or if
+    an operation has no padding rule, the pass fails with an error that names the operation. A capacity that the
+    function does not support is also an error.
 
     Before (run with `sizes="rows=4"`):
 

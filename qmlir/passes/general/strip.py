@@ -1,4 +1,4 @@
-"""`strip-debuginfo` and `strip-training`: removes locations and provenance, or operations that only train."""
+"""`strip-debuginfo` and `strip-training`: remove locations and provenance, or replace training-only operations."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +21,7 @@ from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES
 
 @dataclass(frozen=True)
 class StripDebuginfo(ModulePass):
-    """Removes the source locations of every operation, and with `provenance` also the names of the model's nodes.
+    """Removes the source location of every operation, and with `provenance` also the names of the model's nodes.
 
     Before (run with `provenance`):
 
@@ -59,12 +59,12 @@ class StripDebuginfo(ModulePass):
 
 @dataclass(frozen=True)
 class StripTraining(ModulePass):
-    """Replaces operations in training by their form at inference, and reports them in remarks.
+    """Replaces operations in training mode with their inference forms, and reports them in remarks.
 
-    Dropout keeps every element, batch normalization uses the running statistics, which are left unchanged, and
-    observers are removed. Fake quantization by constants becomes a quantize and a dequantize cast. Fake quantization by
-    parameters that are not constants is an error, because training is not finished. Operations with a row in a
-    package's table `inference` are also replaced.
+    Dropout keeps every element, batch normalization uses the running statistics and leaves them unchanged, and
+    observers are removed. Fake quantization with constant parameters becomes a quantize and a dequantize cast. If its
+    parameters are not constant, training has not finished, which is an error. Operations with an entry in a package's
+    table `inference` are also replaced.
 
     Before:
 

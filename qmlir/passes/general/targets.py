@@ -1,4 +1,4 @@
-"""`quant-set-target` and `verify-level`: the targets of a module, and the check that it is at a level."""
+"""`quant-set-target` and `verify-level`: set the targets of a module, and check that the module conforms to a level."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,13 @@ from qmlir.target import find_targets
 
 @dataclass(frozen=True)
 class QuantSetTarget(ModulePass):
-    """Attaches the descriptions of `targets` to the module, the preferred one first; without any, removes them.
+    """Attaches the descriptions of `targets`, in order of preference, to the module; without any, removes existing
+    ones.
 
-    No other pass looks targets up by name: the others use the descriptions, which the text of a module contains.
-    `nn-decompose` keeps the composites that the targets keep, `quant-assign-types` chooses types that they support,
-    `nn-raise` raises the composites that they want raised, `quant-set-requantize` uses their modes, and partitioning
-    assigns each operation to the first target that computes it. Edited targets in a file are kept as edited.
+    Other passes do not look up targets by name, but read the descriptions in the module, so descriptions that a user
+    edits in a file take effect. `nn-decompose` keeps the composites that the targets keep, `quant-assign-types` chooses
+    types that they support, `nn-raise` raises the composites that they want raised, `quant-set-requantize` uses their
+    modes, and partitioning assigns each operation to the first target that computes it.
 
     Before (run with `targets=cpu`):
 
@@ -64,8 +65,7 @@ class QuantSetTarget(ModulePass):
 
 @dataclass(frozen=True)
 class VerifyLevel(ModulePass):
-    """Fails, with the operation and its provenance, unless `level` allows all operations of the module; changes
-    nothing.
+    """Fails if `level` does not allow an operation of the module, and names the operation; changes nothing.
 
     `keep` names the composites that may stay whole; by default, the targets of the module decide, as in `nn-decompose`.
 

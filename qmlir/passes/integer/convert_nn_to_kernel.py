@@ -1,4 +1,5 @@
-"""`convert-nn-to-kernel`: tensors of stored integers and floats, with explicit zero points and multipliers."""
+"""`convert-nn-to-kernel`: lowers `nn` and `quant` to plain integers and floats, with explicit zero points and
+multipliers."""
 
 import math
 from collections.abc import Sequence
@@ -81,9 +82,9 @@ def _check_size(at: Lowering, result: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class Lower(RewritePattern):
-    """Lowers an operation to the integer level by the function that its dialect, or another package, registered.
+    """Lowers an operation to the integer level with the function that its dialect or another package registered.
 
-    A custom kernel for the operation has priority. A composite without a lowering is replaced by its parts, which are
+    A custom kernel for the operation has priority. A composite without a lowering is replaced with its parts, which are
     lowered one by one.
     """
 
@@ -154,9 +155,9 @@ def _state_elements(function: FuncOp) -> None:
 class ConvertNnToKernel(ModulePass):
     """Lowers every `nn` and `quant` operation to the integer level: `kernel`, `linalg`, `tensor` and `arith`.
 
-    No quantized type is left: values are stored as signless integers, and the bodies contain zero points, multipliers
-    and limits. Every operation computes a bit-identical result, except for floats of contractions and of functions,
-    which are within the bounds of `docs/arithmetic.md`. Shapes must be static (`fix-shapes`).
+    No quantized types remain: values are stored as signless integers, and zero points, multipliers and limits become
+    constants in the bodies of operations. Results are bit-identical, except for float contractions and float functions,
+    whose errors are within the bounds in `docs/arithmetic.md`. Shapes must be static (`fix-shapes`).
 
     Before:
 

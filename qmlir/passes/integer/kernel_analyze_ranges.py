@@ -1,4 +1,4 @@
-"""`kernel-analyze-ranges`: proves that accumulators hold every sum, and reports the bounds of each contraction."""
+"""`kernel-analyze-ranges`: proves that accumulators cannot overflow, and reports the bounds on each contraction."""
 
 from dataclasses import dataclass
 
@@ -22,10 +22,10 @@ _PAIR_BITS = 16
 
 @dataclass(frozen=True)
 class ContractionBounds:
-    """The proven bounds of one contraction of integers."""
+    """The proven bounds on one integer contraction."""
 
     sums: Interval
-    """The range of `sum (x - z_x)(w - z_w)`, computed by channel if weights are constant."""
+    """The range of `sum (x - z_x)(w - z_w)`, computed per channel if the weights are constant."""
 
     added: Interval
     """The range of the sums after the first additions and subtractions of the epilogue."""
@@ -34,7 +34,7 @@ class ContractionBounds:
     """True if an addition, subtraction or multiplication of the epilogue may overflow its type."""
 
     requantized: Interval
-    """The range of the integers converted to f32, by a requantization or a conversion; empty without any."""
+    """The range of the integers that a requantization or a conversion converts to f32; empty if there are none."""
 
     input: Interval
     """The range of `x - z_x`."""
@@ -43,7 +43,7 @@ class ContractionBounds:
     """The range of `w - z_w`."""
 
     winograd: Winograd | None
-    """The bounds of the computation by F(2, 3), if it applies."""
+    """The bounds on the computation with Winograd's F(2, 3), if it applies."""
 
     @property
     def is_f32_exact(self) -> bool:
@@ -52,7 +52,7 @@ class ContractionBounds:
 
     @property
     def fits_pairs(self) -> bool:
-        """True if both operands fit 16 bits, and the sum of two products fits 32."""
+        """True if both operands fit in 16 bits, and the sum of two products fits in 32 bits."""
         own = signed_range(_PAIR_BITS)
         if not all(each.within(own.low, own.high) for each in (self.input, self.weights)):
             return False
@@ -76,7 +76,7 @@ class ContractionBounds:
 
 
 def bounds_of(op: ContractionOp, ranges: ValueRanges) -> ContractionBounds | None:
-    """Returns the bounds of a contraction whose operands are not packed; `None` for floats."""
+    """Returns the bounds on a contraction whose operands are not packed; `None` for floats."""
     sums, x, w = ranges.sums(op), centred_input(op, ranges[op.x]), centred_weights(op, ranges[op.w])
     if sums is None or x is None or w is None:
         return None
@@ -109,16 +109,15 @@ def _next_addition(value: SSAValue) -> arith.AddiOp | arith.SubiOp | None:
 
 @dataclass(frozen=True)
 class KernelAnalyzeRanges(ModulePass):
-    """Proves that the accumulator of each contraction holds every sum, or fails with its name; changes nothing.
+    """Proves that no accumulator of a contraction can overflow, or fails and names the contraction; changes nothing.
 
-    Intervals propagate forward from the types of arguments, from constants and from limits, through bodies, loops and
-    movement. Sums are bounded channel by channel from constant weights. Remarks report for each contraction of
-    integers:
+    Intervals propagate forward from argument types, constants and clamps through bodies, loops and data movement. If
+    weights are constant, sums are bounded separately for each channel. For each integer contraction, remarks report:
 
-    - the range of the sums, and of the sums with the addends of the epilogue;
-    - if the epilogue may wrap;
-    - if f32 represents every integer converted to it, so that a requantization rounds the real product once;
-    - if the operands fit pairs of 16 bits;
+    - the range of the sums, before and after the additions of the epilogue;
+    - whether the epilogue may wrap;
+    - whether f32 represents every integer converted to it, so that a requantization rounds the real product once;
+    - whether pairs of operands fit in 16 bits each;
     - if the operands of Winograd's F(2, 3) also fit, with the input grown 2 times and the weights 3 times along each
       axis, and the scaled sums fit 32 bits.
 

@@ -65,10 +65,10 @@ from qmlir.text.elements import dense_array
 # their order, so results are bit-identical. The patterns use only the structure of operations, never their names.
 
 MOST_READINGS = 12
-"""The largest number of operands that a fused operation reads: each is a pointer in a register of the loop."""
+"""The maximum number of operands of a fused operation: each occupies a register with a pointer in the loop."""
 
 MOST_OPERATIONS = 96
-"""The largest number of operations in a fused body, so that compilers can optimize the kernel."""
+"""The maximum number of operations in a fused body, so that compilers can optimize the kernel."""
 
 
 def _is_within_limits(op: Structured, other: Structured, readings: Sequence[Reading]) -> bool:
@@ -78,14 +78,14 @@ def _is_within_limits(op: Structured, other: Structured, readings: Sequence[Read
 
 
 def reread(op: Structured, readings: Sequence[Reading], rewriter: PatternRewriter) -> None:
-    """Makes `op` read its operands by other `readings`."""
+    """Replaces `op` with an equal operation that reads its operands through `readings`."""
     assembly = Assembly(op, readings)
     made = assembly.finish(assembly.inline(op.body.block))
     rewriter.replace(op, [made], list(made.results))
 
 
 class ReadThrough(RewritePattern):
-    """Makes a structured operation read the source of an operand that another operation only moves."""
+    """Makes a structured operation read the source of an operand directly if another operation only moves it."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
@@ -96,7 +96,7 @@ class ReadThrough(RewritePattern):
             reread(op, changed, rewriter)
 
     def through(self, op: Structured, reading: Reading) -> Reading:
-        """Returns the reading of the source, or `reading` itself if no operation moves it."""
+        """Returns a reading of the source; `reading` itself if no operation moves the elements."""
         raise NotImplementedError
 
 
@@ -104,7 +104,7 @@ class ReadThrough(RewritePattern):
 
 
 class FuseProducer(RewritePattern):
-    """Computes the elements of a producer at their reader, if there is no other reader, or if they are only moved."""
+    """Computes the elements of a producer in its reader, if it has no other reader or only moves elements."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Structured, rewriter: PatternRewriter, /) -> None:
@@ -267,7 +267,7 @@ def _has_no_effect(op: Operation) -> bool:
 
 
 class SettleUnits(RewritePattern):
-    """Replaces an iterator with one step by 0 in sums of iterators: the window of a global pool is the image."""
+    """Replaces iterators with a trip count of 1 by 0 in index sums, such as those of a pool with a single window."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
@@ -302,7 +302,7 @@ def _settled(expression: AffineExpr, settled: Sequence[AffineExpr], ranges: Sequ
 
 
 class ForgetOutput(RewritePattern):
-    """Replaces an output operand whose elements are not read by an empty tensor."""
+    """Replaces an output operand with an empty tensor if its elements are not read."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
@@ -448,7 +448,7 @@ def signed_range(value: SSAValue) -> tuple[int, int]:
 
 
 class DropExtremum(RewritePattern):
-    """Replaces the maximum or minimum of two integers by one of them if their ranges determine which."""
+    """Replaces the maximum or minimum of two integers with one of them if their ranges determine which one it is."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.MaxSIOp | arith.MinSIOp, rewriter: PatternRewriter, /) -> None:
@@ -523,11 +523,11 @@ _BOUNDS: dict[type[Operation], _Bound] = {
 
 
 class ClampInRequantize(RewritePattern):
-    """Folds the extremum of a requantized integer and a constant into a limit of the requantization.
+    """Folds the maximum or minimum of a requantized integer and a constant into a limit of the requantization.
 
-    `max(clamp(v, low, high), c) = clamp(v, max(low, c), high)` for c up to high, and likewise for `min`. The limits and
-    the constant are read with the signedness of the extremum, and the zero point stays inside. An extension between the
-    two with the same signedness changes nothing.
+    `max(clamp(v, low, high), c) = clamp(v, max(low, c), high)` for `c <= high`, and likewise for `min`. The limits and
+    the constant are read with the signedness of the `max` or `min`, and the zero point is still added before the clamp.
+    The fold also applies across an extension of the same signedness.
     """
 
     @op_type_rewrite_pattern
@@ -567,7 +567,7 @@ class ClampInRequantize(RewritePattern):
 
 
 class OneClamp(RewritePattern):
-    """Merges two nested extrema with constants into one."""
+    """Merges two nested maxima, or two nested minima, with constants into one."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.MaxSIOp | arith.MinSIOp, rewriter: PatternRewriter, /) -> None:
@@ -595,7 +595,7 @@ def _offset(op: Operation | None) -> tuple[SSAValue, int] | None:
 
 
 class OneOffset(RewritePattern):
-    """Merges nested additions of constants into one or none: sums are exact modulo 2^N."""
+    """Merges nested additions of constants into at most one, since sums are exact modulo 2^N."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.AddiOp | arith.SubiOp, rewriter: PatternRewriter, /) -> None:
@@ -619,7 +619,7 @@ class OneOffset(RewritePattern):
 
 
 class FloatOfNarrow(RewritePattern):
-    """Converts an integer to float before its extension: the float is the same."""
+    """Converts an integer to float before its extension rather than after it, since the float is the same."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.SIToFPOp, rewriter: PatternRewriter, /) -> None:
@@ -643,13 +643,13 @@ class KernelFuse(ModulePass):
 
     An elementwise `linalg.generic` is fused into its reader if it has no other reader and each of its elements is read
     once. A `linalg.generic` that only moves elements is fused into every reader. An elementwise reader of a
-    contraction's result becomes part of the contraction's epilogue, and its other operands become epilogue operands:
-    bias, requantization, activation, and a residual add with its rescale. Splat tensors become constants of the body,
-    and redundant integer clamps and extensions are removed. A fused body has at most 96 operations and 12 operands.
-    Each element is computed by the same operations, so results are bit-identical.
+    contraction's result becomes part of the contraction's epilogue, and its other operands become epilogue operands.
+    The epilogue thus contains bias, requantization, activation, and a residual add with its rescale. Splat tensors
+    become constants in the body, and redundant integer clamps and extensions are removed. A fused operation has at most
+    96 operations in its body and 12 operands. Each element is computed by the same operations, so results are
+    bit-identical.
 
-    The largest effect is on MobileNetV2 and the encoder of the benchmarks, which take 1.08 times as long without this
-    pass.
+    Of the benchmark models, MobileNetV2 and the encoder benefit most: they take 1.08 times as long without this pass.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`kernel-propagate-layout`: propagates the layout in which contractions compute."""
+"""`kernel-propagate-layout`: propagates the memory layout of contractions to the operations around them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +49,7 @@ from qmlir.passes.integer.kernel_fuse import EraseUnused, ReadThrough
 # pattern removes one, or moves one past the operation that reads it, so rewriting terminates.
 
 Order = list[int]
-"""For each axis of a transpose's result, the axis of the source."""
+"""The axis of the source for each axis of a transpose's result."""
 
 
 def _tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
@@ -57,7 +57,7 @@ def _tensor(shape: Sequence[int], element: Attribute) -> AnyTensor:
 
 
 def transpose_order(op: Operation | None) -> Order | None:
-    """Returns the order of a transpose; `None` for any other operation."""
+    """Returns the order of the axes if `op` is a transpose, otherwise `None`."""
     if not isinstance(op, GenericOp) or not is_movement(op):
         return None
     read, written = permutation_of(op.indexing_maps.data[0].data), permutation_of(output_maps(op)[0])
@@ -210,7 +210,7 @@ class ReadThroughTranspose(ReadThrough):
 
 
 class WriteAsRead(RewritePattern):
-    """Computes an elementwise operation in the layout of most of its operands, and transposes the result."""
+    """Computes an elementwise operation in the layout that most of its operands have, and transposes the result."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
@@ -302,7 +302,7 @@ def _permuted(values: Sequence[int], order: Order) -> list[int]:
 
 
 class ThroughInsert(RewritePattern):
-    """Inserts a transposed slice before the transpose, into a tensor of the same or of any layout."""
+    """Inserts a slice before it is transposed, if the destination has the same transpose or may have any layout."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter, /) -> None:
@@ -320,7 +320,7 @@ class ThroughInsert(RewritePattern):
 
 
 class ThroughExtract(RewritePattern):
-    """Extracts a slice of a transposed tensor before the transpose."""
+    """Extracts a slice of a transposed tensor before the tensor is transposed."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractSliceOp, rewriter: PatternRewriter, /) -> None:
@@ -337,7 +337,8 @@ class ThroughExtract(RewritePattern):
 class ThroughReshape(RewritePattern):
     """Moves a reshape before the transpose if it does not merge axes that the transpose made adjacent.
 
-    Axes within a merged group that are permuted, as in a channel shuffle, are permuted before the reshape.
+    If the transpose permutes axes that the reshape merges, as in a channel shuffle, they are permuted before the
+    reshape.
     """
 
     @op_type_rewrite_pattern
@@ -386,10 +387,10 @@ class ThroughReshape(RewritePattern):
 
 
 class IntoWeights(RewritePattern):
-    """Permutes the constant weights of a matrix product to the layout of its input, so that it sums its terms in that
-    order.
+    """Permutes the constant weights of a matrix product to the layout of its input, so that the input need not be
+    transposed.
 
-    Integers only: sums of floats depend on the order.
+    This changes the order in which terms are summed, so it applies to integers only.
     """
 
     @op_type_rewrite_pattern
@@ -419,7 +420,8 @@ class IntoWeights(RewritePattern):
 
 
 class RecordAnyOrder(RewritePattern):
-    """Reads the source of a transpose: a record without an axis does not depend on the order of elements."""
+    """Makes a record without an axis read the source of a transpose, because it does not depend on the order of
+    elements."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: RecordOp, rewriter: PatternRewriter, /) -> None:
@@ -442,13 +444,14 @@ PATTERNS: tuple[RewritePattern, ...] = (
 class KernelPropagateLayout(ModulePass):
     """Moves transposes down through the operations that allow it, cancels them in pairs, and folds them into constants.
 
-    Convolutions and pools compute with the channels last, with a transpose before and one after. A transpose moves past
-    elementwise operations (computed in the layout of most of their operands), padding, concatenation, slices, and
-    reshapes that add or remove unit axes. Reductions and epilogues read through it. A matrix product with constant
-    weights folds the order of its terms into the weights if its sums are integers. A transpose that only moves unit
-    axes becomes a reshape. A remark gives the number of transposes left in each function, and where they are.
+    Convolutions and pools compute with the channels last, so each has a transpose before it and another one after it. A
+    transpose moves past elementwise operations (which compute in the layout that most of their operands have), padding,
+    concatenation, slices, and reshapes that add or remove unit axes. Reductions and epilogues read their operands
+    through it. If the input of an integer matrix product is transposed and the weights are constant, the weights are
+    permuted instead. A transpose that only moves unit axes becomes a reshape. For each function, a remark reports how
+    many transposes are left and where they are.
 
-    The largest effect is on SqueezeNet, which takes 1.75 times as long without this pass.
+    Of the benchmark models, SqueezeNet benefits most: it takes 1.75 times as long without this pass.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`kernel-tabulate`: replaces a chain of operations from one byte to another by a table of 256 bytes."""
+"""`kernel-tabulate`: replaces a chain of operations from one byte to another with a table of 256 bytes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ BYTES = np.arange(-128, 128, dtype=np.int8)
 """All bytes, in the order of the table."""
 
 _LEAST_COST = 24
-"""The least cost of operations that a table replaces: about the cost of reading 16 elements one by one."""
+"""The minimum total cost of operations that are worth a table: about the cost of reading 16 elements one by one."""
 
 _COSTS: Mapping[type[Operation], int] = {
     arith.ConstantOp: 0,
@@ -66,16 +66,17 @@ class TabulatedChain:
     operations: Sequence[Operation]
 
     def gone(self) -> set[Operation]:
-        """Returns the operations that become unused when the target is read from a table."""
+        """Returns the operations that become unused if the target is read from a table."""
         return unused_without(self.target, self.operations)
 
     def table(self, numbers: Array) -> npt.NDArray[np.int8] | None:
-        """Returns the target, a byte, for each element of `numbers`; `None` if an operation is undefined for one."""
+        """Evaluates the chain for each source value in `numbers`, with bytes as results; `None` if one of them is
+        undefined."""
         found = self.results(numbers)
         return None if found is None else np.ascontiguousarray(found, np.int8)
 
     def results(self, numbers: Array) -> Array | None:
-        """Returns the target for each element of `numbers`; `None` if an operation is undefined for one."""
+        """Evaluates the chain for each source value in `numbers`; `None` if an operation is undefined for one."""
         values: dict[SSAValue, Any] = {self.source: numbers}
         owners = dict.fromkeys(operand.owner for op in self.operations for operand in op.operands)
         outside = [each for each in owners if isinstance(each, arith.ConstantOp) and each not in self.operations]
@@ -86,7 +87,8 @@ class TabulatedChain:
 
 
 def unused_without(target: SSAValue, ops: Iterable[Operation]) -> set[Operation]:
-    """Returns those of `ops`, which are in order, that become unused if the uses of `target` are replaced."""
+    """Returns the operations in `ops` that become unused if the uses of `target` are replaced; `ops` is in program
+    order."""
     gone: set[Operation] = set()
     for op in reversed(list(ops)):
         users = [use.operation for value in op.results if value is not target for use in value.uses]
@@ -111,8 +113,10 @@ def chain_between(body: Block, source: SSAValue, target: SSAValue) -> TabulatedC
 
 
 def chains_to_bytes(body: Block, source: Attribute) -> Iterator[TabulatedChain]:
-    """Yields the chains of a body from a value of type `source` to a byte, by the last byte and then its first
-    source."""
+    """Yields the chains in a body from a value of type `source` to a byte.
+
+    The last byte of the body comes first; chains to the same byte are ordered from the first source to the last.
+    """
     values: list[SSAValue] = [*body.args, *(value for op in body.ops for value in op.results)]
     known = [value for value in values if not isinstance(value.owner, arith.ConstantOp)]
     for place in reversed(range(len(known))):
@@ -135,7 +139,7 @@ def _best(body: Block) -> tuple[TabulatedChain, npt.NDArray[np.int8]] | None:
 
 
 def place_of(byte: Scalar) -> Scalar:
-    """Returns the index of a byte in a table of all bytes."""
+    """Returns the index of a signed byte in a table of all 256 bytes."""
     return byte.to(IndexType()) - int(BYTES[0])
 
 
@@ -147,7 +151,9 @@ def constant_for(op: Operation, array: Array, element: Attribute) -> arith.Const
 
 
 def replace_chain(chain: TabulatedChain, write: Callable[[Scalar], Scalar], rewriter: PatternRewriter) -> None:
-    """Replaces the target of a chain by what `write` computes from its source; operations with other users stay."""
+    """Replaces the target of a chain with the value that `write` builds from the source; operations with other users
+    stay.
+    """
     *before, last = chain.operations
     rewriter.insertion_point = InsertPoint.before(last)
     rewriter.replace(last, [], [write(Scalar(chain.source, ArithBuilder(rewriter))).value])
@@ -157,7 +163,7 @@ def replace_chain(chain: TabulatedChain, write: Callable[[Scalar], Scalar], rewr
 
 
 class Tabulate(RewritePattern):
-    """Replaces the chain to the last byte that is worth a table."""
+    """Replaces the chain that ends in the last byte worth a table."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, Structured):
@@ -172,16 +178,17 @@ class Tabulate(RewritePattern):
 
 @dataclass(frozen=True)
 class KernelTabulate(ModulePass):
-    """Replaces computations of a byte from another byte and constants by a table, if they cost more than a table
+    """Replaces a computation of a byte from another byte and constants with a table if it costs more than a table
     lookup.
 
     The table holds the results for all 256 bytes, computed by the semantics of the operations that it replaces, so the
-    result is bit-identical. It spans from the first byte that the result depends on to the last byte that depends on
-    nothing else: the activations between two requantizations become one table, however many nodes they comprise. Costs
-    are estimates: a division counts as 8 additions, a table lookup as 16, a function as 24; chains that cost less than
-    24 stay. A chain that is undefined for some byte also stays.
+    result is bit-identical. A table spans the longest possible chain, from the first byte that the result depends on to
+    the last byte that depends on nothing else. For example, all activations between two requantizations become one
+    table, regardless of the number of nodes. Costs are estimates in units of one addition: a division costs 8, a table
+    lookup 16 and a `math` function 24. Chains that cost less than 24, or are undefined for some byte, are left
+    unchanged.
 
-    The largest effect is on the encoder of the benchmarks, which takes 1.03 times as long without this pass.
+    Of the benchmark models, the encoder benefits most: it takes 1.03 times as long without this pass.
 
     Before:
 

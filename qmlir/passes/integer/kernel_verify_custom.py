@@ -1,4 +1,4 @@
-"""`kernel-verify-custom`: checks that custom kernels compute the same as the operations that they replace."""
+"""`kernel-verify-custom`: checks that custom kernels compute the same results as the operations that they replace."""
 
 import math
 import zlib
@@ -27,10 +27,10 @@ from qmlir.registry import at_code
 from qmlir.registry.faults import RAISED, one_line
 
 ROUNDS = 3
-"""The least number of comparisons per kernel, each with new inputs."""
+"""The minimum number of comparisons per kernel, each with new inputs."""
 
 NUMBERS = 1024
-"""The least number of elements per operand over all rounds, for small operands."""
+"""The minimum number of elements that the largest operand or result of a kernel has had after all rounds."""
 
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, -64.0, 64.0)
 """Special values among the normally distributed floats."""
@@ -135,7 +135,7 @@ def _evaluated(op: CustomOp, original: Operation, inputs: Sequence[Array]) -> Se
 
 
 def compare(op: CustomOp) -> None:
-    """Runs a custom kernel and the evaluator on the same inputs. Raises `DiagnosticError` if results differ."""
+    """Runs a custom kernel and the evaluator on the same inputs. Raises `DiagnosticError` if their results differ."""
     (kernel, original), function = called_kernel(op), _function(op)
     random = np.random.default_rng(zlib.crc32(f"{op.function.data} {original.name}".encode()))
     for _ in range(_rounds(op)):
@@ -183,13 +183,14 @@ def _different(module: ModuleOp) -> Iterator[CustomOp]:
 
 @dataclass(frozen=True)
 class KernelVerifyCustom(ModulePass):
-    """Runs every custom kernel, and compares it with the evaluator of the operation that it replaces.
+    """Runs every custom kernel, and compares its results with the evaluator of the operation that it replaces.
 
-    Each kernel runs on arrays of the actual shapes: the constants of the module, and otherwise random elements over the
-    whole range of each type, finite ones for floats. It runs at least three times, and until each operand has had at
+    Each kernel runs on arrays of the actual shapes. Constant operands keep their values. All others get the inputs that
+    the package provides or, by default, random elements: integers over the range of their type, up to a magnitude of
+    2^24, and finite floats. A kernel runs at least three times, and until its largest operand or result has had at
     least a thousand elements. Integers must be equal and floats bit-identical, unless the package defines a tolerance
-    (`CustomKernel.relative`). An element that the function leaves unwritten differs. The module is unchanged; a
-    difference is an error that names the function, the operation and the first element.
+    (`CustomKernel.relative`). An element that the kernel does not write counts as different. The module is unchanged; a
+    difference is an error that names the function, the operation and the first differing element.
 
     Accepted as it is:
 

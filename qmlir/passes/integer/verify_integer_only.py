@@ -52,13 +52,13 @@ _MOVES = frozenset(
 """Other operations that move values, or that compute only in their body."""
 
 _PAIRED = frozenset({"linalg", "scf"})
-"""Dialects whose block arguments correspond to the last operands, and whose yielded values to the results."""
+"""Dialects whose block arguments correspond to the last operands, and their yielded values to the results."""
 
 _LOOKUP_BITS = 8
 """A unary function of at most this many bits is a lookup table."""
 
 _EXACT_COMPARISONS = (elementwise.ComparisonOp, reduction.ArgExtremeOp)
-"""Operations that only compare: if their operands share one scale, they compare the integers."""
+"""Operations that only compare values: if their operands share one scale, they compare the stored integers."""
 
 
 def _element(type_: Attribute) -> Attribute:
@@ -223,7 +223,10 @@ def _values(op: Operation) -> Iterator[SSAValue]:
 
 
 def float_operation_between(module: ModuleOp) -> tuple[Operation, str] | None:
-    """Returns the first operation that computes on floats between integers, and why. Casts are a last choice."""
+    """Returns the first operation that computes on floats between integers, and the reason.
+
+    A cast is returned only if no other operation violates the property.
+    """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     edges: list[tuple[list[SSAValue], list[SSAValue]]] = []
     integers: set[SSAValue] = set()
@@ -248,12 +251,12 @@ def float_operation_between(module: ModuleOp) -> tuple[Operation, str] | None:
 
 @dataclass(frozen=True)
 class VerifyIntegerOnly(ModulePass):
-    """Fails, with the first operation and its provenance, if floats are computed between integers; changes nothing.
+    """Fails if floats are computed between integers, and names the first such operation; changes nothing.
 
-    An operation is between the casts if it computes on floats, depends on integers that represent real numbers, and
+    An operation violates the property if it computes on floats, depends on integers that represent real numbers, and
     contributes to such integers. Operations before the quantization of inputs and after the output casts may compute in
-    float. The pass supports quantized `nn`, the integer level and loops. A function of one 8-bit value is a lookup
-    table, whatever it computes, and is accepted.
+    float. The pass supports quantized `nn`, the integer level and loops. A function of one 8-bit value is always
+    accepted, because it can be compiled to a lookup table.
 
     Accepted as it is:
 

@@ -86,12 +86,12 @@ def _retype(op: NnOp, declared: dict[SSAValue, AnyTensor]) -> None:
 
 @dataclass(frozen=True)
 class NnComputeInF32(ModulePass):
-    """Converts computations in f16, bf16 or f64 to f32; inputs and outputs of functions keep their types.
+    """Converts computations in f16, bf16 or f64 to f32; the inputs and outputs of functions keep their types.
 
-    Ranges are recorded for f32 values, scales are f32, and operations left in float compute in f32. So a model in
-    another float type is first converted to f32: constants are converted, results change their types, and casts are
-    inserted at inputs and outputs. Intermediate roundings to f16 are dropped. Finite f64 constants beyond the range of
-    f32 become its largest finite numbers.
+    Profiles record ranges of f32 values, scales are f32, and operations left in float compute in f32. A model in
+    another float type must therefore be converted to f32 first: constants are converted, results change their types,
+    and casts are inserted at inputs and outputs. Intermediate roundings to f16 are dropped. Finite f64 constants beyond
+    the range of f32 become the largest finite f32 value of the same sign.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`nn-decompose`: replaces composites by primitives that remember their roles."""
+"""`nn-decompose`: replaces composites with primitives that record their roles."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -33,10 +33,10 @@ def _let_parts_decide(op: Operation, rewriter: PatternRewriter) -> None:
 
 @dataclass(frozen=True)
 class Decompose(RewritePattern):
-    """Replaces a composite by the parts that its dialect, or another package, registered for it."""
+    """Replaces a composite with the parts that its dialect or another package registered for it."""
 
     keeps_long: bool = False
-    """True if a float layer of more than `UNROLLED` steps stays whole, as one of dynamic length does."""
+    """True if a float layer of more than `UNROLLED` steps stays whole, like a layer of dynamic length."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         is_float = all(kind_of(element_of(value)) is Kind.FLOAT for value in op.operands[:1])
@@ -53,21 +53,22 @@ class Decompose(RewritePattern):
 
 @dataclass(frozen=True)
 class NnDecompose(TakesValues):
-    """Replaces each composite by its parts, unless `keep` names its kind, its node in the model, or a glob of either.
+    """Replaces each composite with its parts, unless `keep` has its kind, its node in the model, or a glob for either.
 
-    Without `keep`, the targets of the module decide (`quant-set-target`): a composite stays whole if the first target
-    that computes it, whole or in parts, keeps it.
+    Without `keep`, the targets of the module decide (`quant-set-target`): a composite stays whole if it is kept by the
+    first target that computes it, as a whole or in parts.
 
-    A recurrent layer of dynamic length, or of more than 8 steps, stays whole, with `components = {}`: a profile then
-    contains its parts, and they are quantized one by one, as if it had been decomposed. With `unroll`, only layers of
-    dynamic length stay whole.
+    A recurrent layer of dynamic length, or of more than 8 steps, stays whole and is marked with `components = {}`. Its
+    parts are still profiled and quantized one by one, as if the layer had been decomposed. With `unroll`, only layers
+    of dynamic length stay whole.
 
-    Every part has the composite's node and a role in it, so that it has a separate profile and separate parameters.
-    Parts that produce results record the composite, for `nn-raise`. A name in `keep` that is neither a kind of
-    composite nor a node of the module causes a warning.
+    The provenance of every part is the composite's node and the part's role, so that each part has its own profile
+    entry and quantization parameters. Parts that produce the results record the composite for `nn-raise`. A name in
+    `keep` that is neither a kind of composite nor a node in the module causes a warning.
 
-    A layer that `keep` names is decomposed nevertheless if `accumulator` or a rule of the file `recipe` sets the type
-    of its product or its bias: the parts are profiled and decided, and `nn-raise` restores the layer with their types.
+    A layer that `keep` names is decomposed nevertheless if `accumulator` or a rule in the file `recipe` sets the type
+    of its matrix product or its bias. Its parts are then profiled and get separate types, and `nn-raise` restores the
+    layer with these types.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`nn-fold-constants`: folds expressions of constants before types are chosen."""
+"""`nn-fold-constants`: folds constant expressions before types are chosen."""
 
 from dataclasses import dataclass
 from math import prod
@@ -35,7 +35,7 @@ class _Codes:
     constant: ConstantOp
     storage: IntegerType
     zero_point: Array
-    """The zero point in integers, in a shape that broadcasts to that of the codes."""
+    """The integer zero points, in a shape that broadcasts to the shape of the codes."""
 
 
 def _cast_integers(value: SSAValue) -> tuple[ConstantOp, IntegerType] | None:
@@ -108,7 +108,7 @@ def _quantized_type(codes: _Codes, scale: Array) -> UniformQuantizedType | None:
 class KeepCodes(RewritePattern):
     """`(cast(codes) - zero_point) * scale -> dcast(constant)`: quantized weights keep their integers and scales.
 
-    Both round one product to f32: differences of integers of at most 8 bits are exact.
+    Both sides round only a product to f32, since differences between integers of at most 8 bits are exact.
     """
 
     @op_type_rewrite_pattern
@@ -127,10 +127,10 @@ class KeepCodes(RewritePattern):
 
 
 class FoldLargeConstants(RewritePattern):
-    """`f(constants) -> constant` of any size, if the result has no more elements than the constants together.
+    """`f(constants) -> constant` of any size, if the result has no more elements than all operands together.
 
-    An operation that only moves a constant stays unless others compute with the result: a type passes through it, and
-    several readers share one constant.
+    An operation that only moves a constant is folded only if other operations compute with the result. Otherwise it is
+    kept, because quantized types pass through it and several readers can share one constant.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -159,10 +159,10 @@ def _foldable(module: ModuleOp) -> set[Operation]:
 
 @dataclass(frozen=True)
 class NnFoldConstants(ModulePass):
-    """Evaluates expressions of constants, of any size, so that weights are constants when types are chosen.
+    """Evaluates constant expressions of any size, so that weights are constants when types are chosen.
 
-    Exporters write weights as expressions: cast from f16, divided by a norm, or as integers times a scale. Integers
-    times a scale are already quantized: they keep their integers, and the scale becomes part of their type.
+    Exporters write weights as expressions, such as a cast from f16, a division by a norm, or integers times a scale.
+    Integers times a scale are already quantized: the integers are kept, and the scale becomes part of their type.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`nn-recognize` and `nn-recognize-masks`: composites and masks that a float model expresses as several operations."""
+"""`nn-recognize` and `nn-recognize-masks`: recognize composites and masks that a float model spells as primitives."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -24,19 +24,18 @@ from qmlir.quantization.masked_softmax import recognized as recognized_masks
 
 @dataclass(frozen=True)
 class NnRecognize(ModulePass):
-    """Replaces operations that compute a composite by the composite, if it stays whole: by `keep`, or the module's
-    targets.
+    """Replaces operations that compute a composite with the composite, if `keep` or the module's targets keep it whole.
 
-    Exporters write norms, softmax and activation functions as sums, products and reductions. In float these are
-    equivalent; but if a softmax is quantized to 8 bits part by part, it may divide by a value that was rounded to 0. So
-    this pass runs before values are profiled. `keep` is the option of `nn-decompose`: a composite that would be
-    decomposed again is not formed.
+    Exporters write norms, softmax and activation functions as sums, products and reductions. In float, both forms are
+    equivalent. But if the parts of a softmax are quantized to 8 bits one by one, it may divide by a value that was
+    rounded to 0. This pass therefore runs before values are profiled. `keep` has the same meaning as in `nn-decompose`:
+    a composite that would be decomposed again is not formed.
 
-    Groups are recognized by the function that they compute, not by their form: a square as a product or a power, a
-    quotient as a product with a reciprocal, reductions with or without kept axes. Every constant and axis must match
-    the composite. The composite gets the provenance of its parts, except for parts whose values have other users; these
-    are kept. A batch norm after a convolution or a fully connected layer is folded into its weights (`canonicalize`).
-    If it is not, a remark gives the reason.
+    Operations are recognized by the function that they compute, regardless of the spelling: a square may be a product
+    or a power, a quotient may be a product with a reciprocal, and reductions may keep their axes or not. Every constant
+    and axis must match the composite. The composite gets the provenance of its parts, except for parts whose results
+    have other users; these parts are kept. `canonicalize` folds a batch norm after a convolution or a fully connected
+    layer into the weights; if it cannot, a remark gives the reason.
 
     Before (run with `keep=softmax`):
 
@@ -93,17 +92,19 @@ class NnRecognize(ModulePass):
 
 @dataclass(frozen=True)
 class NnRecognizeMasks(ModulePass):
-    """Turns a mask in the scores of a softmax into its mask operand, so that the mask does not widen a range.
+    """Turns a mask in the scores of a softmax into its mask operand, so that the mask does not widen the range of the
+    scores.
 
-    A mask is recognized by its effect, in each form that exporters write: a sum with 0 for an element that takes part
-    and a large negative number for the others; a `where` between scores and such a number; `(1 - m) * fill`; constant
-    triangles. A mask that the caller passes is recognized by its statistics: all observed elements are 0, or lie below
-    a gap. The pass runs before values are profiled, for masks that are certain, and after it, for those that follow
-    from ranges and statistics.
+    A mask is recognized by its effect, in each form that exporters write: the addition of 0 to unmasked elements and of
+    a large negative number to masked ones, a `where` between the scores and such a number, `(1 - m) * fill`, and
+    constant triangles. A mask that the caller passes as an input is recognized by its statistics: each observed element
+    is either 0 or far below 0. The pass runs both before profiling, for masks that are certain from the graph alone,
+    and after profiling, for masks that follow from ranges and statistics.
 
-    A finite number masks if the masked elements have the probability 0 in f32: together at most 2^-24, by the range of
-    the scores. Without a range, numbers of -10000 and below mask. A fully masked row is 0 if minus infinity masks (in
-    float: NaN), and `1 / n` if a finite number does. Operations that become unused are left to `dce`.
+    A finite number counts as a mask if, given the range of the scores, the masked elements have a total probability of
+    at most 2^-24, which is 0 in f32. If the range is unknown, numbers of -10000 and below count as a mask. In a fully
+    masked row, each probability is `1 / n` if the mask is a finite number. If it is minus infinity, each probability is
+    0, although the float model computes NaN. Operations that become unused are left to `dce`.
 
     Before:
 

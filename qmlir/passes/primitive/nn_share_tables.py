@@ -1,4 +1,4 @@
-"""`nn-share-tables`: a matrix product with a transposed embedding table reads the table itself."""
+"""`nn-share-tables`: makes matrix products with a transposed embedding table read the table itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,9 +24,10 @@ from qmlir.quantization.embeddings import tables_of
 class NnShareTables(ModulePass):
     """Makes a matrix product with the transpose of an embedding table read the table, with `transpose_b`.
 
-    The head of a decoder often has the transposed weights of its token table. Exporters write them as a second
-    constant, or as a transpose of the table. This pass restores the single tensor of the trained model, so that it also
-    has a single type. Small constants are left unchanged (`qmlir.quantization.embeddings`).
+    The output layer of a decoder often uses the transpose of its token table as weights. Exporters write these weights
+    as a second constant, or as a transpose of the table. This pass restores the single tensor of the trained model, so
+    that both uses also share a single quantized type. Small constants are left unchanged
+    (`qmlir.quantization.embeddings`).
 
     Before:
 

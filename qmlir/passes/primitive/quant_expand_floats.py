@@ -1,4 +1,4 @@
-"""`quant-expand-floats`: converts constants stored in floats of at most 8 bits to types for computation."""
+"""`quant-expand-floats`: converts constants stored as floats of at most 8 bits to types for computation."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ def _integers(array: Array, below: int) -> Array:
 
 @dataclass(frozen=True)
 class QuantExpandFloats(ModulePass):
-    """Converts dequantized constants stored in floats of at most 8 bits to a type for computation.
+    """Converts dequantized constants that are stored as floats of at most 8 bits to a type for computation.
 
-    Values of f4E2M1FN are integers from -12 to 12 at half the scale, those of f6E2M3FN from -60 to 60 at an eighth of
-    it. Such constants, including blocks of MX formats, become these integers, so that contractions with them are exact.
-    Other constants become floats, which are requantized; with `integers_only` they are left unchanged. No number
-    changes, except for the sign of 0.
+    Values of f4E2M1FN are integers from -12 to 12 with half the scale, and values of f6E2M3FN are integers from -60 to
+    60 with an eighth of the scale. Such constants, including the blocks of MX formats, become these integers, so that
+    contractions with them are exact. Constants in other formats become floats, which are requantized later; with
+    `integers_only`, they are left unchanged. No value changes, except for the sign of 0.
 
     Before:
 

@@ -1,4 +1,4 @@
-"""`calib-apply-profile`: sets the calibrated type of each value, and attaches its statistics, from a profile."""
+"""`calib-apply-profile`: gives each value its calibrated type and its statistics from a profile."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from qmlir.quantization.profiles.profile import Profile, model_digest
 from qmlir.quantization.profiles.statistics import observed, set_ranges_before_biases
 
 SHOWN = 3
-"""The number of problems that the message itself lists; the notes list all."""
+"""The number of problems that the error message itself lists; its notes list all of them."""
 
 
 def _remove_observers(module: ModuleOp) -> None:
@@ -50,21 +50,22 @@ def _fill_in_empty(module: ModuleOp, entries: dict[SSAValue, Statistics], empty:
 
 @dataclass(frozen=True)
 class CalibApplyProfile(TakesValues):
-    """Sets the type of every float value to `!quant.calibrated` with its profiled range, and attaches its statistics.
+    """Changes every float value to type `!quant.calibrated` with its profiled range, and attaches its statistics.
 
-    Observers are removed. Constants need no entry: their data defines their range. Values with quantization parameters
-    need none either: a value that was dequantized, or that is quantized to one type, stays as it is. A value with a
-    range keeps it if the profile has no entry.
+    Observers are removed. Constants need no profile entry, since their data determines their range. Values with known
+    quantization parameters need no entry either: a value that was dequantized, or that is quantized to one type, is
+    left unchanged. A value that already has a range keeps it if the profile has no entry for it.
 
-    A profile entry that matches no value, a value without an entry and a profile of another model are reported in one
-    error that lists all of them. With `allow_partial`, or for a profile of no samples, it is a warning; a sum without
-    an entry then gets the range that follows from the value after its bias. The batch size of the model does not
-    matter. Values that calls pass on share the range of both sides. A value without elements in any sample, such as the
-    cache of a first step, gets the range of the values that an operation joins with it or moves to it, if any. A
-    composite that stays whole until its length is known stores the ranges of its parts in its `components`, and their
+    Profile entries that match no value, values without an entry, and a profile of another model are reported in one
+    error that lists all problems. With `allow_partial`, or if the profile has no samples, this is a warning instead,
+    and a sum without an entry gets a range derived from that of the value after its bias. The model may have another
+    batch size than the profiled one. An argument of a call and the parameter that receives it share one range, as do
+    the returned value and the result of the call. A value that had no elements in any sample, such as the KV cache in
+    the first step, gets the range of the values that are concatenated with it or moved into it, if there are any. A
+    composite that stays whole until its length is known stores the ranges of its parts in `components`, and their
     statistics in `calib.parts`.
 
-    A range of one number is widened to 0, as every quantizer does; the statistics keep the observed range.
+    A range with equal ends is extended to contain 0, as in every quantizer; the statistics keep the observed range.
 
     Before (run with `profile="tests/filecheck/passes/profiled/Inputs/relu.json"`):
 
@@ -162,7 +163,7 @@ class _Wanted:
     key: str
     owner: Operation
     is_known: bool
-    """True if it needs no entry."""
+    """True if the value needs no entry."""
 
 
 def _wanted(module: ModuleOp, composites: Mapping[NnOp, Mapping[str, str]]) -> list[_Wanted]:

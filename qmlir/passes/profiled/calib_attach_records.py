@@ -1,4 +1,4 @@
-"""`calib-attach-records`: replaces observers by updates of records that the function takes and returns."""
+"""`calib-attach-records`: replaces observers with updates of records that the function takes and returns."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import NAME
 
 BEFORE, AFTER = "calib.records", "calib.records_after"
-"""The names of the input and of the output with the records."""
+"""The names of the input and the output that hold the records."""
 
 
 def _laid_out(observers: Iterable[ObserveOp], bins: int) -> Records:
@@ -45,10 +45,10 @@ def _laid_out(observers: Iterable[ObserveOp], bins: int) -> Records:
 
 
 def attach_records(function: FuncOp, bins: int) -> Records:
-    """Replaces the observers of `function`, and adds the records as an input and an output.
+    """Replaces the observers of `function` with record updates, and adds the records as an input and an output.
 
-    Raises `DiagnosticError` for an observer that cannot be compiled: in a region, of a package, or of floats other than
-    f32.
+    Raises `DiagnosticError` if an observer cannot be compiled because it is in a region, comes from a package, or
+    observes floats other than f32.
     """
     observers = [op for op in function.walk() if isinstance(op, ObserveOp)]
     block = function.body.block
@@ -91,9 +91,9 @@ class CalibAttachRecords(ModulePass):
     """Replaces each `calib.observe` of a function by a `kernel.record`, so that compiled code accumulates the
     statistics.
 
-    The function gets one more input and one more output, the concatenated records of all keys: a caller that passes the
-    same array for both has them updated in place. `bins` limits the size of histograms. It is an error if an observer
-    is in a region, comes from a package, or observes floats other than f32.
+    The function gets an additional input and an additional output, which hold the concatenated records of all keys. If
+    a caller passes the same array for both, the records are updated in place. `bins` limits the size of histograms. It
+    is an error if an observer is in a region, comes from a package, or observes floats other than f32.
 
     Before:
 

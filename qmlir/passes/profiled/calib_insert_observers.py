@@ -1,4 +1,4 @@
-"""`calib-insert-observers`: inserts an observer for every float value, with its key in profiles."""
+"""`calib-insert-observers`: inserts an observer for every float value, with the key of the value in profiles."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -58,14 +58,15 @@ def _axis_of(value: SSAValue, axis: int) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class CalibInsertObservers(ModulePass):
-    """Inserts a `calib.observe` for every float argument and result, and with `constants` also for constants.
+    """Inserts a `calib.observe` for every float argument and result, and for constants if `constants` is set.
 
-    The key consists of provenance: the node and the role. Values with a common key, such as the time steps of an
-    unrolled LSTM, are observed together. With `axis`, a range is also recorded for each index of that axis (negative
-    ones count from the last), if a value has such an axis of known size. Without it, ranges along the last axis are
-    recorded where `nn-smooth` and `nn-split-columns` need them: for norm results that matrix products read, and for
-    elementwise results between two of these. A value that was dequantized, or is quantized to one type, has its
-    parameters already and is not observed. `observers` names observers of packages, which record additional data.
+    The key is made from the provenance of the value: the node and the role. Values with the same key, such as those of
+    the time steps of an unrolled LSTM, are observed together. With `axis`, a range is also recorded for each index
+    along this axis (negative values count from the last axis), if the value has such an axis of static size. Without
+    `axis`, ranges along the last axis are recorded only for values that `nn-smooth` and `nn-split-columns` need them
+    for: norm results that matrix products read, and elementwise results between two matrix products. A value that was
+    dequantized, or is quantized to one type, already has its parameters and is not observed. `observers` names
+    observers from packages, which record additional data.
 
     Before:
 

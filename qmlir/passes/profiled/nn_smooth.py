@@ -1,4 +1,4 @@
-"""`nn-smooth`: multiplies the columns of a norm by factors, and divides the weights of its readers by them."""
+"""`nn-smooth`: scales the columns of a norm by factors, and divides the weights of the norm's readers by them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,14 +41,15 @@ from qmlir.quantization.settings import TakesRecipe
 from qmlir.quantization.types import type_from_range
 
 STRENGTHS = (0.4, 0.5, 0.6, 0.7, 0.8)
-"""How much of the difference between columns moves into the weights: the `a` of `max|X|^a / max|W|^(1 - a)`."""
+"""The candidates for the exponent `a` in `max|X|^a / max|W|^(1 - a)`: larger ones move more of the difference between
+columns into the weights."""
 
 WORTH = 0.7
-"""Factors are used if they leave at most this fraction of the expected squared error, as in a text encoder with
-outliers. Smaller gains do not appear in measurements: with 0.8, an encoder of random weights loses 1 dB."""
+"""Factors are used if they reduce the expected squared error to at most this fraction, as in a text encoder with
+outliers. Smaller expected gains do not show up in measurements: with 0.8, an encoder with random weights loses 1 dB."""
 
 _FLAT = 1 << 10
-"""No column counts as smaller than the largest one divided by this factor."""
+"""A column smaller than the largest one divided by this number is treated as if it had that size."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class _Reading:
     low: F64
     high: F64
     squares: F64
-    """The mean square of each column: that of the value, distributed over columns by the squares of their ranges."""
+    """The mean square of each column, estimated by distributing that of the whole value in proportion to squared
+    ranges."""
 
     weights: npt.NDArray[np.float32]
     """The weights of all contractions, `[columns, channels]`."""
@@ -74,7 +76,8 @@ class _Reading:
     # Rounding adds an error of a twelfth of the squared scale to each element. That of the data is multiplied by the
     # weights of its column, that of the weights by the data.
     def error(self, factors: F64) -> float:
-        """Returns the expected squared error of the contractions if the data is multiplied by `factors`."""
+        """Returns the expected squared error of the contractions if the columns of the data are multiplied by
+        `factors`."""
         weights = self.weights / factors[:, None]
         low, high = range_of(self.low * factors, self.high * factors)
         of_data = ((high - low) / self.levels[0]) ** 2 * np.square(weights, dtype=np.float64).sum()
@@ -82,7 +85,7 @@ class _Reading:
         return float(of_data + np.square(steps, dtype=np.float64).sum() * (self.squares * factors**2).sum())
 
     def factors(self) -> F64:
-        """Returns the factors with the smallest error, at most 1; 1 for all columns if the gain is too small."""
+        """Returns the factors (at most 1) with the smallest expected error; all ones if the gain is too small."""
         none = np.ones(self.low.shape)
         sizes, largest = (np.maximum(each, each.max() / _FLAT) for each in (self.sizes, np.abs(self.weights).max(1)))
         found = [largest ** (1 - strength) / sizes**strength for strength in STRENGTHS]
@@ -94,16 +97,20 @@ class _Reading:
 class NnSmooth(TakesRecipe):
     """Multiplies the columns of a norm's result by factors that equalize them, and divides the weights by the factors.
 
-    Some columns in the result of a row norm are ten times larger than the others, which then get few codes in 8 bits
-    with one scale (SmoothQuant, Xiao et al., 2023: `max|X_j|^a / max|W_j|^(1 - a)`). The profile holds the ranges of
-    columns. The pass uses the `a` with the smallest expected error, and changes nothing if that is not much smaller.
+    Some columns in the result of a row norm may be ten times larger than the others. With a single 8-bit scale, the
+    smaller columns then get few codes. As in SmoothQuant (Xiao et al., 2023), column `j` is divided by `max|X_j|^a /
+    max|W_j|^(1 - a)`; the ranges of the columns come from the profile. The pass uses the `a` with the smallest expected
+    error, and changes nothing unless the error is much smaller than without factors.
 
     If only matrix products with constant weights read the norm, the factors are folded into its scale and its bias. If
     it has other readers, such as the next sum of a residual stream, the products read it through an `nn.mul`, which
-    replaces the rescale from the wider stream. Its factors are exact in the type of its constant: the weights are
-    divided by exactly the factors that multiply the integers. Only the ends of ranges are known for the products, so
-    nothing changes if the options, which are those of `quant-assign-types`, name a calibrator other than `min_max`. If
-    the module names targets, no operation is added that a target may not compute.
+    replaces the rescale from the wider type of the stream. The factors are rounded to values that the quantized type of
+    the `nn.mul` constant represents exactly, so the weights are divided by exactly the factors that the columns are
+    multiplied by.
+
+    The other options are those of `quant-assign-types`. If they name a calibrator other than `min_max`, nothing
+    changes, because only the minima and maxima of the smoothed columns are known. If the module names targets, no
+    `nn.mul` is added, since a target may not compute it.
 
     Before:
 

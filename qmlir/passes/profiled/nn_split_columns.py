@@ -1,4 +1,4 @@
-"""`nn-split-columns`: splits a contraction over columns with outliers into the sum of two."""
+"""`nn-split-columns`: splits a contraction whose data has outlier columns into the sum of two contractions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,13 +38,13 @@ from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.settings import TakesRecipe
 
 FEWEST = 16
-"""At most one in this number of columns is computed separately."""
+"""At most one in `FEWEST` columns is computed separately."""
 
 WORTH = 0.5
-"""Columns are split if that leaves at most this fraction of the expected squared error."""
+"""Columns are split if this reduces the expected squared error to at most this fraction."""
 
 _WIDEST = 8
-"""Data of more bits has enough codes."""
+"""The widest data whose columns are split: wider data has enough codes."""
 
 Columns = npt.NDArray[np.intp]
 
@@ -53,13 +53,15 @@ Columns = npt.NDArray[np.intp]
 class NnSplitColumns(TakesRecipe):
     """Computes a few columns that are far larger than the others in separate matrix products.
 
-    Between two matrix products of a transformer, single columns may be ten times larger than all others, and one 8-bit
-    scale gives the others few codes. The operations in between compute each column independently, so the columns can be
-    split: the channels of the first product, and the terms of the second one, which becomes the sum of two. Each part
-    has its own scales. The `columns` that are computed separately, one vector of them, cost next to nothing. If the
-    weights of the second product have one scale per block, `columns` is rounded up to whole blocks. The profile
-    holds the ranges of columns. Values with a calibrator other than `min_max` in the options, which are those of
-    `quant-assign-types`, are left unchanged, and so are modules that name targets.
+    Between two matrix products of a transformer, individual columns may be ten times larger than all others. With a
+    single 8-bit scale, the other columns then get few codes. The operations in between compute each column
+    independently, so the columns can be split into two groups, each with its own scales: the first product computes the
+    channels of each group, and the second product becomes the sum of two, one over the terms of each group. The group
+    of outliers has `columns` columns, by default one vector register of them, so it costs next to nothing. If the
+    weights of the second product have one scale per block, `columns` is rounded up to whole blocks.
+
+    The ranges of columns come from the profile. The other options are those of `quant-assign-types`. Values for which
+    they choose a calibrator other than `min_max` are left unchanged, and so are modules that name targets.
 
     Before (run with `columns=1`):
 

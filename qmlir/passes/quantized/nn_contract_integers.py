@@ -1,4 +1,4 @@
-"""`nn-contract-integers`: computes contractions of floats that hold small integers as integer contractions."""
+"""`nn-contract-integers`: turns contractions of floats into integer contractions if the floats hold small integers."""
 
 import math
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ from qmlir.quantization.retyping import imagined, on_types
 
 
 class Whole(NamedTuple):
-    """Integers `low <= x <= high`; an infinite limit means that there is none."""
+    """The range of integers `low <= x <= high`; an infinite limit means that the range is unbounded on that side."""
 
     low: float
     high: float
@@ -66,7 +66,8 @@ class Whole(NamedTuple):
 
 
 def moved_values(op: Operation) -> list[SSAValue]:
-    """Returns the operands whose elements `op` only moves or selects (with zeros added at most), else an empty list."""
+    """Returns the operands whose elements `op` only moves, selects or pads with zeros; an empty list for other
+    operations."""
     if not isinstance(op, NnOp) or not op.quantization_slots().shares_parameters:
         return []
     if isinstance(op, ScatteringOp) and op.reduction.data in op.ARITHMETIC:
@@ -75,7 +76,7 @@ def moved_values(op: Operation) -> list[SSAValue]:
 
 
 def whole_numbers(function: FuncOp) -> dict[SSAValue, Whole]:
-    """Returns the float values of `function` that are integers, each with its range."""
+    """Returns the float values of `function` that hold only integers, each with its range."""
     found: dict[SSAValue, Whole] = {}
     for op in function.walk():
         whole = _of(op, found)
@@ -175,7 +176,7 @@ _SUMS = UniformQuantizedType.per_tensor(IntegerType(accumulators.BITS), f32, 1.0
 
 
 def integer_type(whole: Whole) -> UniformQuantizedType | None:
-    """Returns a type of scale 1 that holds the integers and 0 in 8 or 16 bits; `None` if these do not suffice."""
+    """Returns a type of scale 1 that holds the range and 0 in 8 or 16 bits, or `None` if 16 bits do not suffice."""
     low, high = whole.with_zero()
     for bits in (8, 16):
         half = 1 << (bits - 1)
@@ -199,8 +200,9 @@ class _Integers:
         return None if whole is None else integer_type(whole)
 
     def of(self, value: SSAValue) -> SSAValue:
-        """Returns the elements of `value`, which has such a type, as integers; operations that move it move the
-        integers."""
+        """Returns the elements of `value`, for which `type_of` must return a type, as integers.
+
+        Operations that only move the elements of `value` are rebuilt to move the integers."""
         if value not in self.casts:
             self.casts[value] = self._cast(value)
         return self.casts[value]
@@ -226,7 +228,8 @@ class _Integers:
         return casts[-1].results[0]
 
     def share(self) -> None:
-        """Makes all other readers read these integers as well, so that only the integers are kept in memory."""
+        """Makes the remaining readers of converted values read the integers as well, so that memory holds only the
+        integers."""
         for value, stored in self.casts.items():
             others = [use.operation for use in value.uses if use.operation is not stored.owner]
             if element_of(value) == f32 and others:
@@ -238,17 +241,18 @@ class _Integers:
 
 @dataclass(frozen=True)
 class NnContractIntegers(ModulePass):
-    """Computes contractions of floats in integers if the floats hold integers of 8 or 16 bits.
+    """Computes contractions of floats in integers if the floats hold integers that fit in 8 or 16 bits.
 
-    Floats that were rounded and clamped, such as those of `quant-simulate`, are integers inside limits. If this holds
-    for both factors of a contraction, and 32 bits hold each sum, the factors are stored as integers of scale 1, and the
-    exact sums are converted to floats, rounded once if f32 does not hold them. Sums of unknown length have no bound and
-    are left. Operations that move the numbers in between, and max pools, move the integers; all other readers also read
-    the integers. Every other operation stays on floats. The weights need not be constant. NaN, which no integer
-    represents, is rejected where it enters.
+    Floats that were rounded and clamped, such as those from `quant-simulate`, are integers in a known range. If this
+    holds for both factors of a contraction, and each sum fits in 32 bits, the factors are stored as integers of scale
+    1. The exact sums are converted to floats, and rounded once if f32 cannot represent them. Sums of unknown length
+    have no bound, so their contractions are left unchanged. Data movement and max pools between the rounding and the
+    contraction move the integers, and all other readers of the factors convert the integers back. Every other operation
+    stays in float. The weights need not be constant. No integer represents NaN, so a NaN is an error at the cast to
+    integers.
 
-    After `nn-gradient`, the forward pass of training computes like the quantized module that it becomes, and keeps the
-    values that the backward pass reads.
+    If the pass runs after `nn-gradient`, the forward pass of training computes exactly as the quantized module will,
+    and keeps the values that the backward pass reads.
 
     Before:
 

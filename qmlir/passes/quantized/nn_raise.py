@@ -1,4 +1,4 @@
-"""`nn-raise`: replaces the parts of a composite, with their parameters, by the composite."""
+"""`nn-raise`: replaces the parts of a composite with the composite, which takes over their parameters."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ def _composites() -> dict[str, type[NnOp]]:
 
 
 def raise_excerpt(root: Operation) -> NnOp | Refusal:
-    """Raises an excerpt of parts to the innermost composite that `root` is marked as a result of.
+    """Raises the parts of an excerpt to the innermost composite whose mark `root` carries.
 
     Returns the composite, or the reason if it cannot be raised.
     """
@@ -74,7 +74,7 @@ class _Raising:
     kinds: tuple[str, ...]
     targets: Sequence[Description]
     borrowed: dict[Operation, None] = field(default_factory=dict[Operation, None])
-    """Composites raised only as parts of others."""
+    """Composites that are raised only because they are parts of other composites."""
 
     remarks: dict[Operation, str] = field(default_factory=dict[Operation, str])
 
@@ -95,7 +95,7 @@ class _Raising:
         return Refusal(fault, is_computed=True)
 
     def raise_marked(self, roots: Iterable[Operation]) -> None:
-        """Raises operations marked with their former composite; parts come before the composite that contains them."""
+        """Raises operations that are marked with their former composite; inner composites come before outer ones."""
         operations = _composites()
         for root in roots:
             op: Operation | None = root
@@ -124,7 +124,7 @@ class _Raising:
         return found.composite
 
     def raise_candidates(self, roots: Iterable[Operation]) -> None:
-        """Raises operations that compute the same as a composite."""
+        """Raises operations that carry no mark but together compute a composite."""
         for root in roots:
             if root.parent is None or self._raise_cell(root):
                 continue
@@ -191,21 +191,22 @@ def _apply_patterns(module: ModuleOp, targets: Iterable[Description], ctx: Conte
 
 @dataclass(frozen=True)
 class NnRaise(ModulePass):
-    """Replaces the parts of a composite by the composite, for a target that computes it as a whole.
+    """Replaces the parts of a composite with the composite, for a target that computes it as a whole.
 
-    Parts that came from one composite are identified by the mark that `nn-decompose` puts on the last one. With
-    `structural`, operations that compute the same as a composite are also raised: a product of rows with a matrix and a
-    bias, `x * sigmoid(x)`, a softmax written as separate operations, the quantized cell of an LSTM. Constant weights
-    `[K, N]` of such a product are transposed, with the axis of their scales.
+    Parts that came from one composite are identified by the mark that `nn-decompose` puts on the last part. With
+    `structural`, unmarked operations that together compute a composite are also raised: a matrix product with constant
+    weights followed by a bias, `x * sigmoid(x)`, a softmax written as separate operations, or the quantized cell of an
+    LSTM. The weights `[K, N]` of such a matrix product are transposed, and the axis of their scales moves with them.
 
     `kinds` selects composites by kind, by the name of a node in the model, or by globs of either. Without `kinds`, the
     pass raises a composite if a target wants it raised (`quant-set-target`) and computes it, and every composite if the
-    module names no targets. Then the pattern sets of the targets raise target-specific blocks. Parts that one target
-    computes stay apart for it, unless that target or a preferred one wants the composite.
+    module names no targets. Then the pattern sets of the targets raise target-specific blocks. If a target computes the
+    parts, they are not raised unless that target, or one that precedes it, wants the composite.
 
-    Quantized parts keep their types in the property `components` of the composite, which then means exactly those
-    parts; implied types, such as that of the accumulator before a bias, are omitted. A group is not raised if the
-    composite cannot represent all of its parameters, or if a value inside it has other users; a remark says which.
+    The types of quantized parts are kept in the property `components` of the composite, which then computes exactly
+    those parts. Types that follow from others, such as that of the accumulator before a bias, are omitted. Parts are
+    not raised if the composite cannot represent all of their parameters, or if an intermediate value has users outside
+    the group; a remark gives the reason.
 
     Before:
 

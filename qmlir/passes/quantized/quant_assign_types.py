@@ -25,7 +25,7 @@ from qmlir.quantization.retyping import mark_kept_in_float
 _UNRAISED = "not quantized: its sequence length is dynamic, so either all of its parts are quantized or none, and {}"
 
 _EXCERPT = "nn.excerpt"
-"""An attribute on the last parts of an excerpt while it exists: the number of the composite."""
+"""A temporary attribute on the last parts of an excerpt, which holds the number of their composite."""
 
 
 def _put_parts(op: NnOp, parts: Parts) -> None:
@@ -39,8 +39,9 @@ def _put_parts(op: NnOp, parts: Parts) -> None:
 
 
 def take_apart(module: ModuleOp) -> None:
-    """Replaces each composite of dynamic or large length by the parts of a few steps, so that their types can be
-    decided."""
+    """Replaces each composite of dynamic or large length with the parts of a few steps, so that their types can be
+    decided.
+    """
     for number, op in enumerate(open_composites(module)):
         parts = Parts(op, may_be_excerpt=True)
         _put_parts(op, parts)
@@ -83,14 +84,15 @@ def _without(module: ModuleOp, before: Region, refused: Mapping[int, str]) -> No
 
 @dataclass(frozen=True)
 class QuantAssignTypes(QuantInsertCasts):
-    """Decides the quantized type of every profiled value, and changes the value to it.
+    """Decides the quantized type of every profiled value, and gives the value this type.
 
-    The pass combines `quant-insert-casts` and `quant-fuse-casts`: same operations, other types. Casts remain at the
-    module boundary and around operations left in float. The options are those of `quant-insert-casts`.
+    The pass combines `quant-insert-casts` and `quant-fuse-casts`: operations stay the same, and only types change.
+    Casts remain at the module boundary and around operations left in float. The options are those of
+    `quant-insert-casts`.
 
-    A recurrent layer that is whole because its length is dynamic or large (`nn-decompose`) gets one type for each of
-    its parts, which is the same at every length, and stays whole. If its steps cannot have the same types, a layer of
-    known length is replaced by the parts of all of its steps, and one of dynamic length stays in float.
+    A recurrent layer that `nn-decompose` kept whole because its length is dynamic or large stays whole, and gets one
+    type for each of its parts, shared by all time steps. If the steps cannot share their types, a layer of known length
+    is unrolled into the parts of all steps, and a layer of dynamic length stays in float.
 
     Before (run with `activations=u8 scheme=asymmetric_pow2`):
 

@@ -1,4 +1,4 @@
-"""`quant-insert-casts`, `quant-propagate-types` and `quant-fuse-casts`: inserts, moves and fuses casts."""
+"""`quant-insert-casts`, `quant-propagate-types` and `quant-fuse-casts`: insert, move and fuse casts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,16 +20,17 @@ from qmlir.quantization.settings import TakesRecipe, Watch, decide_and_insert
 class QuantInsertCasts(TakesRecipe):
     """Decides the quantized type of every profiled value, and inserts a `quant.qcast` and a `quant.dcast` after it.
 
-    The operations stay on floats: the module simulates quantization. Weights become integer constants, quantized by the
-    pass. Options set the defaults for all values; `recipe` names a TOML file with rules for single nodes, operations
-    and slots. `states` names inputs and the outputs that become these inputs in the next call, `past_*=present_*`: both
-    have one type. An operation without a range or without a quantized form stays in float; `assert_all_quantized` makes
-    that an error. This is the second pass of graph-mode quantization, after `calib-insert-observers` and a run.
+    The operations still compute in float, so the module simulates quantization. Weights become integer constants, which
+    the pass quantizes. Options set the defaults for all values; `recipe` names a TOML file with rules for individual
+    nodes, operations and slots. `states` pairs each input with the output that is passed to it in the next call, as in
+    `past_*=present_*`; both get the same type. An operation without a range or without a quantized form stays in float;
+    with `assert_all_quantized`, this is an error. In graph-mode quantization, this pass follows
+    `calib-insert-observers` and a calibration run.
 
-    If the module names targets (`quant-set-target`), they decide what rules and options leave open: a value has the
-    first type of its producer's target that all of its readers accept. An operation belongs to the first target that
-    supports the types it gets. A rule that requires what no target supports is an error, and an operation that no
-    target computes stays in float.
+    If the module names targets (`quant-set-target`), they decide everything that rules and options leave open. A value
+    gets the first type, in the order of its producer's target, that all of its readers accept. An operation is assigned
+    to the first target that supports its types. It is an error if a rule requires a type that no target supports; an
+    operation that no target computes stays in float.
 
     Before (run with `activations=u8 scheme=asymmetric_pow2`):
 
@@ -70,7 +71,7 @@ class QuantInsertCasts(TakesRecipe):
         self.insert(op, self.whole_recipe())
 
     def insert(self, op: ModuleOp, recipe: Recipe) -> None:
-        """Decides by `recipe`, and inserts the casts."""
+        """Decides the types according to `recipe`, and inserts the casts."""
         decide_and_insert(
             op,
             recipe,
@@ -88,21 +89,23 @@ class QuantInsertCasts(TakesRecipe):
 class QuantPropagateTypes(ModulePass):
     """Moves casts to where values change, so that the operations in between move stored integers.
 
-    A dequantize cast moves after an operation that moves values (reshape, transpose, split, concatenation of equal
-    types, max pool), a quantize cast before it. Pairs of casts of one type are removed, and casts of constants are
-    evaluated. A value that is only clamped (relu, clip) gets the type of the clamped result if both have one scale.
-    None of these rewrites changes a number. Then operations between casts are fused, as by `quant-fuse-casts`. The pass
-    is for models that contain casts, and for operations that rules have left in float.
+    If an operation only moves values (reshape, transpose, split, concatenation of equal types, max pool), a dequantize
+    cast of its operand moves after it, and a quantize cast of its result moves before it. Pairs of inverse casts are
+    removed, and casts of constants are evaluated. A value that is only clamped (relu, clip) gets the type of the
+    clamped result if both types have the same scale. None of these rewrites changes a value. Then operations between
+    casts are fused, as in `quant-fuse-casts`. The pass is for models that already contain casts, and for operations
+    that rules have left in float.
 
-    A value that is **quantized one way after another** keeps both roundings, as explicit rescales (`quant.dcast`,
-    `quant.qcast`): one for each requested type, and none if all values of its storage are the same without. A value
-    that several users quantize **in different ways** is computed in float before them: each rounding reads the float
-    value. With `exact=false` it is computed once, in the requested type that covers the others, and rescaled, that is,
-    rounded twice.
+    A value that is **quantized to one type and then to another** keeps both roundings: each further type becomes an
+    explicit rescale (`quant.dcast`, `quant.qcast`), unless the rescale changes no value that the storage type can hold.
+    A value that several users quantize **to different types** is computed in float, and each user rounds the float
+    value. With `exact=false`, it is computed once, in the requested type that covers the others, and rescaled from
+    there, so that it is rounded twice.
 
-    If the targets of the module (`quant-set-target`) only support an operation on **other types**, it gets these, with
-    a rescale on each value that changes its type: integers of another storage that represent the same numbers, at the
-    same scale. With `exact=false`, the nearest supported grid for the same range is also used.
+    If the targets of the module (`quant-set-target`) support an operation only on **other types**, it gets supported
+    types, with a rescale on each value whose type changes. These types store integers in another width or signedness,
+    but have the same scale and represent the same real numbers. With `exact=false`, the nearest supported grid for the
+    same range is also allowed.
 
     Before:
 
@@ -146,9 +149,10 @@ class QuantPropagateTypes(ModulePass):
 class QuantFuseCasts(ModulePass):
     """Makes an operation between dequantize and quantize casts compute on quantized values.
 
-    `qcast(f(dcast(x)))` becomes `f(x)`, and constants are quantized. An operation without a quantized form, or also
-    used in float, is left unchanged. This is the third pass of graph-mode quantization; the casts may come from
-    `quant-insert-casts`, from an ONNX model with QuantizeLinear and DequantizeLinear, or from any other source.
+    `qcast(f(dcast(x)))` becomes `f(x)`, and constants are quantized. An operation is left unchanged if it has no
+    quantized form, or if its result is also used in float. This is the third pass of graph-mode quantization. The casts
+    may come from `quant-insert-casts`, from an ONNX model with QuantizeLinear and DequantizeLinear, or from any other
+    source.
 
     Before:
 

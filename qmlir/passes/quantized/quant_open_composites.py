@@ -1,4 +1,4 @@
-"""`quant-open-composites`: changes quantized composites without types for their parts to float between casts."""
+"""`quant-open-composites`: makes quantized composites whose parts have no types compute in float between casts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -38,7 +38,7 @@ def _has_parts(op: NnOp) -> bool:
 
 @dataclass(frozen=True)
 class OpenComposite(RewritePattern):
-    """`f(x) -> qcast(f(dcast(x)))` for a composite whose parts have types in float only."""
+    """`f(x) -> qcast(f(dcast(x)))` for a quantized composite that does not store types for its parts."""
 
     keep: Keep
 
@@ -74,12 +74,13 @@ class OpenComposite(RewritePattern):
 
 @dataclass(frozen=True)
 class QuantOpenComposites(ModulePass):
-    """Makes a quantized composite without types for its parts compute in float between casts.
+    """Makes a quantized composite whose parts have no types compute in float between casts.
 
-    Its operands and results keep their parameters, in the types of the casts. Its parts, which `nn-decompose` then
-    creates, have none: only these values are profiled (`calib-insert-observers`), and `quant-assign-types` assigns
-    their types. Composites with `components` have types for their parts and are left unchanged, as are those in `keep`,
-    as for `nn-decompose`. The result of an operation with integer arithmetic may change by one step.
+    The casts keep the quantization parameters of the composite's operands and results. The parts that `nn-decompose`
+    creates later have no parameters, so only they are profiled (`calib-insert-observers`) and get types from
+    `quant-assign-types`. Composites with `components` already have types for their parts and are left unchanged. So are
+    composites that `keep` names; it has the same meaning as in `nn-decompose`. If the composite was computed in
+    integers, its result may change by one quantization step.
 
     Before:
 

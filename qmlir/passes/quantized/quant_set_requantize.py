@@ -1,4 +1,4 @@
-"""`quant-set-requantize`: chooses the arithmetic by which exact integers are rescaled."""
+"""`quant-set-requantize`: chooses the arithmetic that rescales exact integers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,20 +26,21 @@ from qmlir.quantization.supports import mismatch, why_not
 class QuantSetRequantize(ModulePass):
     """Sets the requantization `mode` of every operation that rescales exact integers; a shift rounds ties to `ties`.
 
-    The arithmetic of ONNX Runtime's QLinear operators, which an imported model has as mode `qlinear`, is replaced: with
-    mode `f32`, an imported model computes like one that qmlir quantized.
+    The mode `qlinear` of imported models, which reproduces the arithmetic of ONNX Runtime's QLinear operators, is
+    replaced as well: with mode `f32`, an imported model computes like a model that qmlir quantized.
 
     The modes are `f32`, `single_round`, `double_round` and `shift`. With one of the last three, operations with exact
     integers contain no float operation. A shift needs scales whose ratios are powers of two (scheme `symmetric_pow2` or
     `asymmetric_pow2`); an operation with other scales is an error.
 
-    Without `mode`, the targets of the module decide (`quant-set-target`): an operation gets the first mode that
-    expresses its scales, of the first target that computes it. If no mode of a target does, the next target is tried,
-    and it is an error if none is left. An operation that no target computes is left unchanged.
+    Without `mode`, the targets of the module decide (`quant-set-target`). An operation gets the first mode that can
+    express its scales from the first target that computes the operation. If no mode of that target can, the next target
+    is tried; if there is no target left, it is an error. An operation that no target computes is left unchanged.
 
     Without `mode` and targets, and for a target without modes, the scales decide. If all scales of an operation and
-    their ratios are powers of two, it rescales by a shift that rounds ties up, which is the cheapest code. Other
-    operations are left unchanged, and so is a mean over a dynamic size, which may divide by any number.
+    their ratios are powers of two, the operation rescales by a shift that rounds ties up, because this compiles to the
+    cheapest code. All other operations are left unchanged. So is a mean over a dynamic size, because its divisor may
+    not be a power of two.
 
     Before (run with `mode=shift ties=even`):
 

@@ -1,4 +1,4 @@
-"""`quant-store-constants` and `quant-store-states`: stores constants and states of a caller as integers."""
+"""`quant-store-constants` and `quant-store-states`: store constants, and states that callers carry, as integers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,7 +23,7 @@ from qmlir.specialization.inputs import function_of
 
 @dataclass(frozen=True)
 class QuantStoreConstants(ModulePass):
-    """Quantizes constants that were kept in float (`quant-assign-types{float_constants}`) for training or accuracy
+    """Quantizes the constants that `quant-assign-types{float_constants}` kept in float for training or accuracy
     recovery.
 
     Before:
@@ -98,11 +98,12 @@ def _store(state: StatePair) -> None:
 
 @dataclass(frozen=True)
 class QuantStoreStates(ModulePass):
-    """Makes the states of a function enter and leave it as stored integers, so that a loop over calls casts nothing.
+    """Passes the states of a function in and out as stored integers, so that no casts run between successive calls.
 
-    `states` names an input and the output that becomes this input in the next call, `state=next_state`; a star matches
-    the same text on both sides, as in `past_*=present_*`. The casts at these inputs and outputs are removed. It is an
-    error if the types on both sides differ; `quant-assign-types` with the same `states` makes them equal.
+    `states` pairs an input with the output that is passed to it in the next call, as in `state=next_state`; a star
+    matches the same text on both sides, as in `past_*=present_*`. The casts at these inputs and outputs are removed. It
+    is an error if the input and the output have different types; `quant-assign-types` with the same `states` makes the
+    types equal.
 
     Before (run with `states="h=h_next"`):
 

@@ -1,7 +1,7 @@
 """Statistics attached to values: the attribute `calib.stats` on the producer of a value, or on an argument.
 
-An operation with one result has one `#calib.stats`; an operation with several has an array with one entry per result,
-`unit` for a result without statistics.
+The attribute of an operation with one result is a `#calib.stats`. If the operation has several results, it is an array
+with one entry per result; the entry of a result without statistics is `unit`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -39,17 +39,18 @@ from qmlir.quantization.profiles.keys import functions_of, is_constant
 STATS = "calib.stats"
 
 PARTS = "calib.parts"
-"""The statistics of a composite's parts by role, for a composite that stays whole until its length is known."""
+"""The attribute with the statistics of a composite's parts, by role, if it is decomposed only when its length is
+known."""
 
 _SMALLEST: Mapping[type[Attribute], float] = {Float16Type: 2.0**-24, BFloat16Type: 2.0**-133, Float64Type: 2.0**-1074}
 
 
 def calibrated_type(minimum: float, maximum: float, expressed: AnyFloat) -> CalibratedQuantizedType:
-    """Returns the type of a value with this observed range.
+    """Returns the calibrated type of a value with the observed range from `minimum` to `maximum`.
 
-    The type requires two distinct bounds. A range of one number is widened to include 0, as a quantizer would do
-    anyway. The range of zeros alone is widened by the smallest positive number of the expressed type; its scale stays
-    degenerate.
+    The type requires two distinct bounds. A range of a single number is widened to include 0, as a quantizer would do
+    anyway. If all observed values are 0, the range is widened by the smallest positive number of the expressed type;
+    its scale remains degenerate.
     """
     if minimum == maximum:
         minimum, maximum = min(minimum, 0.0), max(maximum, 0.0)
@@ -75,7 +76,7 @@ def _entries(function: FuncOp) -> list[dict[str, Attribute]]:
 
 
 def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
-    """Attaches `statistics` of at least one observed value to `value`."""
+    """Attaches `statistics` to `value`; at least one element must have been observed."""
     attribute = statistics if isinstance(statistics, StatsAttr) else StatsAttr.of_statistics(statistics)
     owner, place = _place(value)
     if not isinstance(value.owner, Operation):
@@ -95,7 +96,7 @@ def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
 
 
 def attach_parts(composite: NnOp, statistics: Mapping[str, Statistics]) -> None:
-    """Adds the ranges of a composite's parts to its `components`, and attaches their statistics to it."""
+    """Adds the ranges of the parts of `composite` to its `components`, and attaches the parts' statistics to it."""
     expressed = plain_type(element_of(composite.results[0]))
     assert isinstance(expressed, AnyFloat)
     types = {role: calibrated_type(each.minimum, each.maximum, expressed) for role, each in statistics.items()}
@@ -108,7 +109,7 @@ def attach_parts(composite: NnOp, statistics: Mapping[str, Statistics]) -> None:
 
 
 def hand_on_parts(composite: Operation, parts: Parts) -> None:
-    """Attaches the part statistics of a composite to its parts."""
+    """Attaches the part statistics that are stored on `composite` to its `parts`."""
     known = composite.attributes.get(PARTS)
     for role, part in zip(parts.roles, parts.operations, strict=True):
         if isinstance(known, DictionaryAttr) and role in known.data and not is_constant(part):
@@ -116,7 +117,7 @@ def hand_on_parts(composite: Operation, parts: Parts) -> None:
 
 
 def stats_of(value: SSAValue) -> StatsAttr | None:
-    """Returns the attribute attached to `value`, or `None`; loop-carried values and results of branches have none."""
+    """Returns the statistics attribute of `value`, or `None`. Loop-carried values and results of branches have none."""
     if isinstance(value.owner, Block) and not isinstance(value.owner.parent_op(), FuncOp):
         return None
     owner, place = _place(value)
@@ -131,7 +132,7 @@ def stats_of(value: SSAValue) -> StatsAttr | None:
 
 
 def statistics_of(value: SSAValue) -> Statistics | None:
-    """Returns the statistics attached to `value`; `None` if there are none, or only a summary."""
+    """Returns the full statistics attached to `value`; `None` if there are none, or only a summary."""
     known = stats_of(value)
     return known.statistics if known is not None and known.is_complete else None
 
@@ -206,10 +207,10 @@ def _constants_in(
 
 
 def tied_statistics(module: ModuleOp, entries: Mapping[SSAValue, Statistics]) -> dict[SSAValue, Statistics]:
-    """Returns the statistics of values without an entry that calls, branches and loops tie to values with one.
+    """Returns statistics for values without an entry in `entries`, taken from values that they are tied to.
 
-    No sample reached these values, as in a branch that was never taken. If several tied values have entries, the one
-    with the widest range counts.
+    Calls, branches and loops tie values that they pass on. A value has no entry if no sample reached it, as in a branch
+    that was never taken. If several tied values have entries, the entry with the widest range is used.
     """
     ties, known = _ties(module), dict[SSAValue, Statistics]()
     for value, each in entries.items():
@@ -222,9 +223,9 @@ def tied_statistics(module: ModuleOp, entries: Mapping[SSAValue, Statistics]) ->
 
 
 def set_ranges(module: ModuleOp, entries: Mapping[SSAValue, tuple[float, float]]) -> None:
-    """Sets the calibrated type of each value with an entry, and of the values that control flow and calls tie to it.
+    """Sets the calibrated type of each value in `entries`, and of the values that control flow and calls tie to it.
 
-    The range includes the constants among these values.
+    The range also includes any constants among these values.
     """
     _own_constants(module)
     ties = _ties(module)

@@ -29,11 +29,11 @@ from qmlir.ir.provenance import Origin, origins_of, tensor_name
 from qmlir.ir.signature import inputs_of
 from qmlir.quantization.retyping import moves_values
 
-# Values that may be NaN because the model selects, joins or moves a constant with NaN, such as the "no value" of a
-# mask.
+# Values that may be NaN because the model selects, joins or moves a constant with NaN, such as the "no value" marker of
+# a mask.
 #
-# Such values are not profiled, and stay in float. NaN in any other value is an error of the model or its data, and
-# profiling reports it.
+# Such values are not profiled, and stay in float. A NaN in any other value is an error in the model or its data, which
+# profiling reports.
 
 
 def _has_nan(value: SSAValue) -> bool:
@@ -52,7 +52,7 @@ def _replaces_nan(op: Operation, value: SSAValue) -> bool:
 
 
 def values_with_nan(module: ModuleOp) -> Set[SSAValue]:
-    """Returns the values that a constant with NaN may reach, except through a `where` that replaces NaN."""
+    """Returns the values that a NaN from a constant may reach; a `where` that replaces NaN stops it."""
     starts: list[SSAValue] = [
         result
         for op in module.walk()
@@ -75,14 +75,14 @@ def values_with_nan(module: ModuleOp) -> Set[SSAValue]:
 
 # The key of every float value: its name in profiles, rules and reports.
 #
-# Keys are made of provenance, never of names of SSA values: `lstm1/forget_gate/matmul` for a part of a node of the
-# model, `relu1+relu2` for an operation that replaces several nodes, `split1#1` for the second result, the name of the
-# port for an argument. Operations of one kind in one role, such as the time steps of an unrolled LSTM, share a key on
-# purpose: they have one range. Operations without a role that an importer makes from one node, such as the additions of
-# a Sum, are numbered: `sum1[0]`.
+# Keys consist of provenance, never of names of SSA values: `lstm1/forget_gate/matmul` for a part of a node of the
+# model, `relu1+relu2` for an operation that replaces several nodes, `split1#1` for a second result, and the name of the
+# port for an argument. Operations of one kind with the same role, such as the time steps of an unrolled LSTM, share a
+# key intentionally, because they share a range. If an importer creates several operations without a role from one node,
+# such as the additions of a Sum, they are numbered: `sum1[0]`.
 
 ENTRY = "main"
-"""The function whose keys have no prefix. The only function of a module has none either."""
+"""The function whose keys have no prefix. If a module has only one function, its keys have no prefix either."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class KeyedValue:
 
     is_constant: bool = False
     may_be_nan: bool = False
-    """True if a constant with NaN may reach the value: it is not profiled, and stays in float."""
+    """True if a NaN from a constant may reach the value. Then it is not profiled, and stays in float."""
 
 
 def is_float(value: SSAValue) -> bool:
@@ -106,7 +106,7 @@ def is_float(value: SSAValue) -> bool:
 
 
 def is_constant(op: Operation) -> bool:
-    """Returns True if `op` is a weight or another value known at compile time."""
+    """Returns True if `op` produces a weight or another value that is known at compile time."""
     return op.has_trait(ConstantLike, value_if_unregistered=False)
 
 
@@ -116,7 +116,7 @@ def functions_of(module: ModuleOp) -> list[FuncOp]:
 
 
 def unobserved(value: SSAValue) -> SSAValue:
-    """Returns the value that the observers of `value` observe."""
+    """Returns the input of the observers that produce `value`; `value` itself if no observer produces it."""
     while isinstance(value.owner, ObserveOp):
         value = value.owner.input
     return value
@@ -132,9 +132,9 @@ def uses_behind_observers(value: SSAValue) -> Iterator[Use]:
 
 
 def operations_of(function: FuncOp) -> Iterator[Operation]:
-    """Yields the operations of a function that produce values, without observers and calls.
+    """Yields the operations of a function that produce values, except for observers and calls.
 
-    The values of a call belong to its callee.
+    The results of a call belong to the callee.
     """
     return (op for op in function.body.walk() if not isinstance(op, ObserveOp | CallOp))
 
@@ -195,8 +195,9 @@ def keyed_values(module: ModuleOp) -> list[KeyedValue]:
     """Returns every float value of the functions of `module` with its key, in order.
 
     In a function other than `@main`, the keys of arguments and of operations without provenance are prefixed with the
-    function name: `@helper/x`. The key of an operation without provenance is its kind and its number among operations
-    of that kind, `nn.relu[0]`. An argument whose name is the key of an operation has the key `input:x`.
+    function name: `@helper/x`. The key of an operation without provenance consists of its kind and its index among the
+    operations of this kind, such as `nn.relu[0]`. An argument whose name equals the key of an operation has the key
+    `input:x`.
     """
     functions, nans = functions_of(module), values_with_nan(module)
     found: list[KeyedValue] = []
@@ -218,12 +219,12 @@ def _parts_decide(op: Operation) -> TypeGuard[NnOp]:
 
 
 def open_composites(module: ModuleOp) -> list[NnOp]:
-    """Returns the float composites of `module` that stay whole because their lengths are dynamic or large."""
+    """Returns the float composites of `module` that are not decomposed because their lengths are dynamic or large."""
     return [op for op in module.walk() if _parts_decide(op)]
 
 
 def keyed_parts(op: NnOp) -> dict[str, str]:
-    """Returns the key of each part of one of `open_composites` that has a range, by its role."""
+    """Returns the key of each part with a range, by role; `op` is one of the `open_composites`."""
     parts = Parts(op, may_be_excerpt=True)
     try:
         decompose(op, parts)
@@ -237,13 +238,13 @@ def keyed_parts(op: NnOp) -> dict[str, str]:
 
 
 def has_range(part: Operation) -> bool:
-    """Returns True if a part of a composite computes floats: it is not constant, and does not only move them."""
+    """Returns True if a part of a composite computes new floats: it is not constant, and does not only move values."""
     is_moved = isinstance(part, Quantizable) and part.quantization_slots().shares_parameters
     return not is_constant(part) and not is_moved and len(part.results) == 1 and is_float(part.results[0])
 
 
 def tensor_of(keyed: KeyedValue) -> str:
-    """Returns the name of a value in the model, the port for an argument; empty for a part without a tensor."""
+    """Returns the name of a value's tensor in the model, or the port of an argument; empty if it has no tensor."""
     owner, value = keyed.owner, keyed.value
     if isinstance(owner, FuncOp):
         return inputs_of(owner)[cast(BlockArgument, value).index].name
@@ -252,14 +253,15 @@ def tensor_of(keyed: KeyedValue) -> str:
 
 # Values with quantization parameters from the model, which need no profile.
 #
-# A float value has parameters if it was dequantized, or if all its quantize casts have one type. In a partly quantized
-# model, the other values belong to the parts that are still in float.
+# A float value has parameters if it was dequantized, or if all its quantize casts have one type. In a partially
+# quantized model, all other values belong to the parts of the model that are still in float.
 
 
 def given_type(value: SSAValue) -> UniformQuantizedType | None:
-    """Returns the type with one scale that a float value is quantized from or to; `None` if there is none, or several.
+    """Returns the one type from which a float value was dequantized, or to which it is quantized; otherwise `None`.
 
-    Weights that the model stores as integers may have a scale for each channel or block.
+    The type must be per-tensor, except for weights that the model stores as integers, which may also be per-channel or
+    block-wise.
     """
     source = unobserved(value).owner
     is_stored = isinstance(source, DequantizeCastOp) and isinstance(source.input.owner, ConstantOp)
@@ -275,5 +277,5 @@ def given_type(value: SSAValue) -> UniformQuantizedType | None:
 
 
 def has_parameters(value: SSAValue) -> bool:
-    """Returns True if a float value needs no profile: it was dequantized, or is quantized to a known type."""
+    """Returns True if a float value needs no profile because it was dequantized, or is quantized to a known type."""
     return isinstance(value.owner, DequantizeCastOp) or given_type(value) is not None

@@ -1,4 +1,4 @@
-"""The profile of a model and its file: readable JSON, and the digest of the profiled model."""
+"""The profile of a model, its readable JSON file, and the digest of the profiled model."""
 
 import hashlib
 import json
@@ -32,12 +32,12 @@ from qmlir.text.parsing import read_source
 from qmlir.text.tables import Readable, aligned, counted
 from qmlir.text.writing import write_file
 
-# The digest of a model, which tells if a profile belongs to it.
+# The digest of a model, which shows if a profile belongs to the model.
 #
 # There are two digests: one of the structure (ports, float operations with their provenance, properties and operands)
 # and one of the weights. They do not depend on names of SSA values, observers, ranges in types, or shapes, so a profile
-# is valid for every batch size of a model. They also skip values computed from constants alone, which may be folded,
-# and integers, which hold shapes.
+# is valid for every batch size of a model. They also skip values computed only from constants, which may be folded, and
+# integers, which represent shapes.
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ModelDigest:
 
     structure: str
     weights: str
-    """Empty if the text of the module omitted weights."""
+    """The digest of the weights; empty if the text of the module omitted weights."""
 
 
 _FEW = 64
@@ -126,10 +126,10 @@ def model_digest(module: ModuleOp) -> ModelDigest:
 
 # The profile of a model, and its file: readable JSON that can be compared.
 #
-# A profile holds recorded statistics of each value by its key (ranges, sums, histograms), and never scales: schemes and
-# calibrators are chosen later. In the file, keys are sorted, each value is a block, and numbers are exact. Derived
-# numbers (mean, std) are included for the reader, and must agree with the sums. Files of version 1, with exact sums,
-# can also be read.
+# A profile contains the recorded statistics of each value (ranges, sums, histograms) by its key. It never contains
+# scales, because schemes and calibrators are chosen later. In the file, keys are sorted, each value is a block, and
+# numbers are exact. Derived numbers (mean, std) are included for human readers, and must agree with the sums. Files of
+# version 1, with exact sums, can also be read.
 
 FORMAT = "qmlir-profile"
 VERSION, OLD_VERSION = 2, 1
@@ -140,7 +140,7 @@ _HEAD = ("value", "minimum", "maximum", "mean", "deviation")
 
 
 class ProfileError(ValueError):
-    """A text is not a profile; the message says why."""
+    """Raised if a text is not a valid profile; the message states why."""
 
 
 def _tool() -> str:
@@ -167,17 +167,17 @@ class Profile(Readable):
     """Statistics by the key of the value: the name of an input, or the provenance of an operation."""
 
     passes: str = ""
-    """The pipeline that ran on the model before it was profiled."""
+    """The text of the pipeline that ran on the model before profiling."""
 
     tool: str = field(default_factory=_tool)
     """Name and version of the tool that recorded the profile."""
 
     extreme_samples: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    """For each value, the samples with its smallest and largest element, counted from 0 among all samples. For a model
-    with a static batch size it is the first sample of the batch. Some values may be missing."""
+    """For each value, the indices of the samples with its smallest and largest element. If the model has a static batch
+    size, the index is that of the first sample in the batch. Some values may be missing."""
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the profile to a JSON file, atomically.
+        """Writes the profile to a JSON file, atomically.
 
         Args:
             path: The file to write.
@@ -191,7 +191,7 @@ class Profile(Readable):
 
     @staticmethod
     def load(path: str | PathLike[str]) -> "Profile":
-        """Read and check the file of a profile.
+        """Reads and checks a profile file.
 
         Args:
             path: The file to read.
@@ -211,7 +211,7 @@ class Profile(Readable):
             raise text_error(f"cannot read profile '{path}': {error}") from error
 
     def text(self) -> str:
-        """Format a table of the values.
+        """Formats a table of the values.
 
         Returns:
             A row for each value in the order of `values`, with its minimum, maximum, mean and standard deviation.
@@ -223,7 +223,7 @@ class Profile(Readable):
         return head + "".join(f"{line}\n" for line in table)
 
     def to_text(self) -> str:
-        """Serialize the profile as JSON.
+        """Serializes the profile as JSON.
 
         Returns:
             The content of the file that `save` writes. Equal profiles have equal text.
@@ -253,7 +253,7 @@ class Profile(Readable):
 
     @staticmethod
     def from_text(text: str) -> "Profile":
-        """Parse the text that `to_text` returned.
+        """Parses text that `to_text` returned.
 
         Args:
             text: The JSON text.

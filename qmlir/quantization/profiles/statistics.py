@@ -1,4 +1,4 @@
-"""Recorded statistics of a value, and the statistics and ranges that a model came with."""
+"""Recorded statistics of a value, and the statistics and ranges that a model carries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,12 +20,12 @@ from qmlir.quantization.profiles.attributes import set_ranges, statistics_of
 from qmlir.quantization.profiles.keys import has_parameters, keyed_values, tensor_of
 from qmlir.quantization.profiles.profile import Profile, model_digest
 
-# The recorded statistics of a value, or at least its observed range.
+# The recorded statistics of a value, or its observed range if there are no statistics.
 
 
 @dataclass(frozen=True)
 class Observed:
-    """The range of a value with its statistics, if there are any, from which calibrators narrow the range."""
+    """The observed range of a value, and its statistics if there are any; calibrators use these to narrow the range."""
 
     minimum: float
     maximum: float
@@ -33,7 +33,7 @@ class Observed:
 
     @staticmethod
     def of_constant(array: Array) -> "Observed":
-        """Returns the complete statistics of a constant; one without elements counts as a zero."""
+        """Returns the full statistics of a constant. A constant without elements is treated as a single zero."""
         known = Statistics.of(array if array.size else np.zeros(1))
         ends = known.minimum, known.maximum
         batches = BatchRanges(1.0, 1, ends, ends, ends)  # each batch has the same range
@@ -42,7 +42,7 @@ class Observed:
     def range(self, choice: Choice) -> tuple[float, float]:
         """Returns the range chosen by the calibrator of `choice`, or the full range if there are no statistics.
 
-        Raises `ValueError` if a rule names a calibrator that needs statistics, and there are none.
+        Raises `ValueError` if `choice` names a calibrator that requires statistics, but there are none.
         """
         if self.statistics is None:
             if choice.needs_statistics:
@@ -66,7 +66,7 @@ def observed(value: SSAValue) -> Observed | None:
 
 
 def seen_statistics(value: SSAValue) -> Statistics | None:
-    """Returns the recorded statistics of `value`; `None` if it was not profiled, or has a range alone."""
+    """Returns the recorded statistics of `value`; `None` if it was not profiled, or has only a range."""
     seen = observed(value)
     return None if seen is None else seen.statistics
 
@@ -77,15 +77,15 @@ def was_infinite(value: SSAValue) -> bool:
     return seen is not None and any(seen.infinities)
 
 
-# Statistics that a model carries: types with ranges, and `calib.stats` on its values, from any writer.
+# Statistics that a model carries: types with ranges, and `calib.stats` on its values, from any tool.
 #
-# A model that was exported with its statistics has them for each part of its composites. Statistics of the model's
-# tensors alone, as other tools write them, stay with the tensors when composites are decomposed: the last part produces
-# the tensor. The range of a sum before its bias follows from the range after it and the bias.
+# A model that qmlir exported with its statistics has statistics for each part of its composites. Other tools write
+# statistics only for the tensors of the model. When a composite is decomposed, these stay with the tensor, which the
+# last part produces. The range of a sum before the bias is added is derived from the bias and the range of the result.
 
 
 def statistics_of_tensors(module: ModuleOp) -> dict[str, Statistics]:
-    """Returns the statistics of values that have them, by their tensor names in the model."""
+    """Returns the statistics of all values that have statistics, by the name of the tensor in the model."""
     known = {tensor_of(each): statistics_of(each.value) for each in keyed_values(module)}
     return {name: statistics for name, statistics in known.items() if name and statistics is not None}
 
@@ -103,17 +103,17 @@ def _range_before_bias(value: SSAValue) -> tuple[float, float] | None:
 
 
 def set_ranges_before_biases(module: ModuleOp) -> None:
-    """Sets the range of sums without one to the range that follows from their values after the bias."""
+    """Sets the range of each sum that has none, derived from the bias and the range after the bias is added."""
     values = (each.value for each in keyed_values(module) if observed(each.value) is None)
     found = {value: _range_before_bias(value) for value in values if not has_parameters(value)}
     set_ranges(module, {value: range_ for value, range_ in found.items() if range_ is not None})
 
 
 def carried_profile(module: ModuleOp, tensors: Mapping[str, Statistics]) -> Profile:
-    """Returns the profile that a lowered module carries, with 0 samples, since their number is unknown.
+    """Returns the profile that a lowered module carries. Its number of samples is 0, because the number is unknown.
 
-    `tensors` are the `statistics_of_tensors` from before lowering. If only a range is known, it is in the type of the
-    value, and the profile has no entry.
+    `tensors` are the `statistics_of_tensors` of the module before lowering. A value of which only the range is known
+    has the range in its type, and no entry in the profile.
     """
     values = [each for each in keyed_values(module) if not each.is_constant and not has_parameters(each.value)]
     seen = {each.key: statistics_of(each.value) or tensors.get(tensor_of(each)) for each in values}

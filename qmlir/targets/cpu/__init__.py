@@ -1,4 +1,4 @@
-"""The CPU target: emission of loops as Python source or LLVM IR, and what compiles and caches it."""
+"""The CPU target: emits loops as Python source or LLVM IR, and compiles, caches and runs the code."""
 
 from typing import TYPE_CHECKING
 

@@ -37,16 +37,16 @@ PIECE_FACTOR = 16
 """The ratio of consecutive chunk sizes."""
 
 MOST_WORK = 1 << 25
-"""The most products and elements that a chunk of several samples may compute: a millisecond of work or less.
+"""The maximum number of products and elements that a chunk of several samples computes, at most a millisecond of work.
 
-By the table above, larger chunks gain little, and their values don't stay in the caches.
+As the table above shows, larger chunks gain little, and their values don't stay in the caches.
 """
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 def batch_plan(module: ModuleOp, threads: int, function: str = "main") -> BatchPlan:
-    """Returns how the program of `module` runs a batch in chunks, up to `threads` at once, or why it can't."""
+    """Returns the plan to run batches in chunks, up to `threads` at once, or a plan with the reason if it can't."""
     try:
         found = batch_of(module, function)
     except DiagnosticError as error:
@@ -64,10 +64,10 @@ def work_of(module: ModuleOp, function: str = "main") -> int:
 
 
 class OpenBatch:
-    """The dynamic batch of a function, as far as samples are proven to be independent."""
+    """The dynamic batch of a function; proves for given input shapes that its samples are independent."""
 
     def __init__(self, module: ModuleOp, function: str) -> None:
-        """`module` must contain no calls."""
+        """Prepares the proof for `function`; `module` must not contain calls."""
         self._module, self._function = module, function
         self._candidates = batch_candidates(function_of(module, function))
         self._proofs: dict[Any, BatchAxes | DiagnosticError] = {}
@@ -75,7 +75,7 @@ class OpenBatch:
         self._is_told = False
 
     def proof(self, shapes: Mapping[str, Sequence[int]]) -> BatchAxes | DiagnosticError:
-        """Returns the batch axes of inputs of `shapes`, or the error that says why there are none."""
+        """Returns the batch axes for inputs of `shapes`, or the error that explains why there are none."""
         key = tuple(
             (len({shapes[name][axis] for name, axis in axes.items()}) == 1, *sorted(with_size(shapes, axes, 1).items()))
             for axes in self._candidates

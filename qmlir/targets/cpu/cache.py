@@ -36,7 +36,7 @@ from qmlir.text.files import is_file_name
 
 
 def number_in(variable: str, of: str, example: int) -> int | None:
-    """Returns the number in environment variable `variable`; `None` if unset. `of` names its unit.
+    """Returns the number in environment variable `variable`; `None` if it is unset. `of` names the unit for messages.
 
     Raises `DiagnosticError` if it is not a non-negative integer.
     """
@@ -65,9 +65,10 @@ def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "", emitt
 
 
 def saved_key(card: str, source: str) -> str:
-    """Returns the cache key of the machine code that numba generates here for a saved program; `card` is its digest.
+    """Returns the cache key of the machine code that numba generates on this machine for a saved program.
 
-    `source` is the source of its kernels, which may call functions of installed packages.
+    `card` is the digest of the program's card. `source` is the source of its kernels, which may call functions of
+    installed packages.
     """
     imports = (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom) and not node.level)
     return _digest({"saved": card, "code": registry.sources_digest(map(_package, imports)), **_surroundings()})
@@ -108,13 +109,13 @@ TUNED = "tuned"
 
 _BUILDING = re.compile(r"building-\w+")
 _BUILT, _MARK = "entry", "building.json"
-"""The names, in a temporary folder, of the entry, and of the file that marks the folder as ours."""
+"""The names of the entry in a temporary folder, and of the file that marks the folder as created by qmlir."""
 
 _LEFT_BEHIND = 24 * 60 * 60.0
 """The age in seconds at which a temporary folder counts as abandoned."""
 
 _MOST_PLACES = 8
-"""The number of names (`KEY`, `KEY-1`, …) that are tried for an entry if other files have the first ones."""
+"""The number of names (`KEY`, `KEY-1`, …) that are tried for an entry if other files occupy the first ones."""
 
 
 def cache_directory() -> Path:
@@ -127,7 +128,7 @@ def cache_directory() -> Path:
 
 
 def size_limit() -> int:
-    """Returns the maximum total size of entries, in bytes. Raises `DiagnosticError` if the variable is no number."""
+    """Returns the maximum total size of entries, in bytes. Raises `DiagnosticError` if the variable is not a number."""
     given = number_in(SIZE_VARIABLE, "MiB", DEFAULT_MEBIBYTES)
     return (DEFAULT_MEBIBYTES if given is None else given) << 20
 
@@ -159,7 +160,7 @@ def _is_own(found: os.stat_result) -> bool:
 
 
 def is_private(path: Path) -> bool:
-    """Returns true if `path` belongs to the user, is no link, and is inaccessible to others. Raises `OSError`."""
+    """Returns true if `path` belongs to the user, is not a link, and is inaccessible to others. Raises `OSError`."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
         return False
@@ -173,7 +174,7 @@ def write_manifest(folder: Path, key: str) -> None:
 
 
 def _listed(folder: Path) -> dict[str, str] | None:
-    """Returns the digests in an entry's manifest, by file; `None` if `folder` is no entry owned by the user.
+    """Returns the digests in an entry's manifest, by file; `None` if `folder` is not an entry owned by the user.
 
     The name of the folder must match the key in the manifest, and the files must be inside the folder.
     """
@@ -207,7 +208,7 @@ def is_intact(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class Entry:
-    """A folder with a compiled program, and whether this call built it."""
+    """A folder with a compiled program, and whether the current call built it."""
 
     folder: Path
     is_new: bool
@@ -244,7 +245,7 @@ def _remove_files(folder: Path, names: Iterable[str]) -> None:
 
 @cache
 def _bytes_of(folder: Path, _inode: int) -> int | None:
-    """Returns the size of an entry in bytes; `None` if it is no entry. Entries never change, so the size is cached."""
+    """Returns the size of an entry in bytes; `None` if it is not one. Entries never change, so the size is cached."""
     digests = _listed(folder)
     return None if digests is None else sum(path.lstat().st_size for path in _files(folder).values())
 

@@ -1,6 +1,6 @@
 """Compiles modules to runnable programs: lowering, emission, the disk cache, and a specialization per input shape.
 
-A program computes the same bits as the interpreter does on the module that the program was compiled from.
+A program is bit-identical to the interpreter on the module that it was compiled from.
 """
 
 import compileall
@@ -115,7 +115,7 @@ def compiled_entry(
 ) -> tuple[Path, Any]:
     """Returns the folder and the program of a static module, from the cache if possible.
 
-    `slow` is a warning to emit if this takes long.
+    `slow` is a warning that is emitted if this takes long.
     """
     limit = process_limit()  # before anything is built
     isa, threads = made_for.isa, made_for.threads
@@ -151,7 +151,7 @@ class _Made:
 def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
     """Returns the port that checks an input whose dynamic sizes are not known yet.
 
-    It accepts NaN; the code for a specific size rejects it if the input is quantized.
+    It accepts NaN. If the input is quantized, the code for specific sizes rejects NaN.
     """
     type_ = ranked_tensor(port.type) or unranked_tensor(port.type)
     stored = None if type_ is None else storage_element(type_.get_element_type())
@@ -206,11 +206,11 @@ class Runs(Readable):
 
 
 class Program(Runs):
-    """A compiled model, made by `compile`. Call it with the inputs to get the outputs.
+    """A compiled model, created by `compile`. Call it with the inputs to get the outputs.
 
-    Several threads may call it at once. It can be copied and pickled; a pickle contains the module, not the code. Code
-    for new sizes of dynamic dimensions is compiled at their first call; that of the last 128 combinations stays in
-    memory, all of it in the cache.
+    Several threads may call it at once. It can be copied and pickled; a pickle contains the module, not the code. If
+    dimensions are dynamic, code for a new combination of sizes is compiled when it is first called with these sizes.
+    The code of the last 128 combinations stays in memory; the disk cache keeps the code of all of them.
 
     Example:
         >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")
@@ -273,7 +273,7 @@ class Program(Runs):
         return self._only is not None
 
     def text(self) -> str:
-        """Describe the program.
+        """Describes the program.
 
         Returns:
             The instruction set, the number of threads, and the names and types of inputs and outputs.
@@ -281,7 +281,7 @@ class Program(Runs):
         return f"program for {self.isa}, {counted(self.threads, 'thread')}\n{signature_text(self.signature)}"
 
     def _is_closed(self) -> bool:
-        """Returns true if all shapes are static and no input determines the code."""
+        """Returns true if all shapes are static and the code doesn't depend on the values of inputs."""
         types = (ranked_tensor(port.type) for port in self._ports)
         return not self._parameters and all(type_ is not None and type_.has_static_shape() for type_ in types)
 
@@ -364,19 +364,20 @@ class Program(Runs):
         outputs: Mapping[str, Array] | None = None,
         **named: Any,
     ) -> dict[str, Array]:
-        """Run the program.
+        """Runs the program.
 
         Args:
-            inputs: Arrays by the names of the inputs, in their order, or the only array. NumPy types and shapes must
-                match; layout and byte order do not matter. If samples are independent, any batch size is accepted.
-            outputs: Arrays by the names of outputs, which receive these outputs. They must have the type and shape of
-                the output.
+            inputs: Arrays by input name, a sequence of arrays in the order of the inputs, or the array of the only
+                input. NumPy types and shapes must match; layout and byte order do not matter. If samples are
+                independent, any batch size is accepted.
+            outputs: Arrays by output name, to which these outputs are written. Each must have the type and shape of its
+                output.
 
         Returns:
-            The outputs by name. Of a quantized output they are the stored integers.
+            The outputs by name. A quantized output contains the stored integers.
 
         Raises:
-            InputError: An argument is missing or does not fit, is a keyword argument, or contains NaN and is quantized.
+            InputError: An argument is missing, does not fit, is a keyword argument, or is a quantized input with NaN.
         """
         self.refuse(named)
         if self._any_length is not None:
@@ -398,10 +399,10 @@ class Program(Runs):
         return made.call, {name: value for name, value in values.items() if name not in self._parameters}
 
     def compile_for(self, inputs: Mapping[str, Any] | Sequence[Any] | Array) -> None:
-        """Compile the code for inputs of these sizes now, instead of at the first call.
+        """Compiles the code for inputs of these sizes now, instead of at the first call.
 
         Args:
-            inputs: As for a call. Only sizes matter, and values that determine shapes.
+            inputs: As for a call. Only their sizes, and values that determine shapes, matter.
 
         Raises:
             DiagnosticError: An operation cannot be compiled for these sizes.
@@ -412,11 +413,11 @@ class Program(Runs):
     def time_kernels(
         self, inputs: Mapping[str, Any] | Sequence[Any] | Array = (), rounds: int = ROUNDS
     ) -> tuple[KernelTime, ...]:
-        """Time each kernel of a run, called one by one from Python.
+        """Times each kernel of a run, called one by one from Python.
 
         Args:
-            inputs: As for a call. Of a batch that runs in chunks, the first chunk is timed.
-            rounds: Number of runs. The minimum of each kernel is returned.
+            inputs: As for a call. If a batch runs in chunks, only the first chunk is timed.
+            rounds: Number of runs. The shortest time of each kernel call is returned.
 
         Returns:
             The name, the nodes of the model, and the seconds of each kernel call, in order.
@@ -433,10 +434,10 @@ class Program(Runs):
         return time_steps(call, call.first(known), rounds)
 
     def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None, *, force: bool = False) -> None:
-        """Write the program as a Python package that runs without qmlir.
+        """Writes the program as a Python package that runs without qmlir.
 
         The package needs NumPy and numba, or NumPy and llvmlite for `codegen="llvm"`. `load_program` loads it, and it
-        can be imported. Files that qmlir wrote into the folder before are replaced, others are kept.
+        can also be imported. Files that qmlir previously wrote into the folder are replaced; other files are kept.
 
         Args:
             folder: The folder to write.
@@ -467,7 +468,7 @@ class Program(Runs):
         )
 
     def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
-        """Write the files of `save` into a new folder, without its checks.
+        """Writes the files of `save` into a new folder, without its checks.
 
         Args:
             folder: The folder to create.

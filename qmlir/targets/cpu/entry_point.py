@@ -1,4 +1,4 @@
-"""The function that a program begins with: the one that is asked for takes the name `main`."""
+"""Selects the entry point of a program: renames the requested function to `main`."""
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -9,9 +9,9 @@ from qmlir.specialization.inputs import function_of
 
 
 def as_main(module: ModuleOp, name: str) -> ModuleOp:
-    """Returns `module` with the function `name` as `@main`, replacing any other `@main`.
+    """Renames the function `name` of `module` to `@main` in place, replacing any other `@main`; returns `module`.
 
-    Of the other functions, those that it calls are kept.
+    Functions that it doesn't call, directly or indirectly, are erased.
     """
     function = function_of(module, name)
     for op in list(module.ops):

@@ -1,4 +1,4 @@
-"""How the CPU target runs a function: compiled by numba, and called from Python."""
+"""Compiles a function for the CPU target, to be called from Python."""
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -7,7 +7,7 @@ from qmlir.targets.cpu.compiler import Program, compile_module
 
 
 def execute(module: ModuleOp, function: str, running: Running) -> Program:
-    """Compiles `function`. Raises `DiagnosticError` if an operation can't be compiled."""
+    """Compiles `function` to a program. Raises `DiagnosticError` if an operation can't be compiled."""
     return compile_module(
         module, threads=running.threads, isa=running.isa, function=function, progress=running.progress,
         tuned=running.tuned, emitter=running.emitter,

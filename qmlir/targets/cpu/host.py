@@ -1,4 +1,4 @@
-"""The capabilities of the CPU that code is compiled for: its instruction set and its cores."""
+"""The capabilities of the CPU that code is compiled for: its features and its instruction set."""
 
 from collections.abc import Collection
 from functools import cache
@@ -14,31 +14,33 @@ from qmlir.targets.cpu.runtime.processor import FEATURES, processor_features, pr
 
 @cache
 def host_features() -> frozenset[str]:
-    """The features of the processor by LLVM's names."""
+    """Returns the features of this CPU, by LLVM's names."""
     return frozenset(name for name, is_there in processor_features().items() if is_there)
 
 
 @cache
 def host_processor() -> Processor:
-    """This processor as the emitter of LLVM IR knows it."""
+    """Returns the properties of this CPU that the LLVM IR emitter queries."""
     return Processor(llvm.get_process_triple(), host_features())
 
 
 def host_text() -> str:
-    """This processor, for a reader."""
+    """Returns LLVM's triple and CPU name of this machine, for display."""
     return f"{llvm.get_process_triple()} {processor_name()}"
 
 
 def best_isa(features: Collection[str]) -> str:
-    """Of the instruction sets that these features have, the one whose instructions multiply the most, then the one that
-    needs the most features; of several such the first of the registry.
+    """Returns the best instruction set that these CPU features support.
+
+    That is the one whose instructions compute the most products. Ties are broken by the number of required features,
+    then by the order of the registry.
     """
     found = [(name, isa) for name, isa in instruction_sets() if isa.needs.issubset(features)]
     return max(found, key=lambda each: (each[1].products, len(each[1].needs)))[0]
 
 
 def host_isa() -> str:
-    """The best instruction set that it has, `generic` where none is known."""
+    """Returns the best instruction set of this CPU, or `generic` if it supports no other one."""
     return best_isa(host_features())
 
 
@@ -56,7 +58,7 @@ def resolved_isa(name: str) -> str:
 
 
 def limits_to(isa: str) -> dict[str, str]:
-    """The environment in which numba compiles as if this processor had nothing better than `isa`."""
+    """Returns environment variables that make numba compile as if `isa` were the best instruction set of this CPU."""
     most = instruction_set(isa).products
     beyond = tuple(prefix for _, each in instruction_sets() if each.products > most for prefix in each.feature_prefixes)
     features = processor_features().items()

@@ -25,7 +25,7 @@ from qmlir.targets.cpu.runtime.lengths import AnyLength, PaddedPorts, described
 from qmlir.targets.cpu.saved import LENGTHS, part_name, seal, seal_parts
 
 SMALLEST = 16
-"""The smallest default capacity: smaller programs are not faster."""
+"""The smallest default capacity; programs for smaller capacities are not faster."""
 
 Lengths = Mapping[str, int | Sequence[int]]
 """The maximum size, or the capacities, of each dynamic dimension by name."""
@@ -110,7 +110,7 @@ def padded_modules(module: ModuleOp, combinations: Iterable[Mapping[str, int]], 
 
 
 def plan_of(outline: Outline) -> PaddedPorts:
-    """Returns the plan by which `AnyLength` calls the programs."""
+    """Returns the plan that tells `AnyLength` how to call the programs of the buckets."""
     pieces = [name for name in outline.sizes if name not in outline.mixed]
     conditions = [(_factors(each.left), _factors(each.right), each.is_equal, str(each)) for each in outline.conditions]
     return PaddedPorts(_listed(outline.inputs), _listed(outline.outputs), pieces, conditions)
@@ -123,7 +123,7 @@ def write_lengths(
     ignore: Callable[..., Any],
     about: Mapping[str, Any] | None = None,
 ) -> None:
-    """Writes a program for dynamic sizes: a package that contains the program of each bucket, from folders `parts`."""
+    """Writes a program for dynamic sizes: a package with the program of each bucket, from the folders `parts`."""
     folder.mkdir()
     names = [*map(part_name, range(len(parts)))]
     for name, part in zip(names, parts, strict=True):

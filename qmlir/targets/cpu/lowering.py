@@ -1,6 +1,6 @@
-"""From a static module to the package of its program: lowered to loops, and written by an emitter.
+"""Lowers a module with static shapes to loops, and writes the package of its program.
 
-`compiler` imports this when a program is not in the cache: a program that is there starts without it.
+`compiler` imports this module only if a program is not in the cache, so cached programs start without it.
 """
 
 from pathlib import Path
@@ -20,14 +20,14 @@ from qmlir.targets.lowering import lower_for
 
 
 def lowered(module: ModuleOp, isa: str, threads: int = 1, tuned: Tuned = UNTUNED) -> ModuleOp:
-    """Return a clone of a static module of the quantized level (or in float), lowered to loops for `isa`."""
+    """Returns a clone of a static module, at the quantized level or in float, lowered to loops for `isa`."""
     return lower_for(TARGET, module, isa=isa, threads=str(threads), tuned=tuned.path)
 
 
 def write_program(
     module: ModuleOp, isa: str, threads: int, folder: Path, tuned: Tuned = UNTUNED, emitter: str = "numba"
 ) -> None:
-    """Lower a static module, and write its package by `emitter` into `folder`, which exists."""
+    """Lowers a static module, and writes its package with `emitter` into the existing `folder`."""
     loops = lowered(module, isa, threads, tuned)
     card = card_of(program_of(loops), MAIN, PROGRAM_FORM, emitter, host_text(), fingerprint(module), threads)
     emitter_named(emitter).write(loops, folder, vars(batch_plan(module, threads)), card)

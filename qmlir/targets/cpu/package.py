@@ -219,7 +219,7 @@ def write_runtime_bytecode(folder: Path) -> None:
 
 
 OnKernel = Callable[[str, int, int], None]
-"""A callback before each kernel is compiled: kernel name, its number (from 1), and the number of kernels."""
+"""A callback that is called before each kernel is compiled, with its name, its number (from 1), and their total."""
 
 
 def _tell(runtime: Any, on_kernel: OnKernel, count: int) -> None:

@@ -22,11 +22,11 @@ PROCESSES_VARIABLE = "QMLIR_COMPILE_PROCESSES"
 """The maximum number of processes that compile; the default is one per core."""
 
 _LINES_EACH = 1000
-"""The lines of kernels per process: they take about four seconds to compile, and a process starts in about one."""
+"""The number of source lines per helper: they compile in about four seconds; a process starts in about one."""
 
 
 def process_limit() -> int:
-    """Returns the maximum number of processes that compile. Raises `DiagnosticError` if the variable is no number."""
+    """Returns the maximum number of compiling processes. Raises `DiagnosticError` if the variable is not a number."""
     given = number_in(PROCESSES_VARIABLE, "processes", 2)
     if given is not None:
         return given
@@ -36,7 +36,10 @@ def process_limit() -> int:
 
 
 def helper_count(source: str, limit: int) -> int:
-    """Returns how many helpers pay for the kernels in `source`, given at most `limit` processes including this one."""
+    """Returns the number of helpers that speed up the compilation of the kernels in `source`.
+
+    `limit` is the maximum number of processes, including this one.
+    """
     return max(min(limit, source.count("\n") // _LINES_EACH) - 1, 0) if sys.executable else 0
 
 

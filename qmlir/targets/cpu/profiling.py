@@ -91,7 +91,8 @@ they are for one sample.
 """
 
 _COMPILING, _COMPILED_OPERATION = 1.5, 6e-3
-"""Half of the seconds that compiling takes, in total and per operation: models are often profiled again from cache."""
+"""Half of the seconds that compiling takes, in total and per operation, since profiled models are often in the cache.
+"""
 
 _CALL, _RECORDED_AT_ONCE, _COMPILED_PRODUCT = 60e-6, 0.9e-9, 0.01e-9
 """Seconds per compiled run, per recorded element, and per multiply-add."""
@@ -126,7 +127,7 @@ class _Sizes:
 
 @dataclass(frozen=True)
 class CompiledProfiling:
-    """Offers machines that run a module with observers faster than the interpreter; `progress` as in `compile`."""
+    """Provides machines that run a module with observers faster than the interpreter; `progress` is as in `compile`."""
 
     progress: IO[str] | None = None
 
@@ -262,8 +263,8 @@ class BatchedMachine:
     """Runs the interpreter on several samples at a time, with compiled records. Not thread-safe.
 
     Samples of equal shape run together if they are independent; `batch` is the batch axis of each input. All results
-    other than sums of products are bit-identical to those of a single sample. The range and sums of each sample are
-    recorded separately. If a value is NaN, the samples run again one by one to find it.
+    except sums of products are bit-identical to those of running one sample at a time. The range and sums of each
+    sample are recorded separately. If a value is NaN, the samples are run again one at a time to find it.
     """
 
     def __init__(self, module: ModuleOp, options: RunOptions, batch: Mapping[str, int], at_once: int) -> None:
@@ -285,7 +286,7 @@ class BatchedMachine:
         return RunFigures(parts[0].keys, firsts, np.concatenate([part.seen for part in parts], axis=1))
 
     def _images_of(self, shapes: _Shapes, run: Run) -> Images | None:
-        """Returns where the samples of runs of these shapes are in the observed values; cached by shape."""
+        """Returns the positions of the samples in the observed values for runs of these shapes; cached by shape."""
         if shapes not in self._images:
             self._images[shapes] = _images_in(self._module, self._options, run, self._batch)
         return self._images[shapes]
@@ -361,7 +362,7 @@ class CompiledMachine:
         self._has_run = False
 
     def run(self, runs: Sequence[Run]) -> RunFigures:
-        """Runs one sample. If a value is NaN, runs the interpreter, whose error says where."""
+        """Runs one sample. If a value is NaN, runs the interpreter, whose error names the operation."""
         made, (run,) = self._made, runs
         made.records.begin_run(self._records)
         self._has_run = True

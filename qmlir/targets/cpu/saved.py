@@ -1,8 +1,8 @@
-"""Saved programs: sealed with a card when they are written, checked against it before anything in them is run.
+"""Saved programs: each has a card (manifest) with digests, which is checked before any code of the program runs.
 
-Only files that the card names are read, and their digests are checked. A program of several parts has a folder per part
-with its own card, whose digest is in the main card. Other files may be present unless Python would import them instead
-of a module of the program.
+Only files that the card names are read, and their digests are checked. A program of several parts has one folder per
+part with its own card, whose digest is in the main card. Other files may be present unless Python would import them
+instead of a module of the program.
 """
 
 import itertools
@@ -31,16 +31,16 @@ LENGTHS = "lengths.json"
 """The description of a program for dynamic sizes, a package of several programs."""
 
 MODULE = "module.mlir"
-"""The partitioned module of a program of several targets."""
+"""The partitioned module of a program for several targets."""
 
 _EARLIER = "parts.json"
-"""The predecessor of its card in older versions."""
+"""The file that older versions wrote instead of the card of such a program."""
 
 _OF_FORMS = SOURCE, IR, FILE, LENGTHS
 """Files whose existence determines the form of a program."""
 
 PROGRAM_FIRST = INIT, CARD
-"""The files without which no other file of a program is read."""
+"""The files that identify a program: without them, no other file of it is read."""
 
 _PYCACHE, _KEPT_CODE = "__pycache__", (".pyc", ".nbi", ".nbc")
 """The folder and file suffixes of compiled code that Python and numba cache."""
@@ -94,7 +94,7 @@ def _names_in(folder: Path) -> list[str]:
 
 
 def is_program(folder: Path) -> bool:
-    """Returns true if `folder` looks like a saved program, even a damaged one; reading it reports the error."""
+    """Returns true if `folder` looks like a saved program. It may be damaged; reading it reports the error."""
     if (folder / LENGTHS).is_file() or (source_of(folder).is_file() and (folder / RUNTIME).is_dir()):
         return True
     if (folder / _EARLIER).is_file() and (folder / MODULE).is_file():
@@ -124,10 +124,10 @@ def checked_program(folder: Path) -> ProgramCard:
 
 
 def _read_instead(folder: Path, card: ProgramCard) -> Path | None:
-    """Returns a file that the card doesn't name but that could be read instead of one that it names; `None` if none.
+    """Returns a file that could be read instead of one that the card names; `None` if there is none.
 
-    In the folder itself, this is a file of another program form, or a module or package that Python might prefer to one
-    of the same name. In the folders of the program, it is any file.
+    In the folder itself, this is a file of another program form, or a module or package that Python might import
+    instead of one of the same name. In subfolders of the program, it is any file that the card doesn't name.
     """
     parts = saved_parts(card)
     inner = {name.partition("/")[0] for name in card.files if "/" in name} - {*parts}
@@ -150,9 +150,9 @@ def saved_parts(card: ProgramCard) -> list[str]:
 
 
 def cards_in(folder: Path) -> list[ProgramCard]:
-    """Returns the checked cards of the programs in a folder; for a saved program, its own and those of its parts.
+    """Returns the checked cards of the programs in a folder; a saved program includes the cards of its parts.
 
-    Raises `DiagnosticError` if a file differs from the one written.
+    Raises `DiagnosticError` if a file differs from the one that was written.
     """
     check_whole(folder)
     if (folder / CARD).is_file() or is_program(folder):

@@ -1,4 +1,4 @@
-"""The description of the CPU target; it imports nothing of the compiler."""
+"""The description of the CPU target; it does not import the compiler."""
 
 from qmlir.target import Accepted, Support, Target
 
@@ -6,9 +6,11 @@ KEPT = (
     "softmax", "log_softmax", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lp_norm",
     "gelu", "hard_swish", "swish", "mish", "selu", "celu", "hard_sigmoid", "dynamic_quantize",
 )  # fmt: skip
-"""The composites that it computes whole: functions of one value, which a table of one lookup computes, and
-normalizations and dynamic quantization, which are better on whole rows, in integers or in floats, than in parts of
-8 bits."""
+"""The composites that the CPU target does not decompose.
+
+An activation function is a single table lookup. Normalizations, softmax and dynamic quantization are better computed
+on whole rows, in integers or in floats, than from components that are quantized to 8 bits each.
+"""
 
 TARGET = Target(
     "cpu",
@@ -21,4 +23,4 @@ TARGET = Target(
     suffix=".py",
     execute="qmlir.targets.cpu.execute:execute",
 )
-"""The target of the tree, by the same interface as those of packages."""
+"""The description of the target, declared with the same interface as targets of packages."""

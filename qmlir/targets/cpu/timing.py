@@ -1,7 +1,7 @@
-"""Times each kernel of a compiled program: its steps run in Python, with a timer around every call.
+"""Times each kernel of a compiled program: runs the program's steps in Python, with a timer around each kernel call.
 
-Kernels are called one by one, on their memory of a run. A call from Python takes about 2 µs longer than one inside the
-program, so the times of very small kernels are too large.
+Kernels are called one by one, on the same memory as in a normal run. A call from Python takes about 2 µs longer than
+one inside the program, so the times of very small kernels are too large.
 """
 
 import ctypes
@@ -36,40 +36,40 @@ class KernelTime:
 
 
 def _view(array: Array, start: int, count: int, dtype: str) -> Array:
-    """A buffer in the arena, as emitted code calls it."""
+    """Returns a buffer of the arena; replaces the runtime operation `view` of emitted code."""
     return array[start : start + count * np.dtype(dtype).itemsize].view(dtype)
 
 
 def _array_at(addresses: Array, number: int, count: int, dtype: str) -> Array:
-    """A constant, as emitted code calls it."""
+    """Returns a constant; replaces the runtime operation `array_at` of emitted code."""
     size = count * np.dtype(dtype).itemsize
     memory: Any = (ctypes.c_char * size).from_address(int(addresses[number]))
     return np.frombuffer(memory, dtype) if count else np.empty(0, dtype)
 
 
 def _alone(team: Array, number: int) -> bool:
-    """The only thread does everything."""
+    """Returns True, because the only thread does all work."""
     return True
 
 
 def _finished(team: Array, number: int, chunks: int) -> None:
-    """The only thread does not wait."""
+    """Does nothing, because the only thread does not wait for others."""
 
 
 def _tail(array: Array, offset: int) -> Array:
-    """A buffer from some element on, as emitted code calls it."""
+    """Returns the part of a buffer that starts at `offset`; replaces the runtime operation `tail` of emitted code."""
     return array[offset:]
 
 
 class _Watch:
-    """Runs the emitted steps in Python, and keeps the time of each call."""
+    """Runs the emitted steps in Python, and records the shortest time of each call."""
 
     def __init__(self, calls: Sequence[tuple[str, tuple[str, ...]]]) -> None:
         self.calls = calls
         self.shortest = [math.inf] * len(calls)
 
     def steps(self, compiled: Any) -> Callable[..., None]:
-        """What runs in the place of the compiled steps."""
+        """Returns a Python function that replaces the compiled steps and times each call."""
         function: FunctionType = compiled.py_func
         known: dict[str, Any] = function.__globals__
         kernels = [known[name] for name, _ in self.calls]
@@ -104,10 +104,10 @@ def time_steps(
     rounds: int = ROUNDS,
     outputs: Mapping[str, Array] | None = None,
 ) -> tuple[KernelTime, ...]:
-    """The time of every call of a kernel of `program`, a compiled module, in order.
+    """Returns the time of each kernel call of `program`, a compiled module, in execution order.
 
-    One run more than `rounds` is made, which does not count. What the program gives is written into `outputs`; memory
-    that is new in each round would be seen in the times. Raises `DiagnosticError` for less than one round.
+    A warm-up run precedes the `rounds` timed runs. Outputs are written to the arrays in `outputs`, since allocating
+    memory in each round would distort the times. Raises `DiagnosticError` if `rounds` is less than 1.
     """
     if rounds < 1:
         raise text_error(f"rounds must be at least 1, but got {rounds}")

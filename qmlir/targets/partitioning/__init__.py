@@ -1,1 +1,1 @@
-"""Which operations a device computes and which the host: parts of a function, with little going over their borders."""
+"""Partitioning: assigns the operations of a function to devices and the host, with few transfers between them."""

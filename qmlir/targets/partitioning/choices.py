@@ -1,6 +1,6 @@
-"""Decides which targets can get an operation, the reasons against others, and the cost of leaving it to the host.
+"""Decides which targets can compute an operation, why others can't, and the cost of leaving it to the host.
 
-Costs are in bytes: the size of a value that crosses between targets, plus `transfer_bytes` per transfer. `intensity`
+Costs are in bytes: the size of each value that crosses between targets, plus `transfer_bytes` per transfer. `intensity`
 converts the work of a device to bytes.
 """
 
@@ -31,13 +31,13 @@ class Preferences:
     """The latency of a transfer, as the number of bytes that could be moved in that time."""
 
     intensity: float = 0.0
-    """The least work that a device must get per byte that crosses to it; at 0 it gets all operations that it supports.
+    """The minimum work per byte that crosses to a device. If it is 0, a device gets all operations that it supports.
 
     Work is counted in multiply-adds, or in result elements for operations that don't multiply.
     """
 
     min_ops: int = 1
-    """The fewest operations in a part; smaller parts go to the next target or the host."""
+    """The minimum number of operations in a part; smaller parts go to the next target or the host."""
 
     def __post_init__(self) -> None:
         if self.transfer_bytes < 0 or self.intensity < 0 or self.min_ops < 1:
@@ -54,7 +54,7 @@ def is_free(op: Operation) -> bool:
 
 
 def work(op: Operation) -> int:
-    """Returns the work of an operation: multiply-adds, or elements of results."""
+    """Returns the work of an operation: its multiply-adds, or its result elements if it doesn't multiply."""
     if isinstance(op, MultipliesAndAdds):
         return op.multiply_adds()
     return sum(map(elements_of, op.results))
@@ -62,7 +62,7 @@ def work(op: Operation) -> int:
 
 @dataclass
 class _Candidate:
-    """The places that can get an operation, preferred first, and the reasons against the others."""
+    """The places that can compute an operation, preferred first, and the reasons against the others."""
 
     places: list[int]
     reasons: dict[str, str] = field(default_factory=dict[str, str])
@@ -103,7 +103,7 @@ class Division:
         return sorted({phase for phase in self.plan if self.graph.problem.place(phase) != HOST_PLACE})
 
     def elsewhere(self) -> Mapping[Operation, tuple[str, str]]:
-        """Returns operations that the preferred target didn't get, the host's first, with their target and reason."""
+        """Returns the operations not on the preferred target, those of the host first, with target and reason."""
         named = {op: self.name_of(phase) for op, phase in zip(self.graph.operations, self.plan, strict=True)}
         others = [each.name for each in self._targets[1:] if each.name != HOST]
         return {

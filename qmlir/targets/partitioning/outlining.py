@@ -1,7 +1,7 @@
-"""A plan as IR: what lies in one phase of a device becomes a private function, and its place in the caller a call.
+"""Applies a plan to the IR: outlines the operations of each device phase as a private function, and calls it.
 
-Operations move, nothing is computed otherwise. Values at a border keep the names that the model has for them: as
-`nn.name` of arguments and results, and as `tensor` of the call.
+Operations only move; they are not changed. Arguments and results of these functions keep their names from the model, in
+the attribute `nn.name`; the call has the names of its results in the attribute `tensor`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from qmlir.targets.partitioning.problem import CostGraph, computing, is_constant
 
 @dataclass(frozen=True)
 class OutlinedPart:
-    """A function that holds the operations of one phase, and its call."""
+    """A function that contains the operations of one phase, and the call of this function."""
 
     phase: int
     function: FuncOp
@@ -27,7 +27,7 @@ class OutlinedPart:
 
 
 def _name(value: SSAValue, inputs: Mapping[SSAValue, str]) -> str:
-    """The model's name of a value, or else the part of the node that makes it; empty where neither is known."""
+    """Returns the model's name of a value, or else the origin of the operation that defines it; empty if unknown."""
     if not isinstance(value, OpResult):
         return inputs.get(value, "")
     origins = origins_of(value.op)
@@ -35,7 +35,7 @@ def _name(value: SSAValue, inputs: Mapping[SSAValue, str]) -> str:
 
 
 def _ports(values: Sequence[SSAValue], inputs: Mapping[SSAValue, str], default: str) -> list[Port]:
-    """Names for arguments or results, no two the same; one without a name is called `default` and its place."""
+    """Returns unique names for arguments or results; `default` and the index stand for a missing name."""
     found: list[Port] = []
     names = [_name(value, inputs) for value in values]
     taken = {f"{default}{place}" for place, name in enumerate(names) if not name}
@@ -45,14 +45,14 @@ def _ports(values: Sequence[SSAValue], inputs: Mapping[SSAValue, str], default: 
 
 
 def _input_names(function: FuncOp) -> dict[SSAValue, str]:
-    """The names that the arguments of a function were given."""
+    """Returns the explicit names of the arguments of a function."""
     given = [NAME in each.data for each in function.arg_attrs or ()]
     named = zip(function.body.block.args, inputs_of(function), given, strict=False)
     return {value: port.name for value, port, is_given in named if is_given}
 
 
 class Outliner:
-    """Takes the phases of devices out of a block of a function, in order: `operations`, of each the phase in `plan`."""
+    """Outlines phases of a block of a function; `plan` contains the phase of each operation in `operations`."""
 
     def __init__(self, function: FuncOp, block: Block, operations: Sequence[Operation], plan: Sequence[int]):
         self._block, self._operations, self._plan = block, operations, plan
@@ -60,7 +60,7 @@ class Outliner:
         self._terminator = block.last_op
 
     def part(self, phase: int, name: str) -> OutlinedPart:
-        """Move the operations of `phase` into a function `name`, which is not in the module yet."""
+        """Moves the operations of `phase` into a new function `name`, which the caller must add to the module."""
         pairs = zip(self._operations, self._plan, strict=True)
         operations = [op for op, each in pairs if each == phase]
         inside = set(operations)
@@ -123,7 +123,7 @@ class Outliner:
 
 
 def _copies(constants: Sequence[SSAValue], body: Block) -> dict[SSAValue, SSAValue]:
-    """Copies of constants at the beginning of a part."""
+    """Copies constants into the body of a part; returns the copy of each value."""
     found: dict[SSAValue, SSAValue] = {}
     for value in constants:
         if value in found:
@@ -147,7 +147,10 @@ def _move_before(op: Operation, place: Operation) -> None:
 
 
 def outlined(function: FuncOp, graph: CostGraph, plan: Sequence[int], names: Mapping[int, str]) -> list[OutlinedPart]:
-    """Take each phase that `names` names out of `function`; the parts in order, not yet in the module."""
+    """Outlines each phase in `names` from `function`; returns the parts in order.
+
+    The caller must add the functions of the parts to the module.
+    """
     outliner = Outliner(function, function.body.block, graph.operations, plan)
     parts = [outliner.part(phase, names[phase]) for phase in sorted(names)]
     if parts:
@@ -156,7 +159,10 @@ def outlined(function: FuncOp, graph: CostGraph, plan: Sequence[int], names: Map
 
 
 def outlined_whole(function: FuncOp, block: Block, name: str) -> OutlinedPart | None:
-    """Take everything out of a block of `function`, not yet in the module; `None` where it computes nothing."""
+    """Outlines all operations of a block of `function`; returns `None` if the block computes nothing.
+
+    The caller must add the function of the part to the module.
+    """
     operations = computing(block)
     if not operations:
         return None

@@ -1,10 +1,13 @@
 """Finds low-cost plans: an initial plan, then exact improvement steps until no step finds a better one.
 
+A plan assigns each operation to a phase. Phases run in order and take turns among the places, that is, the host and the
+devices: phase p runs at place p modulo the number of places.
+
 The steps are expansions (Boykov, Veksler, Zabih: Fast approximate energy minimization via graph cuts, 2001): for a
-phase, the best set of operations to move into it, of any size, is a minimum cut, found exactly. So no plan that results
-from moving any set of operations into one phase is better than the returned one. It need not be optimal: such multiway
-cut problems are NP-hard. Tests compare it with all plans of small graphs. With n operations and values in k phases, a
-round takes k cuts of at most O(n) variables; there are few rounds, since each lowers the cost.
+given phase, a minimum cut finds the best set of operations to move into it, of any size. No plan that results from
+moving a set of operations into one phase is therefore better than the returned one. It need not be optimal, because
+such multiway cut problems are NP-hard; tests compare it with all plans of small graphs. With n operations and values
+in k phases, a round takes k cuts of at most O(n) variables. There are few rounds, since each lowers the cost.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,21 +19,27 @@ from qmlir.targets.partitioning.problem import HOST, Problem, Value
 Plan = tuple[int, ...]
 
 Drift = Callable[[int], int]
-"""What it costs more, by next to nothing, to be in a phase."""
+"""Returns a tiny extra cost for each phase, which breaks ties between plans of equal cost."""
 
 REACH = 6
-"""In problems of more than `LARGE` operations times phases an operation moves over so many turns of all places."""
+"""The maximum distance that an operation moves in large problems, in rounds over all places.
+
+A problem is large if its number of operations times its number of phases exceeds `LARGE`.
+"""
 
 LARGE = 20_000
 
 
 def preferred(problem: Problem) -> list[int]:
-    """For each operation the place where it costs least."""
+    """Returns, for each operation, the place with the lowest cost."""
     return [min(node.costs, key=lambda place: (node.costs[place], place)) for node in problem.nodes]
 
 
 def earliest(problem: Problem, places: Sequence[int]) -> Plan:
-    """The plan in which each operation, on its place, is in the first phase that it can be in: the fewest phases."""
+    """Returns the plan in which each operation runs in the earliest possible phase of its place in `places`.
+
+    This plan has the fewest phases.
+    """
     plan: list[int] = []
     for place, before in zip(places, problem.before, strict=True):
         soonest = max((plan[each] for each in before), default=0)
@@ -39,7 +48,7 @@ def earliest(problem: Problem, places: Sequence[int]) -> Plan:
 
 
 def latest(problem: Problem, places: Sequence[int], last: int) -> Plan:
-    """The plan in which each operation, on its place, is in the last phase up to `last` that it can be in."""
+    """Returns the plan in which each operation runs in the latest possible phase of its place, up to phase `last`."""
     plan = [0] * len(places)
     for each in reversed(range(len(places))):
         bound = min((plan[later] for later in problem.behind[each]), default=last)
@@ -58,7 +67,7 @@ class _Expansion:
         self.choices = BinaryChoices(len(self.variables))
 
     def _movable(self, reach: int) -> Iterator[int]:
-        """The operations that can move, as far as those can that must move with them."""
+        """Returns the operations that can move to the phase together with all operations that must then also move."""
         problem, plan, target = self.problem, self.plan, self.phase
         place = problem.place(target)
         able = {
@@ -78,7 +87,7 @@ class _Expansion:
         return None if node is None else self.variables.get(node)
 
     def best(self) -> Plan:
-        """The plan after the best choice."""
+        """Returns the plan with the lowest cost among these choices."""
         if not self.variables:
             return self.plan
         self._add_nodes()
@@ -113,7 +122,7 @@ class _Expansion:
             self._add_result(value, value.source)
 
     def _add_arguments(self, value: Value) -> None:
-        """What it costs that parts take the value."""
+        """Adds the cost of passing `value` to the parts that use it."""
         source, plan, choices, cost = value.source, self.plan, self.choices, self.factor * value.cost
         made = None if source is None else plan[source]
         by_phase: dict[int, list[int]] = {}
@@ -134,7 +143,7 @@ class _Expansion:
                 choices.pay_if_any_is_one(map(self.variable, value.users), cost, zero=self.variable(source))
 
     def _add_result(self, value: Value, source: int) -> None:
-        """What it costs that the part that makes the value gives it to others."""
+        """Adds the cost of returning `value` from the part that computes it, operation `source`."""
         made, choices, number = self.plan[source], self.choices, self.variable(source)
         cost = self.factor * value.cost
         elsewhere = [user for user in value.users if self.plan[user] != self.phase]
@@ -155,15 +164,15 @@ class _Expansion:
 
 
 def expanded(problem: Problem, plan: Plan, phase: int) -> Plan:
-    """The best plan in which each operation is where it is in `plan`, or in `phase`."""
+    """Returns the best plan in which each operation either stays in its phase of `plan` or moves to `phase`."""
     return _Expansion(problem, plan, phase, max(*plan, phase), 1, lambda _: 0).best()
 
 
 class Descent:
-    """Expansions of one phase after the other, upwards and over again, until none lowers the cost.
+    """Expands one phase at a time, in a cycle over all phases, until no expansion lowers the cost.
 
-    Of plans of one cost those with operations in late phases are liked, or in early ones: what holds others back, but
-    costs nothing wherever it is, gives way.
+    Among plans of equal cost, those with operations in late phases are preferred if `late` is set, otherwise those with
+    operations in early phases. So an operation that costs the same everywhere doesn't keep others from moving.
     """
 
     def __init__(self, problem: Problem, phases: int, *, late: bool):
@@ -180,7 +189,7 @@ class Descent:
         return self._factor * self._problem.cost(plan) + sum(map(self._drift, plan))
 
     def run(self, plan: Plan) -> Plan:
-        """`plan`, or one of less cost."""
+        """Returns `plan`, or a plan with a lower cost."""
         cost, unchanged = self._cost(plan), 0
         for phase in cycle(self._order):
             found = _Expansion(self._problem, plan, phase, self._reach, self._factor, self._drift).best()
@@ -204,7 +213,7 @@ def _starts(problem: Problem) -> Iterator[Plan]:
 
 
 def _alternate(problem: Problem, first: Descent, second: Descent, plan: Plan) -> Plan:
-    """`plan` after descents in one direction and the other, until both together find nothing."""
+    """Runs both descents in turn, starting from `plan`, until they no longer lower the cost; returns the best plan."""
     while True:
         found = second.run(first.run(plan))
         if problem.cost(found) >= problem.cost(plan):
@@ -213,9 +222,9 @@ def _alternate(problem: Problem, first: Descent, second: Descent, plan: Plan) ->
 
 
 def best_plan(problem: Problem) -> Plan:
-    """The best plan that is found from several first ones. Operations that can be nowhere are a mistake of the caller.
+    """Returns the best plan found from several initial plans; among plans of equal cost, one with the fewest parts.
 
-    Of plans of one cost the one that needs fewer parts is taken.
+    Each operation must have at least one place that can compute it.
     """
     if not problem.nodes:
         return ()

@@ -25,7 +25,7 @@ from qmlir.ir.control_flow import captured
 # stays there for the same part only: for another part it goes to the host and comes back.
 
 HOST = 0
-"""The place that can compute everything; its memory contains the inputs and outputs of the function."""
+"""The place of the host. Its memory contains the inputs and outputs of the function."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class CostNode:
 
 @dataclass(frozen=True)
 class Value:
-    """A value: the operation that produces it, its users, and the cost of a crossing."""
+    """A value: the operation that produces it, its users, and the cost if it crosses the border of a part."""
 
     source: int | None
-    """`None` for an input of the function."""
+    """The index of the operation that produces the value; `None` for an input of the function."""
 
     users: tuple[int, ...]
     is_output: bool
@@ -52,7 +52,7 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True)
 class Problem:
-    """Operations in an order in which they can run, and the values between them."""
+    """Operations in a valid execution order, and the values between them."""
 
     nodes: Sequence[CostNode]
     values: Sequence[Value]
@@ -64,7 +64,7 @@ class Problem:
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
-        """All distinct dependencies: pairs of operations of which the second depends on the first."""
+        """All distinct dependencies: pairs of operations in which the second depends on the first."""
         by_value = ((value.source, user) for value in self.values for user in value.users if value.source is not None)
         return tuple(dict.fromkeys([*by_value, *self.order]))
 
@@ -98,12 +98,12 @@ class Problem:
         return phase % self.places
 
     def is_valid(self, plan: Sequence[int]) -> bool:
-        """Returns true if each operation is at a place that can compute it, and not before one that it depends on."""
+        """Returns true if each operation is at a place that can compute it, and runs after those that it depends on."""
         is_able = all(self.place(phase) in node.costs for phase, node in zip(plan, self.nodes, strict=True))
         return is_able and all(plan[first] <= plan[second] for first, second in self.edges)
 
     def crossings(self, plan: Sequence[int]) -> Iterator[tuple[Value, int, bool]]:
-        """Yields each crossing of `plan`: its value, the phase of the part, and whether it is a result of the part."""
+        """Yields each crossing of `plan`: its value, the phase of the part, and True for a result of the part."""
         for value in self.values:
             made = None if value.source is None else plan[value.source]
             used = sorted({plan[user] for user in value.users} - {made})
@@ -114,7 +114,7 @@ class Problem:
                     yield value, phase, False
 
     def cost(self, plan: Sequence[int]) -> int:
-        """Returns the cost of `plan`: its crossings, and each operation at its place."""
+        """Returns the cost of `plan`: the sum over its crossings, plus the cost of each operation at its place."""
         crossings = sum(value.cost for value, _, _ in self.crossings(plan))
         return crossings + sum(node.costs[self.place(phase)] for phase, node in zip(plan, self.nodes, strict=True))
 

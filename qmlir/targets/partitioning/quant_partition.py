@@ -89,7 +89,11 @@ def outline_branches(module: ModuleOp, function: FuncOp, choice: IfOp, targets: 
 
 
 def is_of_caller(op: Operation, functions: Mapping[str, FuncOp]) -> bool:
-    """Returns true if `op` must stay in the caller: it calls a part, chooses between calls, or reads that condition."""
+    """Returns true if `op` must stay in the caller.
+
+    That is the case for a call of a part, an `scf.if` that contains one, and a `tensor.extract` that only reads the
+    condition of such an `scf.if`.
+    """
     if isinstance(op, CallOp):
         callee = functions.get(op.callee.root_reference.data)
         return callee is not None and target_of(callee) is not None
@@ -105,7 +109,7 @@ def partition_function(
 ) -> PartitionReport:
     """Outlines the parts of `function` that devices compute.
 
-    An operation that isn't given to the preferred target gets a remark with the reason.
+    An operation that isn't assigned to the preferred target gets a remark with the reason.
     """
     division = Division(function, targets, preferences)
     stays: list[Stay] = []
@@ -127,7 +131,7 @@ def partition(module: ModuleOp, targets: Sequence[Description], preferences: Pre
 def outline_host(module: ModuleOp, function: FuncOp) -> None:
     """Outlines the operations of `function` that the host computes, in as few parts as possible.
 
-    Only calls, choices between calls and constants remain in `function`.
+    Only constants, calls, and branches between calls remain in `function`.
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
 
@@ -142,18 +146,18 @@ def outline_host(module: ModuleOp, function: FuncOp) -> None:
 
 @dataclass(frozen=True)
 class QuantPartition(ModulePass):
-    """Assign each operation to the first target of the module that supports it, and outline its parts as functions.
+    """Assigns each operation to the first target of the module that supports it, and outlines its parts as functions.
 
-    The targets are those that `quant-set-target` put on the module. `cpu` among them is the host, which computes all
-    other operations. A part is a private function with the attribute `target.part`; its arguments and results keep
-    their names from the model. Parts never depend on each other in a cycle. Constants are copied to their uses. An
-    operation that isn't assigned to the first target gets a remark with the reason.
+    The targets are those that `quant-set-target` attached to the module. The target `cpu` stands for the host, which
+    computes all operations that no other target gets. A part is a private function with the attribute `target.part`;
+    its arguments and results keep their names from the model. Parts never depend on each other in a cycle. Constants
+    are copied to their uses. An operation that isn't assigned to the first target gets a remark with the reason.
 
     **Crossings** are the arguments and results of parts. The pass minimizes their cost: the bytes of each crossing plus
-    `transfer_bytes` per transfer. Operations that only move or select values (movement, max pooling, casts) go where
-    the fewest bytes cross. All other operations go to the first target that supports them. With an `intensity`, a
-    device gets an operation only if it performs at least that many computations per byte that crosses for it. Parts of
-    fewer than `min_ops` operations stay on the host.
+    `transfer_bytes` per transfer. Operations that only move or select values (movement, max pooling, casts) are
+    assigned such that the fewest bytes cross. All other operations go to the first target that supports them. With an
+    `intensity`, a device gets an operation only if it then performs at least `intensity` computations for each
+    additional byte that crosses. Parts with fewer than `min_ops` operations stay on the host.
 
     Before (run with `transfer_bytes=64`):
 
@@ -240,7 +244,7 @@ def partitioned(module: ModuleOp, target: str | Sequence[str]) -> ModuleOp:
 
 
 def with_islands_apart(module: ModuleOp) -> ModuleOp:
-    """Returns `module`, or a clone in which operations that can't be compiled are parts of the interpreter.
+    """Returns `module`, or a clone in which the interpreter runs the operations that can't be compiled, as parts.
 
     The module may already have parts of other targets, or get them later. If a branch of an `scf.if` contains such an
     operation, both branches become parts.

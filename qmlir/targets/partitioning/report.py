@@ -1,4 +1,4 @@
-"""The result of partitioning as plain data: the parts with their crossings, and why other operations are elsewhere."""
+"""The result of partitioning as plain data: the parts with their crossings, and the reasons for other assignments."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Crossing:
 
     @staticmethod
     def of(port: Port) -> "Crossing":
-        """Describe an argument or a result of a part.
+        """Describes an argument or a result of a part.
 
         Args:
             port: The argument or result.
@@ -75,7 +75,7 @@ class PartReport:
 
 @dataclass(frozen=True)
 class Stay:
-    """An operation that the preferred target does not get, with the reason."""
+    """An operation that is not assigned to the preferred target, with the reason."""
 
     node: str
     """The key of the node; the name of the operation if it has none."""
@@ -87,7 +87,7 @@ class Stay:
     """The target that computes it instead; `cpu` is the host."""
 
     reason: str
-    """Why the preferred target does not get it."""
+    """Why it is not assigned to the preferred target."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,7 +104,7 @@ class PartitionReport(Readable):
     """The parts, with their targets, work, and the values that cross their borders."""
 
     stays: tuple[Stay, ...]
-    """The operations that the preferred target does not get, with the reasons."""
+    """The operations that are not assigned to the preferred target, with the reasons."""
 
     crossings: int
     """Number of values that cross a border in a run."""
@@ -116,10 +116,10 @@ class PartitionReport(Readable):
     """Multiply-adds of all operations, in parts or not."""
 
     def text(self) -> str:
-        """Format the report.
+        """Formats the report.
 
         Returns:
-            A table of the parts, and one of the operations elsewhere with the reasons.
+            A table of the parts, and a table of operations that are not on the preferred target, with the reasons.
         """
         return "".join(f"{printable(line)}\n" for line in _lines(self))
 

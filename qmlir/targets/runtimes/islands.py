@@ -1,8 +1,8 @@
 """Runs fallback subgraphs (islands): nodes without an `nn` operation, in ONNX Runtime or ONNX's reference evaluator.
 
 An island comes from a model or the text of a module, and is not trusted: it must not refer to files, and no code is
-loaded for it. Some operators of ONNX Runtime crash on inputs without elements, such as a batch of 0 samples. Such
-inputs first run in a subprocess.
+loaded for it. Some operators of ONNX Runtime crash on inputs without elements, such as a batch of 0 samples, so an
+island is first run in a subprocess on such inputs.
 """
 
 import json
@@ -43,7 +43,7 @@ from qmlir.targets.runtimes.onnx_runtime import (
 REFERENCE = "ONNX's reference implementation"
 
 KEPT = 64
-"""The number of islands that stay open in a process."""
+"""The maximum number of islands that stay open in a process."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ run_once(*pickle.load(sys.stdin.buffer))
 
 
 def run_once(model: bytes, values: Mapping[str, Any]) -> None:
-    """Runs an island on `values` in ONNX Runtime; ignores errors, which the caller gets from its own run."""
+    """Runs an island on `values` in ONNX Runtime; ignores errors, since the caller runs it again and gets them."""
     with suppress(DiagnosticError):
         _session(_checked_model(model))(values)
 
@@ -125,7 +125,7 @@ def _ends_process(model: ModelProto, values: Mapping[str, Any]) -> bool:
 
 
 def _empty_axes(value: Any) -> Any:
-    """Returns, for each axis of a value, if it is empty; `None` for a value with elements."""
+    """Returns, for each axis of a value, True if it is empty; `None` if the value has elements."""
     sizes = np.shape(value)
     return tuple(size == 0 for size in sizes) if 0 in sizes else None
 

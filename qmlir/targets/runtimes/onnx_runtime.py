@@ -1,4 +1,4 @@
-"""ONNX Runtime: a session with every option that changes numbers or times stated, called with arrays by name."""
+"""ONNX Runtime sessions: all options that affect results or run times are explicit; arrays are passed by name."""
 
 from collections.abc import Mapping, Sequence
 from ctypes import string_at
@@ -18,10 +18,10 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error, unknown
 from qmlir.onnx.order import nodes_within
 
-# The optional packages that this folder wraps: whether they are there, and one line for the user where not.
+# The optional packages that this folder wraps: checks for them, and one-line errors if they are missing.
 
 TITLES: Mapping[str, str] = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
-"""What a package is called in a table, by its name. The names are what `--against` takes."""
+"""The display name of each package. `--against` accepts the package names."""
 
 
 def is_installed(package: str) -> bool:
@@ -32,19 +32,22 @@ def is_installed(package: str) -> bool:
 
 
 def installed_version(package: str) -> str:
-    """`1.31.1`: for a table that says what was compared with. Raises `DiagnosticError` where it is not installed."""
+    """Returns the version of a peer package, such as `1.31.1`. Raises `DiagnosticError` if it is not installed."""
     check_installed(package)
     return version(package)
 
 
 def check_installed(package: str) -> None:
-    """Raise `DiagnosticError`, which says what to install, where a peer is missing."""
+    """Raises `DiagnosticError`, which tells the user how to install it, if a peer package is missing."""
     if not is_installed(package):
         raise text_error(f"{TITLES[package]} is not installed; run pip install 'qmlir[peers]'")
 
 
 def imported(package: str, part: str = "") -> Any:
-    """The module of a peer, or a `part` of it, `quantization`. Raises `DiagnosticError` where it is not installed."""
+    """Imports and returns the module of a peer package, or its submodule `part`, such as `quantization`.
+
+    Raises `DiagnosticError` if the package is not installed.
+    """
     check_installed(package)
     return import_module(f"{package}.{part}" if part else package)
 
@@ -57,7 +60,7 @@ OPTIMIZATIONS: Mapping[str, str] = {
     "extended": "ORT_ENABLE_EXTENDED",
     "all": "ORT_ENABLE_ALL",
 }
-"""Our names of the levels of graph optimization, and ONNX Runtime's."""
+"""ONNX Runtime's name of each graph optimization level, by qmlir's name."""
 
 BY_BYTES: Mapping[str, int] = {
     "tensor(bfloat16)": TensorProto.BFLOAT16,
@@ -66,7 +69,7 @@ BY_BYTES: Mapping[str, int] = {
     "tensor(float8e5m2)": TensorProto.FLOAT8E5M2,
     "tensor(float8e5m2fnuz)": TensorProto.FLOAT8E5M2FNUZ,
 }
-"""Types that NumPy alone does not have: ONNX Runtime takes them as bytes with a type of ONNX."""
+"""ONNX data types that NumPy lacks; tensors of these types are passed to ONNX Runtime as bytes and a type."""
 
 _FATAL = 4
 
@@ -76,21 +79,23 @@ class OrtOptions:
     """The options of a session."""
 
     threads: int = 1
-    """Threads inside an operation; operations run one after the other."""
+    """Number of threads within an operation; operations run one at a time."""
 
     optimization: str = "all"
-    """Graph optimization level; with `none`, it computes exactly the model's nodes, in float between casts."""
+    """Graph optimization level. With `none`, the session runs exactly the model's nodes, in float between casts."""
 
     is_exact: bool = False
-    """Whether products of u8 and s8 are exact. Otherwise their sums saturate at 16 bits on x86 without VNNI, which is
-    faster: `session.x64quantprecision`."""
+    """Whether dot products of u8 and s8 are exact (`session.x64quantprecision`).
+
+    If not, intermediate sums saturate at 16 bits on x86 CPUs without VNNI, which is faster.
+    """
 
     is_deterministic: bool = True
-    """Whether no kernel may give other bits in another run."""
+    """Whether every kernel must return bit-identical results in each run."""
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What ONNX Runtime raises for a model that it cannot run: its classes have nothing in common but `Exception`."""
+    """Returns the exceptions that ONNX Runtime raises for a model that it can't run; they have no common base class."""
     state: Any = imported(PACKAGE, "capi.onnxruntime_pybind11_state")
     classes = (each for each in cast(dict[str, Any], vars(state)).values() if isclass(each))
     return tuple(each for each in classes if issubclass(each, Exception))
@@ -98,7 +103,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 @cache
 def newest_versions() -> Mapping[tuple[str, str], int]:
-    """The newest version that ONNX Runtime declares of each operator, by domain and name."""
+    """Returns the newest version of each operator that ONNX Runtime declares, by domain and name."""
     state: Any = imported(PACKAGE, "capi.onnxruntime_pybind11_state")
     found: dict[tuple[str, str], int] = {}
     for each in state.get_all_operator_schema():
@@ -108,15 +113,15 @@ def newest_versions() -> Mapping[tuple[str, str], int]:
 
 
 _THROWN = " : FAIL : Exception during "
-"""Messages of ONNX Runtime have this if its own code threw an exception. An invalid graph has a status of its own."""
+"""Part of ONNX Runtime's messages if its own code threw an exception; an invalid graph has another status."""
 
 
 def invalidity(model: ModelProto, data: bytes) -> str | None:
     """Returns why ONNX Runtime considers `model`, serialized as `data`, to be invalid.
 
-    Returns `None` for a valid model, and for one that this version of ONNX Runtime can't judge, because it lacks an
-    operator, an opset version or a kernel. A valid model that it can't open is a warning: its optimizations fail, or it
-    throws its own exception, for a type or a locale that it lacks.
+    Returns `None` for a valid model, and for one that this version of ONNX Runtime can't judge because it lacks an
+    operator, an opset version or a kernel. If ONNX Runtime can't open a valid model, a warning is emitted: either its
+    optimizations fail, or it throws an exception because it lacks a type or a locale.
     """
     known, functions = newest_versions(), {function.name for function in model.functions}
     newest = max(version for (domain, _), version in known.items() if domain == "")
@@ -135,7 +140,7 @@ def invalidity(model: ModelProto, data: bytes) -> str | None:
 
 
 def _fault(data: bytes, optimization: str) -> str | None:
-    """Return why a session cannot be opened, `None` if it can, or lacks only a kernel."""
+    """Returns why a session can't be opened; `None` if it can, or if only a kernel is missing."""
     try:
         OrtSession(data, OrtOptions(optimization=optimization))
     except DiagnosticError as error:
@@ -147,7 +152,7 @@ class OrtSession:
     """A model in ONNX Runtime, on the CPU."""
 
     def __init__(self, model: str | PathLike[str] | bytes, options: OrtOptions = OrtOptions()) -> None:
-        """`model` is a file, or the bytes of one. Raises `DiagnosticError` where it cannot be run."""
+        """Opens `model`, a path or the content of a file. Raises `DiagnosticError` if ONNX Runtime can't run it."""
         runtime = imported(PACKAGE)
         self.options = options
         settings = runtime.SessionOptions()
@@ -174,9 +179,9 @@ class OrtSession:
         self._by_bytes = any(each in BY_BYTES for each in (*self._input_types.values(), *self.output_types))
 
     def __call__(self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The outputs by name, or those of them that `outputs` names.
+        """Runs the model; returns all outputs by name, or only those listed in `outputs`.
 
-        Raises `DiagnosticError` for inputs that do not fit.
+        Raises `DiagnosticError` if the inputs don't fit.
         """
         names = list(self.output_names if outputs is None else outputs)
         # An element of an array is no array to it; a sequence is a list.
@@ -188,7 +193,7 @@ class OrtSession:
             raise text_error(f"ONNX Runtime rejects the inputs: {' '.join(str(error).split())}") from error
 
     def _run_on_values(self, names: Sequence[str], given: Mapping[str, Array]) -> list[Array]:
-        """A run on its own values, for types that it takes from no array."""
+        """Runs the session on ONNX Runtime's own values, for types that it doesn't accept as NumPy arrays."""
         values = {name: self._value(name, array) for name, array in given.items()}
         return [_array(value) for value in self._session.run_with_ort_values(names, values)]
 
@@ -204,12 +209,12 @@ class OrtSession:
 
 
 def _shape(output: Any) -> tuple[int | None, ...]:
-    """The sizes that ONNX Runtime infers, `None` for an open one; empty also for a tensor of unknown rank."""
+    """Returns the sizes that ONNX Runtime infers, `None` for dynamic ones; also empty for a tensor of unknown rank."""
     return tuple(size if isinstance(size, int) and size >= 0 else None for size in output.shape)
 
 
 def _array(value: Any) -> Array:
-    """A value of ONNX Runtime as an array."""
+    """Converts an ONNX Runtime value to an array."""
     kind = BY_BYTES.get(value.data_type())
     if kind is None:
         return value.numpy()

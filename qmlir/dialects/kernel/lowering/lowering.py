@@ -1,7 +1,7 @@
 """`Lowering`: helpers that lower one operation to structured operations at the integer level.
 
-Shapes are static, tensors are values, and every helper returns a tensor. Axes count as in NumPy, including negative
-ones.
+Shapes are static, tensors are values, and every helper returns a tensor. Axes are numbered as in NumPy, including
+negative axes.
 """
 
 import math
@@ -53,9 +53,11 @@ from qmlir.text.elements import dense_array, narrowed
 
 
 def plain_element(element: Attribute) -> Attribute:
-    """Returns the element type in memory: a signless integer for a stored type, the float type for a profiled one, and
-    the
-    bits for a float of 8 bits or fewer."""
+    """Returns the element type in memory.
+
+    A stored type becomes a signless integer, a profiled type its float type, and a float of 8 bits or fewer an integer
+    that holds its bits.
+    """
     match element:
         case CalibratedQuantizedType():
             return element.expressed_type
@@ -71,13 +73,12 @@ def plain_element(element: Attribute) -> Attribute:
 
 
 def small_float_of(element: Attribute) -> SmallFloat | None:
-    """Returns the float of 8 bits or fewer that `element` is or stores; the integer level holds its bits."""
+    """Returns the float type of 8 bits or fewer that `element` is or stores; the integer level holds its bits."""
     return element.storage if isinstance(element, UniformFloatType) else as_small_float(element)
 
 
 def is_unsigned(element: Attribute) -> bool:
-    """Whether the integers of an `nn` element type are unsigned; so are booleans (0 and 1) and the bits of small
-    floats."""
+    """Whether the stored integers of an `nn` element type are unsigned, as for booleans and small floats."""
     match element:
         case StoredType():
             return not element.is_signed
@@ -99,13 +100,13 @@ def _convert(type_: Attribute) -> Attribute | None:
 
 
 def integer_types() -> TypeConversion:
-    """Returns the conversion of tensor types, also in containers, to the integer level; it keeps all other types."""
+    """Returns the conversion of tensor types to the integer level, also inside containers; it keeps all other types."""
     return TypeConversion(_convert)
 
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor operand of a structured operation, with its indexing map from iterators to axes."""
+    """A tensor operand of a structured operation, with its indexing map from iterators to operand axes."""
 
     value: SSAValue
     map_: AffineMap
@@ -113,8 +114,7 @@ class Input:
 
 
 def broadcast_map(shape: Sequence[int], target: Sequence[int]) -> AffineMap:
-    """Returns the map from the iterators of a result of shape `target` to the axes of a tensor that broadcasts to
-    it."""
+    """Returns the map from iterators of a result of shape `target` to the axes of a tensor broadcast to it."""
     offset = len(target) - len(shape)
     results = [
         AffineExpr.constant(0) if size == 1 and target[offset + axis] != 1 else AffineExpr.dimension(offset + axis)
@@ -124,7 +124,7 @@ def broadcast_map(shape: Sequence[int], target: Sequence[int]) -> AffineMap:
 
 
 def constant_array(op: Operation) -> Array | None:
-    """Returns the elements of a constant tensor, read-only; `None` for any other operation."""
+    """Returns the elements of a constant tensor as a read-only array; `None` for any other operation."""
     if not op.has_trait(ConstantLike):
         return None
     value = as_dense(op.properties.get("value", NoneAttr()))
@@ -138,7 +138,7 @@ def unchanged(element: Scalar) -> Scalar:
 
 @dataclass
 class Lowering:
-    """Builds IR before the operation that it lowers."""
+    """Builds IR in front of the operation that it lowers."""
 
     op: Operation
     rewriter: PatternRewriter
@@ -146,7 +146,7 @@ class Lowering:
 
     @property
     def builder(self) -> ArithBuilder:
-        """An arithmetic builder that inserts before the operation."""
+        """Returns an arithmetic builder that inserts operations before the lowered one."""
         return ArithBuilder(Builder(InsertPoint.before(self.op)))
 
     def insert(self, op: Operation) -> SSAValue:
@@ -161,8 +161,7 @@ class Lowering:
     # --- Values -------------------------------------------------------------------------------------------------------
 
     def value(self, value: SSAValue) -> SSAValue:
-        """Returns an operand in its type at the integer level. Raises `DiagnosticError` if it has dynamic
-        dimensions."""
+        """Returns an operand with its type at the integer level. Raises `DiagnosticError` if its shape is dynamic."""
         type_ = ranked_tensor(value.type)
         if type_ is None or DYNAMIC_INDEX in type_.get_shape():
             raise self.error(f"cannot be compiled: operand '{value.type}' has dynamic dimensions")
@@ -171,7 +170,7 @@ class Lowering:
         return self.types.operand(self.rewriter, value)
 
     def known(self, value: SSAValue) -> Array | None:
-        """Returns the stored elements of a constant operand; `None` if it is computed."""
+        """Returns the stored elements of a constant operand; `None` if the operand is computed."""
         source = value.owner
         if isinstance(source, UnrealizedConversionCastOp):
             source = source.inputs[0].owner
@@ -180,7 +179,7 @@ class Lowering:
         return array if array is None or not isinstance(element, StoredType) else as_stored(array, element)
 
     def constant(self, array: npt.ArrayLike, element: Attribute) -> SSAValue:
-        """Returns a constant tensor; `element` determines how the array's numbers are stored."""
+        """Returns a constant tensor; `element` determines how the numbers of the array are stored."""
         from_array = np.asarray(array)
         if element == i1:
             from_array = narrowed(from_array, element)  # a stored one-bit -1 is represented as 1
@@ -205,10 +204,10 @@ class Lowering:
     def generic(
         self, inputs: Sequence[Input], outputs: Sequence[tuple[SSAValue, AffineMap]], body: Body
     ) -> tuple[SSAValue, ...]:
-        """Builds a `linalg.generic` over the iterators of the maps; iterators that no output uses are reductions.
+        """Builds a `linalg.generic` over the iterators of the maps; iterators that no output map uses are reductions.
 
-        `body` takes a scalar of each input and the previous one of each output, and returns the new scalar of each
-        output.
+        `body` receives a scalar of each input and the previous scalar of each output, and returns the new scalar of
+        each output.
         """
         kept = set[int]().union(*(map_.used_dims() for _, map_ in outputs))
         elements = [element_of(each.value) for each in inputs] + [element_of(value) for value, _ in outputs]
@@ -236,12 +235,12 @@ class Lowering:
         return tuple(op.results)
 
     def compute(self, inputs: Sequence[Input], shape: Sequence[int], element: Attribute, body: Body) -> SSAValue:
-        """Returns a tensor whose elements are `body` of one element of each input."""
+        """Returns a tensor whose elements are the results of `body` on one element of each input."""
         output = self.empty(shape, element), AffineMap.identity(len(shape))
         return self.generic(inputs, [output], lambda *given: body(*given[: len(inputs)]))[0]
 
     def broadcast(self, value: SSAValue, shape: Sequence[int], unsigned: bool = False) -> Input:
-        """Returns `value` as an input that broadcasts to `shape`."""
+        """Returns `value` as an input that is broadcast to `shape`."""
         return Input(value, broadcast_map(shape_of(value), shape), unsigned)
 
     def expand(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
@@ -253,7 +252,10 @@ class Lowering:
     def reduce(
         self, value: Input, axes: Sequence[int], init: SSAValue, body: Callable[[Scalar, Scalar], Scalar]
     ) -> SSAValue:
-        """Reduces `axes` with `body(element, accumulator)`, in row-major order from `init`, which lacks these axes."""
+        """Reduces `axes` with `body(element, accumulator)`, in row-major order.
+
+        The accumulators start from `init`, a tensor that lacks these axes.
+        """
         rank = value.map_.num_dims
         kept = tuple(AffineExpr.dimension(axis) for axis in range(rank) if axis not in axes)
         return self.generic([value], [(init, AffineMap(rank, 0, kept))], body)[0]
@@ -267,7 +269,7 @@ class Lowering:
         return self.insert(ReshapeOp(value, TensorType(cast(Any, element_of(value)), shape)))
 
     def transpose(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
-        """Returns the transposed tensor, whose axis `i` is axis `order[i]` of `value`."""
+        """Returns the transposed tensor, in which axis `i` is axis `order[i]` of `value`."""
         if tuple(order) == tuple(range(len(order))):
             return value
         source = shape_of(value)
@@ -279,7 +281,7 @@ class Lowering:
     def slice(
         self, value: SSAValue, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int] | None = None
     ) -> SSAValue:
-        """Returns the elements at `offsets + strides * i`; strides must be positive."""
+        """Returns the elements at indices `offsets + strides * i`; strides must be positive."""
         steps = [1] * len(sizes) if strides is None else list(strides)
         if tuple(sizes) == shape_of(value):
             return value
@@ -289,13 +291,13 @@ class Lowering:
     def put(
         self, part: SSAValue, whole: SSAValue, offsets: Sequence[int], strides: Sequence[int] | None = None
     ) -> SSAValue:
-        """Returns `whole` with `part` inserted at `offsets + strides * i`."""
+        """Returns `whole` with the elements of `part` inserted at indices `offsets + strides * i`."""
         sizes = shape_of(part)
         steps = [1] * len(sizes) if strides is None else list(strides)
         return self.insert(tensor.InsertSliceOp.get(part, whole, list(sizes), list(offsets), steps))
 
     def pad(self, value: SSAValue, low: Sequence[int], high: Sequence[int], number: Number) -> SSAValue:
-        """Pads `value` with `number`: `low[i]` elements before and `high[i]` after axis `i`."""
+        """Pads `value` with `number`: `low[i]` elements before and `high[i]` elements after those of axis `i`."""
         if not any((*low, *high)):
             return value
         sizes = [a + size + b for a, size, b in zip(low, shape_of(value), high, strict=True)]
@@ -325,7 +327,7 @@ class Lowering:
         return [self.empty(self.result_shape(index), self.result_element(index)) for index in range(len(types))]
 
     def signedness(self, value: SSAValue) -> bool:
-        """Whether the integers of an operand, in its original type, are unsigned."""
+        """Returns whether the integers of an operand, in its original type, are unsigned."""
         return is_unsigned(tensor_type(value.type).get_element_type())
 
     def result_element(self, index: int = 0) -> Attribute:
@@ -338,13 +340,15 @@ class Lowering:
 
 
 Lower = Callable[[Any, Lowering], Sequence[SSAValue] | None]
-"""A lowering: takes the operation and a `Lowering`, and returns a value for each result, in its type at the integer
-level
-or, if operations of the same level replace it, in its own. `None` leaves the operation to its decomposition."""
+"""A lowering: takes the operation and a `Lowering`, and returns a value for each result.
+
+A value must have the type of the result at the integer level. If `nn` operations replace the operation instead, it must
+have the original type of the result. `None` leaves the operation to its decomposition.
+"""
 
 
 def guarded_lowering(hook: Hook) -> Lower:
-    """Wraps a package's lowering to check its results: values defined before the operation, one for each result."""
+    """Wraps a package's lowering to check that it returns one value per result, defined before the operation."""
 
     def guarded(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
         place = op.parent
@@ -370,19 +374,18 @@ def guarded_lowering(hook: Hook) -> Lower:
 
 
 def no_lowering(op: Operation, at: Lowering) -> None:
-    """The lowering of an operation that supports none; returns `None`."""
+    """The lowering of an operation that supports none: always returns `None`."""
 
 
 __all__ = ["FunctionType", "Input", "IntegerType", "Lower", "Lowering", "broadcast_map", "element_of", "shape_of"]
 
 
 Step = Callable[[ArithBuilder, Sequence[Scalar], SSAValue], SSAValue]
-"""The body of a loop nest: takes the builder, the induction variables and the carried value, and returns its new value.
-"""
+"""The body of a loop nest: maps the builder, the induction variables and the carried value to its new value."""
 
 
 def nest(builder: ArithBuilder, counts: Sequence[int], carried: SSAValue, step: Step) -> SSAValue:
-    """Builds a nest of `scf.for`, one loop for each of `counts`, that carries a value through all points, row-major."""
+    """Builds nested `scf.for` loops, one for each of `counts`, which carry a value through all iterations."""
     return _nest(builder, tuple(counts), (), carried, step)
 
 

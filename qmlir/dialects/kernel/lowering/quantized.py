@@ -1,4 +1,4 @@
-"""Access to quantized elements in bodies: reads of stored integers as exact integers or floats, and rounding writes."""
+"""Access to quantized elements in bodies: reads stored integers as exact integers or floats, and rounds on writes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,20 +39,20 @@ from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuan
 from qmlir.ir.builtin_types import Codes, SmallFloat
 from qmlir.ir.builtin_types import tensor as tensor_type
 
-# Low-precision floats in integer code: the integer level holds their bits, and computes in f32.
+# Low-precision floats in integer code: the integer level holds their bits and computes in f32.
 #
-# Both directions consist of shifts, one exact f32 product or sum, and selects, derived from the description of each
-# format (`FloatSemantics`): there are no table lookups, so loops can be vectorized.
+# Decoding and encoding consist of shifts, one exact f32 product or sum, and selects, all derived from the description
+# of the format (`FloatSemantics`). There are no table lookups, so loops can be vectorized.
 
 _MANTISSA, _BIAS, _INFINITY, _NAN = 23, 127, 0x7F800000, 0x7FC00000
 _MAGNITUDE = 0x7FFFFFFF
 
 
 def decoded(code: Scalar, format_: SmallFloat) -> Scalar:
-    """Decodes the bits `code`, an unsigned integer of any width, to f32, exactly.
+    """Decodes the bits `code`, an unsigned integer of any width, exactly to f32.
 
-    Exponent and mantissa move to those of an f32; a multiplication by a power of two corrects the bias, also for
-    subnormal values.
+    The exponent and mantissa are moved to the bits where an f32 holds them. A multiplication by a power of two corrects
+    the exponent bias, also for subnormal values.
     """
     semantics, codes = format_.SEMANTICS, Codes.of(format_.SEMANTICS)
     bits = code.to(i32)
@@ -75,24 +75,27 @@ def decoded(code: Scalar, format_: SmallFloat) -> Scalar:
 
 
 _FEW_SUBNORMAL = 4
-"""The exponent width from which few weights are subnormal: those below `2^-14` of the largest one."""
+"""The exponent width from which only few weights are subnormal: those below `2^-14` of the largest one."""
 
 
 def plain_place(format_: PlainFloat) -> int:
-    """Returns the bit of an f32 at which a code starts, so that its exponent and mantissa are those of the f32."""
+    """Returns the bit of an f32 at which a code must start to align its exponent and mantissa with those of f32."""
     return _MANTISSA - format_.mantissa_bits
 
 
 def plain_decoded(emit: ArithBuilder, moved: SSAValue, format_: PlainFloat) -> SSAValue:
-    """Decodes codes to f32, exactly, on scalars or vectors; they are i32 at `plain_place`, with their sign above.
+    """Decodes codes to f32, exactly, on scalars or vectors.
 
-    Read as f32, they are `2^n` times too small because of its larger bias: a multiplication corrects that, also for
-    subnormal values. These are subnormal in f32 before it, and many CPUs take a hundred cycles for a product of
-    subnormals.
-    Codes are chosen with the largest number at the top (`PlainFloat.scaled_codes`), so with 4 exponent bits only one
-    weight
-    in thousands is subnormal. With fewer exponent bits there are many: then an integer addition corrects the exponents,
-    and a subtraction corrects values with exponent 0, for which that power of two is too large.
+    The codes are i32 values that start at bit `plain_place`, with their signs in the top bit.
+
+    Read as an f32, such a value is too small by a factor of `2^n`, because the exponent bias of f32 is larger. A
+    multiplication corrects this, also for subnormal values. These are subnormal in f32 before the multiplication, and
+    many CPUs take a hundred cycles for a product with a subnormal operand. Codes are scaled such that the largest
+    weight gets the highest exponent (`PlainFloat.scaled_codes`), so with 4 exponent bits only one weight in thousands
+    is subnormal.
+
+    With fewer exponent bits, many weights are subnormal. Then an integer addition corrects the exponents, and a
+    subtraction corrects values with exponent 0, which have no implicit leading bit.
     """
     magnitude = ((1 << format_.bits - 1) - 1) << plain_place(format_)
     bits = emit.binary(arith.AndIOp, moved, emit.constant(magnitude | ~_MAGNITUDE, i32))
@@ -173,22 +176,22 @@ def _power(bits: Scalar, saturates: bool, rounding: PowerRounding) -> Scalar:
     return is_none.select(bits.constant(0xFF), code)
 
 
-# Reads and writes of elements in bodies: stored integers become exact integers or floats, and are rounded once.
+# Reads and writes of elements in bodies: stored integers become exact integers or floats, and results are rounded once.
 #
 # A `ScalarRead` holds the inputs for an operand (including parameters that vary by element) and the function that
 # combines their scalars; a `Writing` does the same for a result. The formulas follow the quantized semantics of `nn`
 # (`qmlir.dialects.nn.quantized_evaluators`) step by step, so that results are bit-identical.
 
 ANY = (-(1 << 61), 1 << 61)
-"""Limits beyond all rescaled integers, whose sums of two fit 64 bits."""
+"""Limits beyond any rescaled integer; the sum of two values within them still fits in 64 bits."""
 
 _EXACT_IN_F32 = 1 << 24
-"""The bound up to which integers are exact in f32, so that a multiplier of 1 keeps them."""
+"""The magnitude up to which integers are exact in f32, so that a multiplier of 1 leaves them unchanged."""
 
 
 @dataclass(frozen=True)
 class ScalarRead:
-    """Inputs of a structured operation, and the function that combines the scalars at one point."""
+    """The inputs that a structured operation needs to read an operand, and the function that combines their scalars."""
 
     inputs: tuple[Input, ...]
     read: Callable[[Sequence[Scalar]], Scalar]
@@ -196,15 +199,14 @@ class ScalarRead:
 
 @dataclass(frozen=True)
 class Writing:
-    """Further inputs of a structured operation, and the function that converts a computed value to the stored
-    element."""
+    """The inputs needed to write a result, and the function that converts a computed value to a stored element."""
 
     inputs: tuple[Input, ...]
     write: Callable[[Scalar, Sequence[Scalar]], Scalar]
 
 
 def uniform_element(at: Lowering, value: SSAValue) -> UniformQuantizedType | None:
-    """Returns the uniform type of an operand or result; `None` if it is plain. Raises for other stored types."""
+    """Returns the uniform type of an operand or result; `None` if its type is plain. Raises for other stored types."""
     element = tensor_type(value.type).get_element_type()
     if isinstance(element, StoredType) and not isinstance(element, UniformQuantizedType):
         raise at.error(f"cannot compute with '{element}': expected a uniform quantized type")
@@ -213,29 +215,29 @@ def uniform_element(at: Lowering, value: SSAValue) -> UniformQuantizedType | Non
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of each element: a constant in the body, or an additional input."""
+    """A quantization parameter of each element: a constant in the body, or an additional input."""
 
     element: Attribute
     number: float | int | None
     inputs: tuple[Input, ...] = ()
     found: Callable[[Scalar], Scalar] = unchanged
-    """Converts the scalar of an input to the parameter."""
+    """The function that converts the scalar of an input to the parameter."""
 
     def of(self, scalars: Sequence[Scalar], near: Scalar) -> Scalar:
-        """Returns the parameter at one point, from the scalars of `inputs`, in the body of `near`."""
+        """Returns the parameter at one point, from the scalars of `inputs` or as a constant in the body of `near`."""
         if self.number is None:
             return self.found(scalars[0])
         return constant(near.builder, self.number, self.element)
 
     def is_always(self, number: float) -> bool:
-        """Whether the parameter is constant and equals `number`."""
+        """Whether the parameter is a constant equal to `number`."""
         return self.number is not None and self.number == number
 
 
 def parameter(at: Lowering, array: Array, element: Attribute, map_: AffineMap) -> Parameter:
-    """Returns the parameter with the values of `array`, which broadcasts to an operand with the map `map_`.
+    """Returns the parameter with the values of `array`, which broadcasts to an operand with indexing map `map_`.
 
-    Values that vary become a constant tensor without axes of size 1.
+    If the values vary, they become a constant tensor without axes of size 1.
     """
     if array.size == 0:
         return Parameter(element, 0)
@@ -250,10 +252,10 @@ def parameter(at: Lowering, array: Array, element: Attribute, map_: AffineMap) -
 
 
 Find = Callable[[Array, Attribute], Parameter]
-"""Creates the parameter of a type from an array of values."""
+"""A function that creates a parameter of the given element type from an array of values."""
 
 Where = AffineMap | Find
-"""The map of the operand to which parameters apply, or a function that creates parameters."""
+"""The indexing map of the operand to which parameters apply, or a function that creates the parameters."""
 
 
 def _finding(at: Lowering, where: Where) -> Find:
@@ -263,7 +265,7 @@ def _finding(at: Lowering, where: Where) -> Find:
 
 
 def split(scalars: Sequence[Scalar], *parts: Sequence[Input]) -> list[Sequence[Scalar]]:
-    """Splits scalars into the runs of several groups of inputs."""
+    """Splits the scalars of concatenated input groups back into one sequence per group."""
     found: list[Sequence[Scalar]] = []
     start = 0
     for part in parts:
@@ -278,12 +280,12 @@ def _arithmetic(expressed: Attribute) -> AnyFloat:
 
 
 def wide_type(element: UniformQuantizedType) -> IntegerType:
-    """Returns an integer type that holds the difference of a stored integer and a zero point."""
+    """Returns an integer type that holds the difference between a stored integer and a zero point."""
     return i32 if element.bits <= 16 else i64
 
 
 def largest(element: UniformQuantizedType) -> int:
-    """Returns the largest absolute difference of a stored integer and its zero point."""
+    """Returns the largest absolute difference between a stored integer and its zero point."""
     limits, points = storage_limits(element.storage), element.zero_points
     return max(abs(limit - int(point)) for limit in limits for point in (points.min(), points.max()))
 
@@ -293,7 +295,7 @@ def _dtype(type_: Attribute) -> npt.DTypeLike:
 
 
 def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
-    """Reads a plain operand; shorter floats are converted to f32 for computation."""
+    """Reads an operand that is not quantized; floats shorter than f32 are converted to f32 for computation."""
     small = small_float_of(tensor_type(value.type).get_element_type())
     if small is not None:
         return ScalarRead((Input(at.value(value), map_, unsigned=True),), lambda scalars: decoded(scalars[0], small))
@@ -311,7 +313,7 @@ def stored(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
 
 
 def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
-    """Reads the exact integers `q - z` of a quantized operand: i32, or i64 for storage of more than 16 bits."""
+    """Reads the exact integers `q - z` of a quantized operand as i32, or i64 if storage exceeds 16 bits."""
     element = uniform_element(at, value)
     assert element is not None
     _, zero_points = broadcast_parameters(element, tensor_type(value.type).get_shape())
@@ -327,11 +329,10 @@ def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
 
 
 def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
-    """Reads the elements of an operand as dequantized floats; plain ones as in `plain`.
+    """Reads the elements of an operand as dequantized floats; elements that are not quantized are read as in `plain`.
 
-    Stored integers are dequantized as by `quant.dcast`: `scale * (q - z)`, the product rounded once in the arithmetic
-    of
-    the expressed type, and then to that type.
+    Stored integers are dequantized like `quant.dcast`: `scale * (q - z)`, where the product is rounded once in the
+    arithmetic of the expressed type, and then to that type.
     """
     element = tensor_type(value.type).get_element_type()
     if isinstance(element, UniformFloatType):
@@ -390,7 +391,7 @@ def quantizing(
 ) -> Writing:
     """Quantizes floats as `quant.qcast` does: `saturate(rne(x / scale) + z)`, with a true division.
 
-    They are rounded to the expressed type first, unless `is_rounded` says that they already are.
+    The floats are first rounded to the expressed type, unless `is_rounded` states that they already are.
     """
     arithmetic = _arithmetic(element.expressed)
     scales, zero_points = broadcast_parameters(element, tuple(shape))
@@ -423,7 +424,7 @@ def _quantizing_to_small(at: Lowering, element: UniformFloatType, shape: Sequenc
 
 
 def converting(element: Attribute) -> Writing:
-    """Converts computed values to a plain type: rounds floats, keeps integers."""
+    """Converts computed values to a type that is not quantized: rounds floats, keeps integers."""
     small = small_float_of(element)
     if small is not None:
         return Writing((), lambda value, scalars: encoded(value.to(f32), small))
@@ -431,7 +432,7 @@ def converting(element: Attribute) -> Writing:
 
 
 def writing(at: Lowering, index: int, map_: AffineMap) -> Writing:
-    """Writes floats or plain values to a result in its own type."""
+    """Writes computed floats, or plain values, to a result in the type of that result."""
     value = at.op.results[index]
     element = tensor_type(value.type).get_element_type()
     if isinstance(element, UniformFloatType):
@@ -443,7 +444,7 @@ def writing(at: Lowering, index: int, map_: AffineMap) -> Writing:
 
 
 def requantization_of(at: Lowering) -> RequantizeAttr:
-    """Returns the requantization of the operation: its property `requantize`, or f32."""
+    """Returns the requantization mode of the operation: its property `requantize`, or f32 by default."""
     found = at.op.properties.get("requantize")
     return found if isinstance(found, RequantizeAttr) else RequantizeAttr.of(Mode.F32)
 
@@ -458,12 +459,12 @@ def requantizing(
     mode: RequantizeAttr | None = None,
     spread: Callable[[Array], Array] = lambda parameters: parameters,
 ) -> Writing:
-    """Requantizes exact integers with the f32 `scale`, of magnitude up to `largest`, to a result.
+    """Requantizes exact integers of f32 scale `scale` and magnitude up to `largest` to a result.
 
-    `spread` maps parameters that broadcast to the result to the axes of `where`.
-    `scale` broadcasts to the result; for a mean, the integers are sums of `count` elements. If the multiplier is 1,
-    and therefore if the scales are equal, integers stay unchanged; below 2^24 rounding has this effect anyway. `mode`
-    defaults to the operation's own.
+    `scale` broadcasts to the result. For a mean, the integers are sums of `count` elements. `spread` maps parameters
+    that broadcast to the result to the axes of `where`. If the multiplier is 1, which is always the case if the scales
+    are equal, integers stay unchanged; below 2^24, rounding has this effect anyway. `mode` defaults to the
+    requantization mode of the operation.
     """
     element = uniform_element(at, at.op.results[index])
     assert element is not None
@@ -575,7 +576,7 @@ def rescaling(
     result: IntegerType,
     where: Where,
 ) -> Writing:
-    """Rescales integers by `ratio` in an integer mode; varying zero points are added after the rescaling."""
+    """Rescales integers by `ratio` in an integer mode; zero points that vary are added after the rescaling."""
     if mode.mode is Mode.SHIFT:
         arrays = [(power_of_two_shift(ratio), IntegerType(8), np.int8)]
     else:
@@ -606,7 +607,7 @@ def compute(
     function: Callable[..., Scalar],
     index: int = 0,
 ) -> SSAValue:
-    """Computes a result of the operation elementwise, as `writing(function(*readings))`."""
+    """Computes a result of the operation element by element, as `writing(function(*readings))`."""
     inputs = [each for reading in readings for each in reading.inputs]
 
     def body(*scalars: Scalar) -> Scalar:
@@ -620,10 +621,10 @@ def compute(
 # Normalization of integer rows in a body with row reductions.
 #
 # The formulas follow `qmlir.arithmetic.row_norms` step by step. Integer sums may be reordered: a row is divided among
-# lanes, and the root is computed once per row.
+# lanes, and the reciprocal root is computed once per row.
 
 _WORD = 1 << 31
-"""The bound of 32-bit integers."""
+"""The bound on 32-bit integers."""
 
 
 def _sum_of_squares(d: Scalar, largest: int, count: int, row: Sequence[int]) -> Scalar:
@@ -634,7 +635,7 @@ def _sum_of_squares(d: Scalar, largest: int, count: int, row: Sequence[int]) -> 
 
 
 def normalized(norm: RowNorm, d: Scalar, largest: int, row: Sequence[int]) -> Scalar:
-    """Computes `f32(f32(n d - t) * r)` for a 32-bit integer `d` up to `largest`, in a row along the iterators `row`."""
+    """Computes `f32(f32(n d - t) * r)` for a 32-bit integer `d` up to `largest`, in a row along iterators `row`."""
     squares, multiple = norm.count * _sum_of_squares(d, largest, norm.count, row), norm.count * d
     if norm.is_centred:
         total = d.over_row(RowSumOp, row)

@@ -1,8 +1,8 @@
 """Arithmetic that builds IR, written as formulas: a builder of `arith` operations, and values with operators.
 
-An `ArithBuilder` creates operations on scalars; subclasses place constants elsewhere, or operate on vector lanes.
-A `Scalar` is a value with its signedness, since signless integers leave that to the operations. Both sides of an
-operator must have one type; a Python number takes the type of the other side. `STEPS` evaluates the definitions of
+An `ArithBuilder` creates operations on scalars; its subclasses insert constants elsewhere, or operate on vector lanes.
+A `Scalar` is a value together with its signedness, which signless integers do not carry. Both operands of an operator
+must have the same type; a Python number takes the type of the other operand. `STEPS` evaluates the definitions in
 `qmlir.arithmetic.functions` on scalars, so that the IR performs the same steps as NumPy.
 """
 
@@ -46,7 +46,7 @@ _BINARY: _BinaryTable = {
     "minimum": (arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
     "maximum": (arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp),
 }
-"""The operations of each operator: on floats, signed integers and unsigned integers."""
+"""The operation classes of each operator, for floats, signed integers and unsigned integers."""
 
 _INTEGERS_ONLY: _BinaryTable = {
     "rem": (arith.RemSIOp, arith.RemSIOp, arith.RemUIOp),
@@ -68,7 +68,7 @@ _PREDICATES = {
 
 
 def number_attribute(number: Number, type_: Attribute) -> FloatAttr[Any] | IntegerAttr[Any]:
-    """Returns a constant attribute of a float type, an integer type (modulo its width), or `index`."""
+    """Returns the constant attribute of `number` for a float type, an integer type (modulo its width) or `index`."""
     if isinstance(type_, AnyFloat):
         return FloatAttr(float(np.float32(number) if type_ == f32 else number), type_)
     if isinstance(type_, IndexType):
@@ -79,10 +79,10 @@ def number_attribute(number: Number, type_: Attribute) -> FloatAttr[Any] | Integ
 
 
 class ArithBuilder:
-    """Creates `arith` operations at the insertion point of `builder`; each call creates a new constant.
+    """Creates `arith` operations at the insertion point of `builder`; calls do not share constants.
 
     A subclass for vectors overrides `typed` (the value type for an element type), `constant`, `convert`, `compare` and
-    `select`; all other methods work on both.
+    `select`; all other methods work for both scalars and vectors.
     """
 
     def __init__(self, builder: Builder):
@@ -94,27 +94,27 @@ class ArithBuilder:
         return op.results[0]
 
     def typed(self, element: Attribute) -> Attribute:
-        """Returns the type of this builder's values with elements of type `element`."""
+        """Returns the type of values that have elements of type `element` in this builder."""
         return element
 
     def scalar_constant(self, number: Number, element: Attribute) -> SSAValue:
-        """Creates a constant of an integer, index or float type."""
+        """Creates a scalar constant of an integer, index or float type."""
         return self.insert(arith.ConstantOp(number_attribute(number, element)))
 
     def constant(self, number: Number, element: Attribute) -> SSAValue:
-        """Creates a constant, equal in all lanes."""
+        """Creates a constant that is equal in all lanes."""
         return self.scalar_constant(number, element)
 
     def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
-        """Creates an operation on two operands of one type, scalars or vectors."""
+        """Creates a binary operation on two operands of the same type, scalars or vectors."""
         return self.insert(kind.create(operands=(a, b), result_types=(a.type,)))
 
     def convert(self, kind: type[Operation], value: SSAValue, element: Attribute) -> SSAValue:
-        """Creates a conversion of `arith` (`ExtSIOp`, `SIToFPOp`, …) to `element`."""
+        """Creates an `arith` conversion (`ExtSIOp`, `SIToFPOp`, …) to element type `element`."""
         return self.insert(kind.create(operands=(value,), result_types=(self.typed(element),)))
 
     def compare(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
-        """Creates a comparison with a predicate of `arith.cmpi` or `arith.cmpf`."""
+        """Creates a comparison with a predicate as in `arith.cmpi` or `arith.cmpf`."""
         kind = arith.CmpfOp if isinstance(scalar_of(a.type), AnyFloat) else arith.CmpiOp
         return self.insert(kind(a, b, predicate))
 
@@ -125,7 +125,7 @@ class ArithBuilder:
 
 @dataclass(frozen=True, eq=False)
 class Scalar:
-    """A scalar or vector value; its operators create operations at the insertion point of `builder`."""
+    """A scalar or vector value whose operators create operations at the insertion point of `builder`."""
 
     value: SSAValue
     builder: ArithBuilder
@@ -143,7 +143,7 @@ class Scalar:
 
     @property
     def bits(self) -> int:
-        """The width of the type in bits; `index` counts as 64."""
+        """The width of the element type in bits; `index` counts as 64."""
         type_ = self.type
         return 64 if isinstance(type_, IndexType) else cast(AnyFloat | IntegerType, type_).bitwidth
 
@@ -152,7 +152,7 @@ class Scalar:
         return Scalar(value, self.builder, self.unsigned if unsigned is None else unsigned)
 
     def constant(self, number: Number) -> "Scalar":
-        """Returns `number` in the type of this value."""
+        """Returns `number` as a constant of this value's type."""
         return self.made(self.builder.constant(number, self.type))
 
     def _other(self, other: "Scalar | Number") -> "Scalar":
@@ -215,11 +215,11 @@ class Scalar:
         return self.apply(arith.NegfOp) if self.is_float else self.constant(0) - self
 
     def minimum(self, other: "Scalar | Number") -> "Scalar":
-        """The minimum of two values; NaN if either float is NaN."""
+        """Returns the minimum of two values; NaN if either float is NaN."""
         return self._binary("minimum", other)
 
     def maximum(self, other: "Scalar | Number") -> "Scalar":
-        """The maximum of two values; NaN if either float is NaN."""
+        """Returns the maximum of two values; NaN if either float is NaN."""
         return self._binary("maximum", other)
 
     def clamp(self, low: Number, high: Number) -> "Scalar":
@@ -227,7 +227,7 @@ class Scalar:
         return self.maximum(low).minimum(high)
 
     def compare(self, predicate: str, other: "Scalar | Number") -> "Scalar":
-        """Compares by `lt`, `le`, `gt`, `ge`, `eq` or `ne` and returns an i1; for NaN, only `ne` is true."""
+        """Compares with `lt`, `le`, `gt`, `ge`, `eq` or `ne`, and returns an i1; for NaN, only `ne` is true."""
         name = _PREDICATES[predicate][self._choice()]
         return self.made(self.builder.compare(name, self.value, self._other(other).value), unsigned=True)
 
@@ -262,7 +262,7 @@ class Scalar:
         return self ^ 1
 
     def apply(self, operation: OperationClass, *others: "Scalar") -> "Scalar":
-        """Applies an operation to this value and others of its type; the result has that type."""
+        """Applies an operation to this value and others of its type; the result has the same type."""
         return self.made(self.builder.insert(cast(Any, operation)(self.value, *(other.value for other in others))))
 
     def absolute(self) -> "Scalar":
@@ -272,26 +272,25 @@ class Scalar:
         return self.apply(math.AbsFOp) if self.is_float else self.maximum(-self)
 
     def round_even(self) -> "Scalar":
-        """Rounds the float to an integer, ties to even."""
+        """Rounds a float to an integral value, ties to even."""
         return self.apply(math.RoundEvenOp)
 
     def bitcast(self, type_: Attribute, unsigned: bool = False) -> "Scalar":
-        """Reinterprets the bits as another type of equal width."""
+        """Reinterprets the bits as another type of the same width."""
         return self._converted(arith.BitcastOp, type_, unsigned)
 
     def _converted(self, operation: OperationClass, type_: Attribute, unsigned: bool = False) -> "Scalar":
         return self.made(self.builder.convert(operation, self.value, type_), unsigned)
 
     def over_row(self, reduction: OperationClass, row: Sequence[int]) -> "Scalar":
-        """Reduces this value over a row, along the iterators `row`."""
+        """Reduces this value over the row that the iterators `row` span."""
         return self.made(self.builder.insert(cast(Any, reduction)(self.value, row)))
 
     def to(self, type_: Attribute, unsigned: bool = False) -> "Scalar":
         """Converts the value: floats to integers by truncation, integers to i1 by comparison with 0.
 
-        Integers are extended by their own signedness and truncated to their low bits; `unsigned` is the signedness of
-        the
-        result.
+        Wider integers are sign- or zero-extended according to this value's signedness; narrower ones keep the low bits.
+        `unsigned` is the signedness of the result.
         """
         if type_ == self.type:
             return self.made(self.value, unsigned)
@@ -391,27 +390,27 @@ STEPS: FunctionSteps = _ScalarSteps()
 
 
 def constant(builder: ArithBuilder, number: Number, type_: Attribute, unsigned: bool = False) -> Scalar:
-    """Returns a number as a scalar of `type_`."""
+    """Returns a constant scalar of type `type_`."""
     return Scalar(builder.constant(number, type_), builder, unsigned)
 
 
 def position(builder: ArithBuilder, axis: int) -> Scalar:
-    """The current index of an iterator in a `linalg.generic` body, as `index`."""
+    """Returns the current index of an iterator in a `linalg.generic` body, as `index`."""
     return Scalar(builder.insert(linalg.IndexOp(axis)), builder)
 
 
 def extracted(builder: ArithBuilder, table: SSAValue, places: Sequence[Scalar], unsigned: bool = False) -> Scalar:
-    """Returns the element of a tensor at `places`, one `index` for each axis; they must be in bounds."""
+    """Returns the element of a tensor at the indices `places`, one `index` per axis; they must be in bounds."""
     element = tensor_type(table.type).get_element_type()
     op = tensor.ExtractOp(table, [place.value for place in places], element)
     return Scalar(builder.insert(op), builder, unsigned)
 
 
 def inserted(builder: ArithBuilder, value: Scalar, whole: SSAValue, places: Sequence[Scalar]) -> SSAValue:
-    """Returns `whole` with one element replaced at `places`, which must be in bounds."""
+    """Returns `whole` with the element at the indices `places` replaced; they must be in bounds."""
     op = tensor.InsertOp(value.value, whole, [place.value for place in places])
     return builder.insert(op)
 
 
 Body = Callable[..., Scalar | Sequence[Scalar]]
-"""A formula on scalars that returns one or more scalars."""
+"""A formula that computes one or more scalars from scalars."""

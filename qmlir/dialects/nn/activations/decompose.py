@@ -1,6 +1,6 @@
 """Decompositions of activation functions into other operations.
 
-`nn.elu` and `nn.softplus` stay whole: in terms of exponentials they would overflow, or lose all digits near 0.
+`nn.elu` and `nn.softplus` are not decomposed: expressed by exponentials, they would overflow or lose all digits near 0.
 """
 
 import math

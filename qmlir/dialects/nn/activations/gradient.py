@@ -1,6 +1,7 @@
-"""Gradients of activation functions. At a corner, the gradient is that of the lower side, as in torch.
+"""Gradients of activation functions. At a kink, the gradient is that on the lower side, as in torch.
 
-For example, `relu` has gradient 0 at 0, and `leaky_relu` its slope; ONNX's hard sigmoid has 0 at both corners.
+For example, the gradient at 0 is 0 for `relu`, and the slope for `leaky_relu`; ONNX's hard sigmoid has gradient 0 at
+both kinks.
 """
 
 import math

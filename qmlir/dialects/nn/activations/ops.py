@@ -1,7 +1,7 @@
-"""Activation functions: elementwise functions after a layer.
+"""Activation functions: elementwise functions that follow a layer.
 
-Semantics and default parameters follow the ONNX operator of the same name. Each is a function of one value, so on 8-bit
-quantized values it becomes a lookup table, except for `nn.prelu` with its per-channel slopes.
+Semantics and default parameters follow the ONNX operator of the same name. Each activation is a function of one value,
+so it becomes a lookup table on 8-bit quantized values, except for `nn.prelu` with its per-channel slopes.
 """
 
 from collections.abc import Sequence
@@ -167,6 +167,6 @@ class GeluOp(UnaryOp):
 
     name = "nn.gelu"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(flat_below=-4.0)
-    """Below -4, results lie within 0.00013 of 0: less than half a step of 8 bits over `[-0.17, 0]`."""
+    """Below -4, results are within 0.00013 of 0, which is less than half an 8-bit step over `[-0.17, 0]`."""
 
     tanh_approximation = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))

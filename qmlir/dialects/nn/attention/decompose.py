@@ -1,9 +1,9 @@
-"""Decomposition of attention: scaled query and key, their product, cap, bias, softmax, and the weighted sum of values.
+"""Decomposition of attention: scaling of query and key, their product, cap, bias, softmax, and weighted sum of values.
 
 Conditions that only select keys (a boolean mask, causality, windows) become the mask of the softmax rather than a bias.
-Past keys and values are concatenated with the new ones. Heads that share keys become a separate axis, `[batch, heads
-of keys, heads that share them, sequence, …]`, from the queries to the result. If lengths or dynamic sizes determine
-the visible keys, the mask is computed from positions.
+Past keys and values are concatenated with the new ones. The query heads that share a key head become a separate axis,
+`[batch, key heads, query heads per key head, sequence, …]`, from the queries to the result. If lengths or dynamic sizes
+determine the visible keys, the mask is computed from positions.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The gradient of rotary embedding, which rotates back. Attention has the gradient of its parts."""
+"""The gradient of rotary embedding, which rotates in the other direction. Attention uses the gradients of its parts."""
 
 from xdsl.ir import Operation, SSAValue
 

@@ -1,6 +1,6 @@
-"""Lowering of attention and rotary embedding to `nn` operations on plain values, which are lowered in turn.
+"""Lowering of attention and rotary embedding to `nn` operations on plain values, which are then lowered themselves.
 
-Heads that share keys are rows of one matrix product: `[B, Hk, Hq / Hk * S, D]` by `[B, Hk, T, D]`.
+Query heads that share a key head become rows of one matrix product: `[B, Hk, Hq / Hk * S, D]` by `[B, Hk, T, D]`.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Attention and rotary position embedding, composites on `[batch, heads, sequence, head size]`.
 
-ONNX's operators also take heads as part of the last axis, `[batch, sequence, heads * head size]`; the importer reshapes
-them.
+ONNX's operators also accept heads merged into the last axis, `[batch, sequence, heads * head size]`; the importer
+reshapes these operands.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,8 +36,8 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 SCORES = ("raw", "capped", "biased", "softmax")
-"""The stages that the result `scores` of an attention may have, in ONNX's order: the matrix product, after the soft
-cap, after the mask, and after the softmax."""
+"""The stages at which an attention may return its `scores`, in ONNX's order: after the matrix product, the soft cap,
+the mask, and the softmax."""
 
 
 def _known(*sizes: int) -> int:
@@ -49,22 +49,21 @@ def _known(*sizes: int) -> int:
 class AttentionOp(KeptOp, MultipliesAndAdds):
     """Attention `softmax(cap(q k^T) + bias) v` for each head (ONNX Attention): result, present keys and values, scores.
 
-    `q [B, Hq, S, D]`, `k [B, Hk, T, D]`, `v [B, Hk, T, Dv]`, where `Hk` divides `Hq` and each head of `k` and `v`
-    serves `Hq / Hk` consecutive heads of `q`. `q` and `k` are both multiplied by `sqrt(scale)`, by default the 4th
-    root of `1 / D`. `past_key` and `past_value` precede `k` and `v` along the sequence. If `softcap` is not 0,
-    `cap(x) = softcap * tanh(x / softcap)`.
+    The operands are `q [B, Hq, S, D]`, `k [B, Hk, T, D]` and `v [B, Hk, T, Dv]`, where `Hk` divides `Hq`, and each head
+    of `k` and `v` serves `Hq / Hk` consecutive heads of `q`. `q` and `k` are both multiplied by `sqrt(scale)`, by
+    default the 4th root of `1 / D`. `past_key` and `past_value` precede `k` and `v` along the sequence. If `softcap` is
+    not 0, `cap(x) = softcap * tanh(x / softcap)`.
 
-    The bias is 0, and minus infinity if a key is masked:
+    The bias is 0, or minus infinity if a key is masked. A key at position `t` is masked for a query at position `s`:
 
-    - by `mask`: i1 false; floats are the bias itself; keys after its end are masked
+    - by an i1 `mask`, if its element is false; a float `mask` is the bias itself; keys after its end are masked
     - by `is_causal`, if `t > s + offset`
     - by `left_window` and `right_window`, unless `-1`, outside `s + offset - left_window <= t <= s + offset +
       right_window`
     - by `lengths`, if `t >= lengths[b]`
 
-    The offset is the length of the past, or `lengths[b] - S`. A query whose keys are all masked has zero probabilities
-    and
-    a zero result.
+    The offset is the length of the past or, with `lengths`, `lengths[b] - S`. A query whose keys are all masked has
+    zero probabilities and a zero result.
     """
 
     name = "nn.attention"
@@ -136,7 +135,7 @@ class AttentionOp(KeptOp, MultipliesAndAdds):
         ]
 
     def multiply_adds(self) -> int:
-        """Returns the multiply-adds of `q k^T`, and of the scores with the values."""
+        """Returns the number of multiply-adds in `q k^T` and in the product of the scores with the values."""
         head_sizes = (_known(shape_of(self.query)[3], shape_of(self.key)[3]), shape_of(self.value)[3])
         return sum(volume((*shape_of(self.scores), size)) for size in head_sizes)
 
@@ -185,13 +184,13 @@ class AttentionOp(KeptOp, MultipliesAndAdds):
 
 @irdl_op_definition
 class RotaryEmbeddingOp(NnOp):
-    """Rotates pairs `(a, b)` of each head by the angle of their position (ONNX RotaryEmbedding).
+    """Rotates pairs `(a, b)` of elements in each head by an angle that depends on their position (ONNX
+    RotaryEmbedding).
 
-    The result is `(cos * a - sin * b, sin * a + cos * b)` for the first `size` elements of each head (0: for all). `a`
-    is
-    the first half of them and `b` the second; with `interleaved`, `a` are the even ones and `b` the odd ones. `cosines`
-    and
-    `sines` are `[batch, sequence, size / 2]`, or `[positions, size / 2]` with `positions [batch, sequence]`.
+    The result is `(cos * a - sin * b, sin * a + cos * b)` for the first `size` elements of each head, or for all
+    elements if `size` is 0. `a` is the first half of these elements and `b` the second half; with `interleaved`, `a`
+    has the elements at even indices and `b` those at odd indices. `cosines` and `sines` are
+    `[batch, sequence, size / 2]`, or `[positions, size / 2]` if the operand `positions [batch, sequence]` is given.
     """
 
     name = "nn.rotary_embedding"
@@ -208,7 +207,7 @@ class RotaryEmbeddingOp(NnOp):
     interleaved = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     def turned(self, head_size: int) -> int:
-        """Returns the number of rotated elements of a head."""
+        """Returns the number of rotated elements in a head of size `head_size`."""
         return self.size.value.data or head_size
 
     def infer_result_types(self) -> Sequence[AnyTensor]:

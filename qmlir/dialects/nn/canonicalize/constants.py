@@ -1,4 +1,4 @@
-"""Folds constants, and per-channel scaling after a contraction into its weights."""
+"""Folds constants, and folds per-channel scaling after a contraction into the weights of the contraction."""
 
 import math
 from collections.abc import Mapping
@@ -24,16 +24,20 @@ from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import describe, hand_on, hand_on_fused, merged_origins, set_origins
 from qmlir.text.weights import ExternalWeightsAttr
 
-# Constant folding: an operation on small constants becomes the constant that it computes.
+# Constant folding: an operation on small constants is replaced with the constants that it computes.
 
 FOLD_LIMIT = 1024
-"""The maximum number of elements that folding creates: large weights are only sliced, concatenated, or changed by
-dedicated passes."""
+"""The maximum number of elements that folding creates.
+
+Large weights are only sliced, concatenated, or changed by dedicated passes.
+"""
 
 
 def is_foldable_element(element: Attribute, moves_only: bool) -> bool:
-    """Whether folding yields the same elements as the interpreter: f32, f64, integers and booleans, and all kinds if
-    values are only moved."""
+    """Returns whether folding yields the same elements as the interpreter.
+
+    This holds for f32, f64, integers and booleans, and for all element types if the operation only moves values.
+    """
     kind = kind_of(element)
     if moves_only:
         return kind is not None
@@ -41,7 +45,7 @@ def is_foldable_element(element: Attribute, moves_only: bool) -> bool:
 
 
 def constant_array(value: SSAValue | None) -> Array | None:
-    """Returns the stored values of a constant in memory; `None` for any other value."""
+    """Returns the stored values of a constant that is available in memory; `None` for any other value."""
     owner = None if value is None else value.owner
     if not isinstance(owner, ConstantOp) or isinstance(owner.value, ExternalWeightsAttr):
         return None
@@ -103,7 +107,7 @@ def _static_size(value: SSAValue) -> int:
 
 
 def fold(op: NnOp, limit: int, rewriter: PatternRewriter) -> None:
-    """Replaces `op` by the constants that it computes, of up to `limit` elements, if these are known."""
+    """Replaces `op` with the constants that it computes, if these are known and have at most `limit` elements."""
     constants = folded_constants(op, limit)
     if constants is None or is_repeated(op):
         return
@@ -114,8 +118,8 @@ def fold(op: NnOp, limit: int, rewriter: PatternRewriter) -> None:
 class FoldConstants(RewritePattern):
     """Folds `f(constants) -> constant` if the result is small, using the interpreter's evaluators.
 
-    The first step of a layer, which reads zeros, is not folded: its values have the types of the other steps, and
-    the steps remain a loop.
+    The first step of a recurrent layer, which reads zeros, is not folded: its values have the same types as in the
+    other steps, so the steps can remain a loop.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -139,10 +143,9 @@ class ReshapeConstant(RewritePattern):
 
 
 class FoldParameters(RewritePattern):
-    """Turns constant parameter operands into properties: `slice(x, starts_value = constant) -> slice(x) {starts =
-    […]}`.
+    """Turns constant parameters into properties: `slice(x, starts_value = constant) -> slice(x) {starts = […]}`.
 
-    The result keeps its type, which its users expect, even if more of its shape becomes static.
+    The result keeps its type, because its users expect it, even if more of its shape could become static.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -167,15 +170,15 @@ class FoldParameters(RewritePattern):
         rewriter.replace(op, replacement.operations, replacement.operations[-1].results)
 
 
-# Folds per-channel scaling after a convolution, its transpose or a fully connected layer into the weights.
+# Folds per-channel scaling after a convolution, transposed convolution or fully connected layer into its weights.
 #
-# `(conv(x, w) + b - mean) * f + bias = conv(x, w * f) + (b - mean) * f + bias` for each output channel, with `f =
-# scale / sqrt(variance + epsilon)`. The sums are rounded in another order: this is the one canonicalization that may
-# change the last bits of a float, and every runtime performs it. The new weights are computed in f64 and rounded
+# `(conv(x, w) + b - mean) * f + bias = conv(x, w * f) + (b - mean) * f + bias` for each output channel, where `f =
+# scale / sqrt(variance + epsilon)`. The sums are rounded in a different order: this is the only canonicalization that
+# may change the last bits of a float, and every runtime performs it. The new weights are computed in f64 and rounded
 # once.
 #
-# The scaling is a batch norm, or the per-channel factor to which exporters reduce a frozen one. The following
-# addition needs no rewrite, since it accepts accumulators.
+# The scaling is a batch norm, or the per-channel factor to which exporters reduce a frozen one. An addition that
+# follows needs no rewrite, since it accepts accumulators.
 
 
 def _fault(value: SSAValue) -> str | None:
@@ -210,8 +213,10 @@ def _reason(layer: BiasedContractionOp, values: Mapping[str, SSAValue | None]) -
 
 
 def unfolded_reason(op: BatchNormOp) -> str | None:
-    """Returns why a batch norm after a layer cannot be folded into its weights; `None` if it can, or if there is no
-    layer."""
+    """Returns why a batch norm after a layer cannot be folded into the layer's weights.
+
+    Returns `None` if it can be folded, or if there is no such layer.
+    """
     layer = _layer_before(op.data)
     names = ("scale", "bias", "mean", "variance")
     return None if layer is None else _reason(layer, {name: getattr(op, name) for name in names})
@@ -220,7 +225,7 @@ def unfolded_reason(op: BatchNormOp) -> str | None:
 def _merge(
     layer: BiasedContractionOp, op: Operation, factor: Array, new_bias: Array | None, by: PatternRewriter
 ) -> None:
-    """Replaces `op` by its `layer` with the weights times `factor`, and another bias."""
+    """Replaces `op` with its `layer`, whose weights are multiplied by `factor` and whose bias is replaced."""
     made = [_rounded(_f64(layer.weight) * layer.beside_weights(factor), layer.weight)]
     if new_bias is not None:
         made.append(_rounded(new_bias, layer.weight))
@@ -237,8 +242,10 @@ def _merge(
 
 
 class FoldBatchNorm(RewritePattern):
-    """Folds `batch_norm(conv(x, w, b)) -> conv(x, w', b')` with constant f32 weights and parameters, and no other
-    user."""
+    """Folds `batch_norm(conv(x, w, b)) -> conv(x, w', b')`.
+
+    The weights and parameters must be f32 constants, and the convolution must have no other user.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
@@ -254,8 +261,10 @@ class FoldBatchNorm(RewritePattern):
 
 
 class FoldFactor(RewritePattern):
-    """Folds `conv(x, w, b) * f -> conv(x, w * f, b * f)` with constant f32 weights, a per-channel `f`, and no other
-    user."""
+    """Folds `conv(x, w, b) * f -> conv(x, w * f, b * f)`.
+
+    The weights must be f32 constants, `f` must be per channel, and the convolution must have no other user.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MulOp, rewriter: PatternRewriter, /) -> None:

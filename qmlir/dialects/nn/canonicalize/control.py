@@ -1,8 +1,8 @@
-"""Canonicalization of `scf` around `nn`: unrolls short loops and folds known indices and slices.
+"""Canonicalization of `scf` operations around `nn` operations: unrolls short loops, and folds known indices and slices.
 
-A loop is unrolled if that pays: a step on 2x3 values takes less time than the loop's own work of slicing its operands
-and storing its results. Roles stay those of the loop, one for all steps, so that a profile has one entry, and
-quantization one type, for each of them.
+A loop is unrolled if this is faster: a step on 2x3 values takes less time than slicing the operands and storing the
+results of the step. All unrolled steps keep the roles of the loop body, so that a profile has one entry for each role,
+and quantization assigns one type.
 """
 
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ from qmlir.ir.control_flow import known_bound
 from qmlir.ir.provenance import hand_on
 
 UNROLLED = 64
-"""The maximum number of operations, without constants, of all steps of a loop that is unrolled.
+"""The maximum number of operations, without constants, in all steps of a loop that is unrolled.
 
-A generated kernel of this number of small operations compiles in a few seconds; if a step has more operations, its
+A generated kernel with this number of small operations compiles in a few seconds. If a step has more operations, its
 contractions outweigh the cost of the loop.
 """
 
 
 class ExtractKnown(RewritePattern):
-    """Folds `extract(constant) -> constant` of an integer, and of the index that it is cast to."""
+    """Folds `extract(constant) -> constant` for an integer, and for the index to which it is cast."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: tensor.ExtractOp, rewriter: PatternRewriter, /) -> None:
@@ -46,7 +46,7 @@ class ExtractKnown(RewritePattern):
 
 
 class UnrollShortLoop(RewritePattern):
-    """Unrolls `for i in 0 .. n { s = step(i, s) } -> step(n - 1, … step(0, s))` for few operations (see `UNROLLED`)."""
+    """Unrolls `for i in 0 .. n { s = step(i, s) } -> step(n - 1, … step(0, s))` if it is short (see `UNROLLED`)."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter, /) -> None:
@@ -112,7 +112,7 @@ def _written(last: ScatterNDOp) -> Mapping[int, SSAValue] | None:
 
 
 PATTERNS: tuple[RewritePattern, ...] = (ExtractKnown(), UnrollShortLoop())
-"""Patterns on operations of `scf` and `tensor`."""
+"""The patterns that match operations of `scf` and `tensor`."""
 
 STACKING: tuple[RewritePattern, ...] = (StackSlices(),)
-"""Patterns on operations of `nn`."""
+"""The patterns that match operations of `nn`."""

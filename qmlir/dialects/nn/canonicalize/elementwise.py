@@ -23,7 +23,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 
 class FoldIdempotent(RewritePattern):
-    """Folds `f(f(x)) -> f(x)` for relu and abs, which are idempotent if the type stays."""
+    """Folds `f(f(x)) -> f(x)` for relu and abs, which are idempotent if the type does not change."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, ReluOp | AbsOp):
@@ -36,7 +36,7 @@ class FoldIdempotent(RewritePattern):
 
 
 class FoldDoubleNegation(RewritePattern):
-    """Folds `-(-x) -> x`: exact for floats (a sign bit) and for integers that wrap around."""
+    """Folds `-(-x) -> x`. This is exact for floats (a sign bit) and for integers, which wrap around."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: NegOp, rewriter: PatternRewriter, /) -> None:
@@ -47,7 +47,7 @@ class FoldDoubleNegation(RewritePattern):
 
 
 class FoldIdentityCast(RewritePattern):
-    """Folds `cast(x) -> x` if the type stays."""
+    """Folds `cast(x) -> x` if the type does not change."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:
@@ -55,11 +55,11 @@ class FoldIdentityCast(RewritePattern):
             rewriter.replace(op, [], [op.input])
 
 
-# Simplification of data movement, which is always exact: identities are removed, and consecutive moves merged.
+# Simplification of data movement, which is always exact: identities are removed, and consecutive movements are merged.
 
 
 class FoldIdentityReshape(RewritePattern):
-    """Folds `reshape(x) -> x` if the type stays and is unambiguous: its shape is static, or has one dynamic size."""
+    """Folds `reshape(x) -> x` if the type does not change and has at most one dynamic dimension."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
@@ -105,7 +105,7 @@ class MergeTransposes(RewritePattern):
 
 
 class FoldWholeSlice(RewritePattern):
-    """Folds `slice(x) -> x` if it takes every element in order."""
+    """Folds `slice(x) -> x` if the slice contains every element in order."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
@@ -121,7 +121,7 @@ class FoldWholeSlice(RewritePattern):
 class ReshapeUnitAxes(RewritePattern):
     """Rewrites `squeeze(x)` and `unsqueeze(x)` to `reshape(x)`: axes of size 1 do not affect the row-major order.
 
-    One size may be dynamic: the reshape infers it, unless there are no elements.
+    One dimension may be dynamic: the reshape infers its size, unless there are no elements.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -140,7 +140,7 @@ class ReshapeUnitAxes(RewritePattern):
 
 
 class FoldIdentityExpansion(RewritePattern):
-    """Folds `expand(x)`, `tile(x)` and `pad(x)` to `x` if the shape stays and nothing is added or removed."""
+    """Folds `expand(x)`, `tile(x)` and `pad(x)` to `x` if the shape does not change and nothing is added or removed."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, ExpandOp | TileOp | PadOp) or op.input.type != op.result.type:
@@ -156,7 +156,7 @@ class FoldIdentityExpansion(RewritePattern):
 
 
 class FoldSingleConcat(RewritePattern):
-    """Folds `concat(x) -> x` of a single operand."""
+    """Folds `concat(x) -> x` if there is a single operand."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter, /) -> None:

@@ -1,4 +1,4 @@
-"""NumPy semantics of constants: their elements."""
+"""Evaluation of constants, which returns their stored elements."""
 
 from collections.abc import Callable
 

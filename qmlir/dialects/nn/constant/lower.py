@@ -1,4 +1,4 @@
-"""Lowering of constants, which keep their bytes under the plain type."""
+"""Lowering of constants, which keep their bytes and get the plain type of their elements."""
 
 from collections.abc import Sequence
 from typing import Any, cast

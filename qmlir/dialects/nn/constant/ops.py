@@ -1,4 +1,4 @@
-"""Constants: weights and small tensors, stored as bytes of the storage type."""
+"""Constants: weights and small tensors, stored as the bytes of elements of the storage type."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from qmlir.text.weights import ExternalWeightsAttr
 
 
 def storage_element(element: Attribute) -> Attribute:
-    """Returns the element type of the stored bytes for `element`: i8 for i8 storage, f32 for a profiled f32."""
+    """Returns the plain type in which `element` is stored: i8 for i8 storage, f32 for a profiled f32."""
     if isinstance(element, StoredType):
         return IntegerType(element.bits, element.storage.signedness)
     if isinstance(element, UniformFloatType):
@@ -48,8 +48,8 @@ class ConstantOp(NnOp):
 
     @staticmethod
     def of(array: Array, result_type: AnyTensor) -> "ConstantOp":
-        """Returns a constant of `result_type` with the stored values `array`, in the shape and NumPy type of its
-        storage."""
+        """Returns a constant of `result_type` with the stored values `array`, whose shape and NumPy type must fit the
+        type."""
         element = storage_element(result_type.get_element_type())
         held = narrowed(array, element) if element == i1 else array  # a stored one-bit -1 is represented as 1
         return ConstantOp(dense(held.tobytes(), TensorType(element, result_type.get_shape())), result_type)
@@ -61,7 +61,7 @@ class ConstantOp(NnOp):
 
     @property
     def array(self) -> Array:
-        """The stored values, read-only and without a copy; for one signed bit a copy with values 0 and -1."""
+        """The stored values as a read-only view; for a signed 1-bit type, a copy with values 0 and -1."""
         if isinstance(self.value, ExternalWeightsAttr):
             raise InterpretationError(
                 "the weights are stored in a separate file; load the module together with its weights file"

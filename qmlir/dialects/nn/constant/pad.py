@@ -1,4 +1,4 @@
-"""The padding rule of constants: short lists of integers may be sizes."""
+"""The padding rule of constants: short lists of integers may be tensors of sizes."""
 
 from collections.abc import Mapping, Sequence
 

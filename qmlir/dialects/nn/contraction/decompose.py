@@ -1,4 +1,4 @@
-"""Decomposition of contractions into products and the addition of the bias."""
+"""Decomposition of biased contractions into a contraction without bias and an addition."""
 
 from xdsl.ir import Operation
 

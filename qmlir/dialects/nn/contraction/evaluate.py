@@ -29,21 +29,21 @@ from qmlir.text.elements import narrowed
 # bound proves that it holds every sum, otherwise in their own type.
 
 COLUMNS_AT_ONCE = 2**24
-"""The number of window elements laid out at a time, or those of a single sample if it has more; bounds memory."""
+"""The number of window elements that are laid out at a time (at least one sample), which bounds memory use."""
 
 EXACT_IN_F64 = 2**53
-"""The bound below which f64 represents every integer."""
+"""f64 represents every integer below this bound."""
 
 
 def summable(left: Array, right: Array, terms: int) -> tuple[Array, Array]:
-    """Converts the factors to the type in which sums of `terms` of their products are computed."""
+    """Converts both factors to the type in which sums of `terms` products are computed."""
     if is_integral(left) and magnitude(left) * magnitude(right) * terms < EXACT_IN_F64:
         return left.astype(np.float64), right.astype(np.float64)
     return widened(left), widened(right)
 
 
 def settled(total: Array, result: SSAValue, dtype: np.dtype[Any]) -> Array:
-    """Converts sums of products to elements of `result`, stored as `dtype`: rounded once, or wrapped."""
+    """Converts sums of products to elements of `result`, stored as `dtype`: floats are rounded once, integers wrap."""
     if dtype.kind not in "iu":
         return total.astype(dtype, copy=False)
     integers = total.astype(np.int64) if total.dtype == np.float64 else total
@@ -64,10 +64,10 @@ def _images_at_once(images: int, each: int) -> int:
 
 
 def convolve(data: Array, weight: Array, windows: Windows, groups: int, counts: tuple[int, ...]) -> Array:
-    """Computes the correlation of each group of channels; sums use the type of `data`.
+    """Computes the cross-correlation of each group of channels; sums use the type of `data`.
 
-    The windows are laid out as columns, sample by sample, and multiplied by the kernels. Measured: for depthwise
-    kernels this is also faster than a sum over shifted products.
+    The windows are laid out as columns, sample by sample, and multiplied by the kernels. In measurements, this was
+    faster than a sum over shifted products, even for depthwise kernels.
     """
     batch, channels = data.shape[:2]
     outputs = weight.shape[0]
@@ -84,7 +84,7 @@ def convolve(data: Array, weight: Array, windows: Windows, groups: int, counts: 
 
 
 def convolve_transposed(data: Array, weight: Array, windows: Windows, groups: int, sizes: tuple[int, ...]) -> Array:
-    """Computes the transpose of `convolve` as a linear map: every element adds its weighted kernel to a result of
+    """Computes the transpose of `convolve` as a linear map: each element adds its weighted kernel to a result of
     `sizes`."""
     batch, channels = data.shape[:2]
     counts = data.shape[2:]
@@ -197,7 +197,7 @@ class _Product:
     arrange: Callable[[Array], Array]
 
     def quantized(self, op: ops.ContractionOp, bias: Array | None = None) -> Result:
-        """Returns the stored result; `bias` broadcasts to it, as integers, or as f32 if there are blocks."""
+        """Returns the stored result; `bias` broadcasts to it, and is f32 for block-wise weights, otherwise integers."""
         if self.blocks is not None:
             total = self.arrange(_sum_of_blocks(self.left, self.right, self.scale, self.blocks))
             return (quantize(total if bias is None else total + bias, uniform_of(op.results[0])),)

@@ -1,7 +1,8 @@
 """Gradients of contractions: matrix products, convolutions, and Einstein sums.
 
-The gradient of a convolution's data is a transposed convolution and vice versa; that of its weights is a
-convolution of the data by the gradient, with batch and channels exchanged, and strides and dilations exchanged.
+The gradient with respect to the data of a convolution is a transposed convolution, and vice versa. The gradient with
+respect to the weights is a convolution of the data with the gradient of the result, in which batch and channels are
+exchanged, and so are strides and dilations.
 """
 
 from collections.abc import Sequence
@@ -60,7 +61,7 @@ def _fully_connected(at: Backward, op: ops.FullyConnectedOp, gradient: SSAValue)
 def spread(
     at: Backward, value: SSAValue, weight: SSAValue, windows: Windows, sizes: Sequence[int], groups: int = 1
 ) -> SSAValue:
-    """Adds each weighted element of `value` to the data that its window reads; the data has spatial sizes `sizes`."""
+    """Adds each element of `value`, times the kernel, to the data in its window; the data has spatial `sizes`."""
     begins: list[int] = []
     ends: list[int] = []
     missing: list[int] = []

@@ -1,6 +1,6 @@
 """Lowering of matrix products and convolutions: channels last, padded, with bias and rounding in the kernel's region.
 
-A remark reports the bound of the sums that determined the accumulator type.
+A remark reports the bound on the sums that determined the accumulator type.
 """
 
 from collections.abc import Sequence
@@ -80,10 +80,10 @@ def finish(
     scales: Array | None = None,
     copies: int = 1,
 ) -> SSAValue:
-    """Builds the contraction with its bias and its rounding in the epilogue, in the layout of the sums.
+    """Builds a contraction, with bias and rounding in its epilogue; the result has the layout of the sums.
 
-    `axes` maps each axis of the operation's result to a dimension of the sums. `scales` are those of the
-    weights for each channel of the result, which corresponds to `copies` adjacent channels of the sums.
+    `axes` maps each axis of the operation's result to a dimension of the sums. `scales` holds the weight scale of each
+    channel of the result, and each of these channels corresponds to `copies` adjacent channels of the sums.
     """
     biases = () if bias is None else (Input(_copied(at, bias, copies), found.channel_map, at.signedness(bias)),)
     if found.x.element is None:

@@ -1,6 +1,6 @@
-"""Lowering of Einstein sums, operand by operand: labels of a single operand are summed first, pairs are contracted.
+"""Lowering of Einstein sums: labels of a single operand are summed first, then operands are contracted in pairs.
 
-Axes have labels; `...` stands for separate labels, counted from the last axis, whose sizes broadcast.
+Every axis has a label. The axes of `...` get separate labels, counted from the last axis, and their sizes broadcast.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 Labels = tuple[str, ...]
 
 LARGEST = (1 << 63) - 1
-"""The limit of a sum of quantized values."""
+"""The limit on sums of quantized values."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class _Sums:
         return AffineMap(len(over), 0, tuple(places))
 
     def combined(self, terms: Sequence[_Term], kept: Labels, element: Attribute) -> SSAValue:
-        """Returns the products of the terms, summed over all labels except `kept`."""
+        """Returns the product of `terms`, summed over all labels except `kept`."""
         given = {
             label: None
             for term in terms

@@ -35,28 +35,28 @@ from qmlir.text.elements import dense_dtype, integers_of
 # i64 otherwise. Sums of plain integers that exceed it wrap, as in `nn`.
 
 LARGEST = (1 << 31) - 1
-"""The largest sum that i32 holds."""
+"""The largest sum that fits in i32."""
 
 _LARGEST_WIDE = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor of the products: stored integers, or plain numbers, in the layout that the kernel reads."""
+    """An operand of a contraction: stored integers or plain numbers, in the layout that the kernel reads."""
 
     value: SSAValue
     element: UniformQuantizedType | None
     is_unsigned: bool
     zero_points: Array
-    """The zero points of the output channels, or a common one."""
+    """The zero point of each output channel, or a common one."""
     known: Array | None = None
     """The stored elements in the layout of the kernel, if they are constant."""
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The smallest and largest stored integer: of the elements of a constant, otherwise of the storage type.
+        """The smallest and largest stored integer: among the elements of a constant, otherwise of the storage type.
 
-        A narrower range of a quantized type is not relied on, since an argument may violate it.
+        A quantized type with a narrower range is not relied on, since an argument may violate it.
         """
         integer = as_integer(element_of(self.value))
         assert integer is not None
@@ -66,17 +66,17 @@ class Factor:
         return integer_limits(integer.width.data, is_signed=not self.is_unsigned)
 
     def largest(self) -> int:
-        """Returns a bound of `|q - z|`."""
+        """Returns an upper bound on `|q - z|`."""
         low, high = self.limits
         return max(abs(int(limit) - int(zero)) for limit in (low, high) for zero in np.unique(self.zero_points))
 
     def at_value(self, value: SSAValue, known: Array | None = None) -> "Factor":
-        """Returns this factor in another layout."""
+        """Returns this factor for `value`, which holds its elements in another layout."""
         return replace(self, value=value, known=known)
 
 
 def factor(at: Lowering, value: SSAValue) -> Factor:
-    """Returns an operand as a factor, in its own layout."""
+    """Returns an operand as a factor in its current layout."""
     element = quantized.uniform_element(at, value)
     zero_points = np.zeros(1, np.int64) if element is None else element.zero_points.reshape(-1)
     return Factor(at.value(value), element, at.signedness(value), zero_points, at.known(value))
@@ -100,7 +100,7 @@ def _zero_points(at: Lowering, per_channel: Array) -> SSAValue:
 
 @dataclass(frozen=True)
 class Contraction(ABC):
-    """A contraction of two factors, whose sums have the output channels last."""
+    """A contraction of two factors; the last axis of its sums is the output channel."""
 
     x: Factor
     w: Factor
@@ -121,7 +121,7 @@ class Contraction(ABC):
 
     @abstractmethod
     def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
-        """Computes the sums modulo the width of `wide`, as a structured operation."""
+        """Computes the sums as a structured operation that wraps to the width of `wide`."""
 
     @abstractmethod
     def rows(self, known: Array) -> Array:
@@ -142,16 +142,16 @@ class Contraction(ABC):
         return int(np.abs(rows - zero_points).sum(axis=-1).max(initial=0))
 
     def largest(self) -> int:
-        """Returns a bound of the absolute value of every sum."""
+        """Returns an upper bound on the absolute value of every sum."""
         return self.x.largest() * self._largest_weights
 
     @property
     def is_float(self) -> bool:
-        """Whether the products are floats."""
+        """Whether the factors are floats rather than integers."""
         return isinstance(element_of(self.x.value), AnyFloat)
 
     def accumulator(self) -> IntegerType | AnyFloat:
-        """Returns the type in which products are summed: integers are exact, or wrap in i64."""
+        """Returns the type in which products are summed; integer sums are exact, or wrap in i64."""
         element = element_of(self.x.value)
         if isinstance(element, AnyFloat):
             return f64 if element == f64 else f32
@@ -213,7 +213,7 @@ class Contraction(ABC):
 
 @dataclass(frozen=True)
 class MatrixProduct(Contraction):
-    """A product of `x` `[…, M, K]` and `w` `[…, N, K]`, whose batch axes are a prefix of those of `x`."""
+    """The product of `x` `[…, M, K]` and `w` `[…, N, K]`; the batch axes of `w` must be a prefix of those of `x`."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -239,8 +239,9 @@ class MatrixProduct(Contraction):
 
 @dataclass(frozen=True)
 class Convolution(Contraction):
-    """A convolution of padded `x` `[N, spatial…, C]` by `w` `[O, taps…, C / groups]`; `counts` has the windows per
-    axis."""
+    """A convolution of padded `x` `[N, spatial…, C]` with `w` `[O, taps…, C / groups]`.
+
+    `counts` holds the number of windows along each spatial axis."""
 
     counts: tuple[int, ...]
     strides: tuple[int, ...]
@@ -262,7 +263,7 @@ class Convolution(Contraction):
         return known.reshape(known.shape[0], -1)
 
     def wrapped(self, at: Lowering, wide: IntegerType) -> SSAValue:
-        """Uses the iterators `[N, windows…, group, channel, taps…, C / groups]`."""
+        """Computes the wrapped sums with the iterators `[N, windows…, group, channel, taps…, C / groups]`."""
         spatial, channels, *taps = len(self.counts), *shape_of(self.w.value)
         count = 4 + 2 * spatial
         dims = [AffineExpr.dimension(axis) for axis in range(count)]
@@ -281,7 +282,7 @@ class Convolution(Contraction):
 
 
 def finish_plain(at: Lowering, found: Contraction, element: Attribute, biases: Sequence[Input] = ()) -> SSAValue:
-    """Builds the sums of plain numbers, plus an optional bias, rounded once to `element`, or wrapped."""
+    """Builds the sums of plain numbers, plus an optional bias: floats are rounded once to `element`, integers wrap."""
 
     def body(accumulator: Scalar, *scalars: Scalar) -> Scalar:
         total = accumulator + scalars[0].to(accumulator.type) if scalars else accumulator
@@ -384,7 +385,9 @@ def _quantized(at: Lowering, total: Input, bias: SSAValue | None, channel_axis: 
 def matrix_product(
     at: Lowering, x: Factor, weight: SSAValue, order: Sequence[int], bias: SSAValue | None = None
 ) -> SSAValue:
-    """Multiplies `x` `[…, M, K]` by weights whose axes in `order` are `[…, N, K]`; vectors count as one row."""
+    """Multiplies `x` `[…, M, K]` by `weight`, which is `[…, N, K]` after its axes are permuted by `order`.
+
+    Vectors count as one row."""
     element, own = uniform_type(at, weight), _with_one_zero_point(at, weight)
     shape = shape_of(weight)
     columns = (1, *shape) if len(shape) == 1 else shape
@@ -420,7 +423,7 @@ def matrix_product(
 
 
 Reading = Callable[[int, AffineExpr, AffineExpr], AffineExpr]
-"""Returns the index of padded data, along a spatial axis, for indices of the result and of the kernel."""
+"""Returns the index into padded data along a spatial axis, given the indices into the result and into the kernel."""
 
 
 def _windows(
@@ -453,13 +456,13 @@ class _Blocks:
 
     @staticmethod
     def of(element: UniformQuantizedType, axes: Sequence[int], terms: Sequence[int]) -> "_Blocks":
-        """Returns the blocks along the summed `axes` of sizes `terms`."""
+        """Returns the blocks along the summed `axes`, whose sizes are `terms`."""
         known = dict(zip(element.axes, element.block_sizes, strict=True))
         sizes = tuple(known.get(axis, size) for axis, size in zip(axes, terms, strict=True))
         return _Blocks(tuple(size // block for size, block in zip(terms, sizes, strict=True)), sizes)
 
     def pairs(self, first: int = 0) -> list[int]:
-        """Returns number and size of the blocks, axis by axis."""
+        """Returns the number and the size of the blocks along each axis."""
         return [each for pair in zip(self.counts[first:], self.sizes[first:], strict=True) for each in pair]
 
 
@@ -490,7 +493,7 @@ def _convolved(
 
 
 def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
-    """Lowers a convolution of padded, channels-last data."""
+    """Lowers a convolution of channels-last data that is already padded."""
     (channels, *terms), windows = shape_of(op.weight), op.windows
     blocks = _Blocks.of(uniform_type(at, op.weight), range(1, 1 + len(terms)), terms)
     split = [op.group_count, channels // op.group_count, *blocks.pairs()]  # [G, O, B_c, K_c, B_1, K_1, …]

@@ -1,10 +1,10 @@
 """Transposed convolutions as convolutions, without multiplications by zeros.
 
-Element `o` of the result is the sum over the kernel elements `t` with `o + pad = stride * i + dilation * t` of
-`x[i] * w[t]`. The elements of one phase, `(o + pad) mod stride`, have the same kernel elements, and adjacent ones have
-adjacent `i`: this is a convolution with these kernel elements in reverse order. If all phases have equally many, they
-become additional channels of a single convolution, which a transpose interleaves. Otherwise each phase has its own
-convolution, whose results are inserted with stride `stride`.
+Element `o` of the result is the sum of `x[i] * w[t]` over all `i` and `t` with `o + pad = stride * i + dilation * t`.
+Elements of the same phase, `(o + pad) mod stride`, use the same kernel elements `t`, and adjacent ones use adjacent
+`i`. Each phase is therefore a convolution with its kernel elements in reverse order. If all phases have the same number
+of kernel elements, they become additional channels of a single convolution, and a transpose interleaves the results.
+Otherwise each phase has a separate convolution, whose results are inserted with stride `stride`.
 """
 
 import math
@@ -36,15 +36,15 @@ class _Phase:
     taps: tuple[int, ...]
     """The kernel elements of the phase, in descending order."""
     start: int
-    """The data element that the first of these taps meets for the first result; it may be out of bounds."""
+    """The index of the data element that the first tap multiplies for the first result; it may be out of bounds."""
     step: int
-    """The distance between taps in elements of the data."""
+    """The distance between adjacent taps, in data elements."""
     tap_step: int
-    """The distance between taps in kernel elements."""
+    """The distance between adjacent taps, in kernel elements."""
 
     @property
     def reach(self) -> int:
-        """The number of data elements that the results cover."""
+        """The number of data elements that the results of the phase read."""
         return self.count + (len(self.taps) - 1) * self.step
 
 

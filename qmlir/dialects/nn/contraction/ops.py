@@ -1,7 +1,7 @@
-"""Contractions: matrix products and convolutions, with an accumulator between them and their bias.
+"""Contractions: matrix products and convolutions, whose bias is added to the accumulator.
 
-On quantized values the result may have any uniform type. A 32-bit result with zero point 0 and scale `s_x * s_w` is
-the accumulator itself; any other one is requantized. A bias has the type of the accumulator.
+If the operands are quantized, the result may have any uniform type. A 32-bit result with zero point 0 and scale
+`s_x * s_w` is the accumulator itself; any other result is requantized. A bias has the type of the accumulator.
 """
 
 import re
@@ -52,15 +52,17 @@ _TERM = re.compile(r"([A-Za-z]*)(\.\.\.)?([A-Za-z]*)")
 
 @dataclass(frozen=True)
 class Equation:
-    """The terms of the operands and of the result, without spaces: labels, and `...` at most once in each."""
+    """The terms of an Einstein sum, for each operand and the result: labels without spaces, with at most one `...`
+    each."""
 
     operands: tuple[str, ...]
     result: str
 
     @staticmethod
     def parse(text: str) -> "Equation":
-        """Parses ONNX's notation. An omitted result term is the ellipsis, followed by the labels that occur once,
-        sorted."""
+        """Parses ONNX's notation.
+
+        If the result term is omitted, it is the ellipsis followed by the labels that occur once, in sorted order."""
         left, arrow, right = text.replace(" ", "").partition("->")
         operands = tuple(left.split(","))
         for term in (*operands, right):
@@ -80,7 +82,7 @@ class Equation:
         return f"{','.join(self.operands)}->{self.result}"
 
     def shape(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        """Returns the shape of the result for operands of these shapes."""
+        """Returns the shape of the result for operands with these `shapes`."""
         if len(shapes) != len(self.operands):
             raise VerifyException(f"the equation has {len(self.operands)} terms, but the op has {len(shapes)} operands")
         sizes: dict[str, int] = {}
@@ -106,7 +108,7 @@ class Equation:
 
 
 def values_of(attribute: DenseArrayBase | None) -> tuple[int, ...] | None:
-    """Returns the numbers of a list property; `None` if it is omitted."""
+    """Returns the integers in a list property; `None` if the property is omitted."""
     return None if attribute is None else integer_list(attribute)
 
 
@@ -122,7 +124,7 @@ def verify_bias_type(
 ) -> None:
     """Verifies that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`.
 
-    `of_channels` maps the scales of the weights to those of the output channels.
+    `of_channels` maps the scales of the weights to the scales of the output channels.
     """
     types = (bias, data, weight)
     if not all(isinstance(type_, UniformQuantizedType) for type_ in types):
@@ -143,10 +145,10 @@ def verify_bias_type(
 
 
 class ContractionOp(NnOp, MultipliesAndAdds, ABC):
-    """A sum of products of data and weights, which accumulates in 32 bits if they are quantized."""
+    """A sum of products of data and weights, which is accumulated in 32 bits if both are quantized."""
 
     def verify_channel_axis(self, weight: SSAValue, axis: int | None) -> None:
-        """Verifies that per-axis parameters of the weights follow the output channels."""
+        """Verifies that per-axis parameters of the weights vary only along the output channels."""
         element = element_of(weight)
         if (
             isinstance(element, UniformQuantizedType)
@@ -158,7 +160,7 @@ class ContractionOp(NnOp, MultipliesAndAdds, ABC):
             )
 
     def verify_data_parameters(self, data: SSAValue) -> None:
-        """Verifies that the parameters of the data are constant along the sum."""
+        """Verifies that the parameters of the data do not vary along the summed axes."""
         element = element_of(data)
         if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
             raise VerifyException(f"data must have one scale, but got '{element}'")
@@ -166,7 +168,8 @@ class ContractionOp(NnOp, MultipliesAndAdds, ABC):
 
 @irdl_op_definition
 class MatMulOp(ContractionOp):
-    """Matrix product of the last two axes with broadcast batches (ONNX MatMul); with `transpose_b`, rhs is `[N, K]`."""
+    """Matrix product of the last two axes with broadcast batch axes (ONNX MatMul); rhs is `[N, K]` if `transpose_b` is
+    set."""
 
     name = "nn.matmul"
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
@@ -236,7 +239,7 @@ def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> t
 
 
 class BiasedContractionOp(ContractionOp, ABC):
-    """A contraction of data with weights whose first axis is the output channels, and an optional per-channel bias."""
+    """A contraction of data with weights, whose first axis is the output channel, and an optional per-channel bias."""
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"weight": Slot.WEIGHT, "bias": Slot.BIAS}, weight_channel_axis=0, result_channel_axis=1
@@ -248,7 +251,7 @@ class BiasedContractionOp(ContractionOp, ABC):
     result = result_def(TensorType)
 
     def output_channels(self) -> int:
-        """Returns the number of elements of the bias."""
+        """Returns the number of output channels, which is the number of elements of the bias."""
         return shape_of(self.weight)[0]
 
     def beside_weights(self, parameters: Array) -> Array:
@@ -295,7 +298,7 @@ class FullyConnectedOp(BiasedContractionOp):
 
 
 class WindowedContractionOp(BiasedContractionOp, ABC):
-    """A contraction over windows of the spatial axes of `[N, C, …]`, in separate groups of channels."""
+    """A contraction over windows along the spatial axes of `[N, C, …]`, separate for each group of channels."""
 
     strides = opt_prop_def(DenseArrayBase[IntegerType])
     dilations = opt_prop_def(DenseArrayBase[IntegerType])
@@ -304,12 +307,12 @@ class WindowedContractionOp(BiasedContractionOp, ABC):
 
     @property
     def group_count(self) -> int:
-        """The number of groups."""
+        """The number of groups of channels."""
         return self.groups.value.data
 
     @property
     def windows(self) -> Windows:
-        """The geometry of the sliding windows, as far as the types determine it."""
+        """The geometry of the sliding windows, to the extent that the types determine it."""
         return self.windows_of(shape_of(self.weight)[2:])
 
     def windows_of(self, kernel: Sequence[int]) -> Windows:
@@ -317,7 +320,8 @@ class WindowedContractionOp(BiasedContractionOp, ABC):
         return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
 
     def verify_groups(self, role: str) -> None:
-        """Verifies the ranks, and that groups divide the first axis of the weights, the channels of `role`."""
+        """Verifies the ranks, and that the number of groups divides the first axis of the weights (the `role`
+        channels)."""
         data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
         if len(data) < 3 or len(weight) != len(data):
             raise VerifyException(
@@ -348,8 +352,8 @@ class ConvOp(WindowedContractionOp):
 class ConvTransposeOp(WindowedContractionOp):
     """Transposed convolution (ONNX ConvTranspose): data `[N, C, …]`, weights `[C, M / groups, …]`, bias `[M]`.
 
-    Each element of the data adds its weighted kernel to the result; `pads` removes elements of the result, and
-    `output_padding` adds some to the end of each of its axes.
+    Each data element adds its multiple of the kernel to the result. `pads` removes elements from the result, and
+    `output_padding` adds elements to the end of its spatial axes.
     """
 
     name = "nn.conv_transpose"
@@ -359,12 +363,12 @@ class ConvTransposeOp(WindowedContractionOp):
 
     @property
     def channel_axis(self) -> int:
-        """The axis of the weights with the output channels of a group, or of all groups if each has one channel."""
+        """The axis of the weights that holds the output channels: of a group or, if each group has one channel, of all
+        groups."""
         return 0 if self.group_count > 1 and shape_of(self.weight)[:2] == (self.group_count, 1) else 1
 
     def by_output(self, weights: Array) -> Array:
-        """Returns weights, or an array that broadcasts to them, as `[M, terms]`: one row per output channel,
-        row-major."""
+        """Reshapes weights, or an array that broadcasts to them, to `[M, terms]`: one row per output channel."""
         inputs, outputs, *kernel = shape_of(self.weight)
         split = np.broadcast_to(weights, shape_of(self.weight)).reshape(
             self.group_count, inputs // self.group_count, outputs, *kernel
@@ -372,7 +376,8 @@ class ConvTransposeOp(WindowedContractionOp):
         return split.swapaxes(1, 2).reshape(self.output_channels(), -1)
 
     def block_numbers(self, weight: UniformQuantizedType) -> Array:
-        """Returns the index of each weight's block in its sums, row-major, in a shape that broadcasts."""
+        """Returns the row-major index of the block that each weight belongs to, in a shape that broadcasts to the
+        weights."""
         inputs, _, *kernel = shape_of(self.weight)
         blocks, numbers = dict(zip(weight.axes, weight.block_sizes, strict=True)), np.zeros((), np.int64)
         for axis, size in ((0, inputs // self.group_count), *enumerate(kernel, 2)):
@@ -381,7 +386,7 @@ class ConvTransposeOp(WindowedContractionOp):
         return np.tile(numbers, (self.group_count, *(1,) * len(kernel)))[:, None]
 
     def of_channels(self, parameters: Array) -> Array:
-        """Expands parameters of the weights to all output channels; all groups share them."""
+        """Expands parameters of the weights, which all groups share, to all output channels."""
         flat = parameters.reshape(-1)
         return flat if flat.size == 1 else np.tile(flat, self.output_channels() // flat.size)
 
@@ -441,7 +446,7 @@ class ConvTransposeOp(WindowedContractionOp):
 # Sums of products along labeled axes (ONNX Einsum).
 
 MOST_QUANTIZED = 2
-"""The maximum number of quantized factors, for which the product of scales is exact for requantization."""
+"""The maximum number of quantized operands of an Einstein sum: with more, the product of scales would be inexact."""
 
 
 @irdl_op_definition

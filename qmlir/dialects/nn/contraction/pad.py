@@ -1,7 +1,7 @@
 """Padding rules of contractions.
 
-Beyond the valid part of an operand, a valid window must read 0, the value that the operation itself pads with: a mask
-inserts it unless no valid window reaches that far.
+Beyond the valid part of an operand, a valid window must read 0, which is the value that the operation itself pads with.
+A mask inserts these zeros, unless no valid window reaches that far.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,9 @@ def _windows_along(at: PaddingSite, extent: Extent, windows: Windows, axis: int,
 def slide(
     at: PaddingSite, data: SSAValue, windows: Windows, fill: Fill, *, is_ceil: bool = False
 ) -> tuple[tuple[Extent, ...], bool]:
-    """Returns the numbers of windows along spatial axes; True if the last ones reach padding, which becomes `fill`."""
+    """Returns the number of windows along each spatial axis, and True if the last windows reach padding.
+
+    The padding that they reach is replaced with `fill`."""
     found = [_windows_along(at, each, windows, axis, is_ceil) for axis, each in enumerate(at.axes(data)[2:])]
     reached = [axis for axis, (_, is_reached) in enumerate(found, 2) if is_reached]
     at.select(data, reached, fill)

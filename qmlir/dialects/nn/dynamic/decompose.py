@@ -45,7 +45,7 @@ _SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
 
 
 class Adds(Protocol):
-    """A builder that adds parts with their roles."""
+    """The interface of a builder that adds parts with their roles."""
 
     def add(self, role: str, op: Operation) -> SSAValue:
         """Adds a part and returns its first result."""
@@ -70,20 +70,20 @@ def _of_rows(values: Array, element: UniformQuantizedType, shape: tuple[int, ...
 
 @dataclass
 class DynamicProducts:
-    """State shared by the products of a layer: values that are already quantized, and parameters of weights."""
+    """Builds the matrix products of a layer, and shares the quantized data and the weight parameters between them."""
 
     quantized: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]]
     )
-    """For each value: its integers as a quantized value, its scale, and its zero point as i32."""
+    """For each quantized float value: its integers as a quantized value, its scale, and its zero point as i32."""
 
     of_weights: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
         default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
     )
-    """For each slice of weights: the sum of each row, and its scale."""
+    """For each slice of weights: the sums of its rows, and its scales."""
 
     def rows(self, parts: Adds, role: str, value: SSAValue, place: tuple[int, int, int]) -> SSAValue:
-        """Slices constant weights `[D, rows, terms]`: direction `way`, `count` rows from `start`."""
+        """Slices constant weights `[D, rows, terms]`; `place` holds the direction, the first row, and the row count."""
         way, start, count = place
         constant, element = value.owner, cast(UniformQuantizedType, element_of(value))  # as the operation verifies
         if not isinstance(constant, ConstantOp):
@@ -113,7 +113,7 @@ class DynamicProducts:
         return self.quantized[value]
 
     def product(self, parts: Adds, role: str, value: SSAValue, weight: SSAValue) -> SSAValue:
-        """Multiplies `value`, quantized by its range, by rows from `rows`."""
+        """Quantizes `value` by its range, and multiplies it by a slice of weights that `rows` returned."""
         integers, scale, zero_point = self._quantized(parts, role, value)
         sums, weight_scale = self.of_weights[weight]
         shape = (*shape_of(value)[:-1], shape_of(weight)[0])

@@ -1,4 +1,4 @@
-"""Evaluation of dynamic quantization: f32 steps, each rounded once, identical to those of its parts."""
+"""Evaluation of dynamic quantization in f32 steps, each rounded once, which are the same as in its decomposition."""
 
 import numpy as np
 from xdsl.ir import Operation

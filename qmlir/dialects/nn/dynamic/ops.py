@@ -1,6 +1,6 @@
-"""Dynamic quantization: parameters are computed at run time from the range of the values themselves.
+"""Dynamic quantization: parameters are computed at run time from the range of the quantized values.
 
-The results are plain tensors, since a quantized type holds its parameters, which are known at run time only.
+The results are plain tensors, because a quantized type contains its parameters, which are known only at run time.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ SPANS_OF_ZEROS = {"onnx": 1.0, "onnxruntime": STEPS}
 
 @irdl_op_definition
 class DynamicQuantizeOp(NnOp):
-    """Quantizes the operand to u8 by its own range; returns scale and zero point also (ONNX DynamicQuantizeLinear).
+    """Quantizes the operand to u8 by its range; also returns scale and zero point (ONNX DynamicQuantizeLinear).
 
-    The range is extended to contain 0: `scale = (max - min) / 255`, `zero_point = round(clip(0 - min / scale, 0,
-    255))`,
-    and the integers are `clip(round(x / scale) + zero_point, 0, 255)`, each step in f32, ties to even. If all
-    elements are 0, `zeros` selects the scale: 1 / 255 as in ONNX's reference (`onnx`), or 1 (`onnxruntime`).
+    The range `[min, max]` of the elements is extended to contain 0. Then `scale = (max - min) / 255`,
+    `zero_point = round(clip(0 - min / scale, 0, 255))`, and the integers are
+    `clip(round(x / scale) + zero_point, 0, 255)`. Each step is computed in f32, and ties round to even. If all elements
+    are 0, `zeros` selects the scale: 1 / 255 as in ONNX's reference implementation (`onnx`), or 1 (`onnxruntime`).
     """
 
     name = "nn.dynamic_quantize"

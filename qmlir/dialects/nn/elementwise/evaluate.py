@@ -108,9 +108,9 @@ def _truncated(x: Array) -> npt.NDArray[np.uint64]:
 def converted(
     x: Array, element: Attribute, *, saturates: bool = True, rounding: PowerRounding = PowerRounding.UP
 ) -> Array:
-    """Converts values to elements of a plain type; integers and f64 become bf16 through f32, as in ONNX Runtime.
+    """Converts values to the plain type `element`; integers and f64 become bf16 through f32, as in ONNX Runtime.
 
-    The keywords apply to floats of 8 bits and fewer.
+    `saturates` and `rounding` apply only to floats of at most 8 bits.
     """
     dtype = dense_dtype(element)
     if dtype is None:
@@ -229,7 +229,7 @@ def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centred, scale: npt.NDA
 
 
 def product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
-    """Computes the exact products, and requantizes them."""
+    """Computes the exact products of two quantized operands, and requantizes them."""
     a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
     largest = magnitude(a.integers) * magnitude(b.integers)
     exact = np.asarray(widened_integers(a.integers, largest) * widened_integers(b.integers, largest))

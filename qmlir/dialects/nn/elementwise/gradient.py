@@ -1,8 +1,8 @@
 """Gradients of elementwise arithmetic, selection and type conversion.
 
-At points without a derivative, the gradient is torch's: `|x|` has 0 at 0, equal operands of `min` and `max` get half
-each, and piecewise constant functions (`floor`, `sign`) have 0. `clip` passes the gradient at its limits, where torch
-2.15 has 0, because it leaves these values unchanged.
+At points without a derivative, the gradient is that of torch: it is 0 for `|x|` at 0 and for piecewise constant
+functions (`floor`, `sign`), and equal operands of `min` and `max` get half of it each. The exception is `clip`, which
+passes the gradient at its limits because it leaves these values unchanged; in torch 2.15 the gradient is 0 there.
 """
 
 import math

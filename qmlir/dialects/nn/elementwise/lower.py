@@ -55,7 +55,7 @@ from qmlir.text.elements import narrowed
 # Conversions between plain types: floats to integers modulo their width, all others by one or two instructions.
 
 _SIGNIFICANT_BITS: dict[type[Attribute], int] = {Float16Type: 11, BFloat16Type: 8, Float32Type: 24}
-"""The significant bits of float types; f64 has 53."""
+"""The number of significant bits of each float type except f64, which has 53."""
 
 _TWO_TO_64 = 2.0**64
 
@@ -369,7 +369,7 @@ def _compare(predicate: str) -> Lower:
 
 
 _STEP_BITS = 48
-"""The quotient bits that one step of a remainder removes: f64 holds each partial quotient with headroom."""
+"""The number of quotient bits that one step of a remainder removes; f64 holds each partial quotient with headroom."""
 
 
 def _float_remainder(a: Scalar, b: Scalar) -> Scalar:
@@ -434,8 +434,7 @@ def _divided(function: Function) -> Lower:
     -1.
 
     A dividend over -1 is negated and divided by 1: the quotient is equal, and the remainder 0. If a constant shows that
-    the
-    case cannot occur, no comparison is emitted.
+    the case cannot occur, no comparison is emitted.
     """
 
     def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:

@@ -1,6 +1,6 @@
 """Elementwise arithmetic: unary and broadcasting binary operations, comparisons, selection, type conversion.
 
-Semantics follow the ONNX operator of the same name; on quantized values the exact real result is rounded to the result
+Semantics follow the ONNX operator of the same name. On quantized values, the exact real result is rounded to the result
 type. Integer arithmetic wraps around.
 """
 
@@ -53,7 +53,7 @@ def _broadcast_size(left: int, right: int) -> int:
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """Returns the common shape that `shapes` broadcast to."""
+    """Returns the shape that all `shapes` broadcast to."""
     result: tuple[int, ...] = ()
     for shape in shapes:
         pairs = zip_longest(reversed(result), reversed(shape), fillvalue=1)
@@ -62,7 +62,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 class UnaryOp(OneOperandOp, ABC):
-    """An elementwise operation with one operand; the result has its shape and plain element type."""
+    """An elementwise operation with one operand; the result has the shape and the plain element type of the operand."""
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
 
@@ -92,8 +92,8 @@ DIVISOR = Domain(holes=(0.0,))
 """The domain of a divisor: all numbers except 0."""
 
 ANGLE = Domain(coarsest=1 / 32)
-"""The domain of an angle: any number, with a scale of at most 1/32, so that a full turn has at least 200 steps. 8 bits
-thus cover one turn, but not the angles of a long sequence of positions."""
+"""The domain of an angle: any number, with a scale of at most 1/32, so that a full turn has at least 200 quantization
+steps. 8 bits thus cover one turn, but not the angles of a long sequence of positions."""
 
 
 @irdl_op_definition
@@ -355,7 +355,7 @@ class MulOp(BinaryOp, Recomputable):
 
 @irdl_op_definition
 class DivOp(BinaryOp, Recomputable):
-    """Elementwise quotient `a / b`; integer division truncates towards zero, and the smallest integer over -1 wraps
+    """Elementwise quotient `a / b`; integer division truncates towards zero, and the minimum divided by -1 wraps
     around."""
 
     name = "nn.div"
@@ -398,9 +398,9 @@ class PowOp(BinaryOp):
 
 @irdl_op_definition
 class ModOp(BinaryOp):
-    """Elementwise remainder `a - floor(a / b) * b`, with the sign of `b`.
+    """Elementwise remainder `a - floor(a / b) * b`, which has the sign of `b`.
 
-    With `fmod`, the remainder is `a - trunc(a / b) * b` with the sign of `a`, as in C.
+    With `fmod`, the remainder is `a - trunc(a / b) * b`, which has the sign of `a`, as in C.
     """
 
     name = "nn.mod"
@@ -498,13 +498,11 @@ class WhereOp(NnOp, Recomputable):
 class CastOp(OneOperandOp, Recomputable):
     """Converts each element to the plain element type of the result; for quantized types use `quant.qcast`.
 
-    Floats are rounded to the nearest value, ties to even. Conversion to an integer type truncates towards zero;
-    integers
-    that don't fit lose their higher bits, as in ONNX, and NaN and infinities become 0. Conversion to i1 yields true for
-    all values except 0. Conversion to a float of 8 bits or fewer rounds through f32; values out of range saturate
-    unless
-    `saturate` is false. Conversion to powers of two (f8E8M0FNU) rounds by `round_mode`: `up` (default), `down`, or
-    `nearest` with ties rounded up.
+    Conversion to a float type rounds to the nearest value, ties to even. Conversion to an integer type truncates
+    towards zero; integers that do not fit lose their higher bits, as in ONNX, and NaN and infinities become 0.
+    Conversion to i1 yields true for all values except 0. Conversion to a float of at most 8 bits rounds through f32,
+    and values out of range saturate unless `saturate` is false. Conversion to powers of two (f8E8M0FNU) rounds
+    according to `round_mode`: `up` (default), `down`, or `nearest` with ties rounded up.
     """
 
     name = "nn.cast"
@@ -515,12 +513,12 @@ class CastOp(OneOperandOp, Recomputable):
 
     @property
     def saturates(self) -> bool:
-        """Whether values out of range of a low-precision float become its largest value."""
+        """Whether values out of range of a low-precision float saturate to its largest finite value."""
         return self.saturate is None or bool(self.saturate)
 
     @property
     def rounding(self) -> PowerRounding:
-        """The rounding of values to powers of two."""
+        """How values are rounded to powers of two."""
         return PowerRounding.UP if self.round_mode is None else PowerRounding(self.round_mode.data)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -545,8 +543,7 @@ class CastOp(OneOperandOp, Recomputable):
 
 @irdl_op_definition
 class BitCastOp(OneOperandOp):
-    """Reinterprets the bits of each element as the result's element type of equal width; i1 is a byte with value 0 or
-    1."""
+    """Reinterprets the bits of each element as another type of equal width; i1 counts as a byte with value 0 or 1."""
 
     name = "nn.bit_cast"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN | Kind.SMALL_FLOAT

@@ -1,6 +1,7 @@
-"""Padding rules of element-wise operations, which may compute with tensors of sizes and of indices.
+"""Padding rules of elementwise operations, which may also compute with tensors of sizes and of indices.
 
-A gather may read a flattened tensor by indices computed from positions along its axes: sums of indices times sizes.
+A gather may read a flattened tensor at indices that are computed from positions along its axes, as sums of positions
+times sizes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +16,13 @@ from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, elem
 from qmlir.ir.builtin_types import as_integer, element_of
 
 LEAST_BITS = 32
-"""The least width of an integer that can hold any size."""
+"""The minimum width of an integer type that can hold any size."""
 
 
 def dividing(op: ops.BinaryOp, at: PaddingSite) -> Sequence[PaddedValue]:
-    """The rule of divisions and powers: integer padding in the second operand is set to 1.
+    """Returns the rule of divisions and powers, which sets integer padding in the second operand to 1.
 
-    Padding could be 0, which integers can't be divided by, or a negative exponent.
+    Padding could otherwise be a divisor of 0 or a negative exponent.
     """
     found = elementwise(op, at)
     if kind_of(element_of(op.rhs)) is Kind.INTEGER:

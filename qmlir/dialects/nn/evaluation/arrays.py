@@ -1,4 +1,4 @@
-"""Precision of evaluators, windows over arrays, and contractions as matrix products of rows."""
+"""The precision in which evaluators compute, windows over arrays, and contractions as matrix products of rows."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +18,10 @@ from qmlir.ir.builtin_types import DTYPES, element_of, shape_of
 from qmlir.ir.limits import budget, over
 from qmlir.text.elements import narrowed
 
-# The precision in which evaluators compute, and the conversion of elementwise results to elements.
+# The precision in which evaluators compute, and the conversion of results to their element type.
 #
-# f32 and f64 are computed in their own precision. Shorter floats are computed in f32 and rounded once, ties to even.
-# Integers wrap around, also those narrower than a byte. Divisions by 0 and overflows have IEEE results.
+# f32 and f64 values are computed in their own precision. Shorter floats are computed in f32 and rounded once, ties to
+# even. Integers wrap around, also those narrower than a byte. Divisions by 0 and overflows have IEEE results.
 
 Evaluator = Callable[..., tuple[Array, ...]]
 
@@ -29,22 +29,22 @@ SHORT_FLOATS = frozenset(np.dtype(each) for each in (np.float16, ml_dtypes.bfloa
 
 
 def computing_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the type in which values of `dtype` are computed: f32 for shorter floats."""
+    """Returns the type in which values of `dtype` are computed: f32 for floats shorter than f32, otherwise `dtype`."""
     return np.dtype(np.float32) if dtype in SHORT_FLOATS else dtype
 
 
 def widened(array: Array) -> Array:
-    """Converts shorter floats to f32."""
+    """Converts floats shorter than f32 to f32; other arrays are returned unchanged."""
     return array.astype(computing_dtype(array.dtype), copy=False)
 
 
 def is_integral(array: Array) -> bool:
-    """Whether `array` holds integers."""
+    """Returns whether `array` holds integers."""
     return array.dtype.kind in "iu"
 
 
 def of_operation(function: Callable[..., Any]) -> Evaluator:
-    """Returns the evaluator of an operation whose result has the operands' type, from `function(op, *arrays)`."""
+    """Returns the evaluator `function(op, *arrays)` of an operation whose result has the type of its operands."""
 
     def evaluator(op: Operation, *arrays: Array) -> tuple[Array]:
         dtype = arrays[0].dtype
@@ -56,7 +56,7 @@ def of_operation(function: Callable[..., Any]) -> Evaluator:
 
 
 def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adapts `function(*arrays)` to take the operation first, for operations whose properties do not matter."""
+    """Adapts `function(*arrays)` to take the operation first, for operations whose properties are not needed."""
 
     def of_their_values(op: Operation, *arrays: Array) -> Any:
         return function(*arrays)
@@ -65,7 +65,7 @@ def of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_question(function: Callable[..., Any]) -> Evaluator:
-    """Returns the evaluator of a predicate, whose result is i1 (0 and 1), from `function(op, *arrays)`."""
+    """Returns the evaluator `function(op, *arrays)` of a predicate, whose result is i1 (0 and 1)."""
 
     def evaluator(op: Operation, *arrays: Array) -> tuple[Array]:
         with np.errstate(all="ignore"):
@@ -78,7 +78,7 @@ def of_question(function: Callable[..., Any]) -> Evaluator:
 
 
 def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: Any) -> Array:
-    """Returns a view `[N, C, *counts, *kernel]` of `data`, padded with `fill` as far as the windows reach."""
+    """Returns a view `[N, C, *counts, *kernel]` of `data`, padded with `fill` as far as the windows extend."""
     pads = [(0, 0), (0, 0)]
     for axis, count in enumerate(counts):
         begin, end = windows.padding(axis)
@@ -99,7 +99,7 @@ def window_view(data: Array, windows: Windows, counts: tuple[int, ...], fill: An
 
 
 class KernelElement(NamedTuple):
-    """A kernel element, the windows for which it meets the data, and the elements there, for all spatial axes."""
+    """A kernel element, with slices for the windows in which it covers data and for the covered data."""
 
     tap: tuple[int, ...]
     windows: tuple[slice, ...]
@@ -107,7 +107,7 @@ class KernelElement(NamedTuple):
 
 
 def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Iterator[KernelElement]:
-    """Yields all kernel elements of `counts` windows over spatial axes of `sizes`, in row-major order."""
+    """Yields all kernel elements of `counts` windows over spatial axes of the given `sizes`, in row-major order."""
     along = (
         enumerate(taps(windows, axis, size, count))
         for axis, (size, count) in enumerate(zip(sizes, counts, strict=True))
@@ -121,9 +121,9 @@ def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Ite
 
 
 def columns(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
-    """Returns the element under each kernel element of each window, `[N, C, *kernel, *counts]`, 0 in the padding.
+    """Returns the data under each kernel element of each window, `[N, C, *kernel, *counts]`, and 0 in the padding.
 
-    For dense windows of one element, the result is a view of the data.
+    If each element of the data is one window, the result is a view of the data.
     """
     batch = (slice(None), slice(None))
     shape = (*data.shape[:2], *windows.kernel, *counts)
@@ -135,27 +135,27 @@ def columns(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
     return result
 
 
-# Contractions as matrix products: each row of the data is multiplied by a row of weights for every channel.
+# Contractions as matrix products: each row of the data is multiplied by one row of weights per output channel.
 #
-# The rows of a convolution are its windows. A row has the terms of one sum, in the order of the weights; groups of
-# channels are separate.
+# The rows of a convolution are its windows. A row consists of the terms of one sum, in the order of the weights.
+# Channel groups are separate products.
 
 
 @dataclass(frozen=True)
 class ContractionRows:
-    """A contraction with constant weights as a matrix product for each of `groups` groups of channels."""
+    """A contraction with constant weights, viewed as one matrix product for each of `groups` channel groups."""
 
     weight: SSAValue
     data: SSAValue
     groups: int
     of_data: Callable[[Array], Array]
-    """Converts the data to `[groups, rows, terms]`; 0 where a window reaches beyond it."""
+    """Converts the data to `[groups, rows, terms]`, with 0 where a window extends beyond the data."""
 
     of_weights: Callable[[Array], Array]
-    """Converts an array in the shape of the weights to `[groups, channels, terms]`."""
+    """Converts an array of the weights' shape to `[groups, channels, terms]`."""
 
     to_weights: Callable[[Array], Array]
-    """The inverse of `of_weights`."""
+    """Converts an array `[groups, channels, terms]` back to the weights' shape."""
 
 
 def _by_channel(
@@ -237,6 +237,9 @@ _ROWS: Mapping[type[Operation], Callable[..., ContractionRows | None]] = {
 
 
 def rows_of(op: Operation) -> ContractionRows | None:
-    """Returns the matrix product form of `op`; `None` if it is no contraction, or multiplies by stacks of matrices."""
+    """Returns `op` as matrix products of rows.
+
+    Returns `None` if `op` is not a contraction, or if it multiplies stacks of matrices.
+    """
     made = _ROWS.get(type(op))
     return None if made is None else made(op)

@@ -1,6 +1,6 @@
-"""Evaluation of quantized composites by their parts, whose types are in the property `components`.
+"""Evaluation of quantized composites by their parts, whose types the property `components` holds.
 
-Float composites keep their own evaluator: a profiled range does not change values.
+Float composites keep their direct evaluators, because a profiled range does not change any value.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
 
 
 def of_parts(op: NnOp, *arguments: Any, watch: Watch | None = None) -> Results:
-    """Evaluates a composite by its parts."""
+    """Evaluates a composite part by part."""
     values = _by_operand(op, arguments)
     if isinstance(op, Layer) and (found := of_steps(op, values, watch)) is not None:
         return found
@@ -87,5 +87,5 @@ def _or_parts(evaluator: Evaluator) -> ByOperation:
 
 
 def with_components(evaluators: Mapping[type[Operation], Evaluator]) -> dict[type[Operation], Evaluator]:
-    """Extends the evaluators of composites to the types of their parts."""
+    """Extends the evaluators of composites: those with typed parts are evaluated part by part."""
     return {operation: _or_parts(evaluator) for operation, evaluator in evaluators.items()}

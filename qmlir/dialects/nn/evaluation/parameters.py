@@ -1,6 +1,7 @@
 """Conversion of quantized operands and results: stored integers to exact integers `q - z` with a scale, and back.
 
-All families compute between `centred` and `rescaled`; operations without integer arithmetic use `through_float`.
+All operation families compute on integers between `centred` and `rescaled`; operations without integer arithmetic use
+`through_float`.
 """
 
 from collections.abc import Sequence
@@ -26,38 +27,38 @@ from qmlir.ir.evaluation import Evaluator, operand_groups
 
 
 def uniform(element: Attribute) -> UniformQuantizedType:
-    """Returns `element` as a uniform quantized type. Raises `InterpretationError` for other types."""
+    """Returns `element` as a uniform quantized type. Raises `InterpretationError` if it is any other type."""
     if not isinstance(element, UniformQuantizedType):
         raise InterpretationError(f"cannot compute with '{element}': expected a uniform quantized type")
     return element
 
 
 def uniform_of(value: SSAValue) -> UniformQuantizedType:
-    """Returns the uniform element type of a tensor value."""
+    """Returns the uniform quantized element type of a tensor value."""
     return uniform(element_of(value))
 
 
 def is_quantized(value: SSAValue) -> bool:
-    """Whether the elements of a tensor value are quantized."""
+    """Returns whether the elements of a tensor value are quantized."""
     return kind_of(element_of(value)) is Kind.QUANTIZED
 
 
 @dataclass(frozen=True)
 class Centred:
-    """Exact integers `q - z` in int64, and their f32 scales in a shape that broadcasts to them."""
+    """Exact integers `q - z` as int64, and their f32 scales in a shape that broadcasts to them."""
 
     integers: npt.NDArray[np.int64]
     scale: npt.NDArray[np.float32]
 
 
 def centred(value: SSAValue, stored: Array) -> Centred:
-    """Returns the stored integers of `value` without their zero point, and their scales."""
+    """Returns the stored integers of `value` with their zero points subtracted, and their scales."""
     scales, zero_points = broadcast_parameters(uniform_of(value), stored.shape)
     return Centred(np.asarray(stored.astype(np.int64) - zero_points), np.asarray(scales, np.float32))
 
 
 def requantization_of(op: NnOp) -> tuple[Mode, Ties]:
-    """Returns the requantization mode of `op`, and the rounding of ties by a shift."""
+    """Returns the requantization mode of `op`, and how a right shift rounds ties."""
     attribute = op.requantize
     return (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
 
@@ -65,9 +66,8 @@ def requantization_of(op: NnOp) -> tuple[Mode, Ties]:
 def rescaled(op: NnOp, integers: Array, scale: npt.ArrayLike, count: npt.ArrayLike = 1) -> Array:
     """Requantizes exact integers of f32 scale `scale` to the stored result of `op`, with saturation.
 
-    For a mean, the integers are sums of `count` elements. Raises `ValueError` if the mode cannot express the ratio of
-    the
-    scales.
+    For a mean, the integers are sums of `count` elements. Raises `ValueError` if the mode cannot express the ratio
+    between the scales.
     """
     element = uniform_of(op.results[0])
     output_scale, zero_point = broadcast_parameters(element, integers.shape)
@@ -87,7 +87,7 @@ def _dequantized(values: Sequence[SSAValue], argument: Any) -> Any:
 
 
 def through_float(evaluator: Evaluator) -> Evaluator:
-    """Wraps a float `evaluator` in `quant.dcast` of quantized operands and `quant.qcast` of quantized results."""
+    """Wraps a float `evaluator` to dequantize operands like `quant.dcast` and quantize results like `quant.qcast`."""
 
     def quantized(op: IRDLOperation, *arguments: Any) -> tuple[Array, ...]:
         groups = [values for _, _, values in operand_groups(op)]
@@ -106,9 +106,9 @@ _fractions = np.frompyfunc(lambda scale, integer: Fraction(scale) * integer, 2, 
 
 
 def exact_reals(value: SSAValue, stored: Array) -> Array:
-    """Returns the exact real values of a quantized tensor: in f64 if it holds them, otherwise as Python fractions.
+    """Returns the exact real values of a quantized tensor, as f64 if that can hold them, otherwise as Python fractions.
 
-    An f32 scale has 24 significant bits: its product with an integer below 2^29 has 53, which fit f64.
+    An f32 scale has 24 significant bits, so its product with an integer below 2^29 has at most 53, which fit in an f64.
     """
     element = uniform_of(value)
     scales, zero_points = broadcast_parameters(element, stored.shape)

@@ -1,4 +1,4 @@
-"""Evaluation in mode `qlinear`: ONNX Runtime's order of f32 steps, in which the zero point is added before rounding."""
+"""Evaluation in mode `qlinear`: f32 steps in ONNX Runtime's order, with the zero point added before rounding."""
 
 import math
 

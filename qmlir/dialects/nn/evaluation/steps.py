@@ -1,7 +1,7 @@
-"""Step-by-step evaluation of a recurrent layer's parts, which are built for three steps only.
+"""Evaluation of a recurrent layer step by step. The parts of only three steps are built, however long the sequence is.
 
-The first step reads the initial states, the last one defines results of the layer, and all others have the roles
-and types of the middle one. The integers are thus those of the parts of all steps.
+The first step reads the initial states, and the last step defines results of the layer. All other steps have the roles
+and types of the middle step. The integers are thus identical to those of the parts of all steps.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,13 +28,13 @@ from qmlir.ir.evaluation import Evaluator, Layout, Results, RunsRegions, argumen
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 
 STEPS = 3
-"""The number of steps whose parts are built."""
+"""The number of steps for which parts are built."""
 
 Watch = Callable[[str, Operation, Sequence[Any]], None]
-"""A callback that receives the role of each part, the part, and its results."""
+"""A callback that receives each part: its role, the operation, and its results."""
 
 _KEPT = 16
-"""The number of layers whose parts are cached for further samples."""
+"""The number of layers whose parts are cached for evaluating further samples."""
 
 
 @dataclass(frozen=True)
@@ -214,9 +214,9 @@ def _plan(known: _Known) -> _Plan | str:
 
 
 def of_steps(op: Layer, values: Mapping[SSAValue, Any], watch: Watch | None) -> Results | None:
-    """Evaluates `op` by its parts on the `values` of its operands; `None` if all steps must be built.
+    """Evaluates `op` by its parts on the `values` of its operands.
 
-    `watch` is called for each part of each step.
+    Returns `None` if the parts of all steps must be built. `watch` is called for each part of each step.
     """
     time = len(values[op.data])
     if time <= STEPS or plain_type(element_of(op.data)) != Float32Type():

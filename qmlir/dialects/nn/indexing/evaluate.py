@@ -1,4 +1,4 @@
-"""NumPy semantics of indexing and selection."""
+"""Evaluation of indexing and selection with NumPy."""
 
 from collections.abc import Callable
 
@@ -84,7 +84,7 @@ _REDUCTIONS: dict[str, Callable[[Array, Places, Array], Array]] = {
     "max": maximum.at,
 }
 _OF_BOOLEANS = {"add": "max", "mul": "min"}
-"""A sum of booleans is their disjunction, a product their conjunction."""
+"""The reduction that replaces each reduction on booleans: a sum is a disjunction, a product a conjunction."""
 
 
 def _scattered(op: ops.ScatteringOp, x: Array, places: Places, updates: Array) -> tuple[Array]:

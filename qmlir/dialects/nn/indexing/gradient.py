@@ -1,4 +1,4 @@
-"""Gradients of gather and scatter operations: the gradient of a gather scatters, and vice versa."""
+"""Gradients of gather and scatter operations: the gradient of a gather is a scatter, and vice versa."""
 
 from collections.abc import Callable
 from typing import Any

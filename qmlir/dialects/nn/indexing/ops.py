@@ -22,12 +22,12 @@ from qmlir.ir.interfaces import QuantizationSlots, SizesKnownInRun, Slot
 
 
 def gathered_axes(rank: int, axis: int, indices_rank: int) -> dict[int, int]:
-    """Maps the axes of the data to their positions after a gather along `axis`, which removes `axis` itself."""
+    """Maps each axis of the data to its position after a gather along `axis`; `axis` itself is removed."""
     return {place: place if place < axis else place + indices_rank - 1 for place in range(rank) if place != axis}
 
 
 def check_element_indices(data: Sequence[int], indices: Sequence[int], axis: int) -> None:
-    """Verifies that `indices` of an elementwise gather or scatter fit the data along all axes except `axis`."""
+    """Verifies that the `indices` of an elementwise gather or scatter fit the data along all axes except `axis`."""
     if len(indices) != len(data):
         raise VerifyException(
             f"indices must have the rank of the data ({len(data)}), but got shape {shape_text(indices)}"
@@ -40,7 +40,7 @@ def check_element_indices(data: Sequence[int], indices: Sequence[int], axis: int
 
 
 def tuple_length(data: Sequence[int], indices: Sequence[int], batch_dims: int) -> int:
-    """Returns the length of an index tuple into data that shares its first `batch_dims` axes with the indices."""
+    """Returns the length of the index tuples; data and indices share their first `batch_dims` axes."""
     if not indices or not data:
         raise VerifyException(
             f"data and indices must have rank >= 1, but got shapes {shape_text(data)} and {shape_text(indices)}"
@@ -66,13 +66,13 @@ def tuple_length(data: Sequence[int], indices: Sequence[int], batch_dims: int) -
 
 
 def slices_by_tuple(data: Sequence[int], indices: Sequence[int], batch_dims: int = 0) -> tuple[int, ...]:
-    """Returns the shape of the slices that index tuples select."""
+    """Returns the result shape of a gather of slices by index tuples."""
     length = tuple_length(data, indices, batch_dims)
     return (*indices[:-1], *data[batch_dims + length :])
 
 
 def axes_by_tuple(data: Sequence[int], indices: Sequence[int], batch_dims: int = 0) -> dict[int, int]:
-    """Maps the axes of the data to their positions in the selected slices."""
+    """Maps the axes of the data that index tuples keep to their positions in the selected slices."""
     first = batch_dims + tuple_length(data, indices, batch_dims)
     batch = {axis: axis for axis in range(batch_dims)}
     return batch | {axis: axis - first + len(indices) - 1 for axis in range(first, len(data))}
@@ -101,8 +101,8 @@ class GatheringOp(NnOp, ABC):
 class GatherOp(GatheringOp):
     """Selects slices of `input` along `axis` by `indices` (ONNX Gather).
 
-    If each slice has its own parameters, like the rows of an embedding table, the result has one scale, to which the
-    integers of each slice are rescaled.
+    If each slice has its own quantization parameters, like the rows of an embedding table, the result has a single
+    scale, and the integers of each slice are rescaled to it.
     """
 
     name = "nn.gather"
@@ -148,7 +148,7 @@ class GatherOp(GatheringOp):
 
 @irdl_op_definition
 class GatherElementsOp(GatheringOp):
-    """Selects one element per index, which replaces the coordinate along `axis` of its position (ONNX
+    """Selects one element per index: at the position of the index, with the index as its coordinate along `axis` (ONNX
     GatherElements)."""
 
     name = "nn.gather_elements"
@@ -166,9 +166,9 @@ class GatherElementsOp(GatheringOp):
 
 @irdl_op_definition
 class GatherNDOp(GatheringOp):
-    """Selects slices of `input` by the tuples along the last axis of `indices`, with `batch_dims` common leading axes
-    (ONNX
-    GatherND)."""
+    """Selects slices of `input` by the index tuples along the last axis of `indices` (ONNX GatherND).
+
+    The first `batch_dims` axes of `input` and `indices` are shared batch axes."""
 
     name = "nn.gather_nd"
 
@@ -184,16 +184,16 @@ class GatherNDOp(GatheringOp):
 class ScatteringOp(NnOp, ABC):
     """Writes `updates` into `input` at the positions in `indices`.
 
-    `reduction` combines an update with the present element: `none` replaces it (the last of several updates wins);
-    `add`,
-    `mul`, `min` and `max` combine the two. Quantized updates must have the parameters of the data.
+    `reduction` selects how an update is combined with the existing element: `none` replaces the element (the last of
+    several updates wins); `add`, `mul`, `min` and `max` combine the two. Quantized updates must have the parameters of
+    the data.
     """
 
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"indices": None}, shares_parameters=True)
     REDUCTIONS: ClassVar[tuple[str, ...]] = ("none", "add", "mul", "min", "max")
     ARITHMETIC: ClassVar[tuple[str, ...]] = ("add", "mul")
-    """Reductions that produce new values, which the shared parameters may not represent."""
+    """Reductions that compute new values, which the shared quantization parameters may be unable to represent."""
 
     input = operand_def(TensorType)
     indices = operand_def(TensorType)
@@ -203,7 +203,8 @@ class ScatteringOp(NnOp, ABC):
     reduction = opt_prop_def(StringAttr, StringAttr("none"))
 
     def verify_scatter(self, updates: Sequence[int], axes: dict[int, int]) -> None:
-        """Verifies the indices, the reduction, and the shape of the updates; `axes` maps the data axes into it."""
+        """Verifies the indices, the reduction, and the shape of the updates; `axes` maps data axes to axes of the
+        updates."""
         if as_integer(element_of(self.indices)) is None:
             raise VerifyException(f"indices must be integers, but got '{self.indices.type}'")
         check_choice("reduction", self.reduction.data, self.REDUCTIONS)
@@ -221,7 +222,7 @@ class ScatteringOp(NnOp, ABC):
 
 @irdl_op_definition
 class ScatterElementsOp(ScatteringOp):
-    """Writes one update per index, which replaces the coordinate along `axis` of its position (ONNX
+    """Writes one update per index: at the position of the update, with the index as its coordinate along `axis` (ONNX
     ScatterElements)."""
 
     name = "nn.scatter_elements"
@@ -238,7 +239,8 @@ class ScatterElementsOp(ScatteringOp):
 
 @irdl_op_definition
 class ScatterNDOp(ScatteringOp):
-    """Writes one slice of updates per tuple along the last axis of `indices`, at the position that it names (ONNX)."""
+    """Writes a slice of `updates` at the position of each index tuple along the last axis of `indices` (ONNX
+    ScatterND)."""
 
     name = "nn.scatter_nd"
 
@@ -250,9 +252,10 @@ class ScatterNDOp(ScatteringOp):
 
 @irdl_op_definition
 class OneHotOp(NnOp):
-    """One-hot encoding: `values[1]` at the index along the new `axis` of size `depth`, `values[0]` elsewhere (ONNX).
+    """One-hot encoding along a new `axis` of size `depth`: `values[1]` at the index, `values[0]` elsewhere (ONNX
+    OneHot).
 
-    An index out of range selects nothing. Float indices are truncated.
+    If an index is out of range, all elements are `values[0]`. Float indices are truncated.
     """
 
     name = "nn.one_hot"
@@ -288,9 +291,9 @@ class OneHotOp(NnOp):
 
 @irdl_op_definition
 class TopKOp(NnOp):
-    """Returns the `k` largest or smallest elements along `axis` in order, and their indices (ONNX TopK).
+    """Returns the `k` largest or smallest elements along `axis`, in order, and their indices (ONNX TopK).
 
-    The first of equal elements comes first.
+    Equal elements keep their order in the input.
     """
 
     name = "nn.top_k"
@@ -324,7 +327,7 @@ class TopKOp(NnOp):
 
 @irdl_op_definition
 class NonZeroOp(OneOperandOp):
-    """Returns the indices of the nonzero elements, in row-major order, with a row per axis (ONNX NonZero)."""
+    """Returns the indices of the nonzero elements in row-major order, with one row per axis (ONNX NonZero)."""
 
     name = "nn.non_zero"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
@@ -339,8 +342,8 @@ class NonZeroOp(OneOperandOp):
 class UniqueOp(NnOp):
     """Returns the distinct elements, or slices along `axis`, sorted or in order of first appearance (ONNX Unique).
 
-    Further results are the index of the first appearance of each value, the index of the value of each element, and the
-    number of appearances of each value.
+    Further results are the index of the first occurrence of each distinct value, the index of the distinct value that
+    each element equals, and the number of occurrences of each distinct value.
     """
 
     name = "nn.unique"
@@ -373,7 +376,7 @@ class UniqueOp(NnOp):
 
 @irdl_op_definition
 class ReverseSequenceOp(MovementOp):
-    """Reverses the first `lengths[i]` elements along `time_axis`, for each `i` of `batch_axis` (ONNX
+    """Reverses the first `lengths[i]` elements along `time_axis` for each index `i` along `batch_axis` (ONNX
     ReverseSequence)."""
 
     name = "nn.reverse_sequence"

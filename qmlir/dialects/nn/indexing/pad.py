@@ -1,4 +1,4 @@
-"""Padding rules of indexing: padding in indices may be out of range, so it is replaced by 0."""
+"""Padding rules of indexing: padding in indices is replaced with 0, because it may be out of range."""
 
 from collections.abc import Mapping, Sequence
 

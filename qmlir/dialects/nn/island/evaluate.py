@@ -1,4 +1,4 @@
-"""Evaluation of ONNX fallback nodes by the ONNX runtimes that the registry's table names."""
+"""Evaluation of ONNX fallback nodes by the ONNX runtimes that the registry provides."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

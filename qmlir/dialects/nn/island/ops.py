@@ -1,7 +1,7 @@
-"""ONNX fallback nodes: nodes that `nn` has no operation for, as one operation that another runtime computes.
+"""ONNX fallback nodes: a single operation that contains ONNX nodes without an `nn` equivalent, for another runtime.
 
-The contents belong to ONNX: type inference and evaluation are entries of the table `nn.onnx_island`, so that the
-dialect does not depend on ONNX.
+Type inference and evaluation are entries in the registry table `nn.onnx_island`, so that the dialect does not depend on
+ONNX.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,11 +36,12 @@ TABLE = "nn.onnx_island"
 `prepare` returns a function that computes them in every run."""
 
 RUNS = ": it runs as an ONNX island"
-"""The text after the cause in the reason of a fallback node."""
+"""The text that follows the cause in the `reason` of a fallback node."""
 
 
 def is_held(type_: Attribute) -> bool:
-    """Whether a value may have this type: a tensor of unquantized numbers or strings, or a sequence of such tensors."""
+    """Whether an operand or result may have this type: a tensor of plain numbers or strings, or a sequence of such
+    tensors."""
     tensors = type_.tensors if isinstance(type_, SequenceType) else ranked_tensor(type_)
     kind = None if tensors is None else kind_of(tensors.get_element_type())
     return kind is not None and kind is not Kind.QUANTIZED
@@ -50,8 +51,8 @@ def is_held(type_: Attribute) -> bool:
 class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
     """Nodes of an ONNX model, computed by ONNX Runtime, or by ONNX's reference implementation if that is missing.
 
-    `model` is a self-contained ONNX model, stored as i8 bytes: its inputs are the operands, its outputs the results.
-    `reason` says why the nodes were not imported as operations.
+    `model` is a self-contained ONNX model, stored as i8 bytes, whose inputs are the operands and whose outputs are the
+    results. `reason` says why the nodes were not imported as operations.
     """
 
     name = "nn.onnx_island"

@@ -81,10 +81,10 @@ class BitwiseNotOp(UnaryOp):
 
 @irdl_op_definition
 class BitShiftOp(BinaryOp):
-    """Shifts the bits of `a` by `b` to the left or right; a right shift of a signed `a` is arithmetic.
+    """Shifts the bits of `a` by `b` to the left or right; if `a` is signed, a right shift is arithmetic.
 
-    If `b` is negative or at least the width, all bits are shifted out: the result is 0, or -1 for a right shift of a
-    negative `a`.
+    If `b` is negative or not less than the width, all bits are shifted out: the result is 0, or -1 for a right shift of
+    a negative `a`.
     """
 
     name = "nn.bit_shift"

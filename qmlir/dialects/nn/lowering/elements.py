@@ -1,4 +1,4 @@
-"""Lowering of elementwise operations, in exact integers, exact reals or floats."""
+"""Lowering of elementwise operations to exact integers, exact real values or floats."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,28 +29,29 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storag
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.evaluation import evaluate
 
-# Exact comparison of real values of stored integers: one float if it holds the product with the scale, else two.
+# Exact comparison of the real values of stored integers: as one float if it can hold the integer times the scale,
+# otherwise as two.
 #
-# An f32 scale has 24 significant bits: its product with an integer below 2^29 fits the 53 bits of f64. A longer product
-# is `high + low`: the rounded product, and its rounding error, which a fused step computes exactly. Rounding is
-# monotonic, so the high parts decide, and the low ones if those are equal.
+# An f32 scale has 24 significant bits, so its product with an integer below 2^29 fits in the 53 bits of an f64. A
+# longer product is represented as `high + low`: the rounded product, and its rounding error, which a fused multiply-add
+# computes exactly. Rounding is monotonic, so the high parts decide a comparison; if they are equal, the low parts do.
 
 _ONE_FLOAT = 1 << 29
-"""The bound below which integers need no second float."""
+"""The bound below which the product of an integer and a scale needs no second float."""
 
 _MOST_EXPONENTS = 900
-"""The limit of exponent differences: products with scales further apart leave the range of f64."""
+"""The limit on exponent differences between scales; products with scales that differ by more leave the range of f64."""
 
 
 @dataclass(frozen=True)
 class ExactReal:
-    """An exact real value: the sum of its parts, the low one at most half an ulp of the high one."""
+    """An exact real value, as the sum of one or two floats; the low one is at most half an ulp of the high one."""
 
     high: Scalar
     low: Scalar | None
 
     def compare(self, predicate: str, other: "ExactReal") -> Scalar:
-        """Compares by `lt`, `le`, `gt`, `ge` or `eq` and returns an i1."""
+        """Compares two values with `lt`, `le`, `gt`, `ge` or `eq`, and returns an i1."""
         if self.low is None and other.low is None:
             return self.high.compare(predicate, other.high)
         low = self.high.constant(0.0) if self.low is None else self.low
@@ -62,22 +63,25 @@ class ExactReal:
 
     @property
     def parts(self) -> tuple[Scalar, ...]:
-        """The one or two floats."""
+        """The one or two floats that add up to the value."""
         return (self.high,) if self.low is None else (self.high, self.low)
 
 
 @dataclass(frozen=True)
 class ExactReading:
-    """Inputs of a structured operation, and the function that combines their scalars to an exact real."""
+    """The inputs of a structured operation that are needed to read an operand as exact real values.
+
+    It also holds the function that combines their scalars to one exact real value.
+    """
 
     inputs: tuple[Input, ...]
     count: int
-    """The number of floats of each real value."""
+    """The number of floats that represent each real value."""
     read: Callable[[Sequence[Scalar]], ExactReal]
 
 
 def exact_scales(value: SSAValue, element: UniformQuantizedType) -> npt.NDArray[np.float64]:
-    """Returns the scales that are used to compare an operand, in a shape that broadcasts to it."""
+    """Returns the scales with which an operand is compared, in a shape that broadcasts to it."""
     scales, _ = broadcast_parameters(element, tensor(value.type).get_shape())
     return scales if isinstance(element.expressed, Float64Type) else scales.astype(np.float32).astype(np.float64)
 
@@ -85,7 +89,7 @@ def exact_scales(value: SSAValue, element: UniformQuantizedType) -> npt.NDArray[
 def exact_reals(
     at: Lowering, operands: Sequence[tuple[SSAValue, UniformQuantizedType, AffineMap]]
 ) -> list[ExactReading]:
-    """Reads quantized operands as exact reals in one unit, so that they can be compared with each other."""
+    """Reads quantized operands as exact real values in a common unit, so that they can be compared with one another."""
     scales = [exact_scales(value, element) for value, element, _ in operands]
     exponents = np.concatenate([np.frexp(each)[1].reshape(-1) for each in scales])
     if exponents.size and exponents.max() - exponents.min() > _MOST_EXPONENTS:
@@ -115,18 +119,18 @@ def _exact_real(
 
 # Lowering strategies of elementwise operations on quantized values.
 #
-# Plain values use the operation's function. Quantized values use exact integers if there is a rule for them, a lookup
-# table if the function has one operand of at most 16 bits, and floats otherwise.
+# Values that are not quantized use the function of the operation. Quantized values use exact integers if a rule for
+# them exists, a lookup table if the function has a single operand of at most 16 bits, and floats otherwise.
 
 Function = Callable[..., Scalar]
-"""The scalar function `f(op, *scalars)` of an operation on plain values; f16 and bf16 are passed as f32."""
+"""The scalar function `f(op, *scalars)` of an operation on unquantized values; f16 and bf16 arrive as f32."""
 
 TABLE_BITS = 16
-"""The largest width of a stored operand whose function becomes a lookup table."""
+"""The maximum width, in bits, of a stored operand whose function becomes a lookup table."""
 
 
 def of_scalars(function: Callable[..., Scalar]) -> Function:
-    """Adapts `function(*scalars)` for operations whose properties do not matter."""
+    """Adapts `function(*scalars)` to take the operation first, for operations whose properties are not needed."""
 
     def of_their_values(op: Operation, *scalars: Scalar) -> Scalar:
         return function(*scalars)
@@ -135,23 +139,22 @@ def of_scalars(function: Callable[..., Scalar]) -> Function:
 
 
 def operand_map(at: Lowering, value: SSAValue) -> AffineMap:
-    """Returns the map from a result's index to the index in an operand that broadcasts to it."""
+    """Returns the map from indices of a result to indices of an operand that is broadcast to it."""
     return broadcast_map(tensor(value.type).get_shape(), at.result_shape())
 
 
 def identity(at: Lowering) -> AffineMap:
-    """Returns the identity map of the result."""
+    """Returns the identity map over the dimensions of the result."""
     return AffineMap.identity(len(at.result_shape()))
 
 
 def reals(at: Lowering, values: Sequence[SSAValue]) -> list[ScalarRead]:
-    """Reads operands as floats, or unchanged if they are plain."""
+    """Reads quantized operands as floats, and all other operands unchanged."""
     return [quantized.real(at, value, operand_map(at, value)) for value in values]
 
 
 def through_reals(at: Lowering, function: Function) -> SSAValue:
-    """Applies `function` to the operands; quantized ones are dequantized first, and quantized results are rounded
-    once."""
+    """Applies `function` to floats: quantized operands are dequantized, and quantized results are rounded once."""
     op = at.op
     writing = quantized.writing(at, 0, identity(at))
     return quantized.compute(at, reals(at, op.operands), writing, lambda *scalars: function(op, *scalars))
@@ -172,9 +175,10 @@ def _is_table(op: IRDLOperation) -> bool:
 
 
 def table_of(op: IRDLOperation) -> Array:
-    """Evaluates a unary operation on all values of the storage of its operand.
+    """Evaluates a unary operation on all values that the storage type of its operand can hold.
 
-    These are more values than a type with a narrower range allows: an operand outside that range stays in the table.
+    If the type narrows its storage range, the table also covers the values outside of that range, so that every lookup
+    is in bounds.
     """
     element = tensor(op.operands[0].type).get_element_type()
     assert isinstance(element, UniformQuantizedType)
@@ -231,7 +235,7 @@ def _where_defined(op: IRDLOperation, stored: Array, given: UniformQuantizedType
 
 
 def looked_up(at: Lowering) -> SSAValue:
-    """Lowers the operation to a lookup table of its results."""
+    """Lowers the operation to lookups in a table of its results."""
     op = at.op
     assert isinstance(op, IRDLOperation)
     element = tensor(op.operands[0].type).get_element_type()
@@ -249,7 +253,7 @@ def looked_up(at: Lowering) -> SSAValue:
 
 
 def between_casts(op: NnOp, at: Lowering) -> Sequence[SSAValue]:
-    """Rewrites a quantized operation without integer arithmetic to the float one between casts."""
+    """Rewrites a quantized operation without integer arithmetic to a float operation between casts."""
     operands = [
         value if quantized.uniform_element(at, value) is None else at.insert(DequantizeCastOp(value, plain_of(value)))
         for value in op.operands
@@ -268,7 +272,7 @@ def between_casts(op: NnOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def plain_of(value: SSAValue) -> Attribute:
-    """Returns the type of a value before it was quantized."""
+    """Returns the tensor type of a value without quantization."""
     type_ = tensor(value.type)
     return TensorType(cast(Any, plain_type(type_.get_element_type())), type_.get_shape())
 
@@ -276,7 +280,8 @@ def plain_of(value: SSAValue) -> Attribute:
 def or_parts(lower: Lower) -> Lower:
     """Wraps `lower`: a quantized operation with typed parts becomes these parts, or a table of their results.
 
-    A table has one entry per stored value, whatever its index: no part may have per-axis parameters.
+    The table has one entry per stored value and does not depend on the index of an element. It is therefore used only
+    if no part has per-axis parameters.
     """
 
     def chosen(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
@@ -292,7 +297,11 @@ def or_parts(lower: Lower) -> Lower:
 
 
 def otherwise(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
-    """Lowers an operation without a rule: if quantized, to a table or a float operation; in float, to its parts."""
+    """Lowers an operation without a specific rule.
+
+    A quantized operation becomes a lookup table or a float operation between casts; a float operation is left to its
+    decomposition.
+    """
     values = [*op.operands, *op.results]
     if all(quantized.uniform_element(at, value) is None for value in values):
         return None
@@ -300,7 +309,7 @@ def otherwise(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
 
 
 def elementwise(function: Function) -> Lower:
-    """Returns the lowering of an operation that applies `function` to its elements."""
+    """Returns the lowering of an operation that applies `function` to each element."""
 
     def lower(op: IRDLOperation, at: Lowering) -> Sequence[SSAValue]:
         return (looked_up(at) if _is_table(op) else through_reals(at, function),)

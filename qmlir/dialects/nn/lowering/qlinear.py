@@ -1,4 +1,4 @@
-"""Operations in mode `qlinear`: the f32 steps of `qmlir.arithmetic.requantization`, zero points before rounding."""
+"""Lowering in mode `qlinear`: the f32 steps of `qmlir.arithmetic.requantization`, zero points before rounding."""
 
 import math as numbers
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from qmlir.ir.builtin_types import shape_of
 
 
 def _rounded(element: UniformQuantizedType, value: Scalar) -> Scalar:
-    """Rounds a float that includes the zero point to a stored integer. It fits 32 bits, so its limits are exact."""
+    """Rounds a float that includes the zero point to a stored integer. It fits in 32 bits, so its limits are exact."""
     whole = value.round_even().clamp(element.storage_min, element.storage_max)
     return whole.to(i32).to(IntegerType(element.bits))
 
@@ -118,7 +118,7 @@ LOWERINGS: dict[type[Operation], Lower] = {
 
 
 def by_mode(operation: type[Operation], lower: Lower) -> Lower:
-    """Wraps `lower` to use this module's lowering in mode `qlinear`; contractions differ by their rounding only."""
+    """Wraps `lower` to use this module's lowering in mode `qlinear`; contractions differ only in how they round."""
     own = LOWERINGS.get(operation)
     if own is None:
         return lower

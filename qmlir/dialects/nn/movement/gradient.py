@@ -1,4 +1,4 @@
-"""Gradients of data movement: moved elements are moved back, and copies are summed."""
+"""Gradients of data movement: the gradients of moved elements are moved back, and those of copies are summed."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def _transpose(at: Backward, op: movement.TransposeOp, gradient: SSAValue) -> SS
 
 
 def check_known(at: Backward, op: Any, *names: str) -> None:
-    """Raises `DiagnosticError` if a parameter of `op` is an operand."""
+    """Raises `DiagnosticError` if a parameter of `op` among `names` is a run-time operand."""
     for name in names:
         if not op.is_known(name):
             raise at.error(f"{name} must be constant")
@@ -73,7 +73,7 @@ def _blocks(at: Backward, op: movement.BlocksOp, gradient: SSAValue) -> SSAValue
 
 
 def along(at: Backward, value: SSAValue, axis: int, matrix: np.ndarray[Any, Any]) -> SSAValue:
-    """Multiplies the vectors along `axis` by `matrix`, which has a row for each of their elements."""
+    """Multiplies the vectors along `axis` by `matrix`, which has one row for each vector element."""
     order = [place for place in range(len(shape_of(value))) if place != axis] + [axis]
     product = at.add(MatMulOp, at.transposed(value, order), at.constant(matrix, value)).result
     return at.restored(product, order)

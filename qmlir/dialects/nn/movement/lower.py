@@ -1,6 +1,7 @@
 """Lowering of data movement: reinterpretations, slices and copies of stored elements of any kind.
 
-A backward slice is a structured operation whose map runs from the end; all others use the movements of `Lowering`.
+A slice with a negative step becomes a structured operation whose indexing map runs backward; all other operations use
+the data movement helpers of `Lowering`.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ def _same_elements(op: ops.ReshapeOp | ops.SqueezeOp | ops.UnsqueezeOp, at: Lowe
 
 
 def strided(at: Lowering, value: SSAValue, indices: Sequence[range]) -> SSAValue:
-    """Returns the elements at the `indices` along each axis, which may descend."""
+    """Returns the elements at the `indices` along each axis; indices may be in descending order."""
     ascending = [each if each.step > 0 else each[::-1] for each in indices]
     sizes = [len(each) for each in indices]
     part = at.slice(value, [each.start for each in ascending], sizes, [each.step for each in ascending])

@@ -1,4 +1,4 @@
-"""Data movement operations: they change no values, and their results have the quantized type of their operands."""
+"""Data movement operations, which change no values and whose results have the quantized type of their operands."""
 
 import math
 from abc import ABC, abstractmethod
@@ -61,10 +61,10 @@ def has_axis_parameters(element: Attribute) -> bool:
 
 
 def moved_element(element: Attribute, axis_map: dict[int, int] | None) -> Attribute:
-    """Returns the element type after a movement that maps axis `a` to `axis_map[a]`; `None` means that no axis
-    survives.
+    """Returns the element type after a movement that maps axis `a` to `axis_map[a]`; with `None`, no axis is kept
+    intact.
 
-    Raises `VerifyException` if block-wise parameters or the quantized axis would not survive.
+    Raises `VerifyException` if the quantized axis, or an axis of block-wise parameters, is not kept intact.
     """
     if not isinstance(element, UniformType) or element.granularity is Granularity.TENSOR:
         return element
@@ -83,14 +83,16 @@ def transposed_shape(shape: Sequence[int], permutation: Sequence[int]) -> tuple[
 
 
 def transposed_element(element: Attribute, permutation: Sequence[int]) -> Attribute:
-    """Returns the element type after a transpose, which keeps every axis intact, including that of blocks."""
+    """Returns the element type after a transpose, which keeps every axis intact, including those of blocks."""
     if isinstance(element, UniformType) and element.granularity is Granularity.BLOCK:
         return element.permuted(permutation)
     return moved_element(element, {axis: place for place, axis in enumerate(permutation)})
 
 
 def surviving_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
-    """Maps the axes that a reshape keeps intact: their size and the number of elements before them are unchanged."""
+    """Maps the axes that a reshape keeps intact to their new positions.
+
+    An axis is kept intact if its size and the number of elements in the axes before it are unchanged."""
     if DYNAMIC_INDEX in before or DYNAMIC_INDEX in after:
         return {}
     found: dict[int, int] = {}
@@ -102,7 +104,7 @@ def surviving_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int
 
 
 def reshaped_shape(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
-    """Returns `after` with its only dynamic size inferred from the number of elements in `before`, if possible."""
+    """Returns `after`, with its only dynamic size inferred from the number of elements in `before` if possible."""
     open_axes = [axis for axis, size in enumerate(after) if size == DYNAMIC_INDEX]
     known = math.prod(size for size in after if size != DYNAMIC_INDEX)
     if len(open_axes) != 1 or DYNAMIC_INDEX in before or known == 0:
@@ -170,7 +172,7 @@ def sliced_shape(
 def cut_axes(
     shape: Sequence[int], starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
 ) -> tuple[int, ...]:
-    """Returns the axes along which a slice drops or reorders elements."""
+    """Returns the axes along which a slice of `shape` drops or reorders elements."""
     bounds = zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True)
     return tuple(
         axis
@@ -180,7 +182,8 @@ def cut_axes(
 
 
 def split_sizes(size: int, sizes: Sequence[int] | None, count: int) -> tuple[int, ...]:
-    """Returns the sizes of `count` parts of an axis: those given, or equal ones with a possibly smaller last one."""
+    """Returns the sizes of the `count` parts of an axis: `sizes` if given, else equal sizes, of which the last may be
+    smaller."""
     if sizes is None:
         if size == DYNAMIC_INDEX:
             return (DYNAMIC_INDEX,) * count
@@ -194,7 +197,7 @@ def split_sizes(size: int, sizes: Sequence[int] | None, count: int) -> tuple[int
 
 
 def regrouped_size(size: int, factor: int) -> int:
-    """Returns `size` divided by `factor`. Raises `VerifyException` if it is not divisible."""
+    """Returns `size` divided by `factor`. Raises `VerifyException` if `size` is not divisible."""
     if size == DYNAMIC_INDEX:
         return size
     if size % factor:
@@ -208,21 +211,21 @@ def multiplied_size(size: int, factor: int) -> int:
 
 
 def integers(values: Sequence[int]) -> DenseArrayBase:
-    """Returns a property that holds a list of i64 integers."""
+    """Returns an attribute that holds a list of i64 integers."""
     return DenseArrayBase.from_list(i64, list(values))
 
 
 def list_length(value: SSAValue) -> int:
-    """Returns the length of a list of integers; a single integer counts as a list of one."""
+    """Returns the length of a list of integers; a scalar counts as a list of length 1."""
     return (shape_of(value) or (1,))[0]
 
 
 MAX_AXES = 32
-"""The maximum rank: NumPy arrays have up to 64 axes, but `flat` and `broadcast` support 32."""
+"""The maximum rank: NumPy arrays have up to 64 axes, but `flat` and `broadcast` support only 32."""
 
 
 def known_length(value: SSAValue, name: str) -> int:
-    """Returns the static length of the list operand `name`. Raises if it is dynamic or more than `MAX_AXES`."""
+    """Returns the static length of the list operand `name`. Raises if it is dynamic or exceeds `MAX_AXES`."""
     count = list_length(value)
     if count == DYNAMIC_INDEX:
         raise UnsupportedFormError(f"the number of {name} must be static")
@@ -241,7 +244,7 @@ class SliceBounds(NamedTuple):
 
 
 class MovementOp(NnOp, ABC):
-    """Moves the values of `input` to another order or shape in `result`.
+    """An operation that moves the values of `input` to another order or shape in `result`.
 
     xDSL orders the operands of a subclass before inherited ones, so each operation defines its own.
     """
@@ -254,8 +257,8 @@ class MovementOp(NnOp, ABC):
 class ReshapeOp(MovementOp, Recomputable):
     """Reshapes a tensor to the shape of the result type (ONNX Reshape, Flatten).
 
-    If the result type has more than one dynamic size, `shape` provides the sizes at run time: -1 is inferred from the
-    others, 0 copies the operand's size at the same index (with `allow_zero`, it is a size of 0).
+    If the result type has more than one dynamic size, `shape` provides the sizes at run time. A size of -1 is inferred
+    from the others. A size of 0 copies the operand's size at the same index or, with `allow_zero`, stands for itself.
     """
 
     name = "nn.reshape"
@@ -288,7 +291,7 @@ class ReshapeOp(MovementOp, Recomputable):
         return [TensorType(moved_element(element_of(self.input), surviving_axes(before, after)), after)]
 
     def specialized(self, known: KnownValue) -> Replacement | None:
-        """Drops the operand `shape` in favor of the result type, as far as the operand's own sizes are static."""
+        """Drops the operand `shape` if its sizes are known and the result type can express them instead."""
         sizes = known(self.shape)
         if sizes is None:
             return None
@@ -331,11 +334,11 @@ class AxesOp(MovementOp, Recomputable, ABC):
     axes = opt_prop_def(DenseArrayBase[IntegerType])
 
     def open_type(self, count: int) -> AnyTensor:
-        """Returns the type with `count` dynamic sizes."""
+        """Returns the operand's type after its shape is replaced with `count` dynamic sizes."""
         return TensorType(moved_element(element_of(self.input), None), [DYNAMIC_INDEX] * count)
 
     def axis_count(self) -> int:
-        """The number of axes in the operand."""
+        """The number of axes that the operand `axes` lists."""
         assert self.axes_value is not None
         return known_length(self.axes_value, "axes")
 
@@ -370,7 +373,7 @@ class SqueezeOp(AxesOp):
 
 @irdl_op_definition
 class UnsqueezeOp(AxesOp):
-    """Inserts an axis of size 1 at each index of the result in `axes` (ONNX Unsqueeze)."""
+    """Inserts axes of size 1, so that they have the indices `axes` in the result (ONNX Unsqueeze)."""
 
     name = "nn.unsqueeze"
 
@@ -428,8 +431,9 @@ class TransposeOp(MovementOp):
 
 @irdl_op_definition
 class SliceOp(MovementOp):
-    """Takes every `steps[i]`-th element from `starts[i]` up to `ends[i]` along `axes[i]`; negative values as in
-    ONNX."""
+    """Takes every `steps[i]`-th element from `starts[i]` up to `ends[i]` along `axes[i]` (ONNX Slice).
+
+    Negative starts and ends count from the end of the axis, and negative steps go backward, as in ONNX."""
 
     name = "nn.slice"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("starts", "ends", "axes", "steps")
@@ -449,7 +453,7 @@ class SliceOp(MovementOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def bounds(self, *values: Array | None) -> SliceBounds:
-        """Returns starts, ends, axes and steps, defaults filled in; `values` are the constant operands."""
+        """Returns starts, ends, axes and steps with defaults filled in; `values` holds the constant operands."""
         given = dict(zip(self.PARAMETERS, values, strict=False))
         starts, ends, axes, steps = (self.integers(name, given.get(name)) for name in self.PARAMETERS)
         if starts is None or ends is None:
@@ -474,7 +478,7 @@ class SliceOp(MovementOp):
 
 @irdl_op_definition
 class ConcatOp(NnOp):
-    """Concatenates tensors along `axis`; quantized operands and the result must have one type."""
+    """Concatenates tensors along `axis`; if quantized, all operands and the result must have the same element type."""
 
     name = "nn.concat"
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
@@ -513,7 +517,7 @@ class ConcatOp(NnOp):
 class SplitOp(NnOp):
     """Splits a tensor along `axis` into one result per size in `split` (ONNX Split).
 
-    Without `split`, all parts have equal size, except for a possibly smaller last one.
+    Without `split`, all parts have the same size, except that the last one may be smaller.
     """
 
     name = "nn.split"
@@ -529,7 +533,7 @@ class SplitOp(NnOp):
     split = opt_prop_def(DenseArrayBase[IntegerType])
 
     def part_sizes(self, size: int, split: Array | None = None) -> tuple[int, ...]:
-        """Returns the sizes of the parts of an axis of `size` elements; `split` is the operand's value."""
+        """Returns the sizes of the parts of an axis of `size` elements; `split` is the value of the operand."""
         return split_sizes(size, self.integers("split", split), len(self.parts))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -545,7 +549,8 @@ class SplitOp(NnOp):
 
 
 class BlocksOp(MovementOp, ABC):
-    """Moves blocks of `block_size` by `block_size` elements of an image `[N, C, H, W]` between space and channels."""
+    """An operation that moves blocks of `block_size` by `block_size` elements between space and channels of
+    `[N, C, H, W]`."""
 
     input = operand_def(TensorType)
     result = result_def(TensorType)
@@ -562,12 +567,12 @@ class BlocksOp(MovementOp, ABC):
 
     @property
     def is_depth_outer(self) -> bool:
-        """Whether the position in the block is the outer part of the deep channel index (mode DCR)."""
+        """Whether the position within the block is the outer part of the larger channel index (mode DCR)."""
         return self.mode.data == "DCR"
 
     @abstractmethod
     def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
-        """Returns channels, height and width of the result."""
+        """Returns the numbers of channels, rows and columns of the result."""
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)

@@ -119,7 +119,7 @@ def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
 
 
 def moments(parts: Parts, data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """Returns `data` minus its mean over `axes`, the mean, and the variance; the last two keep the axes with size 1."""
+    """Returns `data` minus its mean over `axes`, the mean, and the variance; the latter two keep `axes` with size 1."""
     mean = parts.add("mean", ReduceMeanOp(data, axes)).result
     centred = parts.add("centred", SubOp(data, mean)).result
     squared = parts.add("squared", MulOp(centred, centred)).result
@@ -224,4 +224,4 @@ COMPOSITES: dict[type[Operation], Decompose] = {
 }
 
 IN_STAGES: tuple[type[Operation], ...] = (SoftmaxOp, LogSoftmaxOp, GroupNormOp, LayerNormOp, RmsNormOp)
-"""Composites that ONNX defines in two stages or in steps, each of which rounds."""
+"""Composites that ONNX defines as two stages or several steps, each of which is rounded."""

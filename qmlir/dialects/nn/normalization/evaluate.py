@@ -1,4 +1,4 @@
-"""NumPy semantics of softmax and normalization."""
+"""Evaluation of softmax and normalization with NumPy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +23,11 @@ from qmlir.text.elements import dense_dtype
 # `qmlir.arithmetic.arrays`, functions those of `qmlir.arithmetic.functions`.
 
 Rounding = Callable[[Array], Array]
-"""Rounds to the precision of a type, and returns the values in its computing type."""
+"""A function that rounds values to the precision of a type, and returns them in the type used for computation."""
 
 
 def rounding(dtype: np.dtype[Any]) -> Rounding:
-    """Returns the rounding to `dtype`."""
+    """Returns the function that rounds to `dtype`."""
     return lambda x: widened(x.astype(dtype, copy=False))
 
 
@@ -101,7 +101,7 @@ def per_channel(parameter: Array, rank: int) -> Array:
 
 
 def number(attribute: FloatAttr, like: Array) -> Any:
-    """Returns the number of a property in the type of `like`."""
+    """Returns the number in a property, converted to the type of `like`."""
     return like.dtype.type(attribute.value.data)
 
 

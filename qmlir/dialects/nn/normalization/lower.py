@@ -55,9 +55,10 @@ def _reduced(part: ReduceOp, x: Scalar) -> Scalar:
 
 
 def by_rows(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
-    """Lowers a composite to a single elementwise operation; `None` if its parts do not permit it.
+    """Lowers a composite to a single elementwise operation, or returns `None` if its parts do not allow this.
 
-    Parts that prepare parameters precede it. A quantized composite becomes a float one between casts.
+    Parts that only prepare parameters become separate operations before it. A quantized composite becomes a float
+    composite between casts.
     """
     if any(quantized.uniform_element(at, value) is not None for value in (*op.operands, *op.results)):
         return otherwise(op, at)
@@ -147,7 +148,7 @@ def _rows(
 
 
 def trailing_norm(op: ops.LayerNormOp | ops.RmsNormOp, at: Lowering) -> Sequence[SSAValue]:
-    """Lowers a norm whose rows are the trailing axes; scale and bias broadcast."""
+    """Lowers a norm whose rows are the trailing axes; scale and bias broadcast to the data."""
     shape, parameters = at.result_shape(), [op.scale, op.bias if isinstance(op, ops.LayerNormOp) else None]
     inputs = [
         None if each is None else Input(at.value(each), broadcast_map(shape_of(each), shape)) for each in parameters
@@ -156,7 +157,7 @@ def trailing_norm(op: ops.LayerNormOp | ops.RmsNormOp, at: Lowering) -> Sequence
 
 
 def channel_norm(op: ops.ScaledChannelNormOp, at: Lowering) -> Sequence[SSAValue]:
-    """Lowers a norm whose rows are images of a channel, or of a group of channels, which becomes a separate axis."""
+    """Lowers a norm whose rows are the images of a channel or of a group of channels; groups become a separate axis."""
     batch, channels, *sizes = at.result_shape()
     groups = op.groups.value.data if isinstance(op, ops.GroupNormOp) else channels
     split = [] if groups == channels else [channels // groups]

@@ -1,4 +1,4 @@
-"""Operations that normalize rows or channels: softmax, and normalization by mean and variance or by a norm."""
+"""Operations that normalize rows or channels: softmax, and normalization with mean and variance or with a norm."""
 
 import math
 from abc import ABC, abstractmethod
@@ -60,7 +60,7 @@ _SMALLEST_SCALE = 2.0**-30
 
 
 class SoftmaxLikeOp(OneOperandOp, ABC):
-    """A softmax-like operation; the result has the shape of `input`, and `axis` may count from the back."""
+    """A softmax-like operation; the result has the shape of `input`, and a negative `axis` counts from the end."""
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
@@ -72,17 +72,16 @@ class SoftmaxLikeOp(OneOperandOp, ABC):
 
 
 EMPTY_ROWS = ("zero", "uniform")
-"""The probabilities of a row whose elements are all masked: 0, or `1 / n` for each of its `n` elements."""
+"""The probabilities of a row whose elements are all masked: 0, or `1 / n` for each of the `n` elements."""
 
 
 @irdl_op_definition
 class SoftmaxOp(SoftmaxLikeOp):
     """Computes `e^x / sum(e^x)` along one axis (ONNX Softmax from opset 13), over the unmasked elements.
 
-    Elements with `mask` (i1, broadcast to the input) false have probability 0, and affect neither maximum nor sum. A
-    fully masked row is 0 (`empty_rows = "zero"`), or `1 / n`. With `fill`, masked elements count as `x + fill`, which
-    need
-    not be in the range of the input.
+    Elements whose `mask` (i1, broadcast to the input) is false have probability 0, and affect neither the maximum nor
+    the sum. All elements of a fully masked row are 0 (`empty_rows = "zero"`), or `1 / n`. With `fill`, masked elements
+    are treated as `x + fill`, which need not be in the range of the input.
     """
 
     name = "nn.softmax"
@@ -100,7 +99,7 @@ class SoftmaxOp(SoftmaxLikeOp):
 
     @property
     def is_uniform_if_empty(self) -> bool:
-        """Whether a fully masked row yields `1 / n`."""
+        """Whether the elements of a fully masked row are `1 / n`."""
         return self.empty_rows.data == "uniform"
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -134,8 +133,8 @@ class LogSoftmaxOp(KeptOp, SoftmaxLikeOp):
 
 @irdl_op_definition
 class HardmaxOp(SoftmaxLikeOp):
-    """Computes 1 at the first maximum along one axis, 0 elsewhere (ONNX Hardmax from opset 13); NaN is the largest
-    value."""
+    """Computes 1 at the first maximum along one axis and 0 elsewhere (ONNX Hardmax from opset 13); NaN counts as
+    largest."""
 
     name = "nn.hardmax"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(fixed_output=FixedRange(0.0, 1.0))
@@ -148,16 +147,16 @@ class HardmaxOp(SoftmaxLikeOp):
 # integers if data and result are quantized.
 
 MOST_BITS = 16
-"""The largest width of integers that are normalized exactly; wider ones are normalized in floats."""
+"""The maximum width of integers that are normalized exactly; wider integers are normalized in floats."""
 
 
 def default_precision(value: SSAValue) -> Attribute:
-    """Returns the default type for normalization: f64 for f64, f32 for other floats."""
+    """Returns the default type in which `value` is normalized: f64 for f64, f32 for other floats."""
     return f64 if plain_type(element_of(value)) == f64 else f32
 
 
 class NormOp(KeptOp, ABC):
-    """A division by a root of a number that `epsilon` keeps away from 0.
+    """A normalization that divides by a root, under which `epsilon` keeps the divisor away from 0.
 
     xDSL orders the operands of a subclass before inherited ones, so each operation defines its own.
     """
@@ -182,9 +181,10 @@ class ChannelNormOp(NormOp, ABC):
 
 
 class RowNormOp(NormOp, ABC):
-    """A normalization of rows; if quantized, it computes on integers (`qmlir.arithmetic.row_norms`).
+    """A normalization of rows; if its data is quantized, it computes on integers (`qmlir.arithmetic.row_norms`).
 
-    Its scale and bias are floats then; if `components` has the types of its parts, they are also quantized.
+    In this case, scale and bias are floats, unless `components` holds the types of its parts; then they are also
+    quantized.
     """
 
     IS_CENTRED: ClassVar[bool] = True
@@ -197,7 +197,8 @@ class RowNormOp(NormOp, ABC):
 
     @abstractmethod
     def row_sizes(self) -> Sequence[int]:
-        """Returns the sizes of the axes of a row; for a group, its channels and the axes after them."""
+        """Returns the sizes of the axes of a row; for groups, these are the channels of a group and the axes after
+        them."""
 
     def verify_(self) -> None:
         super().verify_()
@@ -218,7 +219,8 @@ class RowNormOp(NormOp, ABC):
         return FloatCause.FLOAT_NEIGHBOR.reason()
 
     def row_bounds(self) -> RowBounds:
-        """Returns the integer computation of a quantized norm without its scale. Raises `ValueError` if it has none."""
+        """Returns the scale-independent part of a quantized norm on integers. Raises `ValueError` if integers cannot be
+        used."""
         types = [element_of(value) for value in (self.operands[0], self.results[0])]
         for element in types:
             if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
@@ -235,7 +237,7 @@ class RowNormOp(NormOp, ABC):
         return RowBounds(math.prod(sizes), data.bits, float(np.float32(self.epsilon.value.data)), self.IS_CENTRED)
 
     def integer_norm(self) -> RowNorm:
-        """Returns the integer computation of a quantized norm. Raises `ValueError` if it has none."""
+        """Returns the computation of a quantized norm on integers. Raises `ValueError` if integers cannot be used."""
         bounds, data = self.row_bounds(), element_of(self.operands[0])
         assert isinstance(data, UniformQuantizedType)
         return bounds.norm_of(float(np.float32(data.scale)))
@@ -264,7 +266,7 @@ class ScaledChannelNormOp(ChannelNormOp, RowNormOp, ABC):
 
 
 class TwoStageOp(NormOp, ABC):
-    """A normalization in the type `precision`; the default is f64 for f64 and f32 for other floats."""
+    """A normalization that is computed in the type `precision`; the default is f64 for f64 and f32 for other floats."""
 
     precision = opt_prop_def(Attribute)
 
@@ -277,7 +279,7 @@ class TwoStageOp(NormOp, ABC):
 
 
 class TrailingNormOp(TwoStageOp, RowNormOp, ABC):
-    """A normalization over the axes from `axis` on; scale and bias broadcast to the data."""
+    """A normalization over `axis` and all axes after it; scale and bias broadcast to the data."""
 
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(normalizes_rows=True)
     axis = opt_prop_def(IntegerAttr, IntegerAttr(-1, i64))
@@ -314,7 +316,7 @@ def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
 class BatchNormOp(ChannelNormOp):
     """Computes `(x - mean) / sqrt(variance + epsilon) * scale + bias` per channel of `[N, C, …]`.
 
-    Without mean and variance, it computes `x * scale + bias`: a norm with folded constants whose parts have types.
+    Without mean and variance, it computes `x * scale + bias`: a norm whose statistics were folded into these operands.
     """
 
     name = "nn.batch_norm"
@@ -330,7 +332,7 @@ class BatchNormOp(ChannelNormOp):
 
     @property
     def statistics(self) -> tuple[SSAValue, SSAValue] | None:
-        """The mean and the variance; `None` if they are folded."""
+        """The mean and the variance; `None` if they are folded into scale and bias."""
         return None if self.mean is None or self.variance is None else (self.mean, self.variance)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -341,7 +343,7 @@ class BatchNormOp(ChannelNormOp):
 
 @irdl_op_definition
 class InstanceNormOp(ScaledChannelNormOp):
-    """Normalizes each channel of each instance to mean 0 and variance 1, then applies `* scale + bias` (ONNX
+    """Normalizes each channel of each sample to mean 0 and variance 1, then applies scale and bias per channel (ONNX
     InstanceNormalization)."""
 
     name = "nn.instance_norm"
@@ -355,7 +357,7 @@ class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
     """Normalizes each of `groups` groups of channels to mean 0 and variance 1, then applies a per-channel scale and
     bias.
 
-    This is ONNX GroupNormalization from opset 21 on.
+    This is ONNX GroupNormalization as of opset 21.
     """
 
     name = "nn.group_norm"
@@ -377,7 +379,7 @@ class GroupNormOp(ScaledChannelNormOp, TwoStageOp):
 
 @irdl_op_definition
 class LayerNormOp(TrailingNormOp):
-    """Normalizes to mean 0 and variance 1 over the axes from `axis` on, then applies `* scale + bias` (ONNX
+    """Normalizes to mean 0 and variance 1 over `axis` and all axes after it, then applies scale and bias (ONNX
     LayerNormalization)."""
 
     name = "nn.layer_norm"
@@ -393,7 +395,7 @@ class LayerNormOp(TrailingNormOp):
 
 @irdl_op_definition
 class RmsNormOp(TrailingNormOp):
-    """Computes `x / sqrt(mean(x^2) + epsilon) * scale` over the axes from `axis` on (ONNX RMSNormalization)."""
+    """Computes `x / sqrt(mean(x^2) + epsilon) * scale` over `axis` and all axes after it (ONNX RMSNormalization)."""
 
     name = "nn.rms_norm"
     IS_CENTRED: ClassVar[bool] = False
@@ -408,9 +410,9 @@ class RmsNormOp(TrailingNormOp):
 
 @irdl_op_definition
 class LpNormOp(KeptOp, OneOperandOp):
-    """Computes `x / sum(|x|^p)^(1/p)` along one axis, 0 if the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
+    """Computes `x / sum(|x|^p)^(1/p)` along one axis, or 0 if the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
 
-    `epsilon`, which ONNX lacks, is a lower bound of the norm.
+    `epsilon`, which does not exist in ONNX, is a lower bound on the norm.
     """
 
     name = "nn.lp_norm"
@@ -432,8 +434,8 @@ class LpNormOp(KeptOp, OneOperandOp):
 class LocalResponseNormOp(OneOperandOp):
     """Computes `x / (bias + alpha / size * sum(x^2))^beta`, with the sum over `size` neighboring channels (ONNX LRN).
 
-    The neighborhood reaches `(size - 1) / 2` channels to both sides, rounded down towards lower channels and up
-    towards higher ones, and is truncated at the ends.
+    The neighborhood extends `(size - 1) / 2` channels to both sides, rounded down towards lower channels and up towards
+    higher ones, and is truncated at the first and last channel.
     """
 
     name = "nn.local_response_norm"

@@ -40,7 +40,7 @@ def _with_count(data: Array, axis: int, count: int, fill: Any, dtype: np.dtype[A
 
 
 def pooled(data: Array, windows: Windows, counts: tuple[int, ...], function: Combine, start: Any) -> Array:
-    """Reduces the elements of each window by `function`, starting from `start`; padding is ignored."""
+    """Reduces the elements of each window with `function`, starting from `start`; padding is ignored."""
     for axis, count in enumerate(counts):
         result = _with_count(data, axis, count, start)
         for tap in taps(windows, axis, data.shape[axis + 2], count):

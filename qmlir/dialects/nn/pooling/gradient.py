@@ -1,6 +1,6 @@
-"""Gradients of pooling. In a max pool, the first of equal elements of a window gets the gradient, as in torch.
+"""Gradients of pooling. In a max pool, the first of several equal maxima gets the gradient, as in torch.
 
-Norms of zeros have gradient 0.
+If all elements of a window are 0, the gradient of its norm is 0.
 """
 
 import math

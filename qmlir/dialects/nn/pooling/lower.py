@@ -1,5 +1,4 @@
-"""Lowering of pooling: a reduction over each window, channels last; quantized means have exact sums and one
-rounding."""
+"""Lowering of pooling to reductions over channels-last windows; quantized means sum exactly and round once."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -115,7 +114,7 @@ def _element_number(
 
 
 def window_map(found: SlidingWindows) -> AffineMap:
-    """Returns the map from the dimensions `[N, windows…, C]` to the window."""
+    """Returns the indexing map of the window operand, from the dimensions `[N, windows…, C]`."""
     dims = 2 + found.spatial
     return AffineMap(dims, 0, tuple(AffineExpr.dimension(1 + axis) for axis in range(found.spatial)))
 

@@ -1,4 +1,4 @@
-"""Pooling over the spatial axes of `[N, C, …]`: windows (ONNX MaxPool, AveragePool, LpPool) and whole channels."""
+"""Pooling over the spatial axes of `[N, C, …]`, by windows (ONNX MaxPool, AveragePool, LpPool) or whole channels."""
 
 import math
 from abc import ABC
@@ -21,7 +21,7 @@ from qmlir.ir.interfaces import QuantizationSlots
 
 
 def verify_norm(p: IntegerAttr) -> None:
-    """Raises `VerifyException` unless `p` is a valid degree of a norm."""
+    """Raises `VerifyException` unless `p` is a valid order of a norm."""
     if p.value.data < 1:
         raise VerifyException(f"p must be >= 1, but got {p.value.data}")
 
@@ -60,7 +60,7 @@ class PoolOp(NnOp, ABC):
 
 @irdl_op_definition
 class MaxPoolOp(PoolOp):
-    """Maximum of each window; padding never wins."""
+    """Maximum of each window; padding is ignored."""
 
     name = "nn.max_pool"
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
@@ -71,10 +71,10 @@ class MaxPoolOp(PoolOp):
 
 @irdl_op_definition
 class MaxPoolWithIndicesOp(PoolOp):
-    """Maximum of each window, and its index in the data, the first one for ties.
+    """Maximum of each window, and its index in the data; of equal maxima, the first.
 
-    `indices` count the elements of the data in row-major order; with `column_major`, the elements of a channel in
-    column-major order. The index of a window that lies entirely in the padding is -1.
+    The `indices` number the data elements in row-major order; with `column_major`, the elements of each channel are
+    numbered in column-major order. The index is -1 for a window that is entirely in the padding.
     """
 
     name = "nn.max_pool_with_indices"
@@ -92,9 +92,9 @@ class MaxPoolWithIndicesOp(PoolOp):
 
 @irdl_op_definition
 class AveragePoolOp(PoolOp):
-    """Mean of each window, over its elements in the data; with `count_include_pad`, also over those in the padding.
+    """Mean of each window over its elements in the data and, with `count_include_pad`, in the padding.
 
-    Elements of a `ceil_mode` window beyond the padding never count.
+    Elements of a window beyond the padding, which can occur with `ceil_mode`, never count.
     """
 
     name = "nn.average_pool"
@@ -118,9 +118,9 @@ class AveragePoolOp(PoolOp):
         return DYNAMIC_INDEX in shape_of(self.data)[2:] and (is_partial or bool(self.ceil_mode.value.data))
 
     def is_whole_image(self, sizes: Sequence[int]) -> bool:
-        """Whether the only window is the whole image, which ONNX Runtime computes as a global pool in mode `f32`.
+        """Whether the only window is the whole image; in mode `f32`, ONNX Runtime computes this case as a global pool.
 
-        `sizes` are those of the spatial axes.
+        `sizes` holds the sizes of the spatial axes.
         """
         windows = self.windows
         return windows.kernel == tuple(sizes) and not any(sum(windows.padding(axis)) for axis in range(len(sizes)))
@@ -145,7 +145,7 @@ class LpPoolOp(PoolOp):
 
 
 class GlobalPoolOp(NnOp, ABC):
-    """A pooling operation with one result element per channel; the spatial axes stay with size 1."""
+    """A pooling operation with one result element per channel; the spatial axes are kept with size 1."""
 
     data = operand_def(TensorType)
     result = result_def(TensorType)

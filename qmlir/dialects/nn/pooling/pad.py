@@ -1,4 +1,4 @@
-"""Padding rules of pooling: windows and whole images read a neutral element beyond the valid part."""
+"""Padding rules of pooling: windows and global pools read a neutral element beyond the valid part of an image."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product

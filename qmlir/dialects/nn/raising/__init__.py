@@ -1,1 +1,1 @@
-"""Raising: recognizes groups of operations that are the parts of a composite, and replaces them by it."""
+"""Raising: recognizes groups of operations that are the parts of a composite, and replaces them with the composite."""

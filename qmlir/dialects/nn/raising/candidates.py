@@ -1,7 +1,7 @@
-"""Idiom recognition: the composites whose last part an unmarked operation may be.
+"""Idiom recognition: the composites whose last part may be a given operation without provenance.
 
-A candidate is cheap and may be wrong; unification with the group proves it. It suggests the properties of the
-composite, read from constants where they determine them.
+Finding a candidate is cheap, and the candidate may be wrong; unification with the group proves it. A candidate suggests
+the properties of the composite, which it reads from constants if these determine them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS
 
 DEPTH = 12
-"""The number of producers of the last part that are searched: no recognized composite has more parts."""
+"""The number of producers of the last part that are searched; no recognized composite has more parts."""
 
 Suggestion = dict[str, Attribute]
 
@@ -78,7 +78,7 @@ def _fully_connected(root: Operation) -> Iterator[Suggestion]:
 
 
 def layer_fault(root: Operation) -> str | None:
-    """Returns why a product of rows with a matrix, plus a number per column added by `root`, is not a layer."""
+    """Returns why a product and the bias that `root` adds are not a fully connected layer; `None` if they are."""
     for value, bias in (root.operands, root.operands[::-1]):
         product = giver(value)
         if not isinstance(product, MatMulOp) or not _is_of_layer(product):
@@ -97,7 +97,7 @@ def layer_fault(root: Operation) -> str | None:
 
 @dataclass(frozen=True)
 class TurnedProduct:
-    """A product with constant `(K, N)` weights, and its equivalent with the weights of a layer: `(N, K)`."""
+    """A matrix product with constant weights `[K, N]`, and its equivalent with the weights of a layer, `[N, K]`."""
 
     product: MatMulOp
     turned: MatMulOp
@@ -105,7 +105,7 @@ class TurnedProduct:
 
     @staticmethod
     def of(root: Operation) -> "TurnedProduct | None":
-        """Transposes the product to which `root` adds a bias, in place; `None` if there is no such product."""
+        """Replaces the product to which `root` adds a bias with its transposed form; `None` if there is none."""
         product = next((op for op in map(giver, root.operands) if isinstance(op, MatMulOp)), None)
         if product is None or product.is_rhs_transposed or not product.result.has_one_use():
             return None
@@ -124,7 +124,7 @@ class TurnedProduct:
         return found
 
     def settle(self, *, is_raised: bool) -> None:
-        """Keeps the transposed product if it was raised to a layer; otherwise restores the original one."""
+        """Keeps the transposed product if it was raised to a layer; otherwise restores the original product."""
         if is_raised:
             weight = self.product.rhs.owner
             self.product.erase()
@@ -203,13 +203,13 @@ def _normalization(root: Operation) -> Iterator[Suggestion]:
 
 @dataclass(frozen=True)
 class RaisingCandidate:
-    """A rule: the class of a composite's last part, and the properties that it suggests."""
+    """A rule: the classes that the last part may have, the composite, and the properties that it suggests."""
 
     last: tuple[type[Operation], ...]
     composite: type[NnOp]
     suggest: Suggest
     nearest: int
-    """The distance from the last part within which all operands are read, which limits the search for their types."""
+    """The distance from the last part within which all operands are read; it limits the search for their types."""
 
 
 CANDIDATES = (
@@ -226,11 +226,11 @@ CANDIDATES = (
     RaisingCandidate((DivOp,), SoftmaxOp, _sums(0, ExpOp), 1),
     RaisingCandidate((SubOp,), LogSoftmaxOp, _sums(1, LogOp), 1),
 )
-"""The rules, larger composites first: a hard sigmoid may be the gate of a hard swish."""
+"""The rules. Larger composites come first, because a hard sigmoid may be the gate of a hard swish."""
 
 
 def candidates(root: Operation) -> Iterator[tuple[RaisingCandidate, Suggestion]]:
-    """Yields the composites whose last part `root` may be, with their properties."""
+    """Yields the composites whose last part may be `root`, with their suggested properties."""
     for candidate in CANDIDATES:
         if isinstance(root, candidate.last):
             for suggestion in candidate.suggest(root):

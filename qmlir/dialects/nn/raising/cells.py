@@ -1,9 +1,9 @@
-"""Raises quantized recurrent cells spelled as primitive operations to recurrent layers of one step.
+"""Raises quantized recurrent cells that are spelled as primitive operations to recurrent layers of one step.
 
-Exporters unroll a layer, or write its cell: two products, which all gates may share, their sum, and the functions of
-the gates. The columns of a product, a sum and a function are independent, so a gate's own columns are the same
-integers. From these columns the parts of the layer are rebuilt with the types of the model. The layer's decomposition
-must be exactly these parts; otherwise the cell stays unchanged, with a reason.
+Exporters unroll a layer, or write out its cell: two matrix products, which all gates may share, their sum, and the
+functions of the gates. The columns of a product, of a sum and of a function are independent, so separate columns for a
+gate hold the same integers. From these columns, the parts of the layer are rebuilt with the types of the model. The
+layer's decomposition must consist of exactly these parts; otherwise the cell is left unchanged, with a reason.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -36,10 +36,10 @@ from qmlir.ir.decomposition import Parts
 from qmlir.ir.provenance import describe, merged_origins, set_origins, set_tensor_names, tensor_names
 
 GATES = ("input_gate", "output_gate", "forget_gate", "cell_gate")
-"""The gates, in the order of their weights in a layer."""
+"""The names of the gates, in the order of their weights in a layer."""
 
 _FUNCTIONS = (SigmoidOp, TanhOp, HardSigmoidOp, ReluOp, SoftsignOp, ClipOp)
-"""The operations that are accepted as the function of a gate."""
+"""The operations that may be the function of a gate."""
 
 
 def _with(op: Operation, *kinds: type[Operation]) -> tuple[SSAValue, SSAValue] | None:
@@ -172,7 +172,7 @@ def _first_column(piece: SplitOp | SliceOp, value: OpResult) -> int:
 
 @dataclass
 class LstmCell:
-    """The last operations of a cell, and its gates."""
+    """An LSTM cell: the last operations that compute its states, and its gates."""
 
     root: MulOp
     curve: TanhOp
@@ -186,8 +186,10 @@ class LstmCell:
 
     @staticmethod
     def of(root: Operation) -> "LstmCell | None":
-        """Matches a quantized cell with output `root`; `None` if it is no cell. Raises `DiffersError` for an
-        imperfect match."""
+        """Matches the quantized cell whose output is `root`; `None` if `root` is not the end of a cell.
+
+        Raises `DiffersError` if a cell matches only in part.
+        """
         if not isinstance(root, MulOp) or not isinstance(element_of(root.result), UniformQuantizedType):
             return None
         found = _with(root, TanhOp)
@@ -218,7 +220,7 @@ class LstmCell:
 
     @property
     def hidden(self) -> int:
-        """The number of elements of a state."""
+        """The number of elements in a state."""
         return shape_of(self.root.result)[-1]
 
     def _add(
@@ -335,7 +337,7 @@ class LstmCell:
         return made.result
 
     def inside(self) -> Iterator[Operation]:
-        """Yields the operations of the cell, without its constants."""
+        """Yields the operations of the cell, except for its constants."""
         for gate in self.gates.values():
             yield from (gate.function, *gate.moved, gate.total)
             for value in gate.total.operands:
@@ -350,8 +352,10 @@ class LstmCell:
         return None
 
     def raised(self) -> Raised:
-        """Returns the replacement of the cell by a layer. Raises `DiffersError`, leaving the cell intact, if they
-        differ."""
+        """Returns the replacement of the cell with a layer.
+
+        Raises `DiffersError` if the cell and the layer differ; the cell is then left unchanged.
+        """
         try:
             if (fault := self._other_user()) is not None:
                 raise DiffersError(fault)
@@ -408,7 +412,7 @@ class LstmCell:
 
 
 def looks_like_gru(root: Operation) -> bool:
-    """Whether `root` combines a state and a tanh like a GRU: `(1 - z) * n + z * h`, or `n + z * (h - n)`."""
+    """Returns whether `root` combines a state and a tanh as a GRU does: `(1 - z) * n + z * h`, or `n + z * (h - n)`."""
     if not isinstance(root, AddOp) or not isinstance(element_of(root.result), UniformQuantizedType):
         return False
     terms = [op for op in map(giver, root.operands) if isinstance(op, MulOp)]

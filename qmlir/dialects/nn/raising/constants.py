@@ -1,7 +1,8 @@
-"""Reassembly of constant operands that decomposition, or folding after it, sliced or moved.
+"""Reassembly of constant operands that were sliced or moved by decomposition, or by folding after it.
 
-If the parts would slice, squeeze or reshape an operand, but a constant is found instead, the operand was a constant.
-The positions of its elements follow from applying the same movement to element indices.
+If the parts of a composite would slice, squeeze or reshape an operand but the module holds a constant instead, the
+operand itself was a constant. The original index of each element follows from applying the same movement to element
+indices.
 """
 
 from collections import defaultdict
@@ -24,7 +25,7 @@ from qmlir.ir.evaluation import evaluate
 
 
 def constant_of(value: SSAValue) -> ConstantOp | None:
-    """Returns the constant that defines `value`, if its elements are in memory."""
+    """Returns the constant that defines `value`, if its elements are available in memory."""
     op = value.op if isinstance(value, OpResult) else None
     if not isinstance(op, ConstantOp) or not isinstance(op.value, DenseIntOrFPElementsAttr):
         return None
@@ -32,7 +33,7 @@ def constant_of(value: SSAValue) -> ConstantOp | None:
 
 
 def movement_chain(value: SSAValue) -> tuple[SSAValue, list[MovementOp]]:
-    """Returns the value whose elements `value` only moves, and the movements in execution order."""
+    """Returns the origin of the elements that `value` only moves, and the movements in execution order."""
     chain: list[MovementOp] = []
     while isinstance(value, OpResult) and isinstance(value.op, MovementOp) and len(value.op.operands) == 1:
         chain.append(value.op)
@@ -70,7 +71,7 @@ def _elements(candidates: set[Attribute], shape: Sequence[int]) -> Iterator[Attr
 
 
 def element_of_whole(candidates: set[Attribute], shape: Sequence[int]) -> Attribute | None:
-    """Returns the element type of a constant of `shape` with slices of these types; `None` if they are incompatible."""
+    """Returns the element type of a constant of `shape` with slices of these types; `None` if incompatible."""
     return next(_elements(candidates, shape), None)
 
 
@@ -97,9 +98,9 @@ def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) 
 
 
 def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp]:
-    """Returns a constant for each placeholder whose elements are in the constants of `held`.
+    """Returns a constant for each placeholder, assembled from the constants of `held`.
 
-    Raises `DiffersError` if there is none.
+    Raises `DiffersError` if a placeholder cannot be assembled.
     """
     slices: dict[SSAValue, list[Held]] = defaultdict(list)
     for template, value in held:

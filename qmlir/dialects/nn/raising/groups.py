@@ -1,8 +1,8 @@
-"""Raises a group of operations to the composite whose decomposition it is, if that loses no information.
+"""Raises a group of operations to the composite that decomposes into it, if no information is lost.
 
-A template is unified with the group twice: first its plain parts, which binds the composite's operands; then the
-decomposition of the new composite, with all types, which must equal the group exactly. In between, the types of the
-group become the composite's `components`.
+A template is unified with the group twice: first its plain parts, which binds the operands of the composite; then the
+decomposition of the new composite with all types, which must equal the group exactly. In between, the types of the
+group become the `components` of the composite.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -42,15 +42,15 @@ from qmlir.registry import decompositions
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a group is not raised."""
+    """The reason why a group is not raised."""
 
     reason: str
     is_computed: bool
-    """Whether the group computes the composite, but something else prevents raising it."""
+    """Whether the group computes the composite, but something else prevents it from being raised."""
 
 
 Parameters = tuple[str, bool, tuple[int, int], float, int]
-"""The parameters of a channel or block of a quantized type: storage, sign, limits, scale and zero point."""
+"""The parameters of one channel or block of a quantized type: storage, sign, limits, scale and zero point."""
 
 
 def _parameters(element: Attribute) -> frozenset[Parameters | Attribute]:
@@ -93,23 +93,23 @@ def _lost_type(group: Sequence[Operation], composite: NnOp) -> str | None:
 
 @dataclass(frozen=True)
 class Raised:
-    """A composite that can replace a group. `of` creates it, unless a type would be lost."""
+    """A composite that can replace a group. `of` creates it, and ensures that no quantized type is lost."""
 
     composite: NnOp
     before: Sequence[NnOp]
-    """Constants and a transpose that build combined operands, inserted before the composite."""
+    """Constants and a transpose that build the composite's operands; they are inserted before it."""
 
     results: Sequence[SSAValue | None]
-    """For each result of the composite, the value of the group that it replaces; `None` for an unused result."""
+    """For each result of the composite, the value of the group that it replaces; `None` if the result is unused."""
 
     parts: Sequence[Operation]
     """The operations of the group, in topological order."""
 
     after: Sequence[NnOp] = ()
-    """A transpose or reshapes that convert the composite's results to those of the group."""
+    """A transpose or reshapes that convert the results of the composite to those of the group."""
 
     values: Sequence[SSAValue] = ()
-    """The values that replace `results`."""
+    """The values with which `results` are replaced."""
 
     @staticmethod
     def of(
@@ -120,10 +120,10 @@ class Raised:
         after: Sequence[NnOp] = (),
         values: Sequence[SSAValue] | None = None,
     ) -> "Raised":
-        """Creates the replacement of a group. Raises `DiffersError` if one of its quantized types would be lost.
+        """Creates the replacement of a group. Raises `DiffersError` if a quantized type of the group would be lost.
 
-        `values` replace `results`; the default is the results of the last new operation. All raised composites are
-        created here, so a rule that forgets a type cannot change a result.
+        `values` replace `results`; by default, they are the results of the last new operation. All raised composites
+        are created here, so a rule that forgets a type cannot change a result.
         """
         taken = [op for op in parts if not isinstance(op, ConstantOp)]
         if (fault := _lost_type(taken, composite)) is not None:
@@ -137,19 +137,19 @@ class Raised:
         return [*self.before, self.composite, *self.after]
 
     def anchor(self) -> Operation | None:
-        """Returns the insertion point of the composite: the first operation that defines one of the results."""
+        """Returns where to insert the composite: the first operation of the group that defines a result."""
         first: Operation | None = None
         for owner in (value.op for value in self.results if isinstance(value, OpResult) and value.op in self.parts):
             first = owner if first is None or owner.is_before_in_block(first) else first
         return first
 
     def discard(self) -> None:
-        """Erases the new operations, and leaves the group in place."""
+        """Erases the new operations and leaves the group unchanged."""
         for op in reversed(self.made):
             op.erase(safe_erase=False)
 
     def replace(self) -> None:
-        """Inserts the composite, replaces the group's results, and erases operations without remaining users."""
+        """Inserts the composite, replaces the results of the group, and erases operations that are no longer used."""
         anchor = self.anchor()
         assert anchor is not None
         block = anchor.parent
@@ -255,7 +255,7 @@ def _exact_rules(parts: Parts) -> Rules:
         return _properties_differ(mine, other)
 
     def held_by(mine: SSAValue, other: SSAValue) -> Sequence[Held]:
-        """Matches a constant that was moved at compile time against parts that move it."""
+        """Matches a constant that was moved at compile time with the parts that would move it."""
         source, chain = movement_chain(mine)
         before, after = constant_of(source), constant_of(other)
         if not chain or mine not in own or before is None or after is None:
@@ -445,9 +445,9 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
 def fault_of(
     composite: NnOp, types: Mapping[str, Attribute], pairs: Mapping[int, SSAValue], *, is_excerpt: bool = False
 ) -> str | None:
-    """Returns why the composite would not reproduce the group; `None` if it does. Sets the composite's `components`.
+    """Returns why the composite would not reproduce the group, and sets its `components`; `None` if it would.
 
-    The group may be an excerpt of the parts.
+    With `is_excerpt`, the group may consist of only some of the parts.
     """
     if is_quantized(composite) or any(plain_type(type_) != type_ for type_ in types.values()):
         composite.properties[COMPONENTS] = DictionaryAttr(dict(types))
@@ -494,7 +494,7 @@ def _other_user(template: Template, found: Unification) -> str | None:
 
 
 def other_user(values: Iterable[SSAValue], inside: Collection[Operation]) -> Operation | None:
-    """Returns the first user of `values` that is not `inside`, or `None`."""
+    """Returns the first user of `values` that is not in `inside`; `None` if there is none."""
     return next((use.operation for value in values for use in value.uses if use.operation not in inside), None)
 
 
@@ -513,8 +513,10 @@ def _stands(raised: Raised) -> bool:
 
 
 def raise_group(template: Template, root: SSAValue, number: int = 0) -> Raised | Refusal:
-    """Matches `template` against the group whose result `number` is `root`; returns the replacement, or why there is
-    none."""
+    """Matches `template` against the group whose value `root` is result `number` of the composite.
+
+    Returns the replacement of the group, or the reason why there is none.
+    """
     rules = _template_rules(template)
     found = unify([(template.results[number], root)], rules)
     if isinstance(found, Mismatch):

@@ -1,9 +1,9 @@
-"""Recognition of float composites spelled as primitive operations, by the function that these compute.
+"""Recognition of float composites that are spelled as primitive operations, by the function that these compute.
 
 Each recognizer takes the last operation of a group and returns the composite, or `None`. Constants must have the values
-that the composite requires, and reductions must run along its axes. Results differ only if the parts would overflow or
-divide 0 by 0 (a softmax without a shift, a norm of 0). If an inner value has other users, such as the mean
-of two norms of one tensor, it is still computed for these.
+that the composite requires, and reductions must run along its axes. Results can differ only if the parts would overflow
+or divide 0 by 0 (a softmax without a shift, a norm of 0). If an inner value has other users, such as the mean of two
+norms of one tensor, it is still computed for these users.
 """
 
 import math
@@ -72,7 +72,7 @@ DEPTH = 20
 """The number of producers of the last operation that are searched."""
 
 Parameter = tuple[Array, SSAValue | None]
-"""The elements of a constant, and the constant that they originate from."""
+"""The elements of a constant, and the constant that they come from."""
 
 
 @dataclass
@@ -83,10 +83,10 @@ class Recognized:
     operands: Sequence[SSAValue]
     properties: dict[str, Any] = field(default_factory=dict[str, Any])
     parameters: Sequence[Parameter] = ()
-    """Further operands, which are f32 constants."""
+    """Additional operands of the composite, which are f32 constants."""
 
     order: Sequence[int] = ()
-    """The permutation of axes of its first operand and its result, if they are not in order."""
+    """The permutation of axes of the first operand and the result; empty if the axes are in order."""
 
 
 Recognizer = Callable[[Operation], Recognized | None]
@@ -472,13 +472,13 @@ def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSA
     return Recognized(InstanceNormOp, [rows.data], epsilon, list(zip(flat, (*sources, None)[:2], strict=True)))
 
 
-# --- From what was recognized to the composite ------------------------------------------------------------------------
+# --- From a recognized function to the composite ----------------------------------------------------------------------
 
 RECOGNIZERS: tuple[Recognizer, ...] = (
     _sigmoid, _softplus, _hard_sigmoid, _hard_swish, _swish, _mish, _gelu, _softmax, _log_softmax, _lp_norm,
     _normalization,
 )  # fmt: skip
-"""The recognizers, each applied to a whole module in this order: parts of other composites come first."""
+"""The recognizers, in the order in which each is applied to the whole module: parts of other composites come first."""
 
 
 def _inside(root: Operation, operands: Collection[SSAValue]) -> list[Operation] | None:
@@ -528,7 +528,7 @@ def _operand(parameter: Parameter, made: list[ConstantOp]) -> SSAValue:
 
 
 def recognized(root: Operation, recognize: Recognizer) -> Raised | None:
-    """Returns the replacement of the group whose last operation is `root`, matched by one of `RECOGNIZERS`."""
+    """Returns the replacement of the group that ends with `root` if `recognize` matches it; otherwise `None`."""
     if not isinstance(root, NnOp) or len(root.results) != 1 or not isinstance(element_of(root.results[0]), Float32Type):
         return None
     known = recognize(root)

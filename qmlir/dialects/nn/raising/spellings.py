@@ -1,8 +1,8 @@
-"""Matchers for the ways in which models spell a function: polynomials, products, row sums and means, roots.
+"""Matchers for the different ways in which models spell a function: polynomials, products, row sums and means, roots.
 
 Exporters write one function in many ways: a square as a product or a power, a quotient as a product with a reciprocal,
-a reduction that keeps its axes, or one that drops them and is reshaped. Each matcher accepts all of these. Results
-are equal over the real numbers, and for floats up to rounding.
+a reduction that keeps its axes, or a reduction that drops them and is followed by a reshape. Each matcher accepts all
+of these spellings. Their results are equal over the real numbers; for floats, they are equal up to rounding.
 """
 
 import math
@@ -33,10 +33,10 @@ from qmlir.dialects.nn.shapes.ops import ExpandOp
 from qmlir.ir.builtin_types import element_of, shape_of
 
 TOLERANCE = 4e-7
-"""The relative tolerance for constants that denote the same number: f32 rounding, some of them rounded twice."""
+"""The relative tolerance within which two constants denote the same number: f32 rounding, sometimes applied twice."""
 
 _LARGEST_NUMBER = 4096
-"""The size limit of a constant that is searched for one repeated number."""
+"""The maximum size of a constant that is checked for a single repeated number."""
 
 
 def giver(value: SSAValue) -> Operation | None:
@@ -45,8 +45,10 @@ def giver(value: SSAValue) -> Operation | None:
 
 
 def above(root: Operation, most: int) -> list[Operation]:
-    """Returns at most `most` operations that `root` is computed from, in breadth-first order from itself, and
-    constants."""
+    """Returns `root` and the operations that compute it, at most `most` of them, in breadth-first order.
+
+    Constants are also returned, but do not count towards `most`.
+    """
     found = [root]
     left = most - 1
     for each in found:
@@ -60,12 +62,12 @@ def above(root: Operation, most: int) -> list[Operation]:
 
 
 def is_close(number: float, wanted: float) -> bool:
-    """Whether a constant equals `wanted` up to `TOLERANCE`."""
+    """Returns whether a constant equals `wanted` up to `TOLERANCE`."""
     return math.isclose(number, wanted, rel_tol=TOLERANCE)
 
 
 def number(value: SSAValue) -> float | None:
-    """Returns the f32 number of a constant whose elements are all equal."""
+    """Returns the number in an f32 constant whose elements are all equal; `None` for any other value."""
     constant = constant_of(value)
     if constant is None or not isinstance(element_of(value), Float32Type):
         return None
@@ -86,7 +88,7 @@ def _with_number(op: Operation) -> tuple[SSAValue, float] | None:
 # --- Functions of one value -------------------------------------------------------------------------------------------
 
 Polynomial = Mapping[tuple[int, ...], float]
-"""A polynomial: the coefficient of each product of powers, keyed by the exponents of the variables."""
+"""A polynomial: maps the exponents of the variables in each term to the coefficient of that term."""
 
 _DEGREE = 4
 
@@ -101,8 +103,10 @@ def _product(left: Polynomial, right: Polynomial) -> Polynomial:
 
 
 def polynomial(value: SSAValue, variables: Sequence[SSAValue], depth: int = 8) -> Polynomial | None:
-    """Returns `value` as a polynomial of `variables`; `None` if it is not one, or its expression is deeper than
-    `depth`."""
+    """Returns `value` as a polynomial of `variables`.
+
+    Returns `None` if it is not a polynomial, or if its expression is deeper than `depth`.
+    """
     constant = (0,) * len(variables)
     if value in variables:
         place = variables.index(value)
@@ -142,7 +146,7 @@ def _scaled(op: DivOp | PowOp, left: Polynomial, constant: tuple[int, ...]) -> P
 
 
 def is_polynomial(value: SSAValue, variables: Sequence[SSAValue], wanted: Polynomial) -> bool:
-    """Whether `value` is the polynomial `wanted` of `variables`."""
+    """Returns whether `value` is the polynomial `wanted` of `variables`."""
     found = polynomial(value, variables)
     if found is None or any(found.get(key) is None for key in wanted):
         return False
@@ -150,7 +154,7 @@ def is_polynomial(value: SSAValue, variables: Sequence[SSAValue], wanted: Polyno
 
 
 def clipped(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """Matches a value clipped to `[0, number]`; returns the value and the number."""
+    """Matches a value that is clipped to `[0, number]`; returns the value and the number."""
     op = giver(value)
     if isinstance(op, ClipOp) and op.minimum is not None and op.maximum is not None:
         low, high = op.minimum.value.data, op.maximum.value.data
@@ -166,7 +170,7 @@ def clipped(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 
 def not_below(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """Matches the maximum of a value and a number; returns both."""
+    """Matches the maximum of a value and a number; returns the value and the number."""
     op = giver(value)
     if isinstance(op, ReluOp):
         return op.input, 0.0
@@ -176,7 +180,7 @@ def not_below(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 
 def power(value: SSAValue) -> tuple[SSAValue, float] | None:
-    """Matches a power (square, root, reciprocal, …); returns its base and exponent."""
+    """Matches a power (square, root, reciprocal, …); returns its base and its exponent."""
     op = giver(value)
     if isinstance(op, SqrtOp):
         return op.input, 0.5
@@ -191,7 +195,7 @@ def power(value: SSAValue) -> tuple[SSAValue, float] | None:
     return None
 
 
-# --- Rows: what reductions along axes give ----------------------------------------------------------------------------
+# --- Rows: the operands of reductions along axes ----------------------------------------------------------------------
 
 
 def _is_reshaped_by_units(op: Operation) -> bool:
@@ -205,7 +209,7 @@ def _is_reshaped_by_units(op: Operation) -> bool:
 
 
 def row(value: SSAValue) -> SSAValue:
-    """Strips added axes of size 1, broadcasts, and a maximum with minus infinity from `value`."""
+    """Strips broadcasts, added axes of size 1, and a maximum with minus infinity from `value`."""
     while (op := giver(value)) is not None:
         if isinstance(op, ExpandOp) or _is_reshaped_by_units(op):
             value = op.operands[0]
@@ -218,51 +222,51 @@ def row(value: SSAValue) -> SSAValue:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of `data` along `axes`; a reduction maps each row to one number."""
+    """The rows of `data` along `axes`. A reduction maps each row to one number."""
 
     data: SSAValue
     axes: tuple[int, ...]
 
     @staticmethod
     def of(op: ReduceOp) -> "Rows | None":
-        """Returns the rows that `op` reduces; `None` if its axes are not constant."""
+        """Returns the rows that `op` reduces; `None` if the reduced axes are not constant."""
         if not op.is_known("axes"):
             return None
         return Rows(op.input, tuple(sorted(op.reduced_axes(len(shape_of(op.input))))))
 
     @property
     def count(self) -> int | None:
-        """The number of elements of a row; `None` if it is dynamic."""
+        """The number of elements in a row; `None` if it is dynamic."""
         sizes = [shape_of(self.data)[axis] for axis in self.axes]
         return None if DYNAMIC_INDEX in sizes else math.prod(sizes)
 
     @property
     def is_trailing(self) -> bool:
-        """Whether the rows span the last axes."""
+        """Whether the rows span the trailing axes."""
         rank = len(shape_of(self.data))
         return bool(self.axes) and self.axes == tuple(range(rank - len(self.axes), rank))
 
     def fits(self, value: SSAValue) -> bool:
-        """Whether broadcasting aligns each number in `value` with its row."""
+        """Returns whether broadcasting aligns each number in `value` with its row."""
         op = giver(value)
         shape, sizes = shape_of(op.operands[0] if isinstance(op, ExpandOp) else value), shape_of(self.data)
         kept = [1 if axis in self.axes else size for axis, size in enumerate(sizes)]
         return len(shape) <= len(sizes) and [1] * (len(sizes) - len(shape)) + list(shape) == kept
 
     def reduces(self, value: SSAValue, kind: type[ReduceOp]) -> bool:
-        """Whether `value` is the reduction `kind` of the rows, and aligns with them."""
+        """Returns whether `value` is a reduction of class `kind` of these rows, and aligns with them."""
         op = giver(row(value))
         return isinstance(op, kind) and Rows.of(op) == self and self.fits(value)
 
 
 def summed(value: SSAValue) -> Rows | None:
-    """Returns the rows whose sums are `value`."""
+    """Returns the rows whose sums are `value`; `None` if it is not a sum along constant axes."""
     op = giver(row(value))
     return Rows.of(op) if isinstance(op, ReduceSumOp) else None
 
 
 def averaged(value: SSAValue) -> Rows | None:
-    """Returns the rows whose means are `value`, also if spelled as sums over the number of elements."""
+    """Returns the rows whose means are `value`; means may be spelled as sums divided by the element count."""
     op = giver(row(value))
     if isinstance(op, ReduceMeanOp):
         return Rows.of(op)
@@ -278,19 +282,19 @@ def averaged(value: SSAValue) -> Rows | None:
 
 
 def sums_of_squares(value: SSAValue) -> Rows | None:
-    """Returns the rows whose sums of squares are `value`."""
+    """Returns the rows whose sums of squares are `value`; `None` if it is not such a sum."""
     op = giver(row(value))
     return Rows.of(op) if isinstance(op, ReduceSumSquareOp) else squares(summed(value))
 
 
 def squares(reduced: Rows | None) -> Rows | None:
-    """Returns the rows whose squares are the rows `reduced`."""
+    """Returns the rows whose elementwise squares are the rows `reduced`."""
     squared = None if reduced is None else power(reduced.data)
     return Rows(squared[0], reduced.axes) if reduced is not None and squared is not None and squared[1] == 2 else None
 
 
 def is_centred(value: SSAValue, rows: Rows) -> bool:
-    """Whether `value` is the data minus the means of its rows."""
+    """Returns whether `value` is the data of `rows` minus the means of the rows."""
     op = giver(value)
     return isinstance(op, SubOp) and op.lhs is rows.data and averaged(op.rhs) == rows and rows.fits(op.rhs)
 
@@ -300,7 +304,7 @@ def is_centred(value: SSAValue, rows: Rows) -> bool:
 
 @dataclass
 class Product:
-    """The factors of a value: constants, powers of row statistics, and all others."""
+    """The factors of a value: constants, powers of row statistics, and all other factors."""
 
     rows: Rows
     constants: list[SSAValue] = field(default_factory=list[SSAValue])
@@ -309,8 +313,7 @@ class Product:
 
     @staticmethod
     def of(value: SSAValue, rows: Rows) -> "Product | None":
-        """Returns the factors of `value`, which may be the data of `rows` itself; `None` if a factor does not fit the
-        rows."""
+        """Returns the factors of `value`, which may be the data of `rows`; `None` if one does not fit the rows."""
         found = Product(rows)
         return found if found._add(value, 1.0, is_beside=False) else None
 
@@ -341,7 +344,7 @@ class Product:
 
 
 def terms(value: SSAValue, most: int = 3) -> Iterator[tuple[SSAValue, bool]]:
-    """Yields the terms of a sum, each with whether it is added; a value that is not a sum is its only term."""
+    """Yields the terms of a sum, each with whether it is added or subtracted; any other value is its only term."""
     queue = [(value, True)]
     while queue:
         term, is_added = queue.pop(0)
@@ -356,5 +359,5 @@ def terms(value: SSAValue, most: int = 3) -> Iterator[tuple[SSAValue, bool]]:
 
 
 def one_axis(rows: Rows | None) -> int | None:
-    """Returns the normalized axis of rows along a single axis; `None` otherwise."""
+    """Returns the axis, counted from the start, of rows along a single axis; `None` for any other rows."""
     return normalized_axis(rows.axes[0], len(shape_of(rows.data))) if rows is not None and len(rows.axes) == 1 else None

@@ -1,7 +1,7 @@
-"""Templates: a composite on placeholders with types from the module, and its parts.
+"""Templates: a composite on placeholder operands with types from the module, and the parts of this composite.
 
-A composite's operation and properties are known before its operands. Operand types are chosen from those around the
-group; unification then finds the value of each operand.
+The operation and properties of a composite are known before its operands. Operand types are chosen from the types near
+the group; unification then finds the value of each operand.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,21 +35,21 @@ from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 
 NEIGHBOURS = 24
-"""The number of operations around a group without provenance whose operand types are considered."""
+"""The number of operations near a group without provenance whose operand types are considered."""
 
 ATTEMPTS = 8192
-"""The number of operand type combinations that are tried before a group is abandoned."""
+"""The number of combinations of operand types that are tried before a group is given up."""
 
 Properties = Mapping[str, Attribute]
 
 
 @dataclass(frozen=True)
 class Template:
-    """A composite on placeholders, its parts, and the values of its results."""
+    """A composite on placeholders, its parts, and the values that the parts yield as its results."""
 
     composite: NnOp
     block: Block
-    """The block whose arguments are the placeholders."""
+    """The block whose arguments are the placeholder operands."""
 
     parts: Parts
     results: Sequence[SSAValue]
@@ -71,13 +71,11 @@ def _plain(value: SSAValue) -> AnyTensor | None:
 
 
 def types_around(root: Operation, nearest: int | None = None) -> list[AnyTensor]:
-    """Returns the plain types of values that the group of `root` may read from outside, the nearest first.
+    """Returns the types, without quantization, of values that the group of `root` may read from outside, nearest first.
 
-    If the operations belong to a node of the model, these are the inputs of that node's parts; with `nearest`, the
-    inputs
-    of that number of operations of any node. A constant may have been reshaped at compile time, so its elements in a
-    single
-    row are another type.
+    If the operations belong to a node of the model, these are the types of the inputs of that node's parts. With
+    `nearest`, they are the types of the inputs of that number of operations, regardless of their nodes. A constant may
+    have been reshaped at compile time, so the type with all its elements in one row is also included.
     """
     names = {origin.name for origin in origins_of(root) if origin.role and nearest is None}
     limit = NEIGHBOURS if nearest is None else nearest
@@ -226,11 +224,10 @@ def templates(
     *,
     is_excerpt: bool = False,
 ) -> Iterator[Template]:
-    """Yields each template of a composite whose result `number` may be `root`; the caller must discard it.
+    """Yields each template of a composite whose result `number` may be `root`. The caller must discard the template.
 
-    With `nearest`, operand types come from that number of operations from `root` upward. The parts of a long sequence
-    may
-    be an excerpt (`is_excerpt`).
+    With `nearest`, operand types come from that number of operations, from `root` upward. With `is_excerpt`, the parts
+    of a long sequence may be an excerpt.
     """
     assert isinstance(root, OpResult)
     nearby = types_around(root.op, nearest)

@@ -1,8 +1,8 @@
-"""Unification of a template, the parts of a composite, with operations of a module, from the results upward.
+"""Unification of a template (the parts of a composite) with operations of a module, from the results upward.
 
-Operations match if their classes, properties, shapes and operands do. The operands of a commutative operation may be
-swapped; on failure, the walk backtracks to the last such choice. It is iterative, because an unrolled layer is as
-deep as its sequence is long.
+Two operations match if their classes, properties, shapes and operands match. The operands of a commutative operation
+may be swapped: on failure, the search backtracks to the last such choice. It is iterative, because an unrolled layer is
+as deep as its sequence is long.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,19 +15,19 @@ from qmlir.dialects.nn.elementwise.ops import AddOp, EqualOp, MaxOp, MinOp, MulO
 COMMUTATIVE = (AddOp, MulOp, MinOp, MaxOp, EqualOp)
 
 Pair = tuple[SSAValue, SSAValue]
-"""A value of the template, and a value of the module."""
+"""A value of the template, paired with a value of the module."""
 
 Held = tuple[SSAValue, SSAValue | None]
-"""A template value that only moves a placeholder's elements, and the constant that matches it; `None` for zeros."""
+"""A template value that only moves a placeholder's elements, and the constant that matches it (`None` for 0)."""
 
 
 class DiffersError(Exception):
-    """A difference between a group of operations and a composite, which prevents raising."""
+    """A difference between a group of operations and a composite that prevents raising."""
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Why two operations or values don't match, and how deep the match succeeded."""
+    """Why two operations or values do not match, and how deep the match got."""
 
     reason: str
     depth: int = 0
@@ -35,10 +35,10 @@ class Mismatch:
 
 @dataclass
 class Unification:
-    """The correspondence between values and operations of a template and a module."""
+    """A correspondence between the values and operations of a template and those of a module."""
 
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """Maps the values of the template, including placeholders."""
+    """Maps each value of the template, including placeholders, to a value of the module."""
 
     operations: dict[Operation, Operation] = field(default_factory=dict[Operation, Operation])
     held: list[Held] = field(default_factory=list[Held])
@@ -46,15 +46,15 @@ class Unification:
 
 @dataclass(frozen=True)
 class Rules:
-    """The criteria of a match; each comparison returns the difference, or `None`."""
+    """The criteria for a match; each comparison returns the difference, or `None` if there is none."""
 
     compare_values: Callable[[SSAValue, SSAValue], str | None]
     compare_operations: Callable[[Operation, Operation], str | None]
     is_free: Callable[[SSAValue], bool]
-    """Whether a template value is a placeholder, which matches any value of the module."""
+    """Returns whether a template value is a placeholder, which matches any value of the module."""
 
     held_by: Callable[[SSAValue, SSAValue], Sequence[Held]] = lambda template, value: ()
-    """Returns the placeholders whose elements a constant of the module holds, if it matches moved values."""
+    """Returns the placeholders whose elements are held by a constant that matches moved values."""
 
 
 Pending = tuple[Pair, "Pending"] | None
@@ -154,7 +154,10 @@ class _Walk:
 
 
 def unify(pairs: Sequence[Pair], rules: Rules, found: Unification | None = None) -> Unification | Mismatch:
-    """Matches all pairs, extending `found`; returns the unification, or the mismatch of the deepest attempt."""
+    """Matches all pairs and extends `found`.
+
+    Returns the unification, or the mismatch of the attempt that got deepest.
+    """
     walk = _Walk(rules, Unification() if found is None else found)
     fault = walk.run(_pushed(None, pairs))
     return walk.found if fault is None else fault

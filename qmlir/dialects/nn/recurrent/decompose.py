@@ -96,8 +96,8 @@ class DirectionWeights:
         return self._constant(role, source, total.astype(first.dtype))
 
     def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
-        """Returns rows `number * hidden_size` to `(number + 1) * hidden_size` of `[D, rows, …]`, without the first
-        axis."""
+        """Returns rows `number * hidden_size` to `(number + 1) * hidden_size - 1` of `value` `[D, rows, …]` for this
+        direction."""
         size = self.op.hidden_size.value.data
         start = number * size
         if (constant := _in_memory(value)) is not None:
@@ -109,7 +109,7 @@ class DirectionWeights:
         return self.parts.add(self.prefix + role, ReshapeOp(part, shape_of(part)[1:])).result
 
     def bias_sum(self, role: str, bias: SSAValue, number: int) -> SSAValue:
-        """Returns the sum of the biases of `W` and `R` for one gate."""
+        """Returns the sum of the biases of `W` and `R` for gate `number`."""
         size, gates = self.op.hidden_size.value.data, self.op.GATES
         if (constant := _in_memory(bias)) is not None:
             first, second = constant.array[self.way].reshape(2, gates, size)[:, number]
@@ -119,7 +119,7 @@ class DirectionWeights:
         return self.parts.add(self.prefix + role, AddOp(of_input, of_recurrence)).result
 
     def direction(self, role: str, value: SSAValue) -> SSAValue:
-        """Returns the slice `[1, …]` of `[D, …]` for this direction."""
+        """Returns the slice `[1, …]` of `value` `[D, …]` for this direction."""
         bounds = {"starts": [self.way], "ends": [self.way + 1]}
         return self.parts.add(self.prefix + role, build(SliceOp, [value], bounds)).result
 
@@ -134,7 +134,7 @@ _OPERATIONS: dict[str, tuple[type[UnaryOp], tuple[str, ...]]] = {
     "Elu": (EluOp, ("alpha",)),
     "HardSigmoid": (HardSigmoidOp, ("alpha", "beta")),
 }
-"""Activation functions that are single operations, and the parameters that become their properties."""
+"""Activation functions that are single operations, each with the parameters that become properties of the operation."""
 
 
 def _affine(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
@@ -164,7 +164,7 @@ _SPELLED_OUT: dict[str, Callable[[Parts, str, SSAValue, ops.Activation], SSAValu
 
 
 def activated(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
-    """Builds an activation function of `x`; the roles of its parts begin with `gate`."""
+    """Applies an activation function to `x`; the roles of its parts begin with `gate`."""
     if chosen.name in _SPELLED_OUT:
         return _SPELLED_OUT[chosen.name](parts, gate, x, chosen)
     operation, names = _OPERATIONS[chosen.name]
@@ -194,19 +194,19 @@ State = tuple[SSAValue, ...]
 
 
 EXCERPT = 2
-"""The steps of an excerpt: one that reads the initial states, and one that reads the states of the previous step."""
+"""The number of steps in an excerpt: the first reads the initial states, and the second those of the first."""
 
 ROUNDED = "hidden/rounded"
-"""The role of the hidden state as the products read it, if that has a separate type."""
+"""The role of the hidden state that the matrix products read, if it has a separate type."""
 
 RECURRENCE = "recurrence_matmul"
-"""The suffix of the roles of products that read the hidden state."""
+"""The suffix of the roles of matrix products that read the hidden state."""
 
 KEEPING = ("cell/forget_mul", "hidden/kept_mul")
-"""The roles of the products of a gate and the state of the step before."""
+"""The roles of the products of a gate and the state of the previous step."""
 
 CELLS = ("cell/sum", "cell/kept")
-"""The roles of the cell states that an LSTM carries from step to step."""
+"""The roles of the cell states that an LSTM passes from step to step."""
 
 
 class AtPlace(Protocol):
@@ -221,7 +221,7 @@ def prefix_of(way: int) -> str:
 
 
 class StepParts(NamedTuple):
-    """The range of a layer's parts that belongs to one time step."""
+    """The range of a layer's parts that belong to one time step."""
 
     place: int
     start: int
@@ -235,22 +235,22 @@ class StepParts(NamedTuple):
 
 @dataclass
 class Direction:
-    """One direction of a layer: builds its gates and their inputs at each position of the sequence."""
+    """One direction of a layer, which builds the gates and their inputs at each position of the sequence."""
 
     op: ops.Layer
     parts: Parts
     way: int
     dynamic: DynamicProducts = field(default_factory=DynamicProducts)
-    """Builds products whose factors are quantized at run time."""
+    """Builds matrix products whose factors are quantized at run time."""
 
     splits: list[SplitOp] = field(default_factory=list[SplitOp])
     """The parts that split a sequence into its positions."""
 
     running_at: list[SSAValue] = field(default_factory=list[SSAValue])
-    """For each position, the mask of sequences that reach it, if the layer has lengths."""
+    """If the layer has lengths, the mask of the sequences that reach each position."""
 
     taken: list[StepParts] = field(default_factory=list[StepParts])
-    """The steps in the order of the walk."""
+    """The time steps in the order in which they are computed."""
 
     @property
     def prefix(self) -> str:
@@ -268,7 +268,7 @@ class Direction:
         return EXCERPT if self.parts.is_excerpt else shape_of(self.op.data)[0]
 
     def at_steps(self, role: str, value: SSAValue) -> AtPlace:
-        """Splits `[T, N, H]` into `[1, N, H]` for each position."""
+        """Splits `value` `[T, N, H]` into one slice `[1, N, H]` for each position."""
         if self.steps == 1:
             return [value]
         split = build(SplitOp, [value], {"axis": 0}, results=self.steps)
@@ -281,7 +281,7 @@ class Direction:
         return list(split.results)
 
     def running(self, column: SSAValue) -> AtPlace:
-        """Returns, for each position, the mask of sequences that reach it; `column` has the lengths, `[1, N, 1]`."""
+        """Returns the masks of the sequences that reach each position; `column` holds the lengths, `[1, N, 1]`."""
         self.running_at = [self.runs(self.number(place), column) for place in range(self.steps)]
         return self.running_at
 
@@ -295,7 +295,7 @@ class Direction:
         return self.parts.add(self.prefix + role, op).results[0]
 
     def projected(self, gate: str, number: int, bias: SSAValue | None) -> AtPlace:
-        """Returns a gate's `W x + b` at each step, `[1, N, H]`."""
+        """Returns `W x + b` of a gate at each step, `[1, N, H]`."""
         weight = self.rows(f"{gate}/input_weight", self.op.weight, number)
         value = self.product(f"{gate}/input_matmul", self.op.data, weight)
         if bias is not None:
@@ -310,14 +310,14 @@ class Direction:
         return self.rows(f"{gate}/recurrence_weight", self.op.recurrence, number)
 
     def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
-        """Returns the `number`-th run of `hidden_size` rows of this direction's weights."""
+        """Returns the rows of gate `number` (`hidden_size` of them) in this direction's weights `value`."""
         if isinstance(self.op, ops.DynamicLstmOp):
             size = self.op.hidden_size.value.data
             return self.dynamic.rows(self, role, value, (self.way, number * size, size))
         return self.weights.rows(role, value, number)
 
     def product(self, role: str, value: SSAValue, weight: SSAValue) -> SSAValue:
-        """Multiplies `value` by the rows of `weight`."""
+        """Returns the matrix product of `value` and the transpose of `weight`."""
         if isinstance(self.op, ops.DynamicLstmOp):
             return self.dynamic.product(self, role, value, weight)
         return self.add(role, MatMulOp(value, weight, True))
@@ -335,7 +335,7 @@ class Direction:
         return activated(self.parts, f"{self.prefix}{gate}", value, self.function(number))
 
     def read(self, hidden: SSAValue) -> SSAValue:
-        """Returns the hidden state as the products read it, rounded if `components` says so."""
+        """Returns the hidden state that matrix products read, rounded to a separate type if `components` has one."""
         if f"{self.prefix}{ROUNDED}" not in components_of(self.op):
             return hidden
         return self.add(ROUNDED, ClipOp.unbounded(hidden))
@@ -347,7 +347,7 @@ class Direction:
 
 
 Step = Callable[[int, State], State]
-"""Computes the state after the step at a position, from the state before."""
+"""A function that computes the state after the step at a position from the state before it."""
 
 
 def _rnn(op: ops.RnnOp, walk: Direction) -> Step:
@@ -444,7 +444,7 @@ def _gru(op: ops.GruOp, walk: Direction) -> Step:
 
 
 def initial_state(walk: Direction, name: str) -> SSAValue:
-    """Returns the initial state of a direction."""
+    """Returns the initial state `name` of a direction."""
     given: SSAValue | None = getattr(walk.op, f"initial_{name}")
     if given is not None:
         return given if walk.op.directions == 1 else walk.weights.direction(f"{name}/initial", given)
@@ -456,7 +456,7 @@ def initial_state(walk: Direction, name: str) -> SSAValue:
 
 @dataclass
 class Mask:
-    """The masks of sequences that have not ended, `[1, N, 1]` for each position."""
+    """The masks of the sequences that have not ended, `[1, N, 1]` for each position."""
 
     walk: Direction
     zero: SSAValue
@@ -464,7 +464,7 @@ class Mask:
 
     @staticmethod
     def of(walk: Direction) -> "Mask | None":
-        """Returns the masks for the layer's lengths; `None` if it has none."""
+        """Returns the masks for the layer's lengths, or `None` if the layer has no lengths."""
         lengths = walk.op.lengths
         if lengths is None:
             return None
@@ -481,7 +481,7 @@ class Mask:
         )
 
     def output(self, place: int, hidden: SSAValue) -> SSAValue:
-        """Returns the hidden state of a step in the output sequence: 0 after the end."""
+        """Returns the hidden state of a step for the output sequence, which is 0 after the end of a sequence."""
         return self.walk.add("hidden/output", build(WhereOp, [self.runs[place], hidden, self.zero]))
 
 
@@ -498,13 +498,13 @@ def _with_direction(whole: SSAValue, *, is_open: bool) -> ReshapeOp | UnsqueezeO
 
 
 class Walk(NamedTuple):
-    """The recurrence of a layer: `make(op, direction)` returns its step function, for states of these names."""
+    """The recurrence of a layer: `make(op, direction)` returns the step function, and `states` names the states."""
 
     make: Callable[..., Step]
     states: tuple[str, ...]
 
     def step(self, direction: Direction) -> Callable[[int, State], tuple[State, SSAValue]]:
-        """Returns a function that computes the new state and the output hidden state at a position."""
+        """Returns a function that computes the new state and the hidden state to output at a position."""
         take, mask = self.make(direction.op, direction), Mask.of(direction)
 
         def step(place: int, state: State) -> tuple[State, SSAValue]:

@@ -17,12 +17,12 @@ from qmlir.dialects.nn.recurrent import ops
 from qmlir.ir.evaluation import Evaluator
 
 State = tuple[Array, ...]
-"""The state carried from step to step, `[N, H]` each: the hidden state, followed by the cell state of an LSTM."""
+"""The states passed from step to step, `[N, H]` each: the hidden state, followed by the cell state of an LSTM."""
 
 Function = Callable[[Array], Array]
 
 Step = Callable[[Array, State], State]
-"""Computes the state after a step from its part of `W x + b` and the previous state."""
+"""A function that computes the state after a step from `W x + b` at this step and the previous state."""
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
@@ -122,7 +122,7 @@ def _walk(parts: Array, lengths: Array, is_reversed: bool, step: Step, state: St
 
 
 MakeStep = Callable[[Sequence[Function], Array, Array], Step]
-"""Creates the step of one direction from its activation functions, `R [G*H, H]`, and the bias of `R`."""
+"""Creates the step function of one direction from its activation functions, `R [G*H, H]`, and the bias of `R`."""
 
 Operands = tuple[Array, Array, Array, Array | None, Array | None]
 """Data, weight, recurrence, bias and lengths."""

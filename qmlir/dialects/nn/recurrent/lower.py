@@ -1,8 +1,8 @@
-"""Lowering of recurrent layers: a loop over time that carries the states, and the products of the whole sequence.
+"""Lowering of recurrent layers to matrix products on the whole sequence, and a loop over time that carries the states.
 
-The step is not written a second time: its parts come from the decomposition that also unrolls the layer, with the
-types that it assigns. They are placed in the body of the loop, as `nn` operations on the slice of the step, and lowered
-there like any others. Quantized layers are thus bit-identical to their parts, and so are float layers.
+The step is not implemented a second time: its parts, with their types, come from the same decomposition that unrolls
+the layer. They are placed in the body of the loop as `nn` operations on the slice of the current step, and lowered
+there like any other operations. Quantized and float layers are thus bit-identical to their parts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,10 +42,10 @@ from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.ir.decomposition import Parts
 
 TakeStep = Callable[[int, State], tuple[State, SSAValue]]
-"""Computes the state after a position of the sequence, and its output, from the state before."""
+"""A function that computes the state after a position of the sequence, and the output, from the state before it."""
 
 Place = SSAValue | int
-"""The position of a step in the sequence: an `index` of the loop, or a constant."""
+"""The position of a step in the sequence: an `index` from the loop, or a constant."""
 
 
 def _stand_in(element: Attribute, shape: Sequence[int]) -> SSAValue:
@@ -92,13 +92,13 @@ class _Rolled(Direction):
     """A direction of which one step is built, on placeholders for values that vary by step."""
 
     slices: list[tuple[SSAValue, SSAValue]] = field(default_factory=list[tuple[SSAValue, SSAValue]])
-    """A placeholder, and the value of the whole sequence that it is a slice of."""
+    """Placeholders for slices at the current position, each with the whole sequence that is sliced."""
 
     number_here: SSAValue | None = None
-    """The placeholder for the position as an i32."""
+    """The placeholder for the current position as an i32."""
 
     runs_here: SSAValue | None = None
-    """The mask of sequences that reach the position."""
+    """The mask of the sequences that reach the current position."""
 
     def at_steps(self, role: str, value: SSAValue) -> AtPlace:
         return _Slices(self, value)
@@ -174,8 +174,7 @@ class _Way:
         """Returns the initial state, at the integer level, and its original element type.
 
         Zeros take the type of the later states, which represents 0 exactly, so that all steps are equal. But integer
-        modes
-        round both terms of a sum to a scale that depends on their types; there, zeros keep their own type.
+        modes round both terms of a sum to a scale that depends on their types; there, zeros keep their own type.
         """
         name = self.walk.states[number]
         given: SSAValue | None = getattr(self.op, f"initial_{name}")
@@ -291,7 +290,8 @@ class _Way:
         return ((self.time - 1) - Scalar(index, at.builder)).value if self.is_reversed else index
 
     def run(self, whole: SSAValue | None) -> list[SSAValue] | None:
-        """Returns the last states, and `whole` with the outputs of this direction; `None` if the layer has no loop."""
+        """Returns the last states, and `whole` with the outputs of this direction; `None` if the layer cannot be a
+        loop."""
         initial = [self._initial(number) for number in range(len(self.walk.states))]
         steps = self._steps([element for _, element in initial])
         if steps is None:

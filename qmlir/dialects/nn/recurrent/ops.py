@@ -1,8 +1,9 @@
 """Recurrent layers (ONNX RNN, LSTM, GRU): composites whose gates are profiled and quantized separately.
 
-Sequences are `[T, N, I]` (batch second). Weights have the directions first: `W [D, G*H, I]`, `R [D, G*H, H]`, bias
-`[D, 2*G*H]` (that of `W`, then that of `R`), with gates in ONNX's order (`i, o, f, c` for the LSTM, `z, r, h` for the
-GRU). `lengths [N]` holds the length of each sequence: the hidden states after its end are 0.
+Sequences are `[T, N, I]`, with the batch as the second axis. Directions are the first axis of weights: `W [D, G*H, I]`,
+`R [D, G*H, H]`, and bias `[D, 2*G*H]` (first that of `W`, then that of `R`), with gates in ONNX's order (`i, o, f, c`
+for the LSTM, `z, r, h` for the GRU). `lengths [N]` holds the length of each sequence; hidden states after its end are
+0.
 """
 
 from abc import ABC
@@ -41,11 +42,11 @@ from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-"""ONNX's names of the directions: for each direction of the layer, whether it runs backward."""
+"""For each ONNX name of `direction`, whether each direction of the layer runs backward."""
 
 
 class Activation(NamedTuple):
-    """An activation function and its parameters, `None` for those that it lacks."""
+    """An activation function and its parameters, which are `None` if the function does not have them."""
 
     name: str
     alpha: float | None = None
@@ -70,20 +71,21 @@ ACTIVATIONS: dict[str, Activation] = {
 }
 """The activation functions of ONNX's recurrent layers by name, with their default parameters.
 
-The defaults are those of the ONNX operators of the same name. `Affine` and `ScaledTanh`, which have no operator,
-default to `x` and `tanh(x)`.
+The defaults are those of the ONNX operators with the same name. `Affine` and `ScaledTanh`, for which there are no
+operators, default to `x` and `tanh(x)`.
 """
 
 
 class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
     """A recurrent layer with a hidden state of `hidden_size` elements.
 
-    A quantized layer computes its parts, whose types are in `components`. If the gates of a weight have separate types
-    (also in `components`), the weight is `!quant.any`.
-    `activations` names the functions of each direction, one direction after the other; the default depends on the
-    layer.
-    `activation_alpha` and `activation_beta` then hold one number for each, ignored by functions without that parameter.
-    The input of a gate's activation function is clipped to `[-clip, clip]`.
+    A quantized layer computes its parts, whose types are in `components`. If the gates of a weight have separate types,
+    these are also in `components`, and the weight has type `!quant.any`.
+
+    `activations` names the functions of all directions, one direction at a time; the default depends on the layer. If
+    it is given, `activation_alpha` and `activation_beta` hold one number for each function, which functions without
+    this parameter ignore. The input of a gate's activation function is clipped to `[-clip, clip]`.
+
     xDSL orders the operands of a subclass before inherited ones, so layers with other operands redefine all of them.
     """
 
@@ -114,7 +116,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
         return FloatCause.DYNAMIC_LENGTH.reason()
 
     def multiply_adds(self) -> int:
-        """Returns the multiply-adds of `W x + R h` for all gates, steps and directions."""
+        """Returns the number of multiply-adds in `W x + R h` over all gates, steps and directions."""
         weight = self.operands[1]  # each layer defines its operands, in this order
         steps, batch, width = shape_of(self.operands[0])
         hidden = self.hidden_size.value.data
@@ -149,7 +151,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
         return len(self.walks)
 
     def activation_functions(self) -> tuple[Activation, ...]:
-        """Returns the activation functions with their parameters, one direction after the other."""
+        """Returns the activation functions of all directions with their parameters, one direction at a time."""
         given = None if self.activations is None else [each.data for each in self.activations]
         names = list(self.FUNCTIONS) * self.directions if given is None else given
         if len(names) != self.directions * len(self.FUNCTIONS):
@@ -174,7 +176,7 @@ class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
 
 
 class HiddenStateOp(RecurrentOp, ABC):
-    """A layer whose only state is the hidden state; its results are all hidden states, and the last one."""
+    """A layer whose only state is the hidden state; it returns all hidden states, and the last one."""
 
     data = operand_def(TensorType)
     weight = operand_def(TensorType)
@@ -234,10 +236,10 @@ class LstmLayer(RecurrentOp, ABC):
 class LstmOp(LstmLayer):
     """Long short-term memory: all hidden states, the last one, and the last cell state.
 
-    `i = f(… + p_i c)`, `f = f(… + p_f c)` (`1 - i` with `input_forget`), `c = f c + i g(…)`, `o = f(… + p_o c)`,
-    `h = o h(c)`, where `…` is a gate's part of `W x + R h + b`, and `p` its peephole weights `[D, 3*H]` (`i, o, f`).
-    The
-    input of the function `h` is the cell state rather than a gate, and is not clipped, as in ONNX Runtime.
+    A step computes `i = f(… + p_i c)`, `f = f(… + p_f c)` (`1 - i` with `input_forget`), `c = f c + i g(…)`,
+    `o = f(… + p_o c)` and `h = o h(c)`. Here, `…` is the gate's part of `W x + R h + b`, and `p [D, 3*H]` are the
+    peephole weights in the order `i, o, f`. The input of the function `h` is the cell state rather than a gate, so it
+    is not clipped, as in ONNX Runtime.
     """
 
     name = "nn.lstm"
@@ -259,12 +261,11 @@ class GruOp(HiddenStateOp):
 
 @irdl_op_definition
 class DynamicLstmOp(LstmLayer):
-    """An `nn.lstm` with integer products, whose data is quantized at run time by its own range.
+    """An `nn.lstm` with integer matrix products, whose data is quantized at run time by its range.
 
-    The weights are 8-bit constants with their parameters in their types, one scale for each direction or for each row.
-    `W x` quantizes the whole sequence, `R h` the state of all sequences at each step, as `nn.dynamic_quantize` does;
-    sums
-    are exact, and multiplied by `f32(s_x * s_w)` (ONNX Runtime DynamicQuantizeLSTM).
+    The weights are 8-bit constants whose types hold one scale for each direction or for each row. `W x` quantizes the
+    whole sequence at once, and `R h` quantizes the state of all sequences at each step, both like
+    `nn.dynamic_quantize`. The exact sums are multiplied by `f32(s_x * s_w)` (ONNX Runtime DynamicQuantizeLSTM).
     """
 
     name = "nn.dynamic_lstm"

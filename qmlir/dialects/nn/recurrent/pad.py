@@ -1,4 +1,4 @@
-"""Padding rules of recurrent layers along a dynamic length: steps beyond it change no state."""
+"""Padding rules of recurrent layers along a dynamic length: steps beyond the actual length do not change states."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product

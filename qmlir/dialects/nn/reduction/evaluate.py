@@ -24,7 +24,7 @@ from qmlir.text.elements import narrowed
 # integers wrap. Scans use the precision of their operand.
 
 Reduction = Callable[[Array, tuple[int, ...]], Array]
-"""A function of values and reduced axes, which keeps these axes with size 1."""
+"""A function that reduces values along axes, and keeps these axes with size 1."""
 
 
 def _sum(x: Array, axes: tuple[int, ...]) -> Array:
@@ -145,7 +145,7 @@ Result = tuple[Array, ...] | None
 
 
 def exact_sum(integers: Array, axes: tuple[int, ...], keep_dims: bool = True) -> Array:
-    """Returns the sum of int64 values along `axes`, wide enough for every intermediate sum."""
+    """Returns the sum of int64 values along `axes`, in a type wide enough for every intermediate sum."""
     count = math.prod(integers.shape[axis] for axis in axes)
     wide = widened_integers(integers, magnitude(integers) * max(count, 1))
     return np.asarray(wide.sum(axis=axes, keepdims=keep_dims), wide.dtype)

@@ -1,7 +1,7 @@
 """Gradients of reductions and cumulative sums.
 
-`reduce_max` and `reduce_min` divide the gradient equally among equal elements, as torch's `amax` does; norms of zeros
-have gradient 0.
+`reduce_max` and `reduce_min` divide the gradient equally among equal extrema, as torch's `amax` does. The gradient of a
+norm of zeros is 0.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Lowering of reductions and scans, in ascending order: float sums in f64, rounded once; integers exact or wrapped."""
+"""Lowering of reductions and scans in ascending order: floats sum in f64 and round once, integers are exact or wrap."""
 
 import math as numbers
 from collections.abc import Callable, Sequence
@@ -218,7 +218,7 @@ def _arg_extreme(is_largest: bool) -> Lower:
 
 
 _BETTER = {(True, True): "ge", (True, False): "gt", (False, True): "le", (False, False): "lt"}
-"""The predicate for a better element, by whether the maximum is wanted, and whether the last of equal ones wins."""
+"""The predicate for a better element, keyed by whether the maximum is sought and whether the last of equals wins."""
 
 
 def _is_ordered(value: SSAValue, element: UniformQuantizedType, axis: int) -> bool:

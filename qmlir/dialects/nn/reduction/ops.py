@@ -22,7 +22,7 @@ from qmlir.ir.interfaces import QuantizationSlots
 
 
 def reduced_axes(axes: Sequence[int] | None, rank: int, empty_is_none: bool = False) -> tuple[int, ...]:
-    """Returns `axes` counted from the front; all axes if there are none, unless `empty_is_none`."""
+    """Returns `axes` counted from the front; if it is empty, returns all axes, or none if `empty_is_none`."""
     if not axes:
         return () if empty_is_none else tuple(range(rank))
     return normalized_axes(axes, rank)
@@ -42,15 +42,15 @@ def kept_axes(rank: int, axes: Sequence[int], keep_dims: bool) -> dict[int, int]
 
 
 def open_shape(rank: int, count: int, keep_dims: bool) -> tuple[int, ...]:
-    """Returns the dynamic result shape of a reduction along `count` unknown axes."""
+    """Returns the result shape of a reduction along `count` unknown axes, in which all sizes are dynamic."""
     return (DYNAMIC_INDEX,) * (rank if keep_dims else rank - count)
 
 
 class ReduceOp(NnOp, ABC):
-    """A reduction; reduced axes have size 1, or are removed if `keep_dims` is false.
+    """A reduction along axes; reduced axes are kept with size 1, or removed if `keep_dims` is false.
 
-    Without `axes`, all axes are reduced, or none with `noop_with_empty_axes`, in which case each element is reduced
-    by itself.
+    Without `axes`, all axes are reduced. If `noop_with_empty_axes` is also set, no axis is reduced, so that each
+    element is reduced by itself.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("axes",)
@@ -78,11 +78,11 @@ class ReduceOp(NnOp, ABC):
 
     @property
     def keeps_axes(self) -> bool:
-        """Whether reduced axes stay with size 1."""
+        """Whether reduced axes are kept with size 1."""
         return bool(self.keep_dims.value.data)
 
     def reduced_axes(self, rank: int, axes: Array | None = None) -> tuple[int, ...]:
-        """Returns the reduced axes, counted from the front; `axes` is the constant operand."""
+        """Returns the reduced axes, counted from the front; `axes` is the value of a constant operand."""
         return reduced_axes(self.integers("axes", axes), rank, bool(self.noop_with_empty_axes.value.data))
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -96,8 +96,8 @@ class ReduceOp(NnOp, ABC):
         return [tensor_like(self.input, reduced_shape(shape, axes, keeps), element)]
 
     def result_element(self, kept: dict[int, int] | None) -> Attribute | None:
-        """Returns the element type of the result, given the positions of the kept axes; `None` for the input's plain
-        type."""
+        """Returns the element type of the result, given the positions of kept axes; `None` for the plain type of the
+        input."""
         return None
 
 
@@ -168,7 +168,7 @@ class ReduceSumSquareOp(ReduceOp):
 
 
 class ExtremeOp(ReduceOp, ABC):
-    """A reduction that selects an element and keeps its quantized type; empty rows yield the identity."""
+    """A reduction that selects an element and keeps the quantized type; an empty row yields the identity."""
 
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
@@ -192,7 +192,7 @@ class ReduceMinOp(ExtremeOp):
 
 
 class ArgExtremeOp(OneOperandOp, ABC):
-    """The index along `axis` of an extreme element; the first of equal ones unless `select_last_index`."""
+    """The index along `axis` of an extreme element: the first of equal ones, or the last with `select_last_index`."""
 
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
     keep_dims = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
@@ -221,9 +221,9 @@ class ArgMinOp(ArgExtremeOp):
 
 
 class ScanOp(NnOp, ABC):
-    """A scan: replaces each element by the sum or product of the elements up to it along `axis`.
+    """A scan, which replaces each element with the sum or product of the elements up to it along `axis`.
 
-    `exclusive` excludes the element itself, `reverse` starts from the end.
+    With `exclusive`, the element itself is excluded; with `reverse`, the scan starts from the end.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("axis",)
@@ -240,7 +240,7 @@ class ScanOp(NnOp, ABC):
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
 
     def scanned_axis(self, rank: int, axis: Array | None = None) -> int:
-        """Returns the scanned axis, counted from the front; `axis` is the constant operand."""
+        """Returns the scanned axis, counted from the front; `axis` is the value of the constant operand."""
         (found,) = self.integers("axis", axis) or (0,)
         return normalized_axis(found, rank)
 

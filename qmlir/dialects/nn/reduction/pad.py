@@ -1,7 +1,7 @@
-"""Padding rules of reductions and scans, and means by the number of valid elements.
+"""Padding rules of reductions and scans, including means that divide by the number of valid elements.
 
-Float sums are computed in f64, in order, starting from 0, so an additional 0 changes nothing. The same holds for
-products and 1.
+Float sums are computed in f64, in order and starting from 0, so an additional 0 does not change them. The same holds
+for products and 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 
 MOST_BITS = 16
-"""The largest width of the results of a mean. Above it, a ratio of 1 is exact and isn't multiplied in f32."""
+"""The maximum width of the result of a mean: wider results skip the f32 multiplication if the scale ratio is 1."""
 
 _NEUTRAL: Mapping[type[Operation], Fill] = {
     ops.ReduceSumOp: zero_of,
@@ -70,7 +70,7 @@ def _kept(axes: Axes, gone: Sequence[int], *, keeps: bool) -> Axes:
 def reduce_along(
     op: NnOp, at: PaddingSite, gone: Sequence[int], fill: Fill | None, *, keeps: bool = True, is_mean: bool = False
 ) -> Sequence[PaddedValue] | None:
-    """Returns the facts of a reduction of its first operand along the axes `gone`, whose padding becomes `fill`."""
+    """Returns the facts about a reduction along the axes `gone`, and replaces padding along them with `fill`."""
     data = op.operands[0]
     axes = at.axes(data)
     facts = PaddedValue(_kept(axes, gone, keeps=keeps))
@@ -98,9 +98,10 @@ def mean_of_the_run(
     op: NnOp, at: PaddingSite, data: SSAValue, gone: Sequence[int], facts: PaddedValue, *, keeps: bool = True,
     count: Term | None = None,
 ) -> None:  # fmt: skip
-    """Replaces `op`, a mean over the axes `gone` of `data`, by a sum divided by the number of valid elements.
+    """Replaces `op`, a mean of `data` over the axes `gone`, with a sum divided by the number of valid elements.
 
-    Padding in `data` must be 0. `count` overrides the number of elements, which is the product of the axes by default.
+    Padding in `data` must be 0. `count` overrides the number of elements, which is the product of the sizes of `gone`
+    by default.
     """
     if count is None:
         count = at.size(product(at.axes(data)[axis] for axis in gone))

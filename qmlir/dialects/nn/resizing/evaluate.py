@@ -1,8 +1,8 @@
-"""Evaluation of resizing: axis by axis, each new element is a weighted sum of old ones.
+"""Evaluation of resizing, axis by axis: each new element is a weighted sum of old elements.
 
-Coordinates are computed in f32, in the order of operations of ONNX's text, which decides ties; weights in f64.
-Sums use the type of the data, except for f16, bf16 and small integers (f32) and other integers (f64). Integer results
-are rounded half to even and saturate.
+Coordinates are computed in f32, in the order of operations of the ONNX specification, because this order decides ties.
+Weights are computed in f64. Sums use f32 for f16, bf16 and small integers, f64 for other integers, and otherwise the
+type of the data. Integer results are rounded half to even and saturate.
 """
 
 import math
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.floating[Any]]
 
 
 class Axis(NamedTuple):
-    """A resized axis: its old size, the resize, and the sampled interval, which is `[0, 1]` unless cropped."""
+    """A resized axis: its old size, the resize, and the sampled interval, which is `[0, 1]` without a crop."""
 
     length: int
     to: Resized
@@ -69,16 +69,16 @@ COORDINATES: dict[str, Callable[[Floats, Axis], Floats]] = {
     "tf_half_pixel_for_nn": lambda x, axis: (x + 0.5) / axis.scale,
     ops.CROP: _tf_crop_and_resize,
 }
-"""Maps positions in the result to positions in the input, by mode."""
+"""For each mode, the function that maps positions in the result to positions in the input."""
 
 
 def coordinates(op: ops.ResizeOp, axis: Axis) -> Floats:
-    """Returns the position in the input of each element of the result."""
+    """Returns, for each element of the result, its position in the input."""
     return COORDINATES[op.coordinate_transformation_mode.data](np.arange(axis.to.size, dtype=np.float32), axis)
 
 
 def is_outside(x: Floats, axis: Axis) -> npt.NDArray[np.bool_]:
-    """Returns a mask of the positions outside the input, for which a crop has a separate value."""
+    """Returns a mask of the positions outside the input, at which a crop has a fixed value."""
     return (x < 0) | (x > axis.length - 1)
 
 
@@ -89,7 +89,7 @@ NEAREST: dict[str, Callable[[Floats, Axis], Floats]] = {
     "ceil": lambda x, axis: np.ceil(x),
     ops.FLOOR_UP_CEIL_DOWN: lambda x, axis: np.ceil(x) if axis.scale < 1 else np.floor(x),
 }
-"""Maps positions in the input to element indices, by mode."""
+"""For each mode, the function that maps positions in the input to element indices."""
 
 
 def _linear(distance: Floats, a: float) -> Floats:
@@ -103,11 +103,11 @@ def _cubic(distance: Floats, a: float) -> Floats:
 
 
 FILTERS: dict[str, tuple[int, Callable[[Floats, float], Floats]]] = {"linear": (1, _linear), "cubic": (2, _cubic)}
-"""The reach of each filter, and its weight at a distance; `a` is the coefficient of the cubic filter."""
+"""The reach of each filter, and the function for its weight at a distance and the cubic coefficient `a`."""
 
 
 def weights_of(op: ops.ResizeOp, x: Floats, axis: Axis) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Returns, for each position, the elements to sum and their weights, both `[places, taps]`."""
+    """Returns the indices of the elements to sum for each position `x`, and their weights, both `[places, taps]`."""
     reach, function = FILTERS[op.mode.data]
     is_wider = bool(op.antialias.value.data) and axis.scale < 1
     shrink = axis.scale if is_wider else 1.0
@@ -137,7 +137,7 @@ def _interpolated(op: ops.ResizeOp, data: Array, x: Floats, axis: Axis) -> Array
 
 
 def nearest_elements(op: ops.ResizeOp, x: Floats, axis: Axis) -> npt.NDArray[np.int64]:
-    """Returns the selected element for each position."""
+    """Returns the index of the selected element for each position `x`."""
     return np.clip(NEAREST[op.nearest_mode.data](x, axis).astype(np.int64), 0, axis.length - 1)
 
 

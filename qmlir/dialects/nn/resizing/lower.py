@@ -1,7 +1,7 @@
-"""Lowering of resizing; the evaluator computes the sampled elements and weights of each axis at compile time.
+"""Lowering of resizing, with sampled elements and weights that the evaluator computes at compile time.
 
-The nearest elements of all axes are taken at once: as copies or slices if they have a pattern, otherwise by tables.
-Interpolation computes the weighted sums in one operation per axis.
+Nearest elements are selected along all axes at once: as copies or slices if they form a regular pattern, otherwise
+through tables. Interpolation computes the weighted sums in one operation per axis.
 """
 
 from collections.abc import Mapping, Sequence

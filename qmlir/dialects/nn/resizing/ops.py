@@ -1,4 +1,4 @@
-"""Resizing: samples tensors at other positions along their axes (ONNX Resize, Upsample)."""
+"""Resizing, which samples tensors at new positions along their axes (ONNX Resize, Upsample)."""
 
 import math
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ STRETCH, NOT_LARGER, NOT_SMALLER = POLICIES = ("stretch", "not_larger", "not_sma
 
 
 class Resized(NamedTuple):
-    """The resize of one axis: the scale that coordinates are divided by, and the new size."""
+    """The resize of one axis: the new size, and the scale that coordinates are divided by."""
 
     axis: int
     scale: float
@@ -49,7 +49,7 @@ class Resized(NamedTuple):
 
 
 def scaled_size(size: int, scale: float) -> int:
-    """Computes `floor(size * scale)`, the product rounded to f32 as in ONNX's shape inference and ONNX Runtime."""
+    """Computes `floor(size * scale)`; the product is rounded to f32, as in ONNX's shape inference and ONNX Runtime."""
     return size if size == DYNAMIC_INDEX else math.floor(np.float32(size) * np.float32(scale))
 
 
@@ -69,8 +69,7 @@ def resized_by_scales(shape: Sequence[int], axes: Sequence[int], scales: Sequenc
 def resized_to_sizes(
     shape: Sequence[int], axes: Sequence[int], sizes: Sequence[int], policy: str = STRETCH
 ) -> list[Resized]:
-    """Returns the resize of each of `axes` to its size; if the policy keeps the aspect ratio, all have a common
-    scale."""
+    """Returns the resize of each of `axes` to its size; all axes share one scale if `policy` keeps the aspect ratio."""
     _check(axes, sizes, "sizes", -1)
     before = [shape[axis] for axis in axes]
     if DYNAMIC_INDEX in before:
@@ -112,12 +111,11 @@ Values = Array | None
 class ResizeOp(NnOp):
     """Samples the input at positions between its elements (ONNX Resize).
 
-    `axes`, all by default, are resized to `sizes` or scaled by `scales`. Properties and values are ONNX's, with one
-    additional nearest mode: `floor_up_ceil_down` takes the floor along axes that grow and the ceiling along those that
-    shrink, like Resize of version 10. `roi` is the region of `tf_crop_and_resize`: all starts, then all ends. Sizes,
-    scales and `roi` may be given at run time. Nearest elements of any type are copied; interpolated integers are
-    rounded
-    half to even and saturate.
+    The `axes` (by default all) are resized to `sizes` or scaled by `scales`. Properties and their values are those of
+    ONNX, with one additional nearest mode: `floor_up_ceil_down` rounds down along axes that grow and up along axes that
+    shrink, like Resize in opset 10. `roi` is the region for `tf_crop_and_resize`: all starts, then all ends. Sizes,
+    scales and `roi` may be run-time operands. Nearest elements of any type are copied; interpolated integers are
+    rounded half to even and saturate.
     """
 
     name = "nn.resize"
@@ -158,7 +156,7 @@ class ResizeOp(NnOp):
 
     @property
     def moves_values(self) -> bool:
-        """Whether every element of the result is one of the input."""
+        """Whether every element of the result is an element of the input."""
         return self.is_nearest and not self.is_crop
 
     def quantization_slots(self) -> QuantizationSlots:
@@ -171,8 +169,8 @@ class ResizeOp(NnOp):
         return tuple(range(rank)) if named is None else normalized_axes(named, rank)
 
     def floats(self, name: str, value: Values = None) -> tuple[float, ...] | None:
-        """Returns the numbers of `roi` or `scales`, or of `value`, the run-time value of the operand that replaces
-        it."""
+        """Returns the numbers in the property `name` (`roi` or `scales`), or in `value` if an operand replaces the
+        property."""
         if value is not None:
             return tuple(float(number) for number in value.reshape(-1))
         attribute: DenseArrayBase[Any] | None = getattr(self, name)

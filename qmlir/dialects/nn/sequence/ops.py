@@ -1,7 +1,8 @@
 """Immutable sequences of tensors (ONNX Sequence…, SplitToSequence, ConcatFromSequence).
 
-These operations are not `NnOp`s, whose operands and results are tensors that passes count, profile and quantize. A
-result type may be more precise than the operands imply: a model may know a rank or size that they don't.
+These operations are not `NnOp`s, because the operands and results of an `NnOp` are tensors that passes count, profile
+and quantize. A result type may be more precise than the operands imply, because a model may declare a rank or size that
+does not follow from them.
 """
 
 from abc import ABC
@@ -54,8 +55,7 @@ Tensors = AnyTensor | AnyUnrankedTensorType
 
 
 def common_type(*types: Tensors) -> Tensors:
-    """Returns the most precise type that covers all of `types` (at least one); differing ranks and sizes become
-    dynamic."""
+    """Returns the most precise type that covers all `types`; differing ranks and sizes become dynamic."""
     elements = {type_.get_element_type() for type_ in types}
     if len(elements) != 1:
         found = ", ".join(sorted(map(str, elements))) or "none"
@@ -123,12 +123,12 @@ def _made_of(tensors: Sequence[SSAValue], type_: TypeAttribute) -> "SequenceOp":
 class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
     """An operation with one result that takes or returns a sequence.
 
-    Compiled code has no sequences: if positions and sizes are constant, the tensors of a sequence are known SSA values,
-    and the operation is folded to these.
+    Compiled code has no sequences. If positions and sizes are constant, the tensors in a sequence are known SSA values,
+    and the operation is folded to these values.
     """
 
     PARAMETER: ClassVar[str] = ""
-    """The operand with the position or the sizes, on which the result shape may depend."""
+    """The name of the operand with the position or the sizes, on which the result shape may depend."""
 
     OWNS_TENSORS: ClassVar[bool] = False
     """Whether the operation constructs a sequence from tensors."""
@@ -141,7 +141,7 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
             yield value
 
     def specialized(self, known: KnownValue) -> Replacement | None:
-        """Evaluates the operation on the SSA values of its sequences, without reading elements."""
+        """Evaluates the operation on the SSA values in its sequences, without reading tensor elements."""
         values: list[Any] = []
         for name, _, group in operand_groups(self):
             for value in group:
@@ -154,7 +154,8 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
         return self.specialized_on(values)
 
     def specialized_on(self, values: Sequence[Any]) -> Replacement | None:
-        """Returns the replacement of the operation for the tensors of sequences and the values of parameters."""
+        """Returns the replacement of the operation, given the tensors in its sequences and the values of its
+        parameters."""
         result = self.evaluated(values)
         match result:
             case SSAValue():
@@ -165,7 +166,8 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
                 return Replacement.by(ConstantOp.of(result, tensor(self.value_type)))
 
     def evaluated(self, values: Sequence[Any]) -> Any:
-        """Evaluates the operation by its registered evaluator. Raises `VerifyException` if it rejects `values`."""
+        """Evaluates the operation with its registered evaluator. Raises `VerifyException` if the evaluator rejects
+        `values`."""
         try:
             results = evaluate(self, values)
         except InterpretationError as error:
@@ -180,7 +182,8 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
 
     @classmethod
     def of(cls, *operands: Operand, result_type: TypeAttribute | None = None, **properties: Any) -> Self:
-        """Builds the operation from operands and plain Python properties; infers the result type unless it is given."""
+        """Builds the operation from operands and plain Python properties; the result type is inferred unless it is
+        given."""
         attributes = {name: property_attribute(value) for name, value in properties.items()}
         op = cls.build(operands=operands, result_types=[result_type or UNKNOWN_TYPE], properties=attributes)
         if result_type is None:
@@ -222,7 +225,7 @@ def verify_position(position: SSAValue | None) -> None:
 
 @irdl_op_definition
 class SequenceConstructOp(SequenceOp):
-    """Constructs a sequence of the operands, of which there must be at least one."""
+    """Constructs a sequence of at least one operand."""
 
     name = "nn.sequence_construct"
     OWNS_TENSORS: ClassVar[bool] = True
@@ -249,7 +252,7 @@ class SequenceEmptyOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceInsertOp(SequenceOp):
-    """Inserts `tensor` before `position` (negative from the end); without a position, at the end."""
+    """Inserts `tensor` before `position` (negative values count from the end), or at the end without a position."""
 
     name = "nn.sequence_insert"
     PARAMETER: ClassVar[str] = "position"
@@ -266,7 +269,7 @@ class SequenceInsertOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceEraseOp(SequenceOp):
-    """Removes the tensor at `position` (negative from the end); without a position, the last one."""
+    """Removes the tensor at `position` (negative values count from the end), or the last one without a position."""
 
     name = "nn.sequence_erase"
     PARAMETER: ClassVar[str] = "position"
@@ -282,9 +285,9 @@ class SequenceEraseOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceAtOp(SequenceOp):
-    """Returns the tensor at `position` (negative from the end); if the sequence has tensors of several ranks, the
-    result
-    type fixes the rank."""
+    """Returns the tensor at `position` (negative values count from the end).
+
+    If the sequence has tensors of several ranks, the result type fixes the rank."""
 
     name = "nn.sequence_at"
     PARAMETER: ClassVar[str] = "position"
@@ -300,7 +303,7 @@ class SequenceAtOp(SequenceOp):
 
 @irdl_op_definition
 class SequenceLengthOp(SequenceOp):
-    """Returns the number of tensors as an i64 scalar."""
+    """Returns the number of tensors in the sequence as an i64 scalar."""
 
     name = "nn.sequence_length"
 
@@ -313,10 +316,10 @@ class SequenceLengthOp(SequenceOp):
 
 @irdl_op_definition
 class SplitToSequenceOp(SequenceOp):
-    """Splits `input` along `axis` into parts of the sizes in a list `split`, or of one size if `split` is a scalar.
+    """Splits `input` along `axis` into parts of the sizes in `split`, or of equal size if `split` is a scalar.
 
-    If a scalar does not divide the size, the last part is smaller. Without `split`, each part has one index, and drops
-    the axis if `keep_dims` is false.
+    If a scalar does not divide the size of the axis, the last part is smaller. Without `split`, each part has size 1
+    along the axis, and the axis is removed if `keep_dims` is false.
     """
 
     name = "nn.split_to_sequence"

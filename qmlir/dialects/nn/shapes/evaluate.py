@@ -1,4 +1,4 @@
-"""NumPy semantics of shapes, repetition, padding and masks."""
+"""Evaluation of shapes, repetition, padding and masks with NumPy."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def _range(op: ops.RangeOp, start: Array, limit: Array, delta: Array) -> tuple[A
 
 
 def stored_zeros(value: SSAValue, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Returns a tensor of zeros for the elements of `value`: of zero points if it is quantized."""
+    """Returns a tensor of zeros for the elements of `value`, which are its zero points if it is quantized."""
     element = element_of(value)
     if not isinstance(element, UniformQuantizedType):
         return np.zeros(shape, dtype)

@@ -1,4 +1,4 @@
-"""Gradients of operations that repeat, pad or mask elements: copies are summed."""
+"""Gradients of operations that repeat, pad or mask elements: the gradients of copies are summed."""
 
 from typing import Any
 

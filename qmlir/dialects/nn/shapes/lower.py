@@ -58,7 +58,7 @@ def _tile(op: ops.TileOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def zero(at: Lowering, value: SSAValue) -> Parameter:
-    """Returns the representation of 0 in a result with the elements of `value`: the zero point if it is quantized."""
+    """Returns the stored value for 0 in the element type of `value`: the zero point if the type is quantized."""
     element, stored = quantized.uniform_element(at, value), at.result_element()
     if element is None:
         return Parameter(stored, 0)

@@ -1,4 +1,4 @@
-"""Operations that repeat, pad or mask elements, and shapes as values for models with dynamic sizes."""
+"""Operations that repeat, pad or mask elements, and operations that return shapes, for models with dynamic sizes."""
 
 import math
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ from qmlir.ir.interfaces import QuantizationSlots, ReadsShapesOnly, Recomputable
 
 
 def range_size(start: float, limit: float, delta: float) -> int:
-    """Returns the length of `start, start + delta, …` up to `limit`. Raises `ZeroDivisionError` for a step of 0."""
+    """Returns the length of `start, start + delta, …` up to `limit`. Raises `ZeroDivisionError` if `delta` is 0."""
     if all(isinstance(number, int) for number in (start, limit, delta)):
         return max(-int(-(limit - start) // delta), 0)
     return max(math.ceil((limit - start) / delta), 0)
@@ -83,7 +83,9 @@ class SizeOp(OneOperandOp):
 
 @irdl_op_definition
 class RangeOp(NnOp):
-    """Returns the numbers `start + i * delta` up to `limit`, three scalars of one type (ONNX Range)."""
+    """Returns the numbers `start + i * delta` below `limit` (above it, if `delta` is negative), as in ONNX Range.
+
+    The operands are three scalars of the same type."""
 
     name = "nn.range"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER
@@ -110,14 +112,14 @@ class RangeOp(NnOp):
 
 
 class Padding(NamedTuple):
-    """The numbers of elements added before and after an axis; negative numbers remove elements."""
+    """The numbers of elements added at the beginning and at the end of an axis; negative numbers remove elements."""
 
     before: int
     after: int
 
 
 def paddings(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> tuple[Padding, ...]:
-    """Returns the padding of `rank` axes from `pads`: all begins, then all ends, of `axes` (ONNX Pad)."""
+    """Returns the padding of each of `rank` axes; `pads` holds first all begins, then all ends of `axes` (ONNX Pad)."""
     padded = range(rank) if axes is None else normalized_axes(axes, rank)
     count = len(padded)
     if len(pads) != 2 * count:
@@ -142,7 +144,7 @@ def padded_shape(shape: Sequence[int], pads: Sequence[Padding]) -> tuple[int, ..
 
 
 def unchanged_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
-    """Returns the axes with unchanged static size, aligned at the end."""
+    """Maps the axes whose static size is unchanged to their new positions; the shapes are aligned at the last axis."""
     offset = len(after) - len(before)
     return {
         axis: axis + offset
@@ -190,7 +192,7 @@ class TileOp(MovementOp):
     repeats = opt_prop_def(DenseArrayBase[IntegerType])
 
     def factors(self, rank: int, repeats: Array | None = None) -> tuple[int, ...]:
-        """Returns the number of repetitions along each of `rank` axes; `repeats` is the constant operand."""
+        """Returns the number of repetitions along each of `rank` axes; `repeats` holds the constant operand."""
         found = self.integers("repeats", repeats) or ()
         if len(found) != rank or any(factor < 0 for factor in found):
             raise VerifyException(f"repeats must have one value >= 0 for each of {rank} axes, but got {list(found)}")
@@ -208,12 +210,12 @@ class TileOp(MovementOp):
 
 @irdl_op_definition
 class PadOp(MovementOp):
-    """Pads the operand before and after `axes`; all axes by default (ONNX Pad).
+    """Pads the operand at the beginning and at the end of `axes`, by default of all axes (ONNX Pad).
 
-    `pads` holds the number of elements before each axis, then the number after each; negative numbers remove elements,
-    before others are added. `mode` selects the added elements: `constant` adds `value` (0 by default, which is the zero
-    point of quantized values), `reflect` mirrors at the outermost element, `edge` repeats it, `wrap` continues at the
-    other end.
+    `pads` holds the number of elements to add at the beginning of each axis, then the number at the end of each.
+    Negative numbers remove elements, which happens before other elements are added. `mode` selects the added elements:
+    `constant` adds `value` (0 by default, which is the zero point of quantized values), `reflect` mirrors at the
+    outermost element, `edge` repeats it, and `wrap` continues at the other end.
     """
 
     name = "nn.pad"
@@ -234,7 +236,7 @@ class PadOp(MovementOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def paddings(self, rank: int, *values: Array | None) -> tuple[Padding, ...]:
-        """Returns the padding of each axis; `values` are the constant operands `pads_value` and `axes_value`."""
+        """Returns the padding of each axis; `values` holds the constant operands `pads_value` and `axes_value`."""
         given = dict(zip(self.PARAMETERS, values, strict=False))
         pads = self.integers("pads", given.get("pads"))
         if pads is None:

@@ -25,7 +25,7 @@ CASES = ("NONE", "LOWER", "UPPER")
 
 @irdl_op_definition
 class StringNormalizerOp(OneOperandOp):
-    """Removes stop words from a list or single row of strings, and changes their case by `case_change`.
+    """Removes stop words from a list or a single row of strings, and changes the case of strings by `case_change`.
 
     Stop words are matched case-insensitively unless `is_case_sensitive`. If no string remains, the result is one
     empty string. Case conversion is Unicode's, independent of the language.
@@ -65,11 +65,10 @@ class StringConcatOp(BinaryOp):
 
 @irdl_op_definition
 class StringSplitOp(NnOp):
-    """Splits each string at delimiters along a new last axis, padded with empty strings; also returns the counts.
+    """Splits each string at delimiters into a new last axis, padded with empty strings; also returns the part counts.
 
-    Without `delimiter` (or with an empty one), runs of white space delimit nonempty parts. After `max_split`
-    delimiters,
-    the rest is one part.
+    Without `delimiter`, or if it is empty, strings are split at runs of white space into nonempty parts. After
+    `max_split` delimiters, the rest of the string is one part.
     """
 
     name = "nn.string_split"

@@ -1,6 +1,6 @@
-"""Operations in training mode, whose results depend on random numbers, or on the whole batch.
+"""Operations in training mode, whose results depend on random numbers or on the whole batch.
 
-`strip-training` replaces them by their inference forms.
+`strip-training` replaces them with their inference forms.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,7 @@ from qmlir.ir.interfaces import QuantizationSlots, RegisteredCanonicalization
 
 
 class DrawsNumbers(MemoryEffect):
-    """Reads the state of a random number generator: equal operations differ in their results, unused ones may be
-    erased."""
+    """Marks operations that draw random numbers: equal ones have different results, but unused ones may be erased."""
 
     @classmethod
     def get_effects(cls, op: "DropoutOp") -> set[EffectInstance]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -35,13 +34,12 @@ def _is_one(value: SSAValue) -> bool:
 
 @irdl_op_definition
 class DropoutOp(NnOp):
-    """Keeps each element with probability `1 - ratio`, divided by it, and sets the others to 0; also returns the mask
-    (ONNX
+    """Keeps each element with probability `1 - ratio`, divided by this probability, and sets the others to 0 (ONNX
     Dropout).
 
-    `ratio` is one float, `0 <= ratio < 1`. If `training`, one i1, is given and false, every element is kept unchanged.
-    Each run draws new random numbers; with a `seed`, those of NumPy's `RandomState(seed).uniform`, as ONNX's
-    reference.
+    The second result is the mask of the elements that are kept. `ratio` is a float scalar with `0 <= ratio < 1`. If
+    `training`, an i1 scalar, is given and false, every element is kept unchanged. Each run draws new random numbers;
+    with a `seed`, it draws those of NumPy's `RandomState(seed).uniform`, as in ONNX's reference implementation.
     """
 
     name = "nn.dropout"
@@ -70,10 +68,10 @@ class DropoutOp(NnOp):
 class BatchNormTrainingOp(ChannelNormOp):
     """Batch normalization by the mean and variance of the batch, which also updates the running statistics.
 
-    Computes `(x - m) / sqrt(v + epsilon) * scale + bias` per channel of `[N, C, …]`, with the mean `m` and the variance
-    `v`
-    (biased) of the channel. The further results are `momentum * mean + (1 - momentum) * m`, the same for the variance,
-    `m` and `v`. All operands and results have one float type (ONNX BatchNormalization, `training_mode = 1`).
+    Computes `(x - m) / sqrt(v + epsilon) * scale + bias` per channel of `[N, C, …]`, where `m` is the mean and `v` the
+    biased variance of the channel. The further results are the running mean `momentum * mean + (1 - momentum) * m`, the
+    running variance, which is computed in the same way, and `m` and `v`. All operands and results have the same float
+    type (ONNX BatchNormalization with `training_mode = 1`).
     """
 
     name = "nn.batch_norm_training"

@@ -12,7 +12,7 @@ from qmlir.dialects.nn.trees import ops
 from qmlir.ir.evaluation import Evaluator
 
 BEGINNINGS: dict[str, float] = {"sum": 0.0, "min": np.inf, "max": -np.inf}
-"""The initial score, before the first tree."""
+"""For each kind of aggregation, the initial score before the first tree."""
 
 
 def _least(score: Array, weight: Array) -> Array:
@@ -29,7 +29,8 @@ _JOINED: dict[str, Callable[[Array, Array], Array]] = {"sum": np.add, "min": _le
 def checked_trees(
     columns: int, count: int, roots: Array, features: Array, children: Array, weights: Array, targets: Array | None
 ) -> int:
-    """Verifies the tables and returns the maximum depth of a leaf. Raises `InterpretationError` if they are invalid.
+    """Verifies the tables of an ensemble and returns the maximum depth. Raises `InterpretationError` if they are
+    invalid.
 
     All indices must be in bounds, and the nodes must not form cycles.
     """
@@ -55,7 +56,7 @@ def checked_trees(
 def reached_leaves(
     rows: Array, depth: int, roots: Array, features: Array, thresholds: Array, children: Array, missing: Array | None
 ) -> npt.NDArray[np.int64]:
-    """Returns the index of the leaf, counted from the first leaf, that each row reaches in each tree."""
+    """Returns the leaf that each row reaches in each tree, as an index counted from the first leaf."""
     nodes = len(features)
     at = np.broadcast_to(roots.astype(np.int64), (len(rows), len(roots))).copy()
     for _ in range(depth):

@@ -1,8 +1,8 @@
-"""Lowering of tree ensembles to loops: one level down in all trees of all rows, up to the maximum depth.
+"""Lowering of tree ensembles to loops, in which all rows descend one level in all trees, up to the maximum depth.
 
-A leaf leads to itself, so that trees of any depth take the same steps without branches; the steps of a level are
-independent of each other. The weights of the leaves are added afterwards, tree by tree, in the order of the
-evaluator.
+A leaf leads to itself, so trees of any depth take the same steps without branches, and the steps of a level are
+independent of each other. The weights of the leaves are added afterwards, one tree at a time, in the same order as in
+the evaluator.
 """
 
 from collections.abc import Sequence

@@ -28,14 +28,14 @@ _TABLES = ("roots", "features", "thresholds", "children", "missing", "weights", 
 
 @irdl_op_definition
 class TreeEnsembleOp(NnOp):
-    """Computes scores of each row of `input`: the aggregated weights of the leaf that it reaches in each tree.
+    """Computes the scores of each row of `input` by aggregating the weights of the leaf that it reaches in each tree.
 
     Nodes are numbered from 0, followed by the leaves. A row at node `i` continues to `children[i, 0]` if
     `input[row, features[i]] <= thresholds[i]`, or if that element is NaN and `missing[i]`; otherwise to
-    `children[i, 1]`. Trees begin at `roots`. All leaves have equally many weights; `targets` says which score each
-    one is for, and without it they are those of all scores in order. Scores start at 0 and add the weights tree by
-    tree,
-    each sum rounded to the element type (`aggregate = "sum"`), or are the minimum or maximum of the weights.
+    `children[i, 1]`. Trees begin at `roots`. All leaves have the same number of weights. `targets` holds the index of
+    the score that each weight contributes to; without it, a leaf has one weight for each score, in order. With
+    `aggregate = "sum"`, scores start at 0 and add the weights one tree at a time, with each sum rounded to the element
+    type. Otherwise, a score is the minimum or maximum of its weights.
     """
 
     name = "nn.tree_ensemble"

@@ -1,7 +1,7 @@
 """Elements in C: storage types, signed and unsigned values, arithmetic modulo 2^N, and literals.
 
-An integer of N bits is stored sign-extended in the smallest type that fits; an `i1` as 0 or 1; `f16` and `bf16` as
-their bits.
+An integer of N bits is stored sign-extended in the smallest C type that can hold it. An `i1` is stored as 0 or 1, and
+`f16` and `bf16` as their bits.
 """
 
 import math
@@ -57,15 +57,15 @@ class CElement:
 
     @property
     def wide(self) -> str:
-        """The unsigned C type for arithmetic, of at least 32 bits, as C would promote smaller ones to `int`."""
+        """The unsigned C type for arithmetic: at least 32 bits, because C promotes smaller types to `int`."""
         return f"uint{max(32, self.held_bits)}_t"
 
     def signed(self, text: str) -> str:
-        """Returns the signed value of an element, as a C expression."""
+        """Returns a C expression for the signed value of the element `text`."""
         return f"-(int32_t){text}" if self.bits == 1 else text
 
     def unsigned(self, text: str) -> str:
-        """Returns the unsigned value of an element, as a C expression."""
+        """Returns a C expression for the unsigned value of the element `text`."""
         if self.bits == 1:
             return text
         if self.bits == self.held_bits:
@@ -73,7 +73,7 @@ class CElement:
         return f"(({self.wide}){text} & {(1 << self.bits) - 1}u)"
 
     def wrapped(self, text: str) -> str:
-        """Returns the element equal to `text`, an unsigned expression, modulo 2^N."""
+        """Returns a C expression for the element that equals the unsigned expression `text` modulo 2^N."""
         if self.bits == 1:
             return f"(uint8_t)(({text}) & 1)"
         if self.bits == self.held_bits:
@@ -83,7 +83,7 @@ class CElement:
 
 
 def element_of(op: Operation, type_: Attribute) -> CElement:
-    """Returns the element of a scalar or a vector. Raises `DiagnosticError` if it cannot be compiled."""
+    """Returns the element type of a scalar or a vector. Raises `DiagnosticError` if it cannot be compiled."""
     return CElement(register_name(op, type_))
 
 
@@ -97,7 +97,7 @@ def memory_type(op: Operation, element: Attribute) -> str:
 
 
 def integer_literal(number: int) -> str:
-    """Returns the literal of an integer of up to 64 bits."""
+    """Returns the C literal of an integer of up to 64 bits."""
     if -(1 << 31) < number < 1 << 31:
         return str(number)
     if number == -(1 << 63):
@@ -106,7 +106,7 @@ def integer_literal(number: int) -> str:
 
 
 def float_literal(number: float, element: CElement) -> str | None:
-    """Returns a literal that C reads as the same bits; `None` for a number that is not finite."""
+    """Returns a literal that C parses to the same bits; `None` for a number that is not finite."""
     if not math.isfinite(number):
         return None
     return f"{np.float32(number)!s}f" if element.name == "f32" else repr(float(number))
@@ -118,7 +118,7 @@ def float_bits(number: float, type_: AnyFloat) -> int:
 
 
 def number_of(op: Operation, value: Attribute) -> tuple[CElement, int | float, AnyFloat | None]:
-    """Returns the element of a scalar constant, its value modulo 2^N, and its type if it is a float."""
+    """Returns the element type of a scalar constant, its value modulo 2^N, and its float type if it is a float."""
     match value:
         case IntegerAttr():
             element = CElement("index") if isinstance(value.type, IndexType) else element_of(op, value.type)
@@ -131,7 +131,10 @@ def number_of(op: Operation, value: Attribute) -> tuple[CElement, int | float, A
 
 
 def array_literals(array: Any) -> tuple[str, list[str]]:
-    """Returns the C type and the elements of a constant array; with floats that are not finite, an array of bits."""
+    """Returns the C type and the literals of a constant array.
+
+    An array with floats that are not finite is written as bits.
+    """
     flat = array.reshape(-1)
     if flat.dtype.kind in "iu" or flat.dtype.itemsize < 4:
         kind = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}[flat.dtype.itemsize]

@@ -37,7 +37,7 @@ from qmlir.targets.cpu.isa.base import ALIGNMENT
 _RESERVED = (*C_KEYWORDS, *CPP_KEYWORDS, LANE, "n", "memcpy", "memmove", "arena", "main")
 
 _OF_RUN = ("i", "place", "arena_bytes")
-"""Names used in the exported functions, which no parameter and no other name in the file may have."""
+"""The names used in the exported functions. No parameter and nothing else in the file may have these names."""
 
 _HEAD = """\
 /* {name}: a neural network, emitted by qmlir as C99. It needs no library but memcpy and memmove.
@@ -281,7 +281,7 @@ def _check_size(entry: EntryPoint) -> None:
 
 
 def emit_c(entry: EntryPoint) -> Mapping[str, str]:
-    """Returns the C file of a program. Raises `DiagnosticError` if an operation cannot be emitted as C."""
+    """Returns the C file of a program, by its name. Raises `DiagnosticError` if an operation cannot be emitted as C."""
     _check_size(entry)
     file = _File(entry)
     kernels = [file.kernel(function) for function in entry.program.kernels]

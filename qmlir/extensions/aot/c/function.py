@@ -16,14 +16,14 @@ from qmlir.targets.cpu.isa.base import InstructionSet
 EmitOperation = Callable[["CWriter", Operation], None]
 
 LARGEST = (1 << 31) - 1 - SLACK
-"""The largest size for which loops with known bounds can count in an `int32_t`."""
+"""The largest size for which loops with known bounds can use an `int32_t` counter."""
 
 TABLES = "LANES_"
-"""Prefix of the names of tables of constant lanes."""
+"""The prefix of the names of tables of constant lanes."""
 
 
 class Unit:
-    """State shared by the functions of a file: the called helpers, and tables of constant lanes."""
+    """State shared by the functions of a file: the helpers that they call, and tables of constant lanes."""
 
     def __init__(self, isa: InstructionSet) -> None:
         self.isa = isa
@@ -31,18 +31,18 @@ class Unit:
         self.tables: dict[tuple[str, str], str] = {}
 
     def table(self, type_: str, numbers: Sequence[str]) -> str:
-        """Returns the name of a constant array of the file."""
+        """Returns the name of the file's constant array with these elements; adds the array if it is new."""
         return self.tables.setdefault((type_, ", ".join(numbers)), f"{TABLES}{len(self.tables)}")
 
 
 def lanes_in(value: SSAValue) -> int:
-    """Returns the number of lanes of a vector, 0 for a scalar."""
+    """Returns the number of lanes of a vector, or 0 for a scalar."""
     vector = as_vector(value.type)
     return 0 if vector is None else vector.get_shape()[0]
 
 
 class CWriter(LoopsWriter):
-    """Writes the statements of one function. The text of a vector is that of its lane `l`."""
+    """Writes the statements of one function. The text of a vector value is the C expression for its lane `l`."""
 
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], unit: Unit, names: Names) -> None:
         super().__init__(emissions, names)
@@ -54,12 +54,12 @@ class CWriter(LoopsWriter):
     # --- Statements ---------------------------------------------------------------------------------------------------
 
     def line(self, text: str, *reads: Text | Index) -> None:
-        """Writes a statement that keeps its position."""
+        """Writes a statement that must not be moved."""
         self.statements.append(FixedLine(self.depth, text, reads_of(reads)))
 
     @contextmanager
     def indented(self, head: str, *reads: Text | Index, end: str = "}") -> Generator[None]:
-        """Writes a statement whose body is written inside the `with` block."""
+        """Writes the head of a compound statement; its body is written inside the `with` block."""
         self.line(f"{head} {{", *reads)
         self.depth += 1
         yield
@@ -70,7 +70,7 @@ class CWriter(LoopsWriter):
         self.statements.append(Declaration(self.depth, "int64_t", name, str(value), value.reads))
 
     def call(self, name: str, *operands: Text | Index | int | str) -> Text:
-        """Returns the call of a helper."""
+        """Returns a call of the helper function `name`."""
         self.unit.helpers.add(name)
         reads = reads_of(each for each in operands if isinstance(each, Text | Index))
         return Text(f"{name}({', '.join(map(str, operands))})", reads)
@@ -78,11 +78,11 @@ class CWriter(LoopsWriter):
     # --- Values -------------------------------------------------------------------------------------------------------
 
     def element(self, op: Operation, value: SSAValue) -> CElement:
-        """Returns the element of a scalar or a vector."""
+        """Returns the element type of a scalar or a vector."""
         return element_of(op, value.type)
 
     def define(self, op: Operation, value: SSAValue, text: Text | Index) -> None:
-        """Defines `value` as `text`: inlined if it has one use in this block, and otherwise as a variable."""
+        """Defines `value` as `text`, which is inlined if it has one use in this block, otherwise a variable."""
         if not value.uses:
             return
         is_short = isinstance(text, Index) or len(text.text) < WIDTH - 30
@@ -115,7 +115,7 @@ class CWriter(LoopsWriter):
         size: int = 0,
         store: tuple[str, Index] | None = None,
     ) -> None:
-        """Writes a statement for each lane."""
+        """Writes a statement that is executed for each lane."""
         size = size or lanes
         self.statements.append(Lanes(self.depth, lanes, text, name, type_, shift, size, reads, crosses, loads, store))
 
@@ -146,7 +146,7 @@ class CWriter(LoopsWriter):
         self.values[value] = Index.of(text) if isinstance(value.type, IndexType) else text
 
     def assign(self, op: Operation, targets: Sequence[str], values: Sequence[SSAValue]) -> None:
-        """Assigns all values in parallel: reads see the values before the assignment."""
+        """Assigns all `values` to `targets` in parallel: every read sees the value before the assignment."""
         rows = [(target, self.text(value), value) for target, value in zip(targets, values, strict=True)]
         rows = [row for row in rows if row[1].text not in (row[0], f"{row[0]}[{LANE}]")]
         pending: list[tuple[str, str, SSAValue]] = []

@@ -1,8 +1,8 @@
-"""Helper functions for kernels in C, which define arithmetic as the interpreter does; a file contains those it uses.
+"""Helper functions for kernels in C, which define arithmetic as in the interpreter. A file contains only those it uses.
 
-C leaves the overflow of signed integers, shifts by a type's width, division by zero and float conversions that don't
-fit undefined; these functions define them, and compilers turn most into single instructions. They call no library:
-roots and roundings are computed by steps that round once.
+In C, signed integer overflow, shifts by the width of a type, division by zero, and float conversions out of range are
+undefined. These functions define them, and compilers turn most of the functions into single instructions. They do not
+call a library: roots and roundings are computed in steps that round only once.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from qmlir.extensions.aot.c.elements import CElement
 
 Row = tuple[str, Callable[[CElement], str]]
-"""The parameters as letters, and the body: an expression, or statements that return."""
+"""The parameters, one letter each, and the body: an expression, or statements that return a value."""
 
 
 def _quotient(e: CElement) -> str:
@@ -137,10 +137,10 @@ INTEGERS: Mapping[str, Row] = {
     "mulsi_high": ("ab", lambda e: _high(e, is_signed=True)),
     "mului_high": ("ab", lambda e: _high(e, is_signed=False)),
 }
-"""Integer functions of one type."""
+"""Integer functions whose parameters have one type."""
 
 _POINT = {"f32": "8388608.0f", "f64": "4503599627370496.0"}
-"""The magnitude from which floats are integers: 2^23 and 2^52."""
+"""The magnitude at and above which all floats are integers: 2^23 for f32, and 2^52 for f64."""
 
 _BITS = {"f32": "uint32_t", "f64": "uint64_t"}
 _SIGN = {"f32": "UINT32_C(0x80000000)", "f64": "UINT64_C(0x8000000000000000)"}
@@ -295,7 +295,7 @@ FLOATS: Mapping[str, Row] = {
     "sqrt": ("a", _root),
     "fma": ("abc", _fused),
 }  # fmt: skip
-"""Float functions of one type; `bits_of` returns the bits."""
+"""Float functions whose parameters have one type; `bits_of` returns the bits of a float."""
 
 _FIXED: Mapping[str, str] = {
     "load_word": (
@@ -400,7 +400,7 @@ _FIXED: Mapping[str, str] = {
         "    return a <= UINT64_C(1) << 53 ? a : (a & ~UINT64_C(0x7ff)) | (uint64_t)((a & 0x7ff) != 0) << 11;\n}"
     ),
 }
-"""Functions of fixed types."""
+"""Functions with fixed parameter types."""
 
 
 def _function(name: str, result: str, parameters: Iterable[str], body: str) -> str:
@@ -421,7 +421,7 @@ def _saturated(target: CElement, source: CElement, *, is_signed: bool) -> str:
 
 
 _MEMORY = {"float": "f32", "double": "f64", "uint16_t": "u16", "int16_t": "i16", "int32_t": "i32", "int64_t": "i64"}
-"""Types in memory that are loaded and stored bytewise, as C has no type for the arena."""
+"""The types that are loaded and stored bytewise, because the arena holds elements of different types."""
 
 _ELEMENT_NAME = re.compile(r"(i(?:[1-9]|[1-5]\d|6[0-4])|index|f32|f64)")
 _CALLED = re.compile(r"\b([a-z]\w*)\(")
@@ -451,7 +451,7 @@ def _access(name: str) -> str | None:
 
 
 def access(type_: str, kind: str) -> str | None:
-    """Returns the name of the function that loads or stores an element; `None` for bytes, which need none."""
+    """Returns the name of the helper that loads or stores an element; `None` for bytes, which need no helper."""
     return f"{kind}_{_MEMORY[type_]}" if type_ in _MEMORY else None
 
 
@@ -480,7 +480,7 @@ def is_helper(name: str) -> bool:
 
 
 def functions_for(names: Iterable[str]) -> Iterator[str]:
-    """Yields the named helpers and those that they call, each after its callees."""
+    """Yields the named helpers and the helpers that they call, each after its callees."""
     done: set[str] = set()
 
     def of(name: str) -> Iterator[str]:

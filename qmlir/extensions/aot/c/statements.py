@@ -1,9 +1,9 @@
 """Statements of a function in C, and the fusion of lane statements into loops.
 
-An operation on vectors is a statement for each lane `l`. Adjacent ones share one loop over the lanes, which compilers
-vectorize, unless that would change a read value: a loop either reads memory or writes it, so that a written lane is
-never read later in it, and a statement that reads other lanes than its own comes after the loop that computes them. A
-vector read only in its own loop becomes a scalar in it.
+An operation on vectors is a statement for each lane `l`. Adjacent statements share one loop over the lanes, which
+compilers vectorize, unless that would change a value that is read. A loop either reads memory or writes it, so no
+iteration reads a lane that an earlier iteration wrote. A statement that reads other lanes than `l` comes after the loop
+that computes these lanes. A vector that is read only in the loop that computes it becomes a scalar.
 """
 
 import re
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from qmlir.targets.cpu.emitters.writing import INDENT, Index
 
 LANE = "l"
-"""The variable of loops over lanes."""
+"""The name of the variable of loops over lanes."""
 
 _WORD = re.compile(r"\w+")
 
@@ -32,7 +32,10 @@ class FixedLine:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A constant scalar; `loads` means that it reads memory, and `crosses` are vectors from which it reads lanes."""
+    """A declaration of a constant scalar.
+
+    `loads` is true if it reads memory. `crosses` are the vectors from which it reads lanes.
+    """
 
     depth: int
     type: str
@@ -45,10 +48,10 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Lanes:
-    """A statement for each lane: `target = text`, or a complete store statement.
+    """A statement that is executed for each lane: `target = text`, or a complete store statement.
 
-    `name` is the vector that it writes; `type` is set if it declares that, and `shift` is the lane offset of the write.
-    `reads` are the variables in `text`, with vectors at the same lane; `crosses` are vectors read at any lane.
+    `name` is the vector that it writes, `type` is set if it declares the vector, and `shift` is the lane offset of the
+    write. `reads` are the variables in `text`, with vectors at the same lane; `crosses` are vectors read at any lane.
     """
 
     depth: int

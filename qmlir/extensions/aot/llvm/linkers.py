@@ -1,4 +1,4 @@
-"""Objects and archives of programs without Python, and the linkers that make libraries of them."""
+"""Objects and archives of programs that run without Python, and the linkers that make libraries from them."""
 
 import importlib.util
 import re
@@ -16,10 +16,12 @@ from qmlir.targets.cpu.emitters.card import WrittenFiles, code_bytes
 from qmlir.targets.cpu.emitters.llvm.target import code_target
 from qmlir.targets.cpu.emitters.ports import EntryPoint
 
-# Links an object with an available linker: the system's compiler or linker, or Zig from PyPI.
+# Links objects with an available linker: the system's compiler or linker, or Zig from PyPI.
 
 Linker = Callable[[str], Sequence[str] | None]
-"""Returns the link command for a triple, without files; `None` if it doesn't support that or is not available."""
+"""Returns the link command for a triple, without files; `None` if the linker is not available or doesn't support the
+triple.
+"""
 
 
 def _architecture(triple: str) -> str:
@@ -56,7 +58,9 @@ def _short(triple: str) -> str:
 
 
 _WASM_LD = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(30, 19, -1)))
-"""Names of the linker, including Debian's with the LLVM version, which must be at least that of the object's writer."""
+"""Names of the linker, including Debian's names with an LLVM version. The version must not be older than the LLVM that
+wrote the object.
+"""
 
 
 def _wasm_linker(_: str) -> Sequence[str] | None:
@@ -69,21 +73,22 @@ def _wasm_linker_of_zig(_: str) -> Sequence[str] | None:
 
 
 WASM_LINKERS: Mapping[str, Linker] = {"wasm-ld": _wasm_linker, "ziglang of PyPI": _wasm_linker_of_zig}
-"""The linkers for WebAssembly modules, in the order in which they are tried."""
+"""The linkers for WebAssembly modules, by name, in the order in which they are tried."""
 
 LINKERS: Mapping[str, Linker] = {"cc": _compiler, "TRIPLE-gcc": _cross_compiler, "ziglang of PyPI": _zig}
-"""The linkers for shared libraries, in the order in which they are tried."""
+"""The linkers for shared libraries, by name, in the order in which they are tried."""
 
 
 def shared_library(name: str, data: bytes, triple: str) -> bytes:
-    """Links an object to a shared library. Raises a one-line `DiagnosticError` if no linker supports the triple."""
+    """Links an object into a shared library. Raises a one-line `DiagnosticError` if no linker supports the triple."""
     return _linked(LINKERS, name, data, f"a shared library for {triple}", triple, ["-lm"])
 
 
 def wasm_module(name: str, data: bytes, exported: Sequence[str], stack: int) -> bytes:
-    """Links a WebAssembly object to a self-contained module with `stack` bytes of stack.
+    """Links a WebAssembly object into a self-contained module with `stack` bytes of stack.
 
-    Raises a one-line `DiagnosticError` if no linker is available, or if the object calls the C library, which is not.
+    Raises a one-line `DiagnosticError` if no linker is available, or if the object calls the C library, which
+    WebAssembly modules lack.
     """
     stack_first = ["--stack-first", "-z", f"stack-size={stack}"]  # stack overflows trap instead of overwriting data
     options = ["--no-entry", "--strip-all", *(f"--export={symbol}" for symbol in exported), *stack_first]
@@ -120,9 +125,10 @@ _UNDEFINED = re.compile(r"undefined symbol: (\w+)")
 
 # Archives of objects (`.a`) as System V, GNU and LLVM linkers read them: a symbol index, and the objects.
 #
-# A file is `!<arch>\n` and members, each a header of 60 characters and its bytes, padded to an even size. The first
-# member, named `/`, holds the number of symbols, the offset of the member of each (32 bits, big-endian), and their
-# names, each terminated by a zero byte. A member named `//` holds names longer than 15 characters.
+# A file consists of `!<arch>\n` and members. A member is a header of 60 characters, followed by its bytes, padded to an
+# even size. The first member, named `/`, holds the number of symbols, the offset of the member of each (32 bits,
+# big-endian), and their names, each terminated by a zero byte. A member named `//` holds names longer than 15
+# characters.
 
 _MAGIC = b"!<arch>\n"
 _LONGEST = 15
@@ -134,7 +140,7 @@ def _member(name: str, data: bytes) -> bytes:
 
 
 def archive(name: str, data: bytes, symbols: Sequence[str]) -> bytes:
-    """Returns an archive of one object that defines these symbols."""
+    """Returns an archive with a single object, `data`, that defines `symbols`."""
     long_names, own = b"", f"{name}/"
     if len(name) > _LONGEST:
         long_names, own = _member("//", f"{name}/\n".encode("ascii")), "/0"
@@ -145,11 +151,11 @@ def archive(name: str, data: bytes, symbols: Sequence[str]) -> bytes:
     return b"".join([_MAGIC, _member("/", index), long_names, _member(own, data)])
 
 
-# Programs without Python as machine code: an object, a static library, and a shared library.
+# Programs that run without Python as machine code: an object, a static library, and a shared library.
 
 
 def object_of(entry: EntryPoint) -> bytes:
-    """Returns the object of a program. Raises `DiagnosticError` if the CPU lacks required features, or LLVM fails."""
+    """Returns the object file of a program. Raises `DiagnosticError` if the CPU lacks features or LLVM fails."""
     target, isa = code_target(entry.machine), entry.program.isa
     missing = sorted(isa.needs - target.processor.features)
     if missing:

@@ -1,7 +1,7 @@
 """Functions in LLVM IR with a C interface, for objects that run without Python: `NAME_run` and `NAME_run_in`.
 
-The header documents them. Inputs are checked before anything is computed, narrow unsigned inputs are copied for the
-kernels, and narrow outputs are converted to the form that the caller expects.
+The header documents these functions. They check inputs before they compute anything, copy narrow unsigned inputs for
+the kernels, and convert narrow outputs to the form that the caller expects.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from qmlir.targets.cpu.runtime.semantics.values import I1, IRValue, integer, typ
 from qmlir.text.elements import dense_dtype
 
 Test = Callable[[Builder, IRValue], IRValue]
-"""Returns a condition under which an element is rejected."""
+"""Emits and returns the condition under which an input element is rejected."""
 
 
 def _is_nan(port: MainPort) -> Test:
@@ -193,7 +193,7 @@ def _run(entry: EntryPoint, writer: _RunWriter) -> list[str]:
 
 
 def standalone_text(entry: EntryPoint, processor: Processor) -> str:
-    """Returns the LLVM module of a program. Raises `DiagnosticError` if it cannot be compiled without Python."""
+    """Returns the LLVM IR of a program. Raises `DiagnosticError` if it cannot be compiled to run without Python."""
     parts: ModuleWriter
     steps: StepsWriter
     parts, steps, texts = emit_functions(entry.program, processor, entry.name, is_alone=True)

@@ -22,7 +22,7 @@ from qmlir.targets.cpu.emitters.ports import EntryPoint, c_type, comment_text, p
 from qmlir.targets.cpu.emitters.program import MainPort
 
 _SPARE_STACK = 1 << 16
-"""Bytes of stack in addition to the arrays, for LLVM's spills and the frames of callers."""
+"""The bytes of stack in addition to those for arrays, for spills and for the frames of callers."""
 
 _ARRAYS: Mapping[str, str] = {
     **{f"{sign}int{bits}_t": f"{kind}nt{bits}Array" for bits in (8, 16, 32) for sign, kind in (("", "I"), ("u", "Ui"))},
@@ -41,7 +41,9 @@ _TAKEN = (
     "os", "path", "perf_hooks", "process", "punycode", "querystring", "readline", "repl", "stream", "string_decoder",
     "sys", "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi", "worker_threads", "zlib",
 )  # fmt: skip
-"""Names of npm's files and folders, and of Node's modules, which take precedence over a package of that name."""
+"""Names that a package cannot have: those of npm's files and folders, and of Node's built-in modules, which take
+precedence over packages.
+"""
 
 
 @cache

@@ -1,7 +1,7 @@
-"""The type decisions about a node, as data: for each of its slots the type, its basis, and the rules that set it.
+"""The type decisions about a node, as data: for each slot, the type, its basis, and the rules that set it.
 
-The deciding code records its reasons (`qmlir.quantization.choice`); they are converted here to keys, numbers and text
-while the module is still in the state that was decided about.
+The code that decides types records its reasons (`qmlir.quantization.choice`). This module converts them to keys,
+numbers and text while the compiled module is still in the state in which the decisions were made.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Setting:
-    """A field of a choice, its value, and the rule or option that set it."""
+    """One setting of a type choice: a field, its value, and the rule or option that set it."""
 
     name: str
     value: str
@@ -43,16 +43,16 @@ class Observation:
     mean: float
     deviation: float
     count: int
-    """Number of elements that the profile counted."""
+    """The number of elements that the profile counted."""
 
     samples: int
-    """Number of samples of the profile."""
+    """The number of samples of the profile."""
 
     mean_range: tuple[float, float] | None
-    """The mean over all runs of the smallest and of the largest element of a run."""
+    """The smallest and the largest element of each run, averaged over all runs."""
 
     lowest_sample: int | None = None
-    """The first sample, from 0, with the smallest element; `None` if the profile does not record it."""
+    """The index of the first sample with the smallest element; `None` if the profile does not record it."""
 
     highest_sample: int | None = None
 
@@ -70,7 +70,7 @@ class SlotDecision:
     """The basis of the type, a value of `Basis`."""
 
     decided_by: str
-    """The key of the operation whose rules decide; its slot is `decided_slot`."""
+    """The key of the operation whose rules decide the type, for its slot `decided_slot`."""
 
     decided_slot: str
     settings: tuple[Setting, ...] = ()
@@ -79,7 +79,7 @@ class SlotDecision:
 
     headroom: float = 1.0
     shared_with: tuple[str, ...] = ()
-    """Other values that share the type, because an operation moves or limits them."""
+    """The other values that share the type, because an operation moves or clamps one into the other."""
 
     observation: Observation | None = None
 
@@ -93,10 +93,10 @@ class OperationDecision:
     is_quantized: bool
     slots: tuple[SlotDecision, ...]
     reason: str = ""
-    """Why it stays in float."""
+    """The reason why the operation stays in float; empty if it is quantized."""
 
     rule: str = ""
-    """The rule that leaves it in float."""
+    """The rule that leaves the operation in float, if any."""
 
     remarks: tuple[str, ...] = ()
     observations: tuple[Observation, ...] = ()
@@ -129,7 +129,7 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
 
 @dataclass
 class DecisionReader:
-    """Records the decisions of passes about `node` in `module`; a `Watch` of `qmlir.quantization.settings`."""
+    """Records the decisions of passes about `node` in `module`, as a `Watch` of `qmlir.quantization.settings`."""
 
     module: ModuleOp
     node: NamedNode

@@ -1,8 +1,8 @@
 """Explains why a node is quantized as it is, by repeating the quantization and recording the decisions.
 
-The float module runs through the quantize pipeline again, with the same profile and rules. The deciding code records
-its reasons, an instrumentation records the passes that change the node, and the compile pipeline, up to the stage that
-names kernels, shows which kernels run it. No sample is run and nothing is compiled.
+The quantize pipeline runs again on the float module, with the same profile and rules. The code that decides types
+records its reasons, and an instrumentation records the passes that change the node. The compile pipeline then runs up
+to the stage that names kernels, to show which kernels compute the node. No samples are run, and no code is generated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -101,15 +101,15 @@ def explain_node(
     shapes: Mapping[str, Sequence[int]] | None = None,
     **settings: Unpack[QuantizeSettings],
 ) -> Explanation:
-    """Explains why `node` of a float `module` is quantized as it is.
+    """Explains the type decisions about `node` of a float `module`.
 
     `node` is the name of a node, a provenance key (`fc1/matmul`), or the name of a tensor, an input or a weight.
-    `profile` and `settings` are those of the quantization by `qmlir.quantize`. `quantized` is the resulting module if
-    it is known; otherwise the module is quantized now. `shapes` fixes dynamic dimensions of inputs by name, since
-    kernels require static shapes; `isa` and `threads` select the kernels.
+    `profile` and `settings` are those that `qmlir.quantize` used. `quantized` is the resulting module if it is known;
+    otherwise the module is quantized again. `shapes` fixes dynamic dimensions of inputs by name, since kernels require
+    static shapes; `isa` and `threads` select the kernels.
 
-    Raises `DiagnosticError`, with similar names, if the model has no such name, and if a profile or a recipe does not
-    fit. If the kernels cannot be determined, the explanation has the reason.
+    Raises `DiagnosticError`, with similar names, if the model does not contain `node`, and if the profile or the recipe
+    does not fit the model. If the kernels cannot be determined, the explanation states the reason.
     """
     pipeline = quantize_pipeline(settings, module)
     changes = ProvenanceChanges()
@@ -150,7 +150,7 @@ def explain_node(
     )
 
 
-# Explanations of nodes, for a quantized model or its folder, which hold everything needed to repeat the decisions.
+# Explanations of nodes of a quantized model or its folder, which contain everything needed to repeat the decisions.
 
 
 def explain(

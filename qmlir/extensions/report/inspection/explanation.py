@@ -27,7 +27,7 @@ class Explanation(Readable):
     """The decisions about a node, the passes that changed it, and its kernels."""
 
     node: str
-    """The name that was asked for."""
+    """The requested name."""
 
     keys: tuple[str, ...]
     """The provenance keys that the name stands for."""
@@ -45,7 +45,7 @@ class Explanation(Readable):
     """The passes of the quantize pipeline that changed the node, in order."""
 
     compile_changes: tuple[Change, ...]
-    """The passes of the compile pipeline that change the node, down to kernels."""
+    """The passes of the compile pipeline that change the node, up to the stage that names kernels."""
 
     isa: str
     """The instruction set of the kernels."""
@@ -54,10 +54,14 @@ class Explanation(Readable):
     """The kernels that run the node."""
 
     not_compiled: str = ""
-    """Why the kernels are unknown: dynamic dimensions, or an operation that cannot be compiled. Empty otherwise."""
+    """The reason why the kernels are unknown: dynamic dimensions, or an operation that cannot be compiled. Otherwise
+    empty.
+    """
 
     is_reproduced: bool = True
-    """False if the module differs from what the float model, profile and recipe give; it was changed since."""
+    """False if repeating the quantization yields another module, because the module was changed after it was
+    quantized.
+    """
 
     def text(self) -> str:
         """Format the explanation.
@@ -69,7 +73,7 @@ class Explanation(Readable):
 
 
 _NAMED = 4
-"""Number of values of a group that are listed by name."""
+"""The maximum number of values of a group that are listed by name."""
 
 
 def _listed(names: tuple[str, ...], most: int = _NAMED) -> str:

@@ -1,8 +1,8 @@
-"""Describes a model: operation, types, shapes, multiply-adds and bytes of each layer, and their sums.
+"""Describes a model: the operation, types, shapes, multiply-adds and bytes of each layer, and the totals.
 
-The module may be at any level, float or quantized. A layer has a provenance key (`fc1`, `fc1/matmul`); operations with
-equal key, kind and types, such as the steps of an unrolled layer, form one row. Weights belong to the operation that
-reads them.
+The module may be at any level, float or quantized. A layer has a provenance key (`fc1`, `fc1/matmul`). Operations with
+the same key, kind and types, such as the time steps of an unrolled layer, form one row. Weights are counted for the
+operation that reads them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,10 +30,10 @@ from qmlir.workflows.loading import takes_model
 _VIEWS = frozenset(
     {"tensor.empty", "memref.alloc", "memref.view", "memref.cast", "memref.subview", "memref.get_global"}
 )
-"""Operations that compute nothing: they allocate or view memory."""
+"""Operations that only allocate or view memory."""
 
 _LOOPS = frozenset({"scf", "simd", "vector"})
-"""Dialects from whose operations the sums of products can no longer be counted."""
+"""Dialects at whose level multiply-adds can no longer be counted."""
 
 
 def _infos(values: Sequence[SSAValue]) -> tuple[ValueInfo, ...]:

@@ -21,10 +21,10 @@ from qmlir.text.tables import Readable, aligned, bytes_text, number
 
 @dataclass(frozen=True, repr=False)
 class LayerSummary(Readable):
-    """One row of an inspection: the operations of one kind and type at one place of the model."""
+    """One row of an inspection: operations of the same kind and types with the same provenance."""
 
     key: str
-    """The provenance, such as `layer1/matmul`; the name of the operation if it has none."""
+    """The provenance key, such as `layer1/matmul`, or the name of the operation if it has no provenance."""
 
     operation: str
     """The operation, such as `nn.conv`, or the kernel that is called, such as `@conv3x3s1_56x56x64_i8`."""
@@ -57,14 +57,14 @@ class LayerSummary(Readable):
     """Number of operations."""
 
     composite: str = ""
-    """The composite that the operations are a part of, such as `nn.fully_connected`; empty if none."""
+    """The composite that the operations are a part of, such as `nn.fully_connected`; empty if there is none."""
 
     is_whole: bool = False
     """True for a composite that is not decomposed."""
 
     @property
     def bytes(self) -> int:
-        """Bytes of weights and results together."""
+        """The total bytes of weights and results."""
         return self.parameter_bytes + self.activation_bytes
 
     def text(self) -> str:
@@ -79,7 +79,7 @@ class LayerSummary(Readable):
 
 @dataclass(frozen=True, repr=False)
 class Inspection(Readable):
-    """A description of a model. Dynamic dimensions count as 1, so that numbers are for one sample."""
+    """A description of a model. Dynamic dimensions count as 1, so the figures apply to one sample."""
 
     layers: tuple[LayerSummary, ...]
     """The layers in order."""
@@ -103,16 +103,18 @@ class Inspection(Readable):
     """Bytes of all weights as they are stored."""
 
     float_weight_bytes: int | None
-    """Bytes of the same weights as floats; `None` below the quantized level, where types are plain integers."""
+    """Bytes of the same weights as floats; `None` below the quantized level, where the quantized types are no longer
+    known.
+    """
 
     largest_activation: ValueInfo | None
-    """The input or result with the most bytes; `None` if there is none."""
+    """The input or result with the most bytes; `None` if the model has none."""
 
     @property
     def integer_share(self) -> float | None:
         """Fraction of multiply-adds that are computed in integers, in [0, 1].
 
-        It is 1 if there are none, and `None` if they are unknown.
+        The fraction is 1 if there are no multiply-adds, and `None` if their number is unknown.
         """
         if self.multiply_adds is None or self.integer_multiply_adds is None:
             return None
@@ -144,7 +146,7 @@ SORTS: Mapping[str, Callable[[LayerSummary], int]] = {
     "macs": lambda layer: layer.multiply_adds or 0,
     "bytes": lambda layer: layer.bytes,
 }
-"""The figures by which layers can be sorted, largest first."""
+"""The figures by which layers can be sorted, in decreasing order."""
 
 _HEAD = ("layer", "operation", "operands", "result", "range", "macs", "weights", "activations", "")
 _RIGHT = frozenset({"macs", "weights", "activations"})
@@ -218,18 +220,19 @@ def _row(layer: LayerSummary) -> tuple[str, ...]:
 
 # The kernels that run a node: the functions outlined from it, each with its schedule.
 #
-# The module is at the scheduled level. Nothing is compiled: kernels have names before they are loops.
+# The module is at the scheduled level. No code is generated, because kernels get their names before they are lowered to
+# loops.
 
 
 @dataclass(frozen=True)
 class NodeKernel:
-    """A function that computes a node or a part of it."""
+    """A kernel: a function that computes a node or a part of it."""
 
     name: str
     """The name in emitted code and timings, such as `conv3x3s1_56x56x64_i8`."""
 
     operations: tuple[str, ...]
-    """Its operations, such as `kernel.packed_conv` or `linalg.generic`."""
+    """The operations that it contains, such as `kernel.packed_conv` or `linalg.generic`."""
 
     schedule: Mapping[str, str | int | bool] | None
     """The schedule of a contraction: `variant`, `rows`, `vectors`, `lanes`, `k_unroll`, `threads`, `packed`."""
@@ -238,7 +241,7 @@ class NodeKernel:
     """Number of calls for this node."""
 
     nodes: tuple[str, ...]
-    """The nodes that these calls implement: one kernel computes all that was fused."""
+    """The nodes that these calls implement; a kernel computes all nodes that were fused into it."""
 
 
 def _schedule(op: EpilogueOp) -> dict[str, str | int | bool] | None:

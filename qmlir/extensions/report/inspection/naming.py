@@ -20,7 +20,7 @@ from qmlir.quantization.report import element_text
 # Lookup of the node that a user names: by its name, a provenance key, a tensor, an input or a weight.
 
 _SHOWN = 5
-"""Number of similar names in the error."""
+"""The maximum number of similar names in the error message."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class NamedNode:
 
     name: str
     origins: frozenset[str] = frozenset()
-    """Keys such as `fc1`, or `fc1/matmul` for a part, which includes the parts of that part."""
+    """Keys such as `fc1`, or `fc1/matmul` for a part of a node; each key includes the parts of the part it names."""
 
     values: frozenset[str] = frozenset()
     """The keys of inputs, and of values computed by operations without provenance."""
@@ -86,9 +86,9 @@ class _Names:
 
 
 def find_node(name: str, *modules: ModuleOp) -> NamedNode:
-    """Returns the node that `name` denotes in the given stages of a model; the first stage that knows the name counts.
+    """Returns the node that `name` denotes in the first of `modules`, stages of a model, that contains the name.
 
-    Raises `DiagnosticError`, with similar names, if no stage does.
+    Raises `DiagnosticError`, with similar names, if no stage contains it.
     """
     names = _Names()
     for module in modules:
@@ -104,9 +104,9 @@ def find_node(name: str, *modules: ModuleOp) -> NamedNode:
     raise text_error(f"the model has no node, tensor or input '{name}'{found}")
 
 
-# A value of a module as plain data: element type, shape, bytes, quantization parameters, range.
+# A value of a module as plain data: its element type, shape, bytes, quantization parameters and range.
 #
-# Dynamic dimensions are `None`; in numbers of elements and bytes they count as 1, so that these are for one sample.
+# Dynamic dimensions are `None`. In numbers of elements and bytes they count as 1, so that these apply to one sample.
 
 CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)
 
@@ -122,7 +122,7 @@ class ParameterInfo:
     """The granularity: `tensor`, `axis` or `block`."""
 
     axes: tuple[int, ...]
-    """The axes along which parameters differ."""
+    """The axes along which scales and zero points vary."""
 
     count: int
     """Number of scales."""
@@ -171,7 +171,7 @@ class ValueInfo:
     """One operand or result of an operation."""
 
     name: str
-    """The model's name of the tensor; empty if it has none."""
+    """The name of the tensor in the model; empty if it has none."""
 
     element: str
     """The stored element type, such as `f32` or `i8`."""
@@ -198,7 +198,7 @@ def represented_range(type_: UniformQuantizedType) -> tuple[float, float]:
 
 
 def constant_behind(value: SSAValue) -> SSAValue | None:
-    """Returns the constant that `value` is, or is cast from; `None` if it is computed."""
+    """Returns the constant that `value` is or is cast from; `None` if `value` is computed."""
     while isinstance(value.owner, CASTS):
         value = value.owner.operands[0]
     owner = value.owner

@@ -1,7 +1,7 @@
 """Collects the content of a report by running two models on samples.
 
 The reference interpreter runs the samples one by one and accumulates statistics, so memory does not grow with their
-number. Compiled programs are timed, and evaluated on all of the data.
+number. Compiled programs are timed, and are evaluated on all of the data.
 """
 
 import time
@@ -50,10 +50,10 @@ from qmlir.workflows.comparison.names import OUTPUT, matched, module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject
 
 SAMPLES = 8
-"""Default number of samples for the interpreter, which takes seconds per sample of a large model."""
+"""The default number of samples for the interpreter, which takes seconds per sample for a large model."""
 
 _TURNS, _SECONDS_A_TURN = 5, 0.15
-"""Both programs are timed for about 1.5 seconds together."""
+"""The number of turns, and seconds per turn: timing both programs takes about 1.5 seconds in total."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ReportOptions:
     title: str = "model"
     samples: int = SAMPLES
     time: bool = True
-    """Whether to compile and time both models; otherwise there are no kernels."""
+    """True to compile and time both models; otherwise the report shows no kernels."""
 
     threads: int = 1
     isa: str = "host"
@@ -430,9 +430,9 @@ def collect(
 ) -> Report:
     """Returns the report of `quantized` compared with `reference`, its float model, on `data`.
 
-    `labels` hold a class for each sample (see `evaluating`); without them, the report has the agreement of both models
-    instead of the accuracy. `profile` is the one from which types were decided. Raises `DiagnosticError` if data or
-    labels do not fit.
+    `labels` contains the class of each sample (see `qmlir.extensions.training.evaluating`). Without labels, the report
+    shows the agreement between both models instead of the accuracy. `profile` is the profile from which types were
+    decided. Raises `DiagnosticError` if data or labels do not fit.
     """
     if options.samples < 1:
         raise text_error(f"samples must be at least 1, but got {options.samples}")

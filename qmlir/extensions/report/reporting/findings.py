@@ -1,6 +1,6 @@
-"""Likely causes of accuracy loss, each with a recipe rule that addresses it.
+"""Finds likely causes of accuracy loss, each with a recipe rule that addresses it.
 
-The checks turn the facts about one node into findings. The source of each limit is documented with it.
+Each check derives findings from the facts about one node. The reason for each limit is documented with the limit.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,15 +28,15 @@ from qmlir.quantization.recipe_text import table_text
 from qmlir.quantization.shared_scales import Groups
 from qmlir.quantization.types import reach
 
-# Recipe rules that change the type of a value of a quantized module.
+# Recipe rules that change the type of a value in a quantized module.
 #
-# The type of a value is decided where it is computed, or first read, and values that are only moved or limited share
-# one type (see `qmlir.quantization.shared_scales`). A rule that names another operation would decide nothing, which
-# is an error.
+# The operation that computes a value, or else its first reader, decides the type of the value. Values that are only
+# moved or clamped share one type (see `qmlir.quantization.shared_scales`). A rule that names another operation would
+# have no effect, which is an error.
 
 
 def rule(op: Operation | None, slot: Slot | None, **settings: object) -> str:
-    """Returns the text of a rule for a slot of the node that `op` implements, or of every operation."""
+    """Returns the text of a rule for `slot` of the node that `op` implements; without `op`, of all operations."""
     matchers: dict[str, object] = {}
     if op is not None:
         origins = origins_of(op)
@@ -76,7 +76,7 @@ class Deciders:
             self._groups.join_by(op, taken, [result for result in op.results if _is_quantized(result)])
 
     def of(self, value: SSAValue) -> tuple[Quantizable, Slot] | None:
-        """Returns the deciding operation and its slot; `None` if it is not an operation that a rule can name."""
+        """Returns the operation and slot that decide the type of `value`; `None` if no rule can name the operation."""
         members = self._groups.members(value)
         for each in members:
             owner = each.owner
@@ -87,49 +87,55 @@ class Deciders:
         return None if user is None else (user, Slot.INPUT)
 
     def has_fixed_range(self, value: SSAValue) -> bool:
-        """Returns true if the operation fixes the range of `value`, as a softmax does.
+        """Returns true if the deciding operation fixes the range of `value`, as a softmax does.
 
-        No calibrator applies to such a value.
+        Calibrators do not apply to such a value.
         """
         found = self.of(value)
         return found is not None and _is_fixed(*found)
 
     def rule(self, value: SSAValue, **settings: object) -> str:
-        """Returns the rule that gives `value` other settings; empty if there is none."""
+        """Returns the text of the rule that gives `value` other settings; empty if no rule can."""
         found = self.of(value)
         return "" if found is None else rule(*found, **settings)
 
 
 OUTLIER = 4.0
-"""A range this many times as large as the 99.9th percentile gives two of eight bits to one value in a thousand."""
+"""The ratio between a range and the 99.9th percentile that is reported. With a ratio of 4, one value in a thousand
+takes up two of eight bits.
+"""
 
 OUTLIER_COUNT = 2000
-"""The least number of values for this check: of fewer, one in a thousand is not significant."""
+"""The minimum number of values for the check for outliers; with fewer values, one in a thousand is not significant."""
 
 DEAD_COUNT = 32
-"""The least number of equal values of a constant channel: a few may be equal by chance."""
+"""The minimum number of values of a channel that is reported as constant; a few values may be equal by chance."""
 
 CLIPPED = 0.01
-"""The fraction of values that a range may clip: percentile calibrators clip up to this fraction on purpose.
+"""The fraction of values that a range may clip. Percentile calibrators clip up to this fraction on purpose.
 
-With at most 6 bits it is `2^-bits`. The uniform quantizer with the least squared error clips about half as many values
-of a normal distribution: 1.2% with 16 levels, 13.6% with 4 (Max, Quantizing for minimum distortion, 1960).
+With at most 6 bits, the limit is `2^-bits`. The uniform quantizer with the least squared error clips about half of this
+fraction of a normal distribution: 1.2% with 16 levels, 13.6% with 4 (Max, Quantizing for minimum distortion, 1960).
 """
 
 UNEVEN = 16.0
-"""Channels whose weight ranges differ by this factor lose four bits under a common scale."""
+"""The ratio between the weight ranges of channels that is reported. With a ratio of 16, the smaller channels lose four
+bits under a common scale.
+"""
 
 BIAS_LIMIT = 2**28
-"""Half of the limit (2^29) from which a larger bias raises the weight scale of its channel."""
+"""Half of 2^29, the limit above which a bias increases the weight scale of its channel."""
 
 SUM_LIMIT = 2**30
 """Half of the range of a 32-bit accumulator."""
 
 PAIR_LIMIT = 2**15 - 1
-"""The limit of a 16-bit sum of two products, as by `vpmaddubsw`, with which CPUs without VNNI multiply bytes."""
+"""The limit on a 16-bit sum of two products, as computed by `vpmaddubsw`, which CPUs without VNNI use to multiply
+bytes.
+"""
 
 SAFE_WEIGHTS = 64
-"""The largest weights with which a pair never exceeds that limit: `255 * 2 * 64 < 2^15`."""
+"""The largest weight magnitude with which a sum of two products never exceeds `PAIR_LIMIT`: `255 * 2 * 64 < 2^15`."""
 
 _WORST_BYTE = 255
 
@@ -138,20 +144,20 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class WeightFacts:
-    """The weights of a contraction: stored integers, type, axis of output channels, and the bias as integers."""
+    """The weights of a contraction: stored integers, their type, the axis of output channels, and the integer bias."""
 
     stored: Array
     type: UniformQuantizedType
     axis: int
     real: Array | None = None
-    """The float model's weights, if it has the same ones."""
+    """The weights of the float model, if they correspond to these."""
 
     bias: Array | None = None
     data: UniformQuantizedType | None = None
     """The type of the data that the weights multiply."""
 
     def by_channel(self, array: Array) -> Array:
-        """Reshapes an array of the weights' shape to `[channels, weights of a channel]`."""
+        """Reshapes `array`, which has the shape of the weights, to `[channels, weights of a channel]`."""
         return np.moveaxis(array, self.axis, 0).reshape(array.shape[self.axis], -1)
 
     @property
@@ -173,10 +179,10 @@ class Facts:
     weights: WeightFacts | None = None
     is_limited: bool = False
     reason: str = ""
-    """Why it is in float; empty otherwise."""
+    """The reason why the node is in float; empty if it is quantized."""
 
     is_kept_in_float: bool = False
-    """Whether a rule keeps it in float."""
+    """True if a rule keeps the node in float."""
 
     @property
     def name(self) -> str:
@@ -185,7 +191,7 @@ class Facts:
 
     @property
     def operation(self) -> Operation:
-        """The operation of a node that is not a port."""
+        """The operation of the node, which must not be an input or output of the function."""
         assert self.node.operation is not None
         return self.node.operation
 
@@ -208,7 +214,7 @@ class Checks:
         self._profile = profile
 
     def outlier(self, facts: Facts) -> Iterator[Finding]:
-        """Finds a range dominated by outliers."""
+        """Reports a range that outliers dominate."""
         seen, value = facts.observed, facts.node.value
         if seen is None or value is None or seen.type is None or seen.type.bits > 8 or facts.is_limited:
             return
@@ -232,7 +238,7 @@ class Checks:
         )
 
     def clipped(self, facts: Facts) -> Iterator[Finding]:
-        """Finds a large fraction of values outside the range of the type."""
+        """Reports a large fraction of values outside the range of the type."""
         seen, value = facts.observed, facts.node.value
         if seen is None or value is None or facts.is_limited or seen.clipped is None or seen.type is None:
             return
@@ -255,7 +261,7 @@ class Checks:
         yield Finding("clipped", WarningLevel.SERIOUS, text, (facts.node.number,), recipe)
 
     def dead_channels(self, facts: Facts) -> Iterator[Finding]:
-        """Finds constant channels, whether quantization made them constant or they are so in the float model."""
+        """Reports channels that are constant, either in the float model already or because of quantization."""
         lost = _lost_weights(facts.weights)
         yield from self._dead_weights(facts, lost)
         yield from self._dead_values(facts, lost)
@@ -309,7 +315,7 @@ class Checks:
             )
 
     def bias(self, facts: Facts) -> Iterator[Finding]:
-        """Finds a bias or an accumulator near the limit of 32 bits."""
+        """Reports a bias or an accumulator that is close to the limits of 32 bits."""
         weights = facts.weights
         if weights is None or weights.data is None or weights.type.granularity is Granularity.BLOCK:
             return
@@ -346,7 +352,7 @@ class Checks:
             )
 
     def uneven_channels(self, facts: Facts) -> Iterator[Finding]:
-        """Finds one scale for channels of very different ranges."""
+        """Reports a common scale for channels with very different ranges."""
         weights = facts.weights
         if weights is None or weights.type.granularity is not Granularity.TENSOR or weights.stored.size == 0:
             return
@@ -370,7 +376,7 @@ class Checks:
         )
 
     def left_in_float(self, facts: Facts) -> Iterator[Finding]:
-        """Finds a layer that computes in float."""
+        """Reports a layer that computes in float."""
         if not facts.reason:
             return
         recipe = rule(facts.operation, None, quantize=True) if facts.is_kept_in_float else ""
@@ -384,7 +390,7 @@ class Checks:
         )
 
     def saturation(self, all_facts: Sequence[Facts]) -> Iterator[Finding]:
-        """Finds pairs of byte products that exceed 16 bits in other runtimes; one finding for the whole model."""
+        """Reports, once per model, sums of two byte products that exceed 16 bits in other runtimes."""
         risky = [facts for facts in all_facts if facts.weights is not None and _may_saturate(facts.weights)]
         if not risky:
             return
@@ -402,7 +408,7 @@ class Checks:
         )
 
     def run(self, all_facts: Sequence[Facts]) -> tuple[Finding, ...]:
-        """Returns all findings, the serious ones first."""
+        """Runs all checks and returns their findings, serious ones first."""
         checks: tuple[Callable[[Facts], Iterator[Finding]], ...] = (
             self.outlier, self.clipped, self.dead_channels, self.uneven_channels, self.bias, self.left_in_float,
         )  # fmt: skip

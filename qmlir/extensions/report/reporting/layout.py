@@ -24,10 +24,12 @@ GAP, RANK_GAP = 22.0, 34.0
 _DUMMY_WIDTH = 10.0
 
 _SWEEPS = 12
-"""Sweeps down and up that order the ranks; more change nothing on models with a thousand nodes."""
+"""The number of downward and upward sweeps that order the ranks; more have no effect on models with a thousand
+nodes.
+"""
 
 _PULLS = 16
-"""Sweeps that align nodes with their neighbors."""
+"""The number of sweeps that align nodes with their neighbors."""
 
 _STRAIGHTNESS = 16.0
 """The weight of straight chains and long edges, relative to that of centering a node among its neighbors."""
@@ -38,18 +40,22 @@ Edge = tuple[int, int]
 
 @dataclass(frozen=True)
 class GraphLayout:
-    """Centers of the nodes by number, points of the edges in the given order, and the size of the drawing."""
+    """The centers of the nodes by number, the points of the edges in the given order, and the size of the drawing."""
 
     nodes: tuple[Point, ...]
     edges: tuple[tuple[Point, ...], ...]
-    """Points from the bottom of a node to the top of another, with a pair at each rank between."""
+    """The points of each edge, from the bottom of one node to the top of another, with two points at each rank it
+    crosses.
+    """
 
     width: float
     height: float
 
 
 def ranks_of(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Returns the rank of each node: the longest path to it; a node without predecessors is right above its first user.
+    """Returns the rank of each node: the length of the longest path to it.
+
+    A node without predecessors is ranked directly above its first user.
 
     Raises `ValueError` if the edges form a cycle.
     """
@@ -255,7 +261,7 @@ def layout(count: int, edges: Sequence[Edge]) -> GraphLayout:
     return GraphLayout(nodes, tuple(points(route) for route in layers.routes), width, height)
 
 
-# The graph of a function as users of the model know it: operations, inputs and outputs, without casts and constants.
+# The graph of a function as users of the model know it: operations, inputs and outputs, but no casts or constants.
 #
 # Nodes hold their operations and keys; edges connect node numbers.
 
@@ -272,14 +278,14 @@ class GraphNode:
     """The operation; `None` for a port."""
 
     value: SSAValue | None = None
-    """The value that the node represents; for a quantized input the quantized value."""
+    """The value that the node represents; for a quantized input, this is the quantized value."""
 
     is_output: bool = False
 
 
 @dataclass
 class ReportGraph:
-    """Nodes in the order of computation, and edges without duplicates."""
+    """The nodes in order of computation, and the edges without duplicates."""
 
     nodes: list[GraphNode] = field(default_factory=list[GraphNode])
     edges: list[Edge] = field(default_factory=list[Edge])
@@ -339,5 +345,5 @@ class _Builder:
 
 
 def graph_of(function: FuncOp, names: ModuleNames) -> ReportGraph:
-    """Returns the graph of `function`, whose values have `names`."""
+    """Returns the graph of `function`; `names` holds the names of its values."""
     return _Builder(function, names).build()

@@ -1,6 +1,6 @@
-"""Makes a report of a folder of `qmlir quantize`, a quantized module and its float model, or a float model.
+"""Makes a report of a folder written by `qmlir quantize`, of a quantized and its float model, or of a float model.
 
-Writes the page, and returns its content as data.
+`report` writes the page, and returns its content as data.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

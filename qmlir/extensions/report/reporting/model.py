@@ -1,6 +1,6 @@
 """The content of a report as data: everything that the page shows, without its presentation.
 
-`as_json` returns the form embedded in the page, in which numbers that are not finite are null.
+`as_json` returns the JSON embedded in the page, in which numbers that are not finite are null.
 """
 
 import json
@@ -21,7 +21,7 @@ from qmlir.workflows.recovery import gains_text
 
 @dataclass(frozen=True)
 class HistogramPair:
-    """The number of float and of quantized values in common bins."""
+    """Histograms of the float and of the quantized values over common bins."""
 
     start: float
     """The lower edge of the first bin."""
@@ -39,7 +39,7 @@ class ChannelWeights:
 
     type: ParameterInfo
     minima: tuple[float, ...]
-    """The smallest weight of each channel; that of the float model if it has the same weights."""
+    """The smallest weight of each channel, taken from the float model if it has corresponding weights."""
 
     maxima: tuple[float, ...]
     scales: tuple[float, ...]
@@ -48,7 +48,7 @@ class ChannelWeights:
 
 @dataclass(frozen=True)
 class ErrorFigures:
-    """The error of the quantized values against the float ones, over all samples."""
+    """The error of the quantized values relative to the float values, over all samples."""
 
     sqnr_db: float | None
     """`10 log10(sum float² / sum difference²)`; `None` if all values are equal."""
@@ -75,7 +75,7 @@ class ReportNode(Readable):
     """Number of the node, which edges, kernels and findings refer to."""
 
     name: str
-    """The provenance: the node of the model, and the part of it."""
+    """The provenance: the node of the model, and the part of the node."""
 
     operation: str
     """The operation, such as `nn.conv`; `input` or `output`."""
@@ -96,10 +96,10 @@ class ReportNode(Readable):
     """The center of the node in the drawing."""
 
     reason: str = ""
-    """Why it is in float; empty if it is not."""
+    """The reason why the node is in float; empty if it is quantized."""
 
     mask: str = ""
-    """The effect of its mask; empty without one."""
+    """The effect of the node's mask; empty if it has none."""
 
     quantized: ParameterInfo | None = None
     """The scale and zero point of the result; `None` if it is in float."""
@@ -108,7 +108,7 @@ class ReportNode(Readable):
     """The error against the float model; `None` if it was not compared."""
 
     is_limited: bool = False
-    """True if the next operation limits the value as the type does, so that clipping costs nothing."""
+    """True if the next operation clamps the value to the range of the type, so that clipping does not lose accuracy."""
 
     range: tuple[float, float] | None = None
     """The observed range of the float values."""
@@ -135,7 +135,7 @@ class ReportNode(Readable):
     """The kernel calls that compute the node."""
 
     seconds: float | None = None
-    """Seconds of the kernels whose main part the node is; `None` if they were not timed."""
+    """The seconds spent in the kernels whose main node this is; `None` if they were not timed."""
 
     def text(self) -> str:
         """Format the node as one line.
@@ -166,7 +166,7 @@ class WarningLevel(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding of a report that may cost accuracy."""
+    """A finding of a report: a possible cause of accuracy loss."""
 
     kind: str
     """The kind in a word or two, such as `outlier` or `dead channel`."""
@@ -178,15 +178,15 @@ class Finding:
     """The explanation, with advice."""
 
     nodes: tuple[int, ...]
-    """The numbers of the nodes that it concerns."""
+    """The numbers of the affected nodes."""
 
     recipe: str = ""
-    """Recipe rules that would address it; empty if no rule can."""
+    """Recipe rules that would address the finding; empty if no rule can."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of the quantized model, next to that of the float model."""
+    """One figure of the quantized model, with the corresponding figure of the float model."""
 
     name: str
     """Name of the figure, such as `weights`."""
@@ -200,7 +200,7 @@ class Figure:
     reference: float | None = None
     """The figure of the float model; `None` if there is none."""
     note: str = ""
-    """How it was measured; may be empty."""
+    """A note on how the figure was measured; may be empty."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -244,7 +244,7 @@ class Report(Readable):
     """Number of the node that the page opens on; `None` for the first one."""
 
     opens_because: str = ""
-    """Why the page opens on that node."""
+    """The reason why the page opens on that node."""
 
     def text(self) -> str:
         """Summarize the report.
@@ -263,9 +263,9 @@ class Report(Readable):
 
 
 def opening(nodes: Sequence[ReportNode]) -> tuple[int | None, str]:
-    """Returns the node on which the page opens, and why.
+    """Returns the number of the node on which the page opens, and the reason.
 
-    It is the first bad one in order, or else the one with the largest error.
+    The page opens on the first node with a bad error, or else on the node with the largest error.
     """
     compared = [(node.error.sqnr_db, node) for node in nodes if node.error is not None]
     known = [(ratio, node) for ratio, node in compared if ratio is not None]
@@ -279,7 +279,7 @@ def opening(nodes: Sequence[ReportNode]) -> tuple[int | None, str]:
 
 
 _DIGITS = 6
-"""Significant digits of numbers in the page, which shows at most four."""
+"""The number of significant digits stored in the page, which shows at most four."""
 
 
 def as_json(report: Report) -> str:

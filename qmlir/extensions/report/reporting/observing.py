@@ -1,7 +1,7 @@
-"""Statistics of the values of a float and a quantized model on samples, without keeping the values.
+"""Statistics of the values of a float and a quantized model on samples, computed without storing the values.
 
-For each value they hold the error, the range, the clipped fraction, histograms over common bins, and the range of each
-channel, accumulated sample by sample.
+The statistics of each value are the error, the range, the clipped fraction, histograms over common bins, and the range
+of each channel. They are accumulated sample by sample.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from qmlir.extensions.report.reporting.model import ErrorFigures, HistogramPair
 from qmlir.workflows.comparison.errors import ErrorSums
 
 SHOWN_BINS = 64
-"""The largest number of histogram bins on the page."""
+"""The maximum number of histogram bins on the page."""
 
 F64 = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class Channels:
     maxima: F64 | None = None
 
     def add(self, values: Array) -> None:
-        """Adds the channels of an array."""
+        """Updates the ranges with the channels of an array."""
         if values.ndim <= self.axis or not values.size:
             return
         others = tuple(axis for axis in range(values.ndim) if axis != self.axis)
@@ -42,7 +42,7 @@ class Channels:
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
-        """For each channel, whether all of its values are equal."""
+        """A mask of the channels whose values are all equal."""
         if self.minima is None or self.maxima is None:
             return np.zeros(0, np.bool_)
         return self.minima == self.maxima
@@ -71,7 +71,7 @@ class Side:
     channels: Channels | None = None
 
     def add(self, values: Array) -> None:
-        """Adds an array; values that are not finite do not count."""
+        """Updates the statistics with an array; values that are not finite are ignored."""
         if not values.size:
             return
         flat = np.ascontiguousarray(values, np.float32 if values.dtype.itemsize <= 4 else np.float64).reshape(-1)
@@ -94,7 +94,7 @@ class ObservedPair:
 
     channel_axis: int | None = None
     is_limited: bool = False
-    """Whether the consumers clip the same range as the type: then errors are those of the clipped values."""
+    """True if the consumers clamp to the same range as the type; errors are then computed on clamped values."""
 
     float_side: Side = field(default_factory=Side)
     quantized_side: Side = field(default_factory=Side)
@@ -108,9 +108,9 @@ class ObservedPair:
             self.quantized_side.channels = Channels(self.channel_axis)
 
     def add(self, reference: Sequence[Array], found: Sequence[Array]) -> None:
-        """Adds one run, with an array for each step of an unrolled layer.
+        """Adds one run; `reference` and `found` hold an array for each time step of an unrolled layer.
 
-        If the numbers differ, the last ones correspond.
+        If the numbers of arrays differ, the last arrays correspond to each other.
         """
         steps = min(len(reference), len(found))
         for one, other in zip(reference[-steps:] if steps else (), found[-steps:] if steps else (), strict=True):
@@ -143,12 +143,15 @@ class ObservedPair:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The smallest and the largest float value, or quantized value if there is no float one."""
+        """The smallest and the largest float value, or quantized value if there are no float values."""
         side = self.float_side if self.float_side.histogram.counts.size else self.quantized_side
         return (side.low, side.high) if side.histogram.counts.size else None
 
     def quantile(self, share: float) -> float:
-        """Returns the quantile `share`, in [0, 1], of the absolute float values, to within a bin; 0 without values."""
+        """Returns the quantile `share`, in [0, 1], of the absolute float values, or 0 without values.
+
+        The result has the precision of a histogram bin.
+        """
         found = self.float_side.histogram
         if not found.counts.size:
             return 0.0
@@ -158,7 +161,7 @@ class ObservedPair:
         return float(min(sizes[order][min(place, order.size - 1)], max(abs(self.float_side.low), self.float_side.high)))
 
     def shown(self) -> HistogramPair | None:
-        """Returns both histograms over common bins, none narrower than a step of the type."""
+        """Returns both histograms over common bins, each at least as wide as the scale of the type."""
         sides = (self.float_side.histogram, self.quantized_side.histogram)
         known = [each for each in sides if each.counts.size]
         if not known:

@@ -25,13 +25,13 @@ from qmlir.workflows.comparison.names import module_names
 PAGE = "report.html.j2"
 STYLE = "style.css"
 PAGE_START = b'<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator" content="qmlir'
-"""The beginning of every page."""
+"""The bytes that every page begins with."""
 
 SCRIPTS = ("text.js", "graph.js", "panel.js", "table.js")
-"""The scripts in execution order: each uses definitions of those before it."""
+"""The scripts in execution order; each uses definitions of earlier ones."""
 
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-"""Characters that could end the element that holds the data, or a line of a script, with their JSON escapes."""
+"""JSON escapes for characters that could end the element that holds the data, or a line of a script."""
 
 
 @cache
@@ -55,12 +55,12 @@ def _asset(name: str) -> Markup:
 
 
 def embedded(text: str) -> Markup:
-    """Escapes JSON for a `<script>` element, whatever names it contains."""
+    """Escapes JSON so that any content is safe inside a `<script>` element."""
     return Markup(text.translate(_ESCAPES))
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Fills a template of this package with `values`, escaped."""
+    """Fills a template of this package with `values`, which are escaped."""
     return _environment().get_template(template).render(values)
 
 
@@ -79,16 +79,16 @@ def write_page(report: Report, path: Path) -> int:
 
 # The display of modules in notebooks: `%load_ext qmlir` registers a formatter, without patching xDSL.
 #
-# A module is shown as a table of its operations with their types, and its IR, folded. The output is small for any
-# model, as weights are omitted. Results of this package need no formatter (`Readable`).
+# A module is shown as a table of its operations with their types, and its IR, which is collapsed. The output is small
+# for any model, as weights are omitted. Results of this package need no formatter (`Readable`).
 
 ROWS = 40
-"""The number of leading operations that are shown."""
+"""The maximum number of operations that are shown, from the beginning."""
 
 _PAGE = "notebook.html.j2"
 
 _TEXT = 20_000
-"""The number of characters of the IR that are shown."""
+"""The maximum number of characters of the IR that are shown."""
 
 
 class HtmlFormatter(Protocol):
@@ -128,7 +128,7 @@ def _shape(value: Any) -> str:
 
 
 FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (("xdsl.dialects.builtin", "ModuleOp", module_html),)
-"""The formatter of each type, named by its module so that nothing is imported."""
+"""The formatter of each type. Types are given by module and name, so that nothing is imported."""
 
 
 def load_ipython_extension(shell: Any) -> None:

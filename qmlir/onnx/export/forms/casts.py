@@ -1,4 +1,4 @@
-"""Exports casts as QuantizeLinear and DequantizeLinear if these support the types.
+"""Exports casts as QuantizeLinear and DequantizeLinear if these operators support the types.
 
 Other casts (32 bits with a zero point, 32-bit results, f64) become elementary operators: a division or multiplication,
 rounding, addition of the zero point, and clamping to the storage range.
@@ -28,7 +28,7 @@ WIDE_BITS = 32
 """The width in bits that QuantizeLinear doesn't support."""
 
 PRECISION_OPSET = 23
-"""From this operator set on QuantizeLinear divides in the type of its scale, unless its `precision` names another."""
+"""The first operator set in which QuantizeLinear divides in the type of its scale by default (see `precision`)."""
 
 
 def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
@@ -39,7 +39,7 @@ def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
 
 
 def per_tensor(value: SSAValue) -> UniformQuantizedType | None:
-    """Returns the type of a value that is quantized with a single scale, or `None`."""
+    """Returns the quantized type of `value` if it has a single scale, or `None`."""
     element = element_of(value)
     if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
         return None
@@ -73,7 +73,10 @@ def _block_axis(element: UniformType) -> int:
 
 
 def parameters(element: UniformType, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Returns scales and zero points in ONNX's layout: for blocks, one per index of each axis without blocks."""
+    """Returns the scales and zero points in ONNX's layout.
+
+    For a block-wise type, they are repeated so that there is one per index of each axis that isn't divided into blocks.
+    """
     scales, zero_points = element.scales, element.zero_points
     if scales.size == 1 and element.granularity is Granularity.BLOCK:
         return scales.reshape(()), zero_points.reshape(())
@@ -95,7 +98,7 @@ def _block_count(element: UniformType) -> int:
 
 
 def has_cast(element: UniformType, shape: tuple[int, ...]) -> bool:
-    """Returns True if QuantizeLinear and DequantizeLinear support the layout of these parameters."""
+    """Returns True if QuantizeLinear and DequantizeLinear support the layout of the parameters of `element`."""
     return element.granularity is not Granularity.BLOCK or (_block_count(element) <= 1 and DYNAMIC_INDEX not in shape)
 
 
@@ -145,7 +148,7 @@ def dequantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, 
 
 
 def quantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
-    """Quantizes to integers, `saturate(rne(x / s) + z)`, or to saturated low-precision floats; returns the output."""
+    """Quantizes to `saturate(rne(x / s) + z)`, or to saturated low-precision floats; returns the name of the output."""
     shape, expressed, held = shape_of(value), element.expressed_type, held_element(element)
     integers = isinstance(element, UniformQuantizedType)
     is_short = expressed != _arithmetic(element)
@@ -168,7 +171,7 @@ def quantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, ou
 
 
 def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...]) -> str:
-    """Clamps real values to those of the smallest and largest integer of the storage range.
+    """Clamps real values to the real values of the smallest and largest integers of the storage range.
 
     A bound divided by the scale has a relative error of at most 2^-23, so it rounds to its integer.
     """
@@ -182,10 +185,10 @@ def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tup
 def kept_apart(
     out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
 ) -> str:
-    """Adds a Max that doesn't change the quantized values.
+    """Adds a Max that leaves the values unchanged, to keep a cast separate from the operator next to it.
 
-    Between an operator and its QuantizeLinear or DequantizeLinear, it prevents ONNX Runtime from fusing them and from
-    moving casts.
+    Between an operator and its QuantizeLinear or DequantizeLinear, the Max prevents ONNX Runtime from fusing these and
+    from moving casts.
     """
     lowest = (element.storage_min - element.zero_points).astype(np.float32) * element.scales.astype(np.float32)
     bound = spread(element, shape_of(value), lowest)
@@ -203,6 +206,6 @@ def saturated(
 
 
 def has_blocks(value: SSAValue) -> bool:
-    """Returns True if a value is quantized block-wise."""
+    """Returns True if `value` has a block-wise quantized type."""
     element = element_of(value)
     return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.BLOCK

@@ -1,4 +1,4 @@
-"""Chooses how to export an operation, by its types and the format that the user chose."""
+"""Selects how to export an operation, based on its types and on the format that the user selected."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -49,7 +49,7 @@ def exporter_of(out: Outgoing, op: Operation, exporters: Exporters) -> Exporter:
 
 
 def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
-    """Exports one operation, in the format that its types and the settings require."""
+    """Exports one operation, in the form that its types and the settings require."""
     for value in (*op.operands, *op.results):
         type_ = ranked_tensor(value.type)
         if type_ is not None:
@@ -122,7 +122,7 @@ def _fails(op: NnOp) -> bool:
 
 
 def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
-    """Exports a composite that has component types as its components."""
+    """Exports the components of a composite, for a composite whose component types have been chosen."""
     parts = Parts(op)
     try:
         results = decompose(op, parts)

@@ -1,6 +1,6 @@
-"""Data movement of quantized values: on the stored integers, or between casts that undo each other.
+"""Exports data movement of quantized values: on the stored integers, or between casts that cancel out.
 
-If ONNX Runtime has no kernel for the integers, they are moved as floats that hold them exactly.
+If ONNX Runtime has no kernel for the integer type, the integers are moved as floats that represent them exactly.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ DIRECT: tuple[type[Operation], ...] = (
 """Operations whose ONNX operators support integers of any width in every runtime."""
 
 CAST_BITS = 16
-"""The largest width in bits of integers that a dequantization followed by a quantization restores exactly."""
+"""The largest width, in bits, of integers that dequantization followed by quantization restores exactly."""
 
 
 def _stored(op: Operation) -> list[SSAValue]:
@@ -53,10 +53,11 @@ def write_inside(
     before: Callable[[SSAValue], str],
     after: Callable[[SSAValue, str, str], None],
 ) -> None:
-    """Exports `op` on other tensors instead of stored integers, of the type `element`.
+    """Exports `op` on converted tensors instead of on stored integers; `element` returns their element types.
 
-    `before` converts an operand and returns the name of the tensor. `after` converts a result: the value, the name of
-    the tensor, and the name of the result. `hint` is part of the names of these tensors.
+    `before` converts an operand and returns the name of the converted tensor. `after` converts a result back: its
+    arguments are the value, the name of the converted tensor, and the name of the result. `hint` becomes part of the
+    names of the converted tensors.
     """
     names, elements = dict(out.names), dict(out.elements)
     for value in dict.fromkeys(op.operands):
@@ -72,7 +73,7 @@ def write_inside(
 
 
 def between_equal_casts(op: Operation) -> bool:
-    """Returns True if the operation can be exported between casts that undo each other."""
+    """Returns True if the operation can be exported between casts that cancel out."""
     return all(
         isinstance(element := element_of(value), UniformQuantizedType)
         and element.bits <= CAST_BITS
@@ -82,7 +83,7 @@ def between_equal_casts(op: Operation) -> bool:
 
 
 def write_between_equal_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
-    """Exports an operation between a dequantization and a quantization to the same parameters."""
+    """Exports an operation between a dequantization and a quantization with the same parameters."""
 
     def own(value: SSAValue) -> UniformQuantizedType:
         return uniform(out, element_of(value))
@@ -97,14 +98,14 @@ def write_between_equal_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> No
 
 
 def whole_storage(element: UniformQuantizedType) -> UniformQuantizedType:
-    """Returns the type with all integers of its container, for values that are in the storage range already."""
+    """Returns `element` with the whole range of its container type, for values already in the storage range."""
     held = container(element)
     storage = UniformQuantizedType.per_tensor(held, element.expressed_type, 1.0).parameters[:3]
     return UniformQuantizedType.new([*storage, *element.parameters[3:]])
 
 
 def write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
-    """Exports an operation on the stored integers, or on floats that hold them."""
+    """Exports an operation on the stored integers, or on floats that represent them."""
     element = next(element_of(value) for value in _stored(op))
     assert isinstance(element, StoredType)
     if isinstance(op, expansion.TriluOp) or (isinstance(op, expansion.PadOp) and op.value is None):

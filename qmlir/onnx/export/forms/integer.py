@@ -1,9 +1,10 @@
 """Exports quantized operations as integer arithmetic: ConvInteger, MatMulInteger, tables and elementary operators.
 
-Exact integers are i32, or i64 if their bound requires it. The formulas are those of
-`qmlir.arithmetic.requantization`. ONNX has no arithmetic shift: `v >> n` is `(v - mod(v, 2^n)) / 2^n`, whose remainder
-is never negative. Each form computes exactly the integers of `qmlir.dialects.nn.quantized_evaluators`. An operation
-without a form, or whose parameters don't allow exact integers, is exported between casts.
+Exact integers are i32, or i64 if the bound on their magnitude requires it. The formulas are those of
+`qmlir.arithmetic.requantization`. ONNX has no arithmetic shift: `v >> n` is exported as `(v - mod(v, 2^n)) / 2^n`,
+where the remainder is never negative. Each exporter computes exactly the integers of
+`qmlir.dialects.nn.quantized_evaluators`. An operation without an exporter here, or whose parameters don't allow exact
+integers, is exported between casts.
 """
 
 import math
@@ -49,7 +50,7 @@ from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of, contain
 from qmlir.onnx.export.forms.casts import dequantize, has_blocks, per_tensor, quantize, saturated, uniform
 
 EXACT_F32 = 1 << 24
-"""f32 holds every integer up to this bound, and sums of integers below it are exact."""
+"""The magnitude up to which f32 represents every integer, so that sums of integers below it are exact."""
 
 _MOST_SHIFTED = 62
 _I32 = 1 << 31
@@ -57,7 +58,7 @@ _I32 = 1 << 31
 
 @dataclass(frozen=True)
 class Exact:
-    """A tensor of exact integers: its name, element type (i32 or i64), and a bound of the absolute values."""
+    """A tensor of exact integers: its name, its element type (i32 or i64), and a bound on the absolute values."""
 
     name: str
     element: IntegerType
@@ -65,7 +66,7 @@ class Exact:
 
 
 def spread_over(out: Outgoing, value: SSAValue) -> tuple[Array, Array]:
-    """Returns scales (f32) and zero points in a shape that broadcasts to the value."""
+    """Returns the scales (f32) and zero points of `value` in a shape that broadcasts to its shape."""
     element = uniform(out, element_of(value))
     shape = shape_of(value)
     if element.granularity is Granularity.BLOCK and min(shape, default=1) < 0:
@@ -75,7 +76,7 @@ def spread_over(out: Outgoing, value: SSAValue) -> tuple[Array, Array]:
 
 
 def magnitude_of(element: UniformQuantizedType) -> int:
-    """Returns a bound of `|q - z|` over the storage range."""
+    """Returns a bound on `|q - z|` over the storage range."""
     zero_points = element.zero_points
     return int(max(abs(element.storage_max - zero_points.min()), abs(element.storage_min - zero_points.max())))
 
@@ -89,14 +90,14 @@ def _largest_of(value: SSAValue, element: UniformQuantizedType) -> int:
 
 
 def held_as(out: Outgoing, value: Exact, element: IntegerType) -> Exact:
-    """Returns the same integers in the type `element`."""
+    """Returns `value` converted to the integer type `element`."""
     if value.element == element:
         return value
     return replace(value, name=out.cast(value.name, element), element=element)
 
 
 def widened(out: Outgoing, value: Exact, bound: int) -> Exact:
-    """Returns `value` in a type that holds `bound`."""
+    """Returns `value` in an integer type that can represent `bound`."""
     return value if bound < _I32 else held_as(out, value, i64)
 
 
@@ -115,14 +116,14 @@ def centred(out: Outgoing, value: SSAValue) -> Exact:
 
 
 def joined(out: Outgoing, operator: str, values: Sequence[Exact], bound: int, **attributes: Any) -> Exact:
-    """Adds an operator on integers, in a type that holds them and `bound`."""
+    """Adds an operator on `values`, in an integer type that can represent them and `bound`, the bound on the result."""
     wide = i64 if bound >= _I32 or any(each.element == i64 for each in values) else i32
     names = [held_as(out, each, wide).name for each in values]
     return Exact(out.node(operator, names, **attributes), wide, bound)
 
 
 def constant(out: Outgoing, number: npt.ArrayLike, like: Exact) -> str:
-    """Adds a constant of the type of `like`."""
+    """Adds a constant with the element type of `like`."""
     return out.constant(np.asarray(number, np.int64), like.element)
 
 
@@ -132,9 +133,9 @@ def constant(out: Outgoing, number: npt.ArrayLike, like: Exact) -> str:
 def rescaled(
     out: Outgoing, op: NnOp, total: Exact, scale: npt.ArrayLike, count: npt.ArrayLike = 1, output: str | None = None
 ) -> str:
-    """Requantizes exact integers of f32 `scale` to the stored result of `op`; for a mean, `count` elements are summed.
+    """Requantizes the exact integers `total`, whose scale is the f32 `scale`, to the stored result of `op`.
 
-    `scale` and `count` broadcast to the result.
+    For a mean, `total` is a sum of `count` elements. `scale` and `count` broadcast to the result.
     """
     result = op.results[0]
     element = uniform(out, element_of(result))
@@ -193,7 +194,7 @@ def _inside(out: Outgoing, value: Exact, low: int, high: int) -> Exact:
 
 
 def by_integers(out: Outgoing, total: Exact, scale: Array, target: Array, mode: Mode, ties: Ties) -> Exact:
-    """Rescales integers by an integer mode, to i64 without saturation."""
+    """Rescales integers in one of the integer modes; the result is i64 and not saturated."""
     ratio = scale.astype(np.float32).astype(np.float64) / target.astype(np.float32).astype(np.float64)
     value = held_as(out, total, i64)
     if mode is Mode.SHIFT:
@@ -251,14 +252,14 @@ def _shifted(out: Outgoing, value: Exact, shift: Array, ties: Ties) -> Exact:
 
 
 def exact_sum(out: Outgoing, value: Exact, axes: str, terms: int, keep_dims: int) -> Exact:
-    """Returns sums along axes, each of at most `terms` elements."""
+    """Returns the sums of `value` along `axes`, each of at most `terms` elements."""
     bound = value.bound * max(terms, 1)
     wide = widened(out, value, bound)
     return Exact(out.node("ReduceSum", [wide.name, axes], keepdims=keep_dims), wide.element, bound)
 
 
 def product_of(sizes: Sequence[int], otherwise: int) -> int:
-    """Returns the product of sizes, with `otherwise` for a dynamic one."""
+    """Returns the product of `sizes`, counting a dynamic size as `otherwise`."""
     return math.prod(size if size >= 0 else otherwise for size in sizes)
 
 
@@ -272,18 +273,18 @@ _BYTE = IntegerType(8, Signedness.UNSIGNED)
 _BASE = 256
 _LARGEST = 255
 _MOST_TERMS = (2**31 - 1) // _LARGEST**2
-"""The number of products of bytes minus their zero points whose sum fits 32 bits."""
+"""The maximum number of products `(a - z_a) * (b - z_b)` of bytes whose sum fits in 32 bits."""
 
 MOST_TRANSPOSED_TERMS = (EXACT_F32 - 1) // _LARGEST**2
 """The number of such products whose sum is exact in f32."""
 
 _BITS = 17
-"""The bits of a stored integer of 16 bits minus its zero point, with the sign."""
+"""The width of the difference between a 16-bit stored integer and its zero point, in bits, including the sign."""
 
 
 @dataclass(frozen=True)
 class Byte:
-    """One byte of each integer of a tensor: the name of the tensor of bytes, its zero point, and its factor."""
+    """One byte of each integer in a tensor: the name of the tensor of bytes, their zero point, and their weight."""
 
     name: str
     zero_point: int
@@ -343,9 +344,9 @@ def _of_bytes(out: Outgoing, left: Byte, right: Byte, attributes: Mapping[str, A
 def sums_of_windows(
     out: Outgoing, op: contraction.WindowedContractionOp, weight: SSAValue | Array, bound: int, terms: int
 ) -> Exact:
-    """Returns the exact sums of a convolution; `bound` is their magnitude, `terms` the number of products in each.
+    """Returns the exact sums of a convolution, each of `terms` products; `bound` is the bound on their magnitude.
 
-    The weights are an operand, or integers without zero point.
+    The weights are an operand, or an array of integers with zero point 0.
     """
     is_transposed = isinstance(op, contraction.ConvTransposeOp)
     attributes = attributes_of(op, f"{WINDOWS} output_padding" if is_transposed else WINDOWS)
@@ -376,7 +377,7 @@ def sums_of_windows(
 
 
 class Scaled(NamedTuple):
-    """Exact integers to requantize: their scale and, for sums of a mean, the number of their terms."""
+    """Exact integers to requantize, with their scale and, for a mean, the number of terms in each sum."""
 
     total: Exact
     scale: npt.ArrayLike
@@ -384,7 +385,7 @@ class Scaled(NamedTuple):
 
 
 Sums = Callable[[Outgoing, Any], Scaled | None]
-"""Adds the nodes that compute exact integers; returns `None` if the parameters don't allow them."""
+"""Adds the nodes that compute exact integers; returns `None` if the parameters don't allow exact integers."""
 
 Integer = Callable[[Outgoing, Any], bool]
 """Adds all nodes of an operation; returns False, without adding any, if the parameters don't allow exact integers."""
@@ -393,14 +394,14 @@ OPEN_SIZE = 1 << 16
 """The size assumed for a dynamic dimension in bounds."""
 
 TABLE_BITS = 16
-"""The largest width in bits of values whose functions are exported as lookup tables."""
+"""The largest width, in bits, of operands for which a function is exported as a lookup table."""
 
 
 # Contractions
 
 
 def over_result(op: NnOp, scales: Array) -> Array:
-    """Returns the scales of output channels in a shape that broadcasts to the result."""
+    """Returns the per-channel `scales` in a shape that broadcasts to the result of `op`."""
     if isinstance(op, contraction.WindowedContractionOp) and scales.ndim:
         return scales.reshape(-1, *(1,) * (len(shape_of(op.result)) - 2))
     if isinstance(op, contraction.MatMulOp) and scales.ndim > 1:
@@ -409,7 +410,7 @@ def over_result(op: NnOp, scales: Array) -> Array:
 
 
 def over_channels(out: Outgoing, op: contraction.BiasedContractionOp, bias: str) -> str:
-    """Returns a bias in a shape that broadcasts to the result."""
+    """Returns the name of the bias, reshaped so that it broadcasts to the result of `op`."""
     if not isinstance(op, contraction.WindowedContractionOp):
         return bias
     return out.node("Reshape", [bias, out.constant(np.array([1, -1] + [1] * (len(shape_of(op.result)) - 2), np.int64))])
@@ -622,7 +623,7 @@ _SUMS: dict[type[Operation], Sums] = {
     pooling.GlobalAveragePoolOp: _global_average_pool,
     pooling.AveragePoolOp: _average_pool,
 }
-"""Operations that requantize exact integers."""
+"""For each operation that requantizes exact integers, the function that adds these integers."""
 
 
 def _requantized(sums: Sums) -> Integer:
@@ -732,7 +733,7 @@ def _tabulated(op: Operation, stored: Array, otherwise: Array) -> Array | None:
 
 
 def write_table(out: Outgoing, op: Operation) -> bool:
-    """Exports a function of one value of a few bits as a lookup table. Returns False if that is impossible."""
+    """Exports a function of one low-precision value as a lookup table. Returns False if that is impossible."""
     if not is_function(op):
         return False
     source, target = per_tensor(op.operands[0]), per_tensor(op.results[0])
@@ -761,11 +762,11 @@ INTEGER: dict[type[Operation], Integer] = {
     reduction.ArgMaxOp: _arg_extreme("ArgMax"),
     reduction.ArgMinOp: _arg_extreme("ArgMin"),
 }
-"""Operations with a specific integer arithmetic."""
+"""The exporters of operations that need more integer arithmetic than a requantization."""
 
 
 def write_integer(out: Outgoing, op: NnOp) -> bool:
-    """Exports an operation in integer arithmetic. Returns False if it has none."""
+    """Exports an operation in integer arithmetic. Returns False if that is not supported."""
     stored = [element_of(value) for value in op.operands if kind_of(element_of(value)) is Kind.QUANTIZED]
     if not all(isinstance(each, UniformQuantizedType) for each in stored):
         return False
@@ -775,8 +776,8 @@ def write_integer(out: Outgoing, op: NnOp) -> bool:
 
 # Contractions with block-wise weights: exact sums of each block, added in f32 in the order of the blocks.
 #
-# `t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))` over the blocks, from 0. The sum of a block is the contraction with all
-# other weights set to 0, so the weights must be constants.
+# For each block `b`, `t = f32(t + f32(f32(s_x * s_b) * f32(a_b)))`, starting from 0. The sum `a_b` is computed by a
+# contraction with all weights outside the block set to 0, so the weights must be constants.
 
 
 def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed: tuple[int, ...]) -> Array:

@@ -1,4 +1,4 @@
-"""Float operators between DequantizeLinear and QuantizeLinear, and when they give the integers of the module."""
+"""Exports float operators between DequantizeLinear and QuantizeLinear, and decides when that is exact."""
 
 import math
 from collections.abc import Sequence
@@ -41,24 +41,25 @@ from qmlir.onnx.export.forms.qlinear import agrees_with_qlinear, has_qlinear_typ
 
 # Operators that ONNX Runtime fuses, unless its optimizations are off.
 #
-# Between casts of values with 8 bits, whole storage and one scale, it replaces operators by operators on integers
-# (core/optimizer/qdq_transformer/selectors_actions/qdq_selectors.cc). Some of these compute our integers. Others don't:
-# QLinearAdd and QLinearMul add the zero point before rounding (core/mlas/lib/qladd.cpp, qlmul.cpp), QLinearSoftmax sums
-# integers of a table (contrib_ops/cpu/quantization/qlinear_softmax.cc).
+# ONNX Runtime replaces operators between casts with integer operators if the values have 8 bits, a full storage range
+# and a single scale (core/optimizer/qdq_transformer/selectors_actions/qdq_selectors.cc). Some of these compute the same
+# integers as qmlir. Others don't: QLinearAdd and QLinearMul add the zero point before rounding
+# (core/mlas/lib/qladd.cpp, qlmul.cpp), and QLinearSoftmax adds up integers from a table
+# (contrib_ops/cpu/quantization/qlinear_softmax.cc).
 
 OWN_ARITHMETIC: tuple[type[Operation], ...] = (
     softmax.SoftmaxOp, activations.SigmoidOp, pooling.AveragePoolOp, elementwise.AddOp, elementwise.MulOp,
 )  # fmt: skip
-"""Operations whose fused operators compute other integers than floats between casts."""
+"""Operations for which ONNX Runtime's fused operators compute different integers than floats between casts."""
 
 
 def is_fused_alike(op: NnOp) -> bool:
-    """Returns True if ONNX Runtime replaces an operation between casts by one that computes the same integers."""
+    """Returns True if ONNX Runtime replaces an operation between casts with one that computes the same integers."""
     return requantization_of(op)[0] is Mode.F32 and has_qlinear_types(op)
 
 
 def is_fused_otherwise(op: NnOp) -> bool:
-    """Returns True if ONNX Runtime may replace an operation between casts by one that computes other integers."""
+    """Returns True if ONNX Runtime may replace an operation between casts with one that computes different integers."""
     values = [value for value in (*op.operands, *op.results) if isinstance(element_of(value), UniformQuantizedType)]
     if not isinstance(op, OWN_ARITHMETIC) or not all(map(is_whole, values)):
         return False
@@ -67,11 +68,12 @@ def is_fused_otherwise(op: NnOp) -> bool:
 
 # Operations for which floats between casts certainly give the same integers.
 #
-# f32 rounds real operands and their sums; the requantization of an exact integer rounds once. At a tie, or near one,
-# the two may differ by a step. If the operands have few bits, all of their values are tried.
+# Floats between casts round the real operands and their sums to f32, whereas requantizing an exact integer rounds once.
+# At or near a tie, the two results may differ by one quantization step. If the operands have few bits, all combinations
+# of their values are tried.
 
 MOST_TRIED_BITS = 16
-"""The largest total width of operands, in bits, for which all values are tried."""
+"""The largest total width of operands, in bits, for which all combinations of values are tried."""
 
 _FEW_BITS = 8
 
@@ -86,14 +88,14 @@ ROUNDED_ONCE: tuple[type[Operation], ...] = (
     elementwise.GreaterOp, elementwise.GreaterOrEqualOp, elementwise.LessOp, elementwise.LessOrEqualOp,
     elementwise.ReciprocalOp,
 )  # fmt: skip
-"""Operations whose float results IEEE 754 defines, so that they are equal in every runtime."""
+"""Operations whose float results are defined by IEEE 754 and therefore equal in every runtime."""
 
 
 _PLAIN = elementwise_evaluators.EVALUATORS
 
 
 def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
-    """Dequantizes the operands, computes in floats, and quantizes the results."""
+    """Exports an operation as dequantization of the operands, a float operator, and quantization of the results."""
     right = _transposed_before(out, op)
 
     def before(value: SSAValue) -> str:
@@ -125,9 +127,9 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
 
 
 def _hidden(out: Outgoing, op: Operation, value: SSAValue, name: str, shape: Sequence[int]) -> str:
-    """Adds a Reshape to a real operand's own shape, if ONNX Runtime must not fuse its DequantizeLinear.
+    """Adds a Reshape to the operand's own shape if ONNX Runtime must not fuse its DequantizeLinear; returns the name.
 
-    It doesn't look through a Reshape. A size of 0 keeps a dynamic size.
+    ONNX Runtime doesn't look through a Reshape. In the shape, 0 keeps a dynamic size.
     """
     is_refused = value not in out.packed and is_hidden_factor(op, value)
     if not is_refused and (out.settings.exact is False or not _is_requantized_inside(op, value)):
@@ -137,11 +139,11 @@ def _hidden(out: Outgoing, op: Operation, value: SSAValue, name: str, shape: Seq
 
 
 def is_hidden_factor(op: Operation, value: SSAValue) -> bool:
-    """Returns True if ONNX Runtime fuses a factor into an operator that then rejects its parameters, so a run fails.
+    """Returns True if ONNX Runtime would fuse the factor `value` into an operator that rejects its parameters.
 
-    It replaces a product after the DequantizeLinear of 8 bits by a QLinearConv or QLinearMatMul. These don't support
-    blocks, and QLinearMatMul supports scales per column only for a matrix (`IsBQuantParamSupported` in
-    core/providers/cpu/quantization/matmul_integer_base.h).
+    ONNX Runtime replaces a contraction of dequantized 8-bit values with QLinearConv or QLinearMatMul. Neither supports
+    block-wise parameters, and QLinearMatMul supports per-column scales only for a matrix (`IsBQuantParamSupported` in
+    core/providers/cpu/quantization/matmul_integer_base.h), so running the model would fail.
     """
     element = element_of(value)
     if not isinstance(op, contraction.ContractionOp) or not isinstance(element, UniformQuantizedType):
@@ -152,20 +154,21 @@ def is_hidden_factor(op: Operation, value: SSAValue) -> bool:
 
 
 def _is_requantized_inside(op: Operation, value: SSAValue) -> bool:
-    """Returns True for weights that ONNX Runtime moves to a MatMulNBits, which rounds the other factor to 8 bits.
+    """Returns True for weights that ONNX Runtime moves into a MatMulNBits, which rounds the other factor to 8 bits.
 
-    It does so for a product of floats after the DequantizeLinear of a constant, unless it fuses all casts around it.
+    ONNX Runtime does so for a float matmul whose right factor is a dequantized constant, unless it fuses all casts
+    around the matmul.
     """
     is_product = isinstance(op, contraction.MatMulOp | contraction.FullyConnectedOp)
     return is_product and value is op.operands[1] and not is_fused_alike(op)
 
 
 def _transposed_before(out: Outgoing, op: Operation) -> str | None:
-    """Transposes a right factor before its DequantizeLinear and returns the name of the real factor, or `None`.
+    """Transposes the right factor before its DequantizeLinear; returns the name of the dequantized factor, or `None`.
 
-    Around a Transpose after the DequantizeLinear, ONNX Runtime adds casts, fails on those of signed integers and fuses
-    none into a QLinearMatMul. Packed and block-wise factors are transposed after it, because Transpose of 4 bits is not
-    supported everywhere.
+    If the Transpose came after the DequantizeLinear, ONNX Runtime would add casts around it, fail on casts of signed
+    integers, and not fuse the matmul into a QLinearMatMul. Packed and block-wise factors are nevertheless transposed
+    after it, because not every runtime supports Transpose of 4-bit integers.
     """
     is_transposed = isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
     if not is_transposed and not isinstance(op, contraction.FullyConnectedOp):
@@ -198,7 +201,7 @@ def can_be_between_casts(op: Operation) -> bool:
 
 
 def is_certain(op: NnOp) -> bool:
-    """Returns True if floats between casts give the integers of the operation for all operands."""
+    """Returns True if floats between casts produce the integers of the operation for all operand values."""
     if requantization_of(op)[0] is not Mode.F32:
         return False
     if isinstance(op, contraction.ContractionOp):

@@ -1,12 +1,15 @@
 """Exports quantized operations as QLinear operators of ONNX and ONNX Runtime that compute the same integers.
 
-- QLinearConv, QLinearMatMul, QGemm: 8 bits, data and result of one signedness, a single zero point of the weights.
-- QLinearGlobalAveragePool: 8 bits of one signedness.
-- QLinearAdd, QLinearMul: if all pairs of operands agree, because they add the zero point before rounding.
-- QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax and QLinearAveragePool compute other floats or round in another
-  order, so they are not used: functions of one value become tables, averages become exact sums.
-- An operation of the mode `qlinear` is defined by one of these operators, so it is that operator in every format.
-- QLinearConcat and QLinearWhere are not needed: operands have one type, and integers are moved unchanged.
+- QLinearConv, QLinearMatMul, QGemm: for 8 bits, if data and result have the same signedness and the weights a single
+  zero point.
+- QLinearGlobalAveragePool: for 8 bits, if data and result have the same signedness.
+- QLinearAdd, QLinearMul: if the results agree for all pairs of operand values, because they add the zero point before
+  rounding.
+- QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax and QLinearAveragePool compute different floats or round in another
+  order, so they are not used: functions of one value become lookup tables, and averages become exact sums.
+- An operation in the mode `qlinear` is defined by one of these operators, so it is exported as that operator in every
+  format.
+- QLinearConcat and QLinearWhere are not needed: all operands have the same type, so integers are moved unchanged.
 """
 
 from collections.abc import Callable
@@ -83,18 +86,18 @@ def _types(op: Operation) -> list[UniformQuantizedType] | None:
 
 
 def has_qlinear_types(op: Operation) -> bool:
-    """Returns True if a QLinear operator supports the types of a product or a mean and computes the same integers."""
+    """Returns True if a QLinear operator supports the types of a contraction or mean and computes the same integers."""
     return _types(op) is not None
 
 
 def is_whole(value: SSAValue) -> bool:
-    """Returns True if a value has 8 bits, a single scale, and the whole storage range."""
+    """Returns True if a value has 8 bits, a single scale, and the full storage range."""
     element = _single(value)
     return element is not None and not is_narrower(element)
 
 
 def saturated_storage(out: Outgoing, name: str, element: UniformQuantizedType) -> str:
-    """Clamps integers of the whole container to a narrower storage range."""
+    """Clamps integers of the container type to the narrower storage range of `element`."""
     limits = [out.constant(each, container(element)) for each in (element.storage_min, element.storage_max)]
     return out.node("Clip", [name, *limits], out.output)
 
@@ -124,7 +127,7 @@ def _product_or_mean(out: Outgoing, op: NnOp) -> bool:
     return True
 
 
-# Sums and products of two values
+# Sums and products of two operands
 
 
 def _sums(a: Array, b: Array, scales: list[np.float32], points: list[int]) -> list[Array]:
@@ -166,7 +169,7 @@ _FORMULAS: dict[type[Operation], Formulas] = {elementwise.AddOp: _sums, elementw
 
 
 def agrees_with_qlinear(op: elementwise.BinaryOp) -> bool:
-    """Returns True if QLinearAdd or QLinearMul computes the same integers for all pairs of operands."""
+    """Returns True if QLinearAdd or QLinearMul computes the same integers for all pairs of operand values."""
     elements = [element for value in (op.lhs, op.rhs, op.result) if (element := _single(value)) is not None]
     if len(elements) != 3:
         return False
@@ -230,11 +233,11 @@ _SOURCES: dict[type[Operation], tuple[str, str, dict[str, int]]] = {
         "QLinearAveragePool", "kernel_shape=kernel strides pads ceil_mode count_include_pad", {"channels_last": 0}
     ),
 }  # fmt: skip
-"""By operation: the operator, the attributes from properties, and other attributes."""
+"""For each operation: the operator, the attributes taken from properties, and other attributes."""
 
 
 def write_source(out: Outgoing, op: NnOp) -> None:
-    """Exports an operation of the mode `qlinear`, which ONNX Runtime's operator defines, in any format."""
+    """Exports an operation in the mode `qlinear` as the ONNX Runtime operator that defines it, in any format."""
     elements = [element_of(value) for value in (*op.operands, *op.results)]
     known = [element for element in elements if isinstance(element, UniformQuantizedType)]
     if len({element.is_signed for element in known}) != 1:

@@ -1,1 +1,1 @@
-"""From a module of loops to code that runs; numba is the first."""
+"""Emitters, which generate code from modules of loops: Python source for numba, and LLVM IR."""

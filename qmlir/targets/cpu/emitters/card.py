@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "qmlir-program", 2
 PROGRAM_FORM, PARTS_FORM = "program", "parts"
-"""The forms that need Python: a package, and a program of several targets, which also needs qmlir."""
+"""The output formats that need Python: a package, and a program for several targets, which also needs qmlir."""
 
 PYTHON_FORMS = PROGRAM_FORM, PARTS_FORM
 
@@ -68,7 +68,7 @@ class ProgramCard(Readable):
 
     name: str
     form: str
-    """One of `FORMS`, `program` for a Python package, or `parts` for a program of several targets."""
+    """One of `FORMS`, `program` for a Python package, or `parts` for a program for several targets."""
 
     emitter: str
     target: str
@@ -94,7 +94,7 @@ class ProgramCard(Readable):
     """The size of the machine code; unknown for C and for code that numba compiles later."""
 
     parts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The parts of a program of several targets, in order, with their targets. Compiled parts are folders."""
+    """The parts of a program for several targets, in order, with their targets. Compiled parts are folders."""
 
     by: str = field(default_factory=lambda: f"qmlir {version('qmlir')}")
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -197,7 +197,7 @@ def _port(data: JsonValue) -> CardPort:
 
 
 def _by_name(data: JsonValue) -> dict[str, str]:
-    """Returns texts by the name of a file or folder next to the card; `a/b` names a file of part `a`."""
+    """Returns texts by names of files and folders next to the card; `a/b` names a file of part `a`."""
     found = {name: each.text() for name, each in data.entries().items()}
     if not all(is_file_name(part) for name in found for part in name.split("/")):
         data.wrong("an object whose keys name files beside it")

@@ -21,17 +21,17 @@ Finish = Callable[[Path, str, OnKernel | None, int], None]
 
 
 def _nothing(folder: Path, name: str, on_kernel: OnKernel | None, processes: int) -> None:
-    """The package is complete when it is written."""
+    """Does nothing: the package is complete when it is written."""
 
 
 @dataclass(frozen=True)
 class CodeEmitter:
     """A generator of machine code for modules of loops.
 
-    `write(loops, folder, batch, card)` writes the package of a program into `folder` by `write_package`: the emitted
-    code, and an `__init__.py` that defines `program`. `finish(folder, name, on_kernel, processes)` then compiles the
-    package, under the module name `name`, in at most that number of processes. Both raise `DiagnosticError` for an
-    operation that cannot be emitted. `needs` are the Python packages that emission imports.
+    `write(loops, folder, batch, card)` writes the package of a program into `folder` by calling `write_package`: the
+    emitted code, and an `__init__.py` that defines `program`. `finish(folder, name, on_kernel, processes)` then
+    compiles the package, under the module name `name`, in at most `processes` processes. Both raise `DiagnosticError`
+    if an operation cannot be emitted. `needs` lists the Python packages that the emitter imports.
     """
 
     write: Write
@@ -40,19 +40,19 @@ class CodeEmitter:
 
 
 def emitter_names() -> tuple[str, ...]:
-    """Return the names of all emitters, those of the tree first."""
+    """Returns the names of all emitters, those of the tree first."""
     return tuple(registry.named("emitters"))
 
 
 def checked_emitter(name: str) -> str:
-    """Return `name`. Raises `DiagnosticError` if no emitter has this name."""
+    """Returns `name` unchanged. Raises `DiagnosticError` if no emitter has this name."""
     if name not in emitter_names():
         raise text_error(unknown("codegen", name, emitter_names()))
     return name
 
 
 def emitter_named(name: str) -> CodeEmitter:
-    """Return the emitter `name`. Raises `DiagnosticError` if it is unknown, does not load, or lacks a package."""
+    """Returns the emitter `name`. Raises `DiagnosticError` if it is unknown, can't load, or needs a missing package."""
     found = registry.named("emitters")[checked_emitter(name)].load(CodeEmitter)
     missing = [each for each in found.needs if find_spec(each) is None]
     if missing:

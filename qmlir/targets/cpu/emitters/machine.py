@@ -1,4 +1,4 @@
-"""The target machine of a program without Python, by LLVM's names."""
+"""The target machine of a program compiled ahead of time, described by LLVM's names."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,11 @@ HOST = "host"
 
 @dataclass(frozen=True)
 class AheadMachine:
-    """A triple (this computer's where it is empty), a processor (`generic` where it is empty, this one for `host`), and
-    features that are added or taken away: `+dotprod,-fullfp16`."""
+    """The machine for ahead-of-time compilation: an LLVM triple, a CPU, and features such as `+dotprod,-fullfp16`.
+
+    An empty triple stands for this machine's, and an empty CPU for `generic`; the CPU `host` is this machine's.
+    Features with `+` are added to those of the CPU, features with `-` are removed.
+    """
 
     triple: str = ""
     cpu: str = ""

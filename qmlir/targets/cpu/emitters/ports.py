@@ -39,7 +39,7 @@ _PREDEFINED = (
     "linux", "unix", "i386", "near", "far", "interface",
     "NULL", "EOF", "NAN", "INFINITY", "I", "errno", "assert", "offsetof", "stdin", "stdout", "stderr",
 )  # fmt: skip
-"""Names that compilers define, or headers that a program may include before ours, without a leading underscore."""
+"""Names without a leading underscore that are defined by compilers, or by headers that a program may include first."""
 
 _OF_STDINT = re.compile(r"U?INT\w*|(SIZE|PTRDIFF|SIG_ATOMIC|WCHAR|WINT)_\w+|\w+_t")
 
@@ -50,7 +50,7 @@ _CODES: Mapping[int, str] = {1: "uint8_t", 2: "uint16_t"}
 
 
 def checked_name(name: str) -> str:
-    """Returns `name`, the prefix of files, functions and macros. Raises `DiagnosticError` if it is no C identifier."""
+    """Returns `name`, a prefix of files, functions and macros. Raises `DiagnosticError` unless it is a C identifier."""
     if len(name) > LONGEST:
         raise text_error(f"a name must have at most {LONGEST} characters, but got {len(name)}: '{name[:20]}…'")
     if not _IDENTIFIER.fullmatch(name) or name in (*C_KEYWORDS, *CPP_KEYWORDS):
@@ -73,7 +73,10 @@ def is_narrow(port: MainPort) -> bool:
 
 
 def limits(port: MainPort) -> tuple[int, int] | None:
-    """Returns the smallest and largest valid element if the C type holds more values (bits of a float); else `None`."""
+    """Returns the smallest and largest valid element, or `None` if all values of the C type are valid.
+
+    For low-precision floats, the limits apply to their bits.
+    """
     if port.dtype == "bool":
         return 0, 1
     if not port.bits:

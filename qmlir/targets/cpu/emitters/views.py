@@ -1,4 +1,4 @@
-"""Views of memory in every emitter: slices, reshapes and casts are names for a part of an array, and write nothing."""
+"""Emission of memory views, shared by all emitters: slices, reshapes and casts only rename a part of an array."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, static_stride
 
 
 def mixed_indices(write: LoopsWriter, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Index]:
-    """The numbers of a list where `dynamic` gives those that the attribute leaves open."""
+    """Returns a mixed list of static and dynamic indices; `dynamic` provides the values that `static` leaves open."""
     given = iter(dynamic)
     return [
         write.index(next(given)) if value == DYNAMIC_INDEX else Index(constant=value) for value in integer_list(static)
@@ -69,7 +69,7 @@ def _fits(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
 
 
 def _reshaped(write: LoopsWriter, op: Operation) -> None:
-    """Memory under another shape: axes that are joined have no gaps between them, whatever others have."""
+    """Emits a reshape. Axes that it joins or splits must be contiguous with each other; other axes may have gaps."""
     source, result = write.memory(op.operands[0]), op.results[0]
     type_ = memref_type(result)
     assert type_ is not None
@@ -82,7 +82,10 @@ def _reshaped(write: LoopsWriter, op: Operation) -> None:
 
 
 def _runs(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
-    """The size and the stride of each run of axes without gaps between them: two shapes of one memory have the same."""
+    """Returns the size and stride of each contiguous run of axes, innermost first.
+
+    Two shapes describe the same elements in the same order if their runs are equal.
+    """
     runs: list[tuple[int, int]] = []
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size == 1:

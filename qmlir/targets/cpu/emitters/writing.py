@@ -120,7 +120,7 @@ LONGEST = 100
 
 
 class Names:
-    """Creates unused identifiers that `avoids` doesn't reject; it may reject few that begin with `of_`."""
+    """Creates unused identifiers that `avoids` doesn't reject; it must accept most names that begin with `of_`."""
 
     def __init__(self, taken: Iterable[str] = (), avoids: Callable[[str], bool] = lambda _: False) -> None:
         self._taken = {*taken, *keyword.kwlist, *keyword.softkwlist}
@@ -163,7 +163,7 @@ class Memory:
 
     @property
     def reach(self) -> int:
-        """The distance from the first element to the last one, in elements; strides are not negative."""
+        """The distance from the first element to the last one, in elements. No stride is negative."""
         return sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
 
     def place(self, indices: Sequence[Index]) -> Index:
@@ -206,7 +206,10 @@ def static_strides(op: Operation, type_: AnyMemRef) -> tuple[int, ...]:
 
 
 def contiguous_from(*memories: Memory) -> int:
-    """Returns the first axis from which all memories (of one shape) are contiguous; such runs are copied as a whole."""
+    """Returns the first axis from which all `memories` are contiguous, so that each run is copied at once.
+
+    The memories must have the same shape.
+    """
     run = len(memories[0].shape)
     while run and all(each.is_run(run - 1) for each in memories):
         run -= 1
@@ -324,7 +327,10 @@ class LoopsWriter:
     def array_memory(
         self, op: Operation, value: SSAValue, array: str, offset: Index | None = None, count: int | None = None
     ) -> Memory:
-        """Binds `value` to a flat array from `offset` on; the array has `count` elements, or just those of `value`."""
+        """Binds `value` to the part of a flat array that starts at `offset`.
+
+        The array has `count` elements; by default, it has exactly those of `value`.
+        """
         type_ = memref_type(value)
         assert type_ is not None
         strides, shape, start = static_strides(op, type_), tuple(type_.get_shape()), offset or Index()
@@ -354,9 +360,9 @@ class LoopsWriter:
         self.values[value] = memory
 
     def interval(self, index: Index) -> tuple[int, int] | None:
-        """Returns the smallest and largest value of a sum, both of which occur; `None` if they are unknown.
+        """Returns the smallest and the largest value that a sum takes; `None` if they are unknown.
 
-        Loop variables are independent of each other, so the bounds of a sum are the sums of their bounds.
+        Loop variables are independent of each other, so the bounds on a sum are the sums of the bounds on its terms.
         """
         low = high = index.constant
         for term, factor in index.terms.items():
@@ -368,7 +374,7 @@ class LoopsWriter:
         return low, high
 
     def check_places(self, op: Operation, place: Index, elements: int, size: int, what: str = "memory") -> None:
-        """Raises `DiagnosticError` if `elements` elements from `place` are known not to fit memory of `size` elements.
+        """Raises `DiagnosticError` if `elements` elements from `place` are known not to fit in `size` elements.
 
         Accesses that depend on runtime values are not checked here: the author of the module is responsible for them.
         """
@@ -402,7 +408,7 @@ class LoopsWriter:
         return found, found.place(places)
 
     def known_count(self, count: SSAValue, vector: SSAValue) -> int:
-        """Returns the number of lanes that are read or written if it is constant; 0 if it depends on the inputs."""
+        """Returns the number of lanes that are read or written, or 0 if it is not a constant."""
         return min(max(self.index(count).number or 0, 0), lanes_of(vector))
 
     def scratch_count(self, op: AllocaOp) -> int:
@@ -418,7 +424,7 @@ class LoopsWriter:
         return count
 
     def viewed_bytes(self, op: ViewOp) -> tuple[Memory, Index, int]:
-        """The memory of bytes that is viewed, the byte where the view begins, and the elements of the view."""
+        """Returns the byte memory that `op` views, the offset of the view in bytes, and the number of its elements."""
         source, type_ = self.memory(op.source), op.result.type
         if op.sizes:
             raise op_error(op, f"has sizes that are not known: {type_}")
@@ -429,9 +435,9 @@ class LoopsWriter:
 
     @contextmanager
     def steps(self, name: str, lower: Index, upper: Index, step: Index) -> Generator[None]:
-        """Emits the body of a loop over variable `name` inside the `with` block.
+        """Records the range of loop variable `name` while the loop body is emitted inside the `with` block.
 
-        All chunks together cover all iterations, so the range of a chunked loop's variable begins at 0.
+        The chunks of a loop together cover all iterations, so the variable of a chunked loop ranges from 0.
         """
         numbers = lower.number, upper.number, step.number
         taken = self.chunks.get(str(upper), range(0)) if step.number == 1 and str(lower) in self.chunks else range(0)

@@ -1,6 +1,6 @@
-"""Instruction sets, one per file, as descriptions for the CPU target. The registry's rows `isas` name them.
+"""Instruction sets: descriptions that the CPU target reads. The registry lists them under `isas`.
 
-A package adds one by `Contribution.isas`; `docs/extending/instruction-set.md` shows how.
+A package adds one with `Contribution.isas`; `docs/extending/instruction-set.md` shows how.
 """
 
 from collections.abc import Iterator
@@ -13,18 +13,18 @@ from qmlir.targets.cpu.isa.base import InstructionSet
 
 
 def instruction_set(name: str) -> InstructionSet:
-    """The instruction set of this name, one of those of the registry."""
+    """Returns the instruction set that the registry lists under `name`."""
     return registry.named("isas")[name].load(InstructionSet)
 
 
 def isa_of(module: ModuleOp) -> InstructionSet:
-    """The instruction set that the loops of a module may assume; `generic` where it does not say."""
+    """Returns the instruction set that the loops of a module may use; `generic` if the module has no target."""
     target = module.attributes.get(TARGET)
     return instruction_set(target.isa if isinstance(target, TargetAttr) else "generic")
 
 
 def instruction_sets() -> Iterator[tuple[str, InstructionSet]]:
-    """Every instruction set by its name; one of a package that does not load is left out with a warning."""
+    """Yields each instruction set with its name; skips those of packages that fail to load, with a warning."""
     for name, row in registry.named("isas").items():
         found = row.package.load(row.row, InstructionSet)
         if found is not None:
@@ -32,5 +32,5 @@ def instruction_sets() -> Iterator[tuple[str, InstructionSet]]:
 
 
 def isas_of_processors() -> dict[str, str]:
-    """Returns the instruction set of each CPU whose C code uses specific instructions."""
+    """Returns the name of the instruction set for each CPU that an instruction set lists under `processors`."""
     return {processor: name for name, isa in instruction_sets() for processor in isa.processors}

@@ -7,10 +7,11 @@ from qmlir.targets.cpu.isa.base import DOT_SS, InstructionSet, RegisterTile, Row
 
 # `neon`: 128-bit registers of ARM CPUs.
 #
-# Its loops are written with four bytes a lane, which are expanded to plain arithmetic: it names no instruction.
+# The loops use dot products of four bytes per lane. Since this set has no instruction for them, they are expanded to
+# plain arithmetic.
 
 _TILES = RegisterTile(6, 4, 1), RegisterTile(5, 4, 1)
-"""Those of direct convolutions."""
+"""The register tiles of Winograd convolutions, the same as for direct convolutions."""
 
 NEON = InstructionSet(
     name="neon",
@@ -31,7 +32,7 @@ NEON = InstructionSet(
 )
 
 
-# `neon-dotprod`: NEON that adds four products of signed bytes to each lane (`sdot`), by all lanes or by one.
+# `neon-dotprod`: Neon with dot products of four signed bytes per lane (`sdot`), by all lanes or by a single one.
 
 NEON_DOTPROD = replace(
     NEON,
@@ -48,11 +49,10 @@ NEON_DOTPROD = replace(
 )
 
 
-# `armv7e-m`: Cortex-M4 and M7, which add two products of 16 bits to a sum of 32 (`smlad`) and widen two bytes at
-# once.
+# `armv7e-m`: Cortex-M4 and M7, which add two 16-bit products to a 32-bit sum (`smlad`) and widen two bytes at once.
 #
-# A register has four bytes, or the sums of one channel. C has the instructions by their names in `arm_acle.h`, and
-# plain arithmetic where a compiler has none, so that the same text compiles for every processor.
+# A register holds four bytes, or the sum of one channel. The generated C uses the intrinsics of `arm_acle.h`, or plain
+# arithmetic if the compiler has no such intrinsics, so the same source compiles for every CPU.
 
 _ARMV7E_M_TILES = (RegisterTile(2, 2, 1),)
 
@@ -60,19 +60,20 @@ ARMV7E_M = InstructionSet(
     name="armv7e-m",
     needs=frozenset({"dsp"}),
     processors=("cortex-m4", "cortex-m7"),
-    # ResNet-8, in and out in int8, by -Os: 40 million instructions, and 113 where floats requantize: each of their
-    # fused products is one of f64, which neither gcc nor the processor has instructions for.
+    # ResNet-8 with int8 inputs and outputs at -Os: 40 million instructions, but 113 million if floats requantize. Each
+    # fused multiply-add of f32 is then emulated in f64, for which the CPU has no instructions.
     requantizes_by_floats=False,
-    # Of ResNet-8 with sums of 32 bits RAM is 55.8 KiB, and 63.6 where its sums are whole; by 2 KiB it is the same.
+    # ResNet-8 with 32-bit sums takes 55.8 KiB of RAM, and 63.6 KiB without chunks; chunks of 2 KiB don't improve this.
     near_bytes=1 << 13,
     bits=32,
     registers=13,
     instructions={DOT_SS: {32: "smlad"}},
     rows=(
-        # Instructions for 16 multiply-adds of a 3x3 convolution of 32 channels, gcc 12 at -Os and -O2: 38 and 29. By
-        # 2 x 2 43 and 27, 4 x 1 40 and 31, 1 x 2 40 and 36, 2 x 1 54 and 38; by `splat_bytes` of `portable` 96 and 60.
+        # Instructions per 16 multiply-adds of a 3x3 convolution of 32 channels, with gcc 12 at -Os and -O2: 38 and 29.
+        # With tiles of 2 x 2 43 and 27, 4 x 1 40 and 31, 1 x 2 40 and 36, 2 x 1 54 and 38; with `splat_bytes` of
+        # `portable` 96 and 60.
         Row(predicates.takes_signed_bytes, "s8s8_dot", 1, 4, "113 million instructions of ResNet-8, 2 x 2: 119"),
-        # For one of 3x3, requantization and all else included: 11.8 and 9.8, by 2 x 2 13.6 and 9.3.
+        # For a 3x3 convolution, including requantization and all else: 11.8 and 9.8; with tiles of 2 x 2, 13.6 and 9.3.
         Row(predicates.takes_depthwise_byte_weights, "depthwise_bytes", 4, 1, "of seven tiles the least at -Os"),
         Row(predicates.is_depthwise, "depthwise", 4, 1, "not measured"),
         Row(predicates.takes_byte_weights, "splat_bytes", 4, 1, "not measured"),

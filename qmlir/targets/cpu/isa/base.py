@@ -14,16 +14,16 @@ ALIGNMENT = 64
 """The alignment of all memory in bytes: a cache line, and the widest vector. Equal to the runtime's constant."""
 
 DOT_US = "dot_us"
-"""Adds four products of bytes, unsigned `x` and signed `w`, to each i32 of `a`: an intrinsic of `(a, x, w)`."""
+"""Adds four products of unsigned bytes `x` and signed bytes `w` to each i32 of `a`; has operands `(a, x, w)`."""
 
 DOT_SS = "dot_ss"
 """Like `DOT_US`, with signed `x`."""
 
 DOT_PAIRS = "dot_pairs"
-"""Sums two products of i16 as i32: an intrinsic of `(x, w)`, to which LLVM adds the accumulator."""
+"""Sums two products of i16 as i32; has operands `(x, w)`, and the accumulator is added separately."""
 
 MULTIPLY_PAIRS = "multiply_pairs"
-"""Sums two products of bytes as i16, unsigned `x` and signed `w`: an intrinsic of `(x, w)`."""
+"""Sums two products of unsigned bytes `x` and signed bytes `w` as i16; has operands `(x, w)`."""
 
 
 _PRODUCTS = {DOT_US: 8, DOT_SS: 8, DOT_PAIRS: 16}
@@ -79,7 +79,7 @@ class InstructionSet:
     """Prefixes of features that only CPUs with this instruction set have."""
 
     processors: tuple[str, ...] = ()
-    """CPUs, by the names that compilers use, for which C code uses this instruction set."""
+    """The CPUs, by the names that C compilers use, for which generated C code uses this instruction set."""
 
     bits: int
     """The width of a vector register, in bits."""
@@ -106,7 +106,7 @@ class InstructionSet:
     """The narrowest lanes, in bits, with shift instructions."""
 
     near_bytes: int = 1 << 19
-    """The largest chunk of 32-bit sums that another convolution reads, in bytes.
+    """The largest chunk of 32-bit sums, in bytes, that a convolution computes before another convolution reads it.
 
     Half of the smallest L2 cache of the measured CPUs; less if memory is small.
     """
@@ -121,7 +121,7 @@ class InstructionSet:
     """Register tiles of F(4x4, 3x3)."""
 
     gains: tuple[Gain, ...] = ()
-    """When Winograd algorithms are faster than direct convolution: the first exact one that accepts applies."""
+    """Winograd algorithms that can be faster than direct convolution; the first that accepts and is exact is used."""
 
     def rows_for(self, op: ContractionOp) -> Iterator[Row]:
         """Returns the rows that accept a contraction; the first one schedules it."""

@@ -1,4 +1,4 @@
-"""Instruction sets without assumptions about the processor, and WebAssembly SIMD."""
+"""Instruction sets without assumptions about the CPU, and WebAssembly SIMD."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from qmlir.targets.cpu.isa.predicates import (
 # `generic`: features of every CPU: 128-bit vectors, no integer dot products.
 
 _GENERIC_TILES = RegisterTile(4, 2, 1), RegisterTile(3, 2, 1)
-"""Those of direct convolutions."""
+"""The register tiles of Winograd convolutions, the same as for direct convolutions."""
 
 GENERIC = InstructionSet(
     name="generic",
@@ -36,11 +36,11 @@ GENERIC = InstructionSet(
 )
 
 
-# `portable`: what a compiler of C makes vectors of, whatever the processor has: 16 sums at a time, weights as bytes.
+# `portable`: loops that a C compiler vectorizes for any CPU, with 16 sums at a time and weights stored as bytes.
 #
-# A vector of 16 lanes is a loop over 16 elements. Compilers unroll it, and use the registers that there are; one
-# with fewer lanes leaves them less to do. There are no algorithms of Winograd, whose weights are larger and whose
-# loops are hard to read.
+# A vector of 16 lanes is a C loop over 16 elements, which compilers unroll for the registers of the CPU. Fewer lanes
+# would give them less to vectorize. Winograd's algorithms are not used: their weights are larger, and their loops are
+# hard to read.
 
 _TILES = (RegisterTile(4, 1, 1),)
 
@@ -49,8 +49,8 @@ PORTABLE = InstructionSet(
     bits=512,
     registers=8,
     rows=(
-        # In C, 4 x 64 by 64 x 128, gcc 12 and clang 14 at -O3: x86-64 5 and 6.6 GMAC/s, for its own AVX-512 9 and 23;
-        # 8 lanes 3.7 and 5.4, 32 lanes 5.2 and 7.6. A loop for each register instead of one for all: 2.7 and 2.8.
+        # C code for 4 x 64 by 64 x 128, gcc 12 and clang 14 at -O3: 5 and 6.6 GMAC/s for x86-64, 9 and 23 with AVX-512;
+        # 3.7 and 5.4 with 8 lanes, 5.2 and 7.6 with 32 lanes. With a loop for each register, not one for all: 2.7, 2.8.
         Row(takes_depthwise_byte_weights, "depthwise_bytes", 4, 1, "not measured"),
         Row(is_depthwise, "depthwise", 4, 1, "not measured"),
         Row(takes_byte_weights, "splat_bytes", 4, 1, "Zen 4: 5 GMAC/s by gcc 12, 6.6 by clang 14"),

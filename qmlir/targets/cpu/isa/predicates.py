@@ -1,4 +1,4 @@
-"""Predicates that match contractions to microkernels, based on bounds of their operands, weights and sums."""
+"""Predicates that match contractions to microkernels, based on bounds on their operands, weights and sums."""
 
 import math
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def _centred(values: tuple[int, int] | None, zero_points: tuple[int, int] | None
 
 
 def centred_weights(op: ContractionOp) -> tuple[int, int] | None:
-    """Returns bounds of `w - z_w`, the weights without zero points; `None` for floats."""
+    """Returns bounds on `w - z_w`, the weights without zero points; `None` for floats."""
     number = op.weight_zero_point.value.data
     zero_points: tuple[int, int] | None = number, number
     if op.weight_zero_points is not None:
@@ -51,7 +51,7 @@ def centred_weights(op: ContractionOp) -> tuple[int, int] | None:
 
 
 def centred_input(op: ContractionOp) -> tuple[int, int] | None:
-    """Returns bounds of `x - z_x`, the input without its zero point; `None` for floats."""
+    """Returns bounds on `x - z_x`, the input without its zero point; `None` for floats."""
     number = op.input_zero_point.value.data
     return _centred(integer_range(op.x, is_unsigned=op.input_unsigned is not None), (number, number))
 
@@ -71,21 +71,21 @@ UNROLLED_TAPS = 49
 
 
 def _is_of_bytes(op: ContractionOp, weight_bits: int = 8) -> bool:
-    """Returns true if `x` is 8-bit, `w - z_w` fits signed integers of `weight_bits` bits, and sums have 32 bits."""
+    """Returns true if `x` is 8-bit, `w - z_w` fits in signed `weight_bits`-bit integers, and sums have 32 bits."""
     element = as_integer(shaped(op.x)[1])
     is_byte = element is not None and element.width.data == 8
     return is_byte and op.accumulator_type == i32 and _fits(centred_weights(op), weight_bits)
 
 
 def takes_depthwise_bytes(op: ContractionOp) -> bool:
-    """Returns true for a 2-D depthwise convolution of bytes whose filter is small and whose `w - z_w` fits 8 bits."""
+    """Returns true for a 2-D depthwise convolution of bytes with a small filter whose `w - z_w` fits in 8 bits."""
     return _is_of_bytes(op) and takes_depthwise_pairs(op)
 
 
 def takes_depthwise_pairs(op: ContractionOp) -> bool:
-    """Returns true for a 2-D depthwise convolution of bytes whose filter is small and whose `w - z_w` fits 16 bits.
+    """Returns true for a 2-D depthwise convolution of bytes with a small filter whose `w - z_w` fits in 16 bits.
 
-    A sum of two products of such weights and bytes always fits 32 bits.
+    A sum of two products of such weights and bytes always fits in 32 bits.
     """
     taps = shaped(op.w)[0][1:-1]
     is_small = is_depthwise(op) and len(taps) == 2 and 1 < math.prod(taps) <= UNROLLED_TAPS
@@ -93,7 +93,7 @@ def takes_depthwise_pairs(op: ContractionOp) -> bool:
 
 
 def takes_bytes(op: ContractionOp) -> bool:
-    """Returns true for a contraction of bytes, other than a depthwise convolution, whose `w - z_w` fits 8 bits."""
+    """Returns true for a contraction of bytes, other than a depthwise convolution, whose `w - z_w` fits in 8 bits."""
     return _is_of_bytes(op) and not is_depthwise(op)
 
 
@@ -103,7 +103,7 @@ def takes_signed_bytes(op: ContractionOp) -> bool:
 
 
 def has_offset_bytes(op: ContractionOp) -> bool:
-    """Returns true for a matmul of bytes with one weight zero point whose `w - z_w` doesn't fit 8 signed bits."""
+    """Returns true for a matmul of bytes with one weight zero point whose `w - z_w` doesn't fit in 8 signed bits."""
     elements = [as_integer(shaped(each)[1]) for each in (op.x, op.w)]
     are_bytes = all(element is not None and element.width.data == 8 for element in elements)
     is_product = isinstance(op, MatMulOp) and op.weight_zero_points is None and op.accumulator_type == i32
@@ -125,22 +125,22 @@ def terms_of(op: ContractionOp) -> int:
 
 
 OFFSET_PRODUCTS = 8192
-"""The smallest number of products per input row for which four bytes per lane pay for the sums of rows that they need.
+"""The smallest number of products per input row for which four bytes per lane are faster, despite the sums of rows.
 
-Measured on the attention of 12 heads, memory reads included, for four bytes per lane and for pairs: 69 µs and 56 µs
-with 64 tokens (2048 products), 1.61 ms and 2.39 ms with 512 tokens (16384).
+Measured on attention with 12 heads, including memory reads, for four bytes per lane and for 16-bit pairs: 69 µs and
+56 µs with 64 tokens (2048 products), 1.61 ms and 2.39 ms with 512 tokens (16384 products).
 """
 
 
 def takes_offset_bytes(op: ContractionOp) -> bool:
-    """Returns true if `has_offset_bytes` does and the matmul is large enough to pay for the sums of its rows."""
+    """Returns true if `has_offset_bytes` does and the matmul is large enough to outweigh the sums of its rows."""
     return has_offset_bytes(op) and op.channels() * terms_of(op) >= OFFSET_PRODUCTS
 
 
 def takes_narrow(bits: int) -> Callable[[ContractionOp], bool]:
     """Returns a predicate for contractions of bytes by constant weights of at most `bits` bits.
 
-    `w - z_w` must fit `bits` bits, and a sum must have at most `NARROW_TERMS` terms.
+    `w - z_w` must fit in `bits` bits, and a sum must have at most `NARROW_TERMS` terms.
     """
 
     def accepts(op: ContractionOp) -> bool:
@@ -164,15 +164,15 @@ def has_signs(op: ContractionOp) -> bool:
 
 
 MASKED_PRODUCTS = 1 << 20
-"""The smallest number of products per row for which masks pay for the sum of the row (about 2 µs), with 2-bit weights.
+"""The smallest number of products per row, with 2-bit weights, for which masks save more than the sum of the row takes.
 
-Measured without and with masks: 1x128 by 64 channels takes 0.9 and 2.8 µs, 1x512 by 512 takes 2.6 and 4.0 µs,
-1x1024 by 1024 takes 7.2 and 7.5 µs.
+That sum takes about 2 µs. Measured without and with masks, 1x128 by 64 channels takes 0.9 and 2.8 µs, 1x512 by 512
+takes 2.6 and 4.0 µs, and 1x1024 by 1024 takes 7.2 and 7.5 µs.
 """
 
 
 def takes_masked_row(op: ContractionOp) -> bool:
-    """Returns true for a matmul of one row by 2-bit weights that is large enough to pay for the sum of the row."""
+    """Returns true for a matmul of one row by 2-bit weights that is large enough to outweigh the sum of the row."""
     is_product = isinstance(op, MatMulOp) and op.channels() * terms_of(op) >= MASKED_PRODUCTS
     return is_product and takes_narrow_row(2)(op)
 
@@ -201,12 +201,12 @@ def takes_narrow_blocks(bits: int) -> Callable[[ContractionOp], bool]:
 
 
 def takes_short(bits: int) -> Callable[[ContractionOp], bool]:
-    """Returns a predicate for `takes_bytes` contractions whose `w - z_w` fits `bits` bits."""
+    """Returns a predicate for `takes_bytes` contractions whose `w - z_w` fits in `bits` bits."""
     return lambda op: takes_bytes(op) and _fits(centred_weights(op), bits)
 
 
 def takes_short_sums(variant: str) -> Callable[[ContractionOp], bool]:
-    """Returns a predicate for `takes_bytes` contractions by constant weights that prove that partial sums fit 16 bits.
+    """Returns a predicate for `takes_bytes` contractions whose constant weights prove that partial sums fit in 16 bits.
 
     A partial sum covers one step of `variant`.
     """
@@ -214,13 +214,16 @@ def takes_short_sums(variant: str) -> Callable[[ContractionOp], bool]:
 
 
 NEAR_TERMS, NEAR_CHANNELS = 1024, 32
-"""The weights that fit a 32 KiB L1 cache: the most terms per sum, and the fewest channels (those of four registers)."""
+"""The limits for weights that fit in a 32 KiB L1 cache: the most terms per sum, and the fewest channels per group.
+
+That number of channels fills four registers.
+"""
 
 
 def stays_near(accepts: Callable[[ContractionOp], bool]) -> Callable[[ContractionOp], bool]:
-    """Returns a predicate for the contractions of `accepts` whose blocks of weights stay in the L1 cache.
+    """Returns a predicate for contractions that `accepts` matches and whose blocks of weights stay in the L1 cache.
 
-    A tile may then be a single row, so that its sums fit the registers.
+    A tile may then be a single row, so that its sums fit in the registers.
     """
 
     def is_near(op: ContractionOp) -> bool:
@@ -231,7 +234,7 @@ def stays_near(accepts: Callable[[ContractionOp], bool]) -> Callable[[Contractio
 
 
 def takes_pairs(op: ContractionOp) -> bool:
-    """Returns true if both operands without zero points fit 16 bits and sums have 32 bits; not for depthwise."""
+    """Returns true if sums have 32 bits and both operands, without zero points, fit in 16 bits; false if depthwise."""
     fit = _fits(centred_input(op), 16) and _fits(centred_weights(op), 16)
     return fit and op.accumulator_type == i32 and not is_depthwise(op)
 
@@ -242,12 +245,12 @@ def takes_floats(op: ContractionOp) -> bool:
 
 
 def takes_byte_weights(op: ContractionOp) -> bool:
-    """Returns true if `w - z_w` fits 8 signed bits and sums have 32 bits."""
+    """Returns true if `w - z_w` fits in 8 signed bits and sums have 32 bits."""
     return op.accumulator_type == i32 and _fits(centred_weights(op), 8)
 
 
 def takes_depthwise_byte_weights(op: ContractionOp) -> bool:
-    """Returns true for a depthwise convolution whose `w - z_w` fits 8 signed bits and whose sums have 32 bits."""
+    """Returns true for a depthwise convolution whose `w - z_w` fits in 8 signed bits and whose sums have 32 bits."""
     return is_depthwise(op) and takes_byte_weights(op)
 
 
@@ -261,12 +264,12 @@ def takes_any(op: ContractionOp) -> bool:
 
 
 def fills_tiles(least: int) -> Callable[[int, int, int, int], bool]:
-    """Returns a predicate that requires 16 tiles of F(4x4, 3x3), and `least` input and output channels."""
+    """Returns a predicate that requires at least 16 tiles of F(4x4, 3x3), and `least` input and output channels."""
     return lambda height, width, inputs, outputs: (
         -(-height // F4.step) * -(-width // F4.step) >= 16 and min(inputs, outputs) >= least
     )
 
 
 def has_channels(least: int) -> Callable[[int, int, int, int], bool]:
-    """Returns a predicate that requires `least` input and output channels."""
+    """Returns a predicate that requires at least `least` input and output channels."""
     return lambda height, width, inputs, outputs: min(inputs, outputs) >= least

@@ -1,1 +1,1 @@
-"""Passes that make the loops level: `scf` loops over scalars and registers."""
+"""Passes that lower to the loops level: `scf` loops over scalars and vector registers."""

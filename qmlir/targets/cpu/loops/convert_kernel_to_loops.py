@@ -1,4 +1,4 @@
-"""`convert-kernel-to-loops`: structured computations on memory become loops."""
+"""`convert-kernel-to-loops`: lowers structured computations on memrefs to loops."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -27,19 +27,19 @@ from qmlir.targets.cpu.loops.structured import (
 )
 
 PATTERN_SET = "kernel.to_loops"
-"""The pattern set of the registry by which a package makes loops of operations of its own."""
+"""The pattern set of the registry to which packages add patterns that lower their operations to loops."""
 
 PATTERNS = (
     BorderToFills(), StructuredToLoops(), CopyToLoops(), ReshapeToViews(), ExpandRequantize(), ExpandJoin(),
     ExpandRecord(), DivideLoops(),
 )  # fmt: skip
-"""`linalg`, copies, reshapes, requantization, records of statistics, and loops that threads divide."""
+"""The patterns for `linalg`, copies, reshapes, requantization, records of statistics, and loops that threads divide."""
 
 
 def _is_done(op: Operation) -> bool:
-    """Whether a loop stays one, as nothing says that threads divide it; what a person wrote is called.
+    """Returns true if `op` needs no lowering: a loop without a schedule, a custom kernel, or a copy of whole memrefs.
 
-    So does a copy of whole memory: it may be one of memory onto itself, which takes no time.
+    Whole memrefs may share their memory, and such a copy is skipped at run time.
     """
     match op:
         case scf.ForOp():
@@ -63,7 +63,7 @@ _LEGALITY = Legality(
 
 @dataclass(frozen=True)
 class ConvertKernelToLoops(ModulePass):
-    """Lower every structured computation on memrefs to a nest of `scf` loops, according to its schedule.
+    """Lowers every structured computation on memrefs to a nest of `scf` loops, according to its schedule.
 
     Loops run in row-major order of the output, and reductions inside in the order of their iterators, so that every
     float sum adds the same terms in the same order. Adjacent loops over contiguous memory are collapsed to one, and

@@ -55,7 +55,7 @@ from qmlir.dialects.simd.lanes import (
 from qmlir.ir.builtin_types import as_integer, bounds_of
 
 # `Emitter` creates scalar operations; `VectorEmitter` overrides it for vectors. An expansion written against `Emitter`
-# serves both: it names element types, and gets values of the emitter's kind.
+# works with both: it specifies element types, and the emitter creates scalars or vectors of them.
 #
 # Constants are created once, before the loops. Affine expressions become index arithmetic.
 
@@ -104,7 +104,8 @@ class Emitter(ArithBuilder):
     ) -> Generator[tuple[Self, Index]]:
         """Creates a loop from `start` to below `end`; yields the emitter of its body and the induction variable.
 
-        A single iteration gets no loop. With `threads`, iterations must be independent: threads may divide them.
+        No loop is created for a single iteration. With `threads`, iterations must be independent, since threads may
+        divide them.
         """
         if (start, end, step) == (0, 1, 1):
             yield self, 0
@@ -165,7 +166,7 @@ class Emitter(ArithBuilder):
         return self.insert(math.RoundEvenOp(value))
 
     def round_to_integer(self, value: SSAValue, offset: int) -> SSAValue:
-        """Rounds an f32 of magnitude up to 2^22 ties to even and returns it, plus `offset`, as i32.
+        """Rounds an f32 of magnitude up to 2^22 to an integer, ties to even, and returns it plus `offset` as i32.
 
         Adding 1.5 * 2^23 leaves no bits for a fraction, so the addition rounds. The bits of the sum, minus those of
         that constant, are the integer.
@@ -190,7 +191,7 @@ CONVERSIONS: Mapping[type[Operation], Conversion] = {kind: name for name, kind i
 
 
 class VectorEmitter(Emitter):
-    """Creates operations on vectors of `lanes` lanes; shares scalars with the emitter that it is made from."""
+    """Creates operations on vectors of `lanes` lanes; shares scalars with the emitter from which it was created."""
 
     def __init__(self, builder: Builder, constants: Builder, lanes: int):
         super().__init__(builder, constants)
@@ -251,7 +252,7 @@ class VectorEmitter(Emitter):
 
 
 def least(expression: AffineExpr, ranges: Sequence[int]) -> int:
-    """Returns a lower bound of an affine expression whose dimensions are in [0, `ranges`)."""
+    """Returns a lower bound on an affine expression whose dimensions are in [0, `ranges`)."""
     return bounds_of(expression, ranges)[0]
 
 
@@ -272,7 +273,7 @@ def emit_expression(emit: Emitter, expression: AffineExpr, dims: Sequence[Index]
 
 
 def emit_binary(emit: Emitter, kind: AffineBinaryOpKind, a: Index, b: Index, is_natural: bool = False) -> Index:
-    """Emits `a kind b`, folded if both are constant; `is_natural` means that `a` is not negative."""
+    """Emits the operation `kind` on `a` and `b`, folded if both are constant; `is_natural`: `a` is not negative."""
     if isinstance(a, int) and isinstance(b, int):
         return AffineExpr.binary(kind, AffineExpr.constant(a), AffineExpr.constant(b)).eval([], [])
     match kind:
@@ -315,7 +316,7 @@ def strides_of(type_: MemRefType[Attribute]) -> tuple[int | None, ...] | None:
 
 
 def step_along(dim: int, map_: AffineMap, strides: Sequence[int | None], rank: int) -> int:
-    """Returns the distance in memory, in elements, per step of iterator `dim`; dynamic strides count as 0."""
+    """Returns the distance in memory per step of iterator `dim`, in elements; dynamic strides count as 0."""
     origin, next_ = [0] * rank, [int(axis == dim) for axis in range(rank)]
     steps = (expression.eval(next_, ()) - expression.eval(origin, ()) for expression in map_.results)
     return sum(step * stride for step, stride in zip(steps, strides, strict=True) if stride is not None)

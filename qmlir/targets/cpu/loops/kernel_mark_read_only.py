@@ -14,7 +14,7 @@ from qmlir.targets.cpu.loops.memory_use import is_written
 
 @dataclass(frozen=True)
 class KernelMarkReadOnly(ModulePass):
-    """Add `kernel.read_only` to each memref argument of a private function that none of its operations writes.
+    """Adds `kernel.read_only` to each memref argument that a private function never writes.
 
     Before:
 

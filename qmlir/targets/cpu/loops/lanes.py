@@ -33,7 +33,8 @@ from qmlir.targets.cpu.loops.emitter import (
 )
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, ValueWriter, collapse_axes
 
-# Movements that interleave four rows of bytes: one register of each is interleaved, and four are written contiguously.
+# Data movement that interleaves four rows of bytes: it reads a register of each row, interleaves the four registers,
+# and writes them contiguously.
 #
 # This packs computed weights: four terms of a channel become adjacent, while rows of memory run along channels.
 
@@ -45,7 +46,7 @@ _LANES = (64, 32, 16)
 
 
 def turns_of(nest: Nest, plan: Plan, lanes: int) -> int:
-    """Returns the elements of each row per step, at most `lanes`; 0 if the nest doesn't interleave four rows."""
+    """Returns the number of elements per row and step, at most `lanes`; 0 if the nest doesn't interleave four rows."""
     if len(plan.order) < 2 or plan.carried < len(plan.order) or len(nest.inputs) != 1 or not _is_movement(nest):
         return 0
     (source,), (target,) = nest.inputs, nest.outputs
@@ -124,7 +125,6 @@ class InterleavedWriter(ValueWriter):
 #
 # Sums of bytes in 32 bits are emitted as dot products with ones, of which an instruction adds four per lane. This
 # requires terms that are widened and added to the accumulator, modulo 2^32.
-# widened and then added, modulo 2^32, to what came before.
 
 TERMS = 4
 """The number of bytes that one instruction adds to a lane."""

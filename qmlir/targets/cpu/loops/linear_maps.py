@@ -1,8 +1,8 @@
-"""Registers by a constant matrix of small integers: sums, differences and shifts to the left, each written once.
+"""Multiplies registers by a constant matrix of small integers, using sums, differences and left shifts.
 
-Coefficients are taken apart into powers of two. What several rows have in common is shared: the sum and the difference
-of two columns that have equal or opposite coefficients in each row, and of two rows the parts that are equal and
-opposite.
+Coefficients are split into powers of two, and common subexpressions are emitted once. If two columns have equal or
+opposite coefficients in each row, the rows share the sum and the difference of the two registers. If two rows have
+equal or opposite coefficients in each column, they share the sum of the equal terms and the sum of the opposite ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def _column_pairs(matrix: Sequence[Row]) -> list[tuple[int, int]]:
 
 
 class _Combiner:
-    """Writes combinations of some registers, those of factors 0, 1 and -1 once."""
+    """Emits linear combinations of registers; each combination with factors 0, 1 and -1 is emitted once."""
 
     def __init__(self, emit: VectorEmitter, values: Sequence[SSAValue]):
         self.emit = emit
@@ -92,7 +92,7 @@ class _Combiner:
         return _Signed(self._known[row]) if row in self._known else _Signed(self._known[opposite], True)
 
     def signed(self, row: Row) -> _Signed:
-        """Emits a combination with any factors that are not all 0, from the highest power of two down."""
+        """Emits a combination with integer factors, not all 0, starting with the highest power of two."""
         total, last = None, 0
         for bit, part in _parts(row).items():
             own = self._plain(part)
@@ -101,13 +101,13 @@ class _Combiner:
         return self._shifted(total, last)
 
     def whole(self, total: _Signed) -> SSAValue:
-        """The value itself."""
+        """Returns the register itself, negated if it is marked as negative."""
         if not total.is_negative:
             return total.value
         return self.emit.binary(arith.SubiOp, self.emit.constant(0, scalar_of(total.value.type)), total.value)
 
     def rows(self, matrix: Sequence[Row]) -> list[SSAValue]:
-        """All rows; two that have the same parts but for signs as their sum and difference."""
+        """Emits all rows; two rows that differ only in signs are the sum and difference of two shared parts."""
         found: dict[int, SSAValue] = {}
         for first, row in enumerate(matrix):
             if first in found:

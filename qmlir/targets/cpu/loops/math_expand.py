@@ -1,4 +1,4 @@
-"""`math-expand`: functions that no CPU has an instruction for become the steps that define them."""
+"""`math-expand`: expands math functions without CPU instructions to the steps that define them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter, expanded, ex
 
 
 class Expand(RewritePattern):
-    """A function of f32 or a shorter float, or the root of an integer, by its definition."""
+    """Expands a function of f32, f16 or bf16, or the reciprocal root of an integer, to its definition."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, ReciprocalRootOp):
@@ -33,7 +33,7 @@ class Expand(RewritePattern):
 
 @dataclass(frozen=True)
 class MathExpand(ModulePass):
-    """Expand `math` functions on f32, f16 and bf16, scalars or vectors, to the steps that define them.
+    """Expands `math` functions on f32, f16 and bf16, scalars or vectors, to the steps that define them.
 
     The interpreter computes `math.exp` of f32 by the same steps, so results stay bit-identical, also in compiled code
     that rounds after each step. The expansion contains additions, products, divisions, square roots, comparisons,

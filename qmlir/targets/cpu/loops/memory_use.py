@@ -1,4 +1,4 @@
-"""Determines if emitted code writes to a memory; other memory can be marked read-only, and loads from it can move."""
+"""Determines which memrefs the emitted code writes; others can be marked read-only, and loads from them can move."""
 
 from collections.abc import Sequence
 
@@ -30,14 +30,14 @@ def _is_view(op: Operation) -> bool:
 
 
 def root_of(value: SSAValue) -> SSAValue:
-    """The memory that `value` is a view of."""
+    """Returns the memref that `value` is a view of, or `value` itself if it isn't a view."""
     while isinstance(op := value.owner, Operation) and _is_view(op):
         value = op.operands[0]
     return value
 
 
 def is_written(value: SSAValue) -> bool:
-    """Whether some operation writes into the memory of `value`, or into a view of it."""
+    """Returns true if an operation may write to `value` or to a view of it."""
     for use in value.uses:
         op = use.operation
         match op:
@@ -58,7 +58,10 @@ def is_written(value: SSAValue) -> bool:
 
 
 def overwritten(function: FuncOp, calls: Sequence[CallOp]) -> frozenset[SSAValue]:
-    """The arguments whose memory a function writes, by their own names or, in one of its calls, by that of another."""
+    """Returns the arguments of a function whose memory it writes.
+
+    These are the arguments that it writes directly, and those that share memory with one of them in one of `calls`.
+    """
     arguments = function.body.block.args
     written = {argument: is_written(argument) for argument in arguments}
     found = {argument for argument, is_one in written.items() if is_one}

@@ -1,4 +1,4 @@
-"""Loop nests: a structured operation on memory with its accesses and iterators, and the scalar loops written for it."""
+"""Loop nests: the accesses and iterators of a structured operation on memrefs, and the scalar loops emitted for it."""
 
 import math
 from collections.abc import Sequence
@@ -19,24 +19,23 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, emit_place, expand_join, plain_axes, step_along, strides_of
 from qmlir.targets.cpu.loops.requantize import expand_requantize
 
-# A structured operation on memory as a nest of loops to be: accesses, iterators, and which iterators become one
-# loop.
+# A structured operation on memrefs as a loop nest: its accesses, its iterators, and which iterators become one loop.
 #
-# Iterators collapse where every operand has them as neighbouring axes without a gap, so that a kernel on an image is
-# one long loop. The number of an iterator stays; one that was collapsed into another is gone from all maps. Axes of
-# one step behind all others are gone, too: neighbours along the axis before them lie beside each other in memory.
+# Iterators are collapsed if they are adjacent axes without gaps in every operand, so that a kernel on an image is one
+# long loop. Iterators are not renumbered; an iterator that was collapsed into another no longer appears in the maps.
+# Trailing unit axes are also dropped, so that elements along the axis before them count as contiguous.
 
 
 @dataclass(frozen=True)
 class Access:
-    """An operand, the map that gives its element at each point, and the argument of the body that is this element."""
+    """An operand of a nest, its indexing map, and the block argument that holds the current element."""
 
     value: SSAValue
     map_: AffineMap
     argument: BlockArgument
 
     def steps(self, rank: int) -> list[int]:
-        """How far the operand moves in memory with each iterator."""
+        """Returns, for each iterator, the distance in memory per iteration, in elements."""
         type_ = memref_type(self.value)
         strides = None if type_ is None else strides_of(type_)
         return [0 if strides is None else step_along(dim, self.map_, strides, rank) for dim in range(rank)]
@@ -58,20 +57,23 @@ class Nest:
 
     @property
     def loops(self) -> list[int]:
-        """The iterators with more or less than one step."""
+        """The iterators that become loops: those that don't have exactly one iteration."""
         return [dim for dim, count in enumerate(self.ranges) if count != 1]
 
     def is_running(self, dim: int) -> bool:
-        """Whether an iterator becomes a loop."""
+        """Returns true if an iterator becomes a loop."""
         return self.ranges[dim] != 1
 
     def indexed(self) -> set[int]:
-        """The iterators whose number the body asks for."""
+        """Returns the iterators whose index the body reads with `linalg.index`."""
         return {op.dim.value.data for op in self.body.walk() if isinstance(op, IndexOp)}
 
 
 def nest_of(op: LinalgStructuredOperation) -> Nest:
-    """The nest of a structured operation on memory. Raises `DiagnosticError` where a size is unknown."""
+    """Returns the loop nest of a structured operation on memrefs.
+
+    Raises `DiagnosticError` if a size is dynamic, if the sizes of operands disagree, or if an access is out of bounds.
+    """
     maps = [attribute.data for attribute in op.get_indexing_maps()]
     accesses = [
         Access(value, map_, argument)
@@ -115,12 +117,12 @@ def nest_of(op: LinalgStructuredOperation) -> Nest:
 # --- Order ------------------------------------------------------------------------------------------------------------
 
 _LONG_ENOUGH = 8
-"""Steps of a parallel loop inside a reduction, from which on it is better than a sum in a register."""
+"""The fewest iterations for which a parallel loop inside a reduction is faster than a sum in a register."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The order of the loops; from the place `carried` on they are reductions that hand scalars on."""
+    """The order of the loops; those from index `carried` on are reductions with loop-carried scalars."""
 
     order: tuple[int, ...]
     carried: int
@@ -136,10 +138,11 @@ def _writes_its_own_elements(nest: Nest) -> bool:
 
 
 def plan_of(nest: Nest) -> Plan:
-    """Row-major order of the output, reductions inside and in their own order, so that every sum keeps its order.
+    """Returns the loop order: row-major in the output, with reductions inside, in the order of their iterators.
 
-    Where neighbours in memory are steps of a parallel iterator, that one goes inside the reductions, and sums stay in
-    the output's memory: the innermost loop then has no dependence from step to step.
+    So every sum adds its terms in the original order. If the largest input is contiguous along a parallel iterator,
+    that loop moves inside the reductions, and sums stay in the memory of the output. The innermost loop then has no
+    dependence between iterations.
     """
     if not _writes_its_own_elements(nest):
         return Plan(tuple(nest.loops), len(nest.loops))
@@ -196,7 +199,7 @@ class _Operand:
         return next((place for place, group in enumerate(self.groups) if group.takes(dim)), None)
 
     def joined(self, outer: int, inner: int) -> list[_Axes] | None:
-        """The groups when the two iterators are one; `None` where the operand does not allow it."""
+        """Returns the groups of axes after collapsing two iterators; `None` if the operand doesn't allow it."""
         using = [place for place, group in enumerate(self.groups) if group.expression.used_dims() & {outer, inner}]
         if not using:
             return self.groups
@@ -214,7 +217,7 @@ class _Operand:
 
 
 def collapse(emit: Emitter, nest: Nest, plan: Plan) -> tuple[Nest, Plan]:
-    """Make neighbouring loops one where all operands allow it, and axes of one step at the end part of those before."""
+    """Collapses adjacent loops if all operands allow it, and merges trailing unit axes into the axes before them."""
     operands = [_operand(access) for access in nest.accesses]
     ranges, order, carried = list(nest.ranges), list(plan.order), plan.carried
     apart = nest.indexed()
@@ -222,7 +225,7 @@ def collapse(emit: Emitter, nest: Nest, plan: Plan) -> tuple[Nest, Plan]:
     while place + 1 < len(order):
         outer, inner = order[place : place + 2]
         joined = [operand.joined(outer, inner) for operand in operands]
-        # A loop that carries scalars stays apart from one that does not, as reductions do from parallel loops.
+        # Loops that carry scalars aren't collapsed with loops that don't, nor reductions with parallel loops.
         is_alike = nest.is_reduction[outer] == nest.is_reduction[inner] and place + 1 != carried
         if not is_alike or apart & {outer, inner} or any(groups is None for groups in joined):
             place += 1
@@ -264,18 +267,18 @@ def _collapsed(emit: Emitter, operand: _Operand) -> Access:
 
 
 def reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[IntegerAttr]]:
-    """Groups of axes as the attribute of `memref.collapse_shape` and `memref.expand_shape`."""
+    """Returns groups of axes as the reassociation attribute of `memref.collapse_shape` and `memref.expand_shape`."""
     return ArrayAttr([ArrayAttr([IntegerAttr(axis, i64) for axis in group]) for group in groups])
 
 
 def collapse_axes(emit: Emitter, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
-    """Memory with each group of neighbouring axes, which have no gaps between them, as one axis."""
+    """Emits a view of a memref that collapses each group of adjacent axes, which must have no gaps, to one axis."""
     type_ = memref_type(value)
     assert type_ is not None
     shape, strides, layout = type_.get_shape(), strides_of(type_), type_.layout
     sizes = [math.prod(shape[axis] for axis in group) for group in groups]
     if isinstance(layout, StridedLayoutAttr) and strides is not None:
-        # The innermost axis of more than one step says how far apart neighbours are.
+        # The stride of a group is that of its innermost axis whose size isn't 1.
         inner = [next((axis for axis in reversed(group) if shape[axis] != 1), group[-1]) for group in groups]
         layout = StridedLayoutAttr([strides[axis] for axis in inner], layout.get_offset())
     result = MemRefType(type_.get_element_type(), sizes, NoneAttr() if layout == NoneAttr() else layout)
@@ -283,14 +286,14 @@ def collapse_axes(emit: Emitter, value: SSAValue, groups: Sequence[Sequence[int]
     return emit.insert(memref.CollapseShapeOp(operands=[value], result_types=[result], properties=properties))
 
 
-# The loops of a nest from the outside in, on scalars.
+# Emission of a nest as loops over scalars, from the outermost to the innermost.
 #
-# Operands are read, and pure operations computed, in the outermost loop that knows them. Sums run in a scalar that
-# the loops hand on, or in the memory of the output where the loops inside are parallel (`nests.plan_of`).
+# Operands are read, and pure operations computed, in the outermost loop in which their indices and operands are known.
+# Sums are loop-carried scalars, or stay in the memory of the output if the innermost loop is parallel (`plan_of`).
 
 
 class ValueWriter:
-    """Writes the loops of one nest from the outside in."""
+    """Emits the scalar loops of one nest, from the outermost to the innermost."""
 
     def __init__(self, nest: Nest, plan: Plan, threads: bool):
         self.nest = nest
@@ -305,7 +308,7 @@ class ValueWriter:
         self.terminator = terminator
 
     def write(self, emit: Emitter) -> None:
-        """Write all loops where `emit` stands."""
+        """Emits all loops at the insertion point of `emit`."""
         self._level(emit, 0)
 
     def _level(self, emit: Emitter, depth: int) -> None:
@@ -389,7 +392,7 @@ class ValueWriter:
         self.pending = kept
 
     def _is_settled(self, access: Access) -> bool:
-        # An input that is written, too, is read where it is used.
+        # An input that is also an output is loaded in the innermost loop.
         return set(access.map_.used_dims()) <= self.open and all(
             access.value is not output.value for output in self.nest.outputs
         )

@@ -1,8 +1,9 @@
-"""`kernel.record` as loops: the value is read for its range and counts, then for its sums and its histogram.
+"""Lowers `kernel.record` to loops: one pass over a value for its range and counts, one for its sums and histogram.
 
-Nothing that a record holds depends on the order of the elements, so vectors add up lanes apart: minima, maxima, counts
-and sums are integers (`qmlir.arithmetic.moments` says which, of floats). Elements that aren't finite are counted by
-kind; sums and histogram take them as 0, and bin 0 loses them at the end.
+A record doesn't depend on the order of the elements, so each lane of a vector is reduced separately. Minima, maxima,
+counts and sums are integers; `qmlir.arithmetic.moments` describes the integer sums of floats. Elements that aren't
+finite are counted by kind. The sums and the histogram treat them as 0, and their count is subtracted from bin 0 at the
+end.
 """
 
 import math
@@ -83,7 +84,7 @@ def _without_sign_of_zero(value: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class _Total:
-    """What a reduction starts with, and how lanes become one."""
+    """The initial value and element type of a reduction, and the function that combines two partial results."""
 
     start: Number
     type: Attribute
@@ -103,7 +104,7 @@ _Step = Callable[[Scalar, Sequence[Scalar]], Sequence[Scalar]]
 
 
 class _Record:
-    """Writes what one `kernel.record` does where `emit` stands."""
+    """Emits the loops of one `kernel.record` at the insertion point of `emit`."""
 
     def __init__(self, emit: Emitter, op: RecordOp):
         self.op, self.layout, self.emit = op, op.layout, emit
@@ -126,7 +127,7 @@ class _Record:
         return collapse_axes(self.emit, value, [*([axis] for axis in range(first)), range(first, rank)])
 
     def write(self) -> None:
-        """Everything: nothing of a value without elements."""
+        """Emits the whole record; emits nothing for a value without elements."""
         if self.op.runs is not None:
             self._write_runs(self.op.runs)
         elif self.count:
@@ -310,9 +311,9 @@ class _Record:
         return _power((bits - SPARE_BITS).maximum(1)) * 1.5
 
     def _widen(self, low: Scalar, high: Scalar) -> Scalar:
-        """Let the range of the record contain `low` and `high`, and its histogram have bins for them.
+        """Extends the range of the record to contain `low` and `high`, and widens the bins of its histogram if needed.
 
-        Returns the bins in 1, the reciprocal of their width.
+        Returns the number of bins per unit, the reciprocal of the bin width.
         """
         old_low, old_high, before = self._real(LOW), self._real(HIGH), self._word(EXPONENT)
         low, high = (low < old_low).select(low, old_low), (high > old_high).select(high, old_high)
@@ -322,7 +323,7 @@ class _Record:
         high, old_high = ((each > 0.0).select(each, 0.0) for each in (high, old_high))
         largest = (-low > high).select(-low, high)
         is_some = largest > 0.0
-        # At this exponent the larger end alone takes too many bins, and three steps later both ends take few enough.
+        # At this exponent, the larger end alone needs too many bins; at most three steps later, there are enough bins.
         exponent = _exponent(is_some.select(largest, 1.0)) - (1 + (self.layout.bins - 1).bit_length())
         for _ in range(3):
             scale = _power(-exponent)
@@ -392,7 +393,7 @@ class _Record:
 
 
 class ExpandRecord(RewritePattern):
-    """A `kernel.record` on memory becomes loops."""
+    """Lowers a `kernel.record` on memrefs to loops."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: RecordOp, rewriter: PatternRewriter, /) -> None:

@@ -1,8 +1,8 @@
-"""`kernel.requantize` in `arith`: the one expansion, on scalars or on vectors by the emitter that it is given.
+"""Expands `kernel.requantize` to `arith`, on scalars or vectors depending on the emitter.
 
-The result is that of `qmlir.arithmetic.requantization` in every bit, for accumulators of up to 32 bits, and up to 64 in
-the modes `f32` and `shift`. What is clamped before it is rounded or moved gives the same as after, because the limits
-are whole numbers.
+Results are bit-identical to `qmlir.arithmetic.requantization` for accumulators of up to 32 bits, and of up to 64 bits
+in the modes `f32` and `shift`. Values are clamped before rounding or before adding the zero point; the result is the
+same as clamping afterwards, since the limits are integers.
 """
 
 from collections.abc import Sequence
@@ -29,10 +29,11 @@ _WIDEST = 1 << 61
 def expand_requantize(
     emit: Emitter, op: RequantizeOp, accumulator: SSAValue, parameters: Sequence[SSAValue]
 ) -> SSAValue:
-    """Write what `op` computes of `accumulator` and `parameters`, which are values of the kind of `emit`.
+    """Emits the requantization `op` of `accumulator` with `parameters`: scalars or vectors, as `emit` creates.
 
-    Raises `DiagnosticError` for results of more than 32 bits in the modes of floats, or with limits of more than 61
-    bits in the others, and in the modes with an integer multiplier for accumulators of more than 32.
+    Raises `DiagnosticError` if the result has more than 32 bits and the mode uses floats, or limits exceed 2^61 in
+    magnitude. Also raises `DiagnosticError` if the mode uses an integer multiplier and the accumulator has more than 32
+    bits.
     """
     result = scalar_of(op.result.type)
     if bits_of(result) > 32 and (op.mode.mode.uses_floats or max(map(abs, op.limits)) > _WIDEST):
@@ -78,7 +79,7 @@ def _rounded(emit: Emitter, scaled: SSAValue, zero_point: int, bounds: tuple[int
     """`saturate(rne(scaled)) + zero_point`."""
     if max(map(abs, bounds)) <= _EXACT_ROUNDING:
         return emit.round_to_integer(emit.clamp(scaled, *bounds), zero_point)
-    # f32 does not hold every bound of 32 bits, f64 does.
+    # f32 can't represent every 32-bit bound, but f64 can.
     rounded = emit.convert(arith.ExtFOp, emit.round_even(scaled), f64)
     whole = emit.convert(arith.FPToSIOp, emit.clamp(rounded, *bounds), i64)
     return emit.binary(arith.AddiOp, whole, emit.constant(zero_point, i64))
@@ -89,7 +90,7 @@ def _by_multiplier(
 ) -> SSAValue:
     """`(acc * multiplier + nudge) >> shift` in i64, which holds 32 bits by 31 and the nudge."""
     value, factor, places = (Scalar(emit.resize(each, i64), emit) for each in (accumulator, multiplier, shift))
-    # The lanes that a partial vector lacks are 0: shifting the half out of 2^places is defined for them too.
+    # The lanes that a partial vector lacks are 0: for these, shifting the half out of 2^places must also be defined.
     nudge = STEPS.shift_in_zeros(value.constant(1) << places, 1)
     if is_double:
         second = 1 << (FRACTION_BITS - 1)
@@ -108,7 +109,7 @@ def _by_shift(emit: Emitter, accumulator: SSAValue, shift: SSAValue, ties: Ties,
 def _shifted_left(value: Scalar, places: Scalar, bounds: tuple[int, int]) -> Scalar:
     """`value << -places`, or something beyond the bounds where that is beyond them: it never leaves 64 bits."""
     low, high = bounds
-    # As many places as the bounds have bits take every integer but 0 beyond them.
+    # A shift by the number of bits of the bounds moves every integer except 0 beyond them.
     left = (-places).clamp(0, max(abs(low), abs(high)).bit_length())
     above = (value.constant(high) >> left) + 1
     below = -1 - (value.constant(-low) >> left)  # -(-low >> left) rounds up; the bound is one below
@@ -117,7 +118,7 @@ def _shifted_left(value: Scalar, places: Scalar, bounds: tuple[int, int]) -> Sca
 
 def _shifted_right(value: Scalar, places: Scalar, ties: Ties, bits: int) -> Scalar:
     """`round(value / 2^places)` for `places` of 1 or more, `value` of so many bits; the sum cannot overflow."""
-    # Two places more than the value has bits leave less than a half of anything.
+    # If the shift exceeds the number of bits of the value, the result is less than a half in magnitude.
     right = places.clamp(1, min(bits + 1, 63))
     quotient = value >> right
     rest = value - (quotient << right)
@@ -130,11 +131,11 @@ def _shifted_right(value: Scalar, places: Scalar, ties: Ties, bits: int) -> Scal
             bias = half - 1 + is_odd
         case Ties.AWAY:
             bias = half + (value >> 63)
-    # The rest and the bias are below 2^64 together, read as unsigned.
+    # The sum of the rest and the bias is below 2^64, as an unsigned integer.
     rounded = quotient + STEPS.shift_in_zeros(rest + bias, right)
     if bits < 64:
         return rounded
-    # Shifts by more than 63: only the smallest integer reaches a half, at 64.
+    # For shifts by more than 63 bits, only the smallest integer reaches a half, with a shift by 64.
     vanished = value.constant(0)
     if ties is Ties.AWAY:
         is_tie = (value == integer_limits(64)[0]) & (places == 64)
@@ -143,7 +144,7 @@ def _shifted_right(value: Scalar, places: Scalar, ties: Ties, bits: int) -> Scal
 
 
 class ExpandRequantize(RewritePattern):
-    """Expand a requantization of scalars that stands by itself, outside any structured operation."""
+    """Expands a scalar `kernel.requantize` outside of any structured operation."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: RequantizeOp, rewriter: PatternRewriter, /) -> None:

@@ -1,6 +1,6 @@
-"""`simd-legalize`: dot products, tables and shifts as the target has instructions for them, or by plain arithmetic.
+"""`simd-legalize`: lowers dot products, table lookups and shifts to the target's instructions or plain arithmetic.
 
-Which there are, the instruction set of the module says; everything else in `simd` every CPU has.
+The instruction set of the module determines which instructions exist. Every CPU supports all other `simd` operations.
 """
 
 from dataclasses import dataclass
@@ -34,26 +34,26 @@ from qmlir.targets.cpu.isa.base import DOT_PAIRS, DOT_SS, DOT_US, MULTIPLY_PAIRS
 from qmlir.text.elements import dense_array, dense_dtype
 
 LANE_BITS = 32
-"""The bits of a lane of the accumulator, and of the group that it sums."""
+"""The width of an accumulator lane, and of the group of factors that is summed in it, in bits."""
 
 _PAIR_BITS = 16
 """The bits of a sum of two products of bytes."""
 
 
 class _Writer:
-    """Operations on vectors in front of the one that is replaced."""
+    """Inserts vector operations before the operation that is replaced."""
 
     def __init__(self, rewriter: PatternRewriter) -> None:
         self.rewriter = rewriter
         self.constants: dict[tuple[int, Attribute], SSAValue] = {}
 
     def insert(self, op: Operation) -> SSAValue:
-        """Write `op`; its result."""
+        """Inserts `op` and returns its result."""
         self.rewriter.insert(op)
         return op.results[0]
 
     def constant(self, number: int, type_: Attribute) -> SSAValue:
-        """The same integer in all lanes."""
+        """Returns a constant vector with `number` in all lanes."""
         found = as_vector(type_)
         assert found is not None
         if (number, type_) not in self.constants:
@@ -63,19 +63,19 @@ class _Writer:
         return self.constants[number, type_]
 
     def lanes(self, value: SSAValue, start: int, count: int) -> SSAValue:
-        """Some lanes of a vector, one behind the other."""
+        """Extracts `count` consecutive lanes of a vector, beginning at lane `start`."""
         mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
         type_ = vector(count, element_of(value))
         return self.insert(ShuffleOp(value, value, mask, result_type=type_))
 
     def joined(self, low: SSAValue, high: SSAValue) -> SSAValue:
-        """The lanes of two vectors as one."""
+        """Concatenates the lanes of two vectors."""
         count = lanes_of(low) + lanes_of(high)
         mask = DenseArrayBase.from_list(i64, list(range(count)))
         return self.insert(ShuffleOp(low, high, mask, result_type=vector(count, element_of(low))))
 
     def part(self, value: SSAValue, place: int, bits: int, width: int, signed: bool) -> SSAValue:
-        """The elements of `bits` that stand at `place` in each integer of `width`, extended to it."""
+        """Extracts the `bits`-bit element at index `place` of each `width`-bit group, extended to `width` bits."""
         count = lanes_of(value) * bits_of(element_of(value)) // width
         type_ = vector(count, IntegerType(width))
         held = self.insert(ConvertOp(value, Conversion.BITCAST, type_))
@@ -106,9 +106,9 @@ def _halves(write: _Writer, op: DotAccumulateOp) -> SSAValue:
 
 
 def _with_other_signs(write: _Writer, op: DotAccumulateOp) -> SSAValue:
-    """Bytes whose highest bit is flipped: `sum x w = sum (x + 128) w - 128 sum w`, modulo 2^32, for a signed `x`.
+    """Flips the highest bit of `x`: `sum x w = sum (x + 128) w - 128 sum w`, modulo 2^32, for a signed `x`.
 
-    What is flipped is 128 for an unsigned byte and -128 for a signed one, so that both ways are written alike.
+    With the other signedness, the flipped bit is worth 128 or -128, so the same operations serve both directions.
     """
     signs = Signs.SS if _is_unsigned(op) else Signs.US
     sign = write.constant(-128, op.x.type)
@@ -141,7 +141,7 @@ def _with_products(write: _Writer, op: DotAccumulateOp) -> SSAValue:
 
 @dataclass(frozen=True)
 class LegalizeDot(RewritePattern):
-    """Make a dot product one of those that there are instructions for."""
+    """Replaces a dot product without an instruction with dot products that have one, or with plain arithmetic."""
 
     isa: InstructionSet
 
@@ -165,7 +165,7 @@ class LegalizeDot(RewritePattern):
 
 @dataclass(frozen=True)
 class LegalizeProducts(RewritePattern):
-    """Products of bytes by products of 16 bits, which hold them, and a sum of 32 that is narrowed."""
+    """Lowers sums of two byte products to 16-bit products and a 32-bit sum, which is narrowed with saturation."""
 
     isa: InstructionSet
 
@@ -185,7 +185,7 @@ class LegalizeProducts(RewritePattern):
 
 @dataclass(frozen=True)
 class LegalizeGather(RewritePattern):
-    """Keep a table of 256 bytes in registers: places inside it are unsigned bytes."""
+    """Replaces a gather from a 256-byte table with a lookup in registers, whose indices are unsigned bytes."""
 
     isa: InstructionSet
 
@@ -216,10 +216,10 @@ def _known_number(value: SSAValue) -> int | None:
 
 @dataclass(frozen=True)
 class LegalizeShift(RewritePattern):
-    """Shift bytes within integers of 16 bits, and clear what came over from the byte below.
+    """Shifts bytes as parts of wider integers, and clears the bits that were shifted in from the byte below.
 
-    LLVM does so by itself, or takes `vgf2p8affineqb` where the processor has it, which is one instruction less, and
-    takes the place of a dot product.
+    LLVM would do the same, or use `vgf2p8affineqb` if the CPU has it. That needs one instruction less, but the
+    instruction takes an issue slot from a dot product.
     """
 
     isa: InstructionSet
@@ -241,12 +241,13 @@ class LegalizeShift(RewritePattern):
 
 @dataclass(frozen=True)
 class SimdLegalize(ModulePass):
-    """Expand the dot products that the target of the module (`kernel.target`) has no instruction for.
+    """Expands dot products for which the target of the module (`kernel.target`) has no instruction.
 
-    Wider ones are cut in halves, signed bytes are moved to unsigned ones, bytes become pairs of 16 bits, and where
-    there is nothing at all, products of 32 bits. Tables of 256 bytes that are gathered from become `simd.look_up` where
-    four registers hold one. Bytes are shifted as integers of 16 bits where there is nothing else. Without a target, the
-    loops run everywhere.
+    A dot product that is wider than the registers is split into halves. Bytes of the wrong signedness are converted to
+    the other one. If there are no dot products of bytes, these become pairs of 16-bit integers, and if there are no dot
+    products at all, 32-bit products. A gather from a 256-byte table becomes `simd.look_up` if four registers hold the
+    table. Bytes are shifted as 16-bit integers if there are no narrower shifts. Without a target, the loops run on
+    every CPU.
 
     Before:
 

@@ -42,18 +42,19 @@ from qmlir.targets.cpu.loops.nests import (
     reassociation,
 )
 
-# Reductions whose order matters: eight rows are the lanes of one vector, and each lane adds its own row, in order.
+# Reductions whose order matters: eight rows are the lanes of one vector, and each lane adds the terms of its row in
+# order.
 #
-# The rows are read in squares, eight steps of each at a time, which interleavings transpose in registers. If there are
-# no such rows, sums of several rows run side by side: a float sum waits for one addition after the other, and those of
-# eight rows keep an adder busy meanwhile.
+# The rows are read in squares of eight rows by eight steps, which are transposed in registers by interleaving. If the
+# operands don't allow this, scalar sums of several rows run side by side: each addition of a float sum waits for the
+# previous one, and eight independent sums keep the adder busy.
 
 _ROWS = (8, 4, 2)
-"""Rows at a time, the first that leaves none over."""
+"""The candidates for the number of rows processed side by side; the first that divides the rows is used."""
 
 
 def rows_for(nest: Nest, plan: Plan) -> int:
-    """How many steps of the innermost parallel loop run side by side around one reduction; 1 where none do."""
+    """Returns the number of iterations of the innermost parallel loop that share one reduction loop; 1 if none do."""
     if not 1 <= plan.carried == len(plan.order) - 1:
         return 1
     steps = nest.ranges[plan.order[plan.carried - 1]]
@@ -61,7 +62,7 @@ def rows_for(nest: Nest, plan: Plan) -> int:
 
 
 class SideBySideWriter(ValueWriter):
-    """Writes a reduction of `rows` rows as one loop that hands their scalars on."""
+    """Emits the reductions of `rows` rows as one loop that carries the scalars of all of them."""
 
     def __init__(self, nest: Nest, plan: Plan, threads: bool, rows: int):
         super().__init__(nest, plan, threads)
@@ -108,7 +109,7 @@ class SideBySideWriter(ValueWriter):
 
 
 LANES = 8
-"""The rows of a square, and its steps."""
+"""The number of rows in a square, and of steps along each row."""
 
 
 def _element(access: Access) -> object:
@@ -136,7 +137,7 @@ def takes_squares(nest: Nest, plan: Plan, lanes: int) -> bool:
 
 
 class TransposedWriter(ValueWriter):
-    """Writes a reduction of eight rows as one loop that hands a vector of their scalars on."""
+    """Emits the reductions of eight rows as one loop that carries vectors with one lane per row."""
 
     def _level(self, emit: Emitter, depth: int) -> None:
         if depth != self.plan.carried - 1:
@@ -226,7 +227,7 @@ def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None
 
 
 def replace_by_loops(op: Operation, rewriter: PatternRewriter, write: Callable[[Emitter], None]) -> None:
-    """Replaces `op`, which has no results, by the operations that `write` emits, constants first."""
+    """Replaces `op`, which has no results, with the operations that `write` emits, constants first."""
     constants, loops = Block(), Block()
     write(Emitter(Builder(InsertPoint.at_end(loops)), Builder(InsertPoint.at_end(constants))))
     written = [*constants.ops, *loops.ops]
@@ -327,7 +328,7 @@ Box = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def sides(shape: tuple[int, ...], inner: Box) -> Iterator[Box]:
-    """Yields disjoint boxes that cover `shape` without the box `inner`, from the outermost axis."""
+    """Yields disjoint boxes that cover `shape` except the box `inner`, from the outermost axis to the innermost."""
     offsets, sizes = [0] * len(shape), list(shape)
     for axis, (first, count) in enumerate(zip(*inner, strict=True)):
         for start, end in ((0, first), (first + count, shape[axis])):
@@ -351,7 +352,7 @@ def _overwritten(op: FillOp, rank: int) -> Box | None:
 
 
 class BorderToFills(RewritePattern):
-    """Lowers a fill around an overwritten slice to fills of the sides of the slice."""
+    """Lowers a fill that a slice partially overwrites to fills of the border around the slice."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: FillOp, rewriter: PatternRewriter, /) -> None:

@@ -1,9 +1,9 @@
 """`team-divide`: divides parallel loops into chunks for a team of threads; a single thread runs all other code.
 
-All threads of the team run `@main` and the kernels with divided loops. In such a kernel, all threads compute operations
-without side effects, share its parallel loops, and leave everything else to one of them. Between these regions, a
-thread may be late, and memory may have been reused. So values read from memory that the kernel doesn't write are read
-inside each region that needs them.
+All threads of the team run `@main` and the kernels with divided loops. In such a kernel, all threads execute the
+operations without side effects and share the parallel loops; a single thread executes everything else. By the time a
+slow thread runs the code between these regions, memory may have been reused. So values from memory that the kernel
+doesn't write are read inside each region that needs them.
 """
 
 import math
@@ -30,7 +30,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.memory_use import is_written, overwritten, root_of
 
 CHUNKS = 5
-"""The chunks of a thread's range, where it has steps enough: each is half of what is left, the last one all of it."""
+"""The most chunks per thread; each is half of the remaining range of the thread, and the last one is all of it."""
 
 _OF_ALL = (CallOp, scf.ForOp, scf.YieldOp, func.ReturnOp, memref.AllocOp, memref.GetGlobalOp)
 """What `@main` may have where all threads run it: none of it reads memory or chooses."""
@@ -48,7 +48,7 @@ def _is_for_one(op: Operation, written: frozenset[SSAValue]) -> bool:
 
 @dataclass(frozen=True)
 class _Part:
-    """Successive operations that all threads do, that one does, or a parallel loop that they divide."""
+    """Successive operations that either all threads or a single thread executes, or a parallel loop to divide."""
 
     ops: tuple[Operation, ...]
     is_alone: bool = False
@@ -58,7 +58,7 @@ class _Part:
         return isinstance(self.ops[0], scf.ParallelOp)
 
     def has_users(self) -> bool:
-        """Whether an operation outside needs a result."""
+        """Returns true if an operation outside of this part uses one of its results."""
         uses = (use.operation for op in self.ops for result in op.results for use in result.uses)
         block = self.ops[0].parent
         assert block is not None
@@ -210,7 +210,7 @@ def _chunks(op: scf.ParallelOp) -> ChunksOp:
 
 
 class _LoopWriter:
-    """Writes the loops of a chunk; `place` is the step of the innermost one, counted from 0."""
+    """Creates the loops of a chunk; `place` is the step of the innermost loop, counted from 0."""
 
     def __init__(self, builder: Builder, place: SSAValue | None = None):
         self.builder = builder
@@ -222,14 +222,17 @@ class _LoopWriter:
         return self._place
 
     def made(self, op: Operation) -> SSAValue:
-        """The result of a new operation."""
+        """Inserts a new operation and returns its result."""
         return self.builder.insert(op).results[0]
 
     def number(self, value: int) -> SSAValue:
         return self.made(arith.ConstantOp(IntegerAttr(value, IndexType())))
 
     def loop(self, axis: _Axis, first: SSAValue, last: SSAValue) -> "_LoopWriter":
-        """Write a loop over some steps of an axis; what writes into it. The axis's variable is computed of the step."""
+        """Creates a loop over the steps from `first` to below `last` of an axis; returns the writer of its body.
+
+        The variable of the axis is computed from the step.
+        """
         block = Block([scf.YieldOp()], arg_types=[IndexType()])
         self.builder.insert(scf.ForOp(first, last, self.number(1), [], block))
         place = block.args[0]
@@ -245,7 +248,7 @@ class _LoopWriter:
         return inside
 
     def take(self, block: Block) -> None:
-        """Move what a loop did here, without its end."""
+        """Moves the operations of a loop body here, except its terminator."""
         for op in list(block.ops):
             if not op.has_trait(IsTerminator):
                 op.detach()
@@ -286,11 +289,11 @@ def _divide_main(main: FuncOp, divided: frozenset[str], custom: frozenset[str], 
 
 @dataclass(frozen=True)
 class TeamDivide(ModulePass):
-    """Divide the parallel loops of kernels among the threads named by the module's `kernel.target`.
+    """Divides the parallel loops of kernels among the number of threads in the module's `kernel.target`.
 
-    A loop becomes `team.chunks`; writes of a kernel outside of loops, and kernels without parallel loops, become
-    `team.single`. Nothing is divided if the target has one thread, if `@main` reads memory or contains `scf.if`, or if
-    a kernel needs a value outside of a loop that only one thread computes.
+    A loop becomes `team.chunks`. Writes of a kernel outside of loops become `team.single`, and so do calls of kernels
+    without parallel loops. Nothing is divided if the target has one thread, or if `@main` reads memory or contains
+    `scf.if`. A kernel is not divided if other threads would use a value that only one thread computes.
 
     Before:
 

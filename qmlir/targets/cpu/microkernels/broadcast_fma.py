@@ -12,13 +12,13 @@ from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, load, w
 from qmlir.targets.cpu.loops.contraction.tiles import TiledVariant
 from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
 
-# `splat` and `splat_fma`: one element of `x` by a vector of weights, in the type of the sum.
+# `splat` and `splat_fma`: one element of `x` is multiplied by a vector of weights, in the type of the sum.
 #
-# `splat` takes integers of any width, and floats; `splat_fma` floats, a product and its sum rounded once.
+# `splat` supports integers of any width and floats. `splat_fma` supports floats and rounds each multiply-add once.
 
 
 class Splat(TiledVariant):
-    """Broadcasts an element of `x`, multiplies it with a vector of weights, and adds the products."""
+    """Broadcasts an element of `x`, multiplies it by a vector of weights, and adds the products to the sums."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
         scalars = Emitter(emit.builder, emit.constants)
@@ -32,7 +32,7 @@ class Splat(TiledVariant):
 
 
 class Fused(Splat):
-    """Does both at once."""
+    """Multiplies and adds in one fused operation, which rounds once."""
 
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         return emit.insert(vector_ops.FMAOp(x, w, sums))
@@ -41,11 +41,11 @@ class Fused(Splat):
 SPLAT, SPLAT_FMA = Splat(name="splat"), Fused(name="splat_fma")
 
 
-# `depthwise`: a channel a lane, each with its own weights, in the type of the sum.
+# `depthwise`: each lane is a channel with its own weights, in the type of the sum.
 
 
 class Depthwise(Splat):
-    """Multiplies a vector of channels of `x` with the weights of the same channels."""
+    """Multiplies a vector of channels of `x` by the weights of the same channels."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
         return widened(emit, load(emit, x.memory, place, emit.lanes, count), x)
@@ -54,11 +54,11 @@ class Depthwise(Splat):
 DEPTHWISE = Depthwise(name="depthwise", is_lanewise=True)
 
 
-# `i16_pairs`: two integers of 16 bits a lane, both operands without zero points.
+# `i16_pairs`: two 16-bit integers per lane; both operands are stored without their zero points.
 
 
 class Pairs(TiledVariant):
-    """Reads pairs of 16 bits."""
+    """Multiplies pairs of 16-bit integers, and adds both products to one 32-bit lane."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
         wide = emit.with_lanes(2 * emit.lanes)
@@ -71,22 +71,21 @@ class Pairs(TiledVariant):
 I16_PAIRS = Pairs(name="i16_pairs", group=2, element=i16, input_element=i16, is_centred=True)
 
 
-# `splat_bytes` and `depthwise_bytes`: weights of a byte in memory, which are widened to the type of the sum when
-# read.
+# `splat_bytes` and `depthwise_bytes`: weights are bytes in memory, and are widened to the type of the sum when read.
 #
-# They are products of elements, as in `splat`: a compiler of another language chooses the instructions. Weights take
-# a quarter of the memory that those in the type of the sum take.
+# As in `splat`, elements are multiplied one by one, and the compiler of the emitted code chooses the instructions.
+# Compared to weights in the type of the sum, these need a quarter of the memory.
 
 
 class _Bytes(Splat):
-    """Widens weights."""
+    """Widens weights from bytes to i32."""
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
         return emit.convert(arith.ExtSIOp, weights, i32)
 
 
 class _DepthwiseBytes(_Bytes, Depthwise):
-    """A channel a lane, too."""
+    """Widens weights from bytes to i32; each lane is a channel."""
 
 
 SPLAT_BYTES = _Bytes(name="splat_bytes", element=i8)

@@ -1,4 +1,4 @@
-"""Products of bytes with sums of 32 bits: by dot-product instructions, or by multiplication in 16 bits."""
+"""Microkernels that multiply bytes and sum in 32 bits: by dot-product instructions, or by 16-bit partial sums."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, Window,
 from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
 
-# Dot products of bytes: `u8s8_dot`, `s8s8_dot`, and `s8s8_lanes` for processors that take one lane for all outputs.
+# Dot products of bytes: `u8s8_dot`, `s8s8_dot`, and `s8s8_lanes` for CPUs that can multiply by one lane of a register.
 
-# `u8s8_dot` and `s8s8_dot`: four bytes a lane, moved into the range of one signedness, by weights of signed bytes.
+# `u8s8_dot` and `s8s8_dot`: four bytes of `x` per lane, converted to one signedness, by signed bytes of weights.
 
 
 class ByteDots(TiledVariant):
-    """Reads groups of bytes, moved by 128 where their signedness is another one: the highest bit changes."""
+    """Reads groups of four bytes; if `x` has the other signedness, moves them by 128, by flipping the highest bit."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
         wide = emit.with_lanes(4 * emit.lanes)
@@ -30,7 +30,7 @@ class ByteDots(TiledVariant):
         )
 
     def moved(self, emit: VectorEmitter, x: Operand, value: SSAValue) -> SSAValue:
-        """A register of bytes of `x` in the range that is multiplied."""
+        """Returns a register of bytes of `x` with the signedness that the dot product requires."""
         wide = emit.with_lanes(4 * emit.lanes)
         is_moved = x.is_unsigned != self.reads_unsigned
         return wide.binary(arith.XOrIOp, value, wide.constant(-128, i8)) if is_moved else value
@@ -40,21 +40,21 @@ class ByteDots(TiledVariant):
 
 
 U8S8_DOT = ByteDots(name="u8s8_dot", group=4, element=i8, input_element=i8, reads_unsigned=True, sums_blocks=True)
-"""Activations in the unsigned range, weights without zero point."""
+"""Inputs in the unsigned range, and weights without zero points."""
 
 S8S8_DOT = ByteDots(name="s8s8_dot", group=4, element=i8, input_element=i8, reads_unsigned=False, sums_blocks=True)
-"""Both signed, weights without zero point."""
+"""Inputs in the signed range, and weights without zero points."""
 
 
-# `s8s8_lanes`: as `s8s8_dot`, for processors whose dot products take one lane of a register for all of their lanes.
+# `s8s8_lanes`: like `s8s8_dot`, for CPUs whose dot products can multiply all lanes by one lane of a register.
 #
-# A register of each row of `x` holds the bytes of as many steps as it has lanes. A step takes its lane of it, which
-# costs nothing where the instruction names the lane (`sdot` of ARM): `x` is read once, instead of once a step for
-# each row. Its bytes are in the signed range in memory already.
+# For each row of `x`, a register holds the bytes of several steps, one step per lane. Each step multiplies by its lane,
+# which costs nothing if the instruction takes a lane index (ARM's `sdot`). So a row of `x` is loaded once per register
+# instead of once per step. Its bytes are already in the signed range in memory.
 
 
 class ByteLaneWriter(TileWriter):
-    """Emits the loops of a contraction whose steps form runs of one per lane of a register."""
+    """Emits the loops of a contraction whose steps are grouped in runs, with one step per lane of a register."""
 
     def _sum_steps(
         self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int
@@ -107,23 +107,23 @@ class ByteLaneWriter(TileWriter):
 
 
 class ByteLanes(ByteDots):
-    """Reads the bytes of several steps at a time."""
+    """Reads the bytes of several steps at a time, and multiplies by one lane of them per step."""
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
         ByteLaneWriter(op, self, emit).write(emit)
 
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
-        # `sdot` names a lane of the last factor alone.
+        # `sdot` takes a lane index only for its last factor.
         return emit.insert(DotAccumulateOp(sums, w, x, Signs.SS))
 
 
 S8S8_LANES = ByteLanes(
     name="s8s8_lanes", group=4, element=i8, input_element=i8, reads_unsigned=False, holds_signed=True, sums_blocks=True
 )
-"""Both signed, weights without zero point."""
+"""Inputs in the signed range, and weights without zero points."""
 
 
-# `u8s4_short` to `u8s7_short`, `u8s8_short`: products of bytes, with partial sums of a few steps in 16 bits.
+# `u8s4_short` to `u8s7_short`, `u8s8_short`: products of bytes; a few steps at a time are summed in 16 bits.
 #
 # One instruction multiplies bytes and adds neighboring products to 16 bits; the instruction for pairs of 16 bits
 # handles only half the elements. It saturates on overflow, but `short_steps`, the number of steps that fit, is
@@ -132,7 +132,7 @@ S8S8_LANES = ByteLanes(
 
 
 class ShortSumWriter(TileWriter):
-    """Writes the loops of a contraction whose steps go in runs of `short_steps`."""
+    """Emits the loops of a contraction whose steps are grouped in runs of `short_steps`."""
 
     def _sum_steps(
         self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int
@@ -181,7 +181,11 @@ class ShortSumWriter(TileWriter):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ShortSums(ByteDots):
-    """Bytes in the unsigned range, by weights of few bits: two times 255 times -8, with 4 bits, is -32640 for eight."""
+    """Multiplies unsigned bytes by narrow weights, and sums a few steps in 16 bits.
+
+    The number of steps follows from the width of the weights. With 4 bits, eight steps of two products each reach at
+    most 8 * 2 * 255 * 8 = 32640 in magnitude, which fits in 16 bits.
+    """
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
         ShortSumWriter(op, self, emit).write(emit)

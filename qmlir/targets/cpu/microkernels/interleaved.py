@@ -1,13 +1,13 @@
-"""`depthwise_dot` and `depthwise_pairs`: convolutions of bytes channel by channel, rows of a window in a lane.
+"""`depthwise_dot` and `depthwise_pairs`: depthwise convolutions of bytes; a lane holds several rows of the window.
 
-`depthwise_dot` has four rows of bytes in a lane, `depthwise_pairs` two of bytes that are widened to 16 bits, by weights
-of 16 bits: a dot product sums them. Four registers of bytes, one for each of four rows of the window, become four
-registers of lanes by two rounds of interleaving within blocks of 128 bits; two registers of 16 bits become two by one
-round. In the registers, channels stand in the order that interleaving leaves.
+In `depthwise_dot`, a lane holds one byte from each of four rows of the window. In `depthwise_pairs`, it holds one byte
+from each of two rows, widened to 16 bits, and the weights have 16 bits. A dot product sums each lane. To fill the
+lanes, registers of consecutive channels, one per row, are interleaved within 128-bit blocks: four registers of bytes in
+two rounds, two registers of 16-bit integers in one round. Channels stay in the resulting order until the end.
 
-A column of the window is interleaved once and added to every position of the tile whose window has it. What the
-epilogue has for each channel is brought into the order of the registers in front of the positions, and the bytes that
-the epilogue gives are brought back out of it.
+A column of the window is interleaved once and added to every position of the tile whose window contains it. Epilogue
+operands with one element per channel are permuted to the order of the registers before the loop over positions. The
+bytes that the epilogue returns are permuted back.
 """
 
 import math
@@ -33,7 +33,7 @@ from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, T
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, times
 
 QUAD = 4
-"""Bytes of a lane, and lanes of a block of 128 bits."""
+"""The number of bytes per 32-bit lane, and of lanes per 128-bit block."""
 
 _IMAGE_AXES = 3
 """Batch, rows, columns: a window of a single position has one axis for all of them."""
@@ -52,7 +52,10 @@ def _bits(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
 
 
 def interleaved_channels(lanes: int, registers: int) -> Array:
-    """The channel of each lane of the registers, `[registers, lanes]`, counted from the first one that was read."""
+    """Returns the channel of each lane, `[registers, lanes]`, relative to the first channel that was read.
+
+    Raises `ValueError` if `lanes` is not a multiple of 4, the lanes of a 128-bit block.
+    """
     if lanes % QUAD:
         raise ValueError(f"lanes must be a multiple of {QUAD} (blocks of 128 bits), but got {lanes}")
     block, place = np.divmod(np.arange(lanes), QUAD)
@@ -60,15 +63,16 @@ def interleaved_channels(lanes: int, registers: int) -> Array:
 
 
 def rows_there(rows: int, positions: int, stride: int, dilation: int) -> int:
-    """How many rows of a window, `dilation` apart, lie inside the `rows` of `x` at the last of the positions.
+    """Returns the number of rows of the last window, `dilation` apart, that lie inside the `rows` of `x`.
 
-    Windows are filled up to whole groups of the rows of a lane; weights of the rows beyond these are zeros.
+    There are `positions` windows, `stride` rows apart. Each window is padded to a multiple of the rows per lane; the
+    weights of padding rows are zeros.
     """
     return (rows - 1 - (positions - 1) * stride) // dilation + 1
 
 
 class InterleavedLayout(WeightLayout):
-    """Weights of interleaved rows: a lane holds a group of rows of the window, `taps` are its sizes."""
+    """The layout of weights for interleaved rows: each lane holds a group of rows of the window of size `taps`."""
 
     @property
     def fault(self) -> str:
@@ -104,7 +108,7 @@ class InterleavedLayout(WeightLayout):
 
     @property
     def split(self) -> tuple[int, ...]:
-        # A channel is a block of 128 bits, a register, and a place in the block.
+        # A channel index consists of a 128-bit block, a register, and a lane in the block.
         rows = (self._row_groups, self.variant.group)
         return (self.blocks, self.lanes // QUAD, self.vectors, QUAD, *rows, self.taps[1])
 
@@ -118,31 +122,31 @@ class InterleavedLayout(WeightLayout):
 
 @dataclass(frozen=True)
 class _Block:
-    """What all positions of a block of channels share."""
+    """The values of a block of channels that all positions share."""
 
     channel: Index
     valid: int
     weights: list[list[list[SSAValue]]]
-    """By the rows of a lane, column, and register."""
+    """The registers of weights, indexed by group of rows, column and register."""
 
     initial: list[SSAValue]
-    """What sums begin with."""
+    """The initial value of each register of sums."""
 
     parameters: list[list[SSAValue]] | None
-    """Epilogue operands by register; `None` where one is not the same at all positions."""
+    """The epilogue operands of each register; `None` if one of them varies between positions."""
 
     def count(self, width: int) -> int | None:
-        """How many of so many channels are there, `None` for all of them."""
+        """Returns the number of valid channels among `width`; `None` if all are valid."""
         return self.valid if self.valid < width else None
 
 
 class DepthwiseWriter(TileWriter):
-    """Writes the loops of a depthwise convolution whose packed weights have rows of the window in a lane."""
+    """Emits the loops of a depthwise convolution whose packed weights hold several rows of the window per lane."""
 
     def __init__(self, op: PackedOp, variant: TiledVariant, emit: Emitter):
         super().__init__(op, variant, emit)
         self.group = variant.group
-        """The rows of the window that a lane has, and the registers of sums."""
+        """The number of window rows per lane; also the number of registers of sums."""
         if len(self.geometry.taps) != _IMAGE_AXES:
             raise op_error(op, f"variant '{variant.name}' requires a 2-D window")
         self.width = self.group * self.schedule.lanes
@@ -335,7 +339,8 @@ class DepthwiseWriter(TileWriter):
         """Interleaved registers as one of channels in order."""
         registers, step = _untruncated(emit, registers)
         register, lane = np.divmod(self._places(emit), emit.lanes)
-        # Each pair gives its channels at their places, with the same mask; then the pairs are mixed.
+        # A shuffle of each pair of registers, with the same mask, moves its channels to their final positions. Then the
+        # pairs are merged.
         mask = (register % 2 * lanes_of(registers[0]) + lane * step).tolist()
         pairs = [_shuffled(emit, registers[first], registers[first + 1], mask) for first in range(0, self.group, 2)]
         if len(pairs) == 1:
@@ -345,9 +350,9 @@ class DepthwiseWriter(TileWriter):
 
 
 def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[list[SSAValue], int]:
-    """Registers of bytes that integers were truncated to, as the bytes of these, and how many those have each.
+    """Returns registers of truncated bytes as the bytes of the wider integers, and the number of bytes per integer.
 
-    Bytes are chosen out of them as cheaply as out of others, and the truncation is saved.
+    The shuffle that follows selects bytes of wider integers just as cheaply, so this saves the truncations.
     """
     owners = [each.owner for each in registers]
     truncations = [each for each in owners if isinstance(each, ConvertOp) and each.kind.data == Conversion.TRUNCI]
@@ -362,14 +367,14 @@ def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[li
 
 
 class Interleaved(TiledVariant):
-    """Rows of a window in a lane."""
+    """A depthwise variant whose lanes hold several rows of the window."""
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
         DepthwiseWriter(op, self, emit).write(emit)
 
 
 class FourRows(Interleaved):
-    """Four rows of bytes, unsigned."""
+    """Multiplies one unsigned byte from each of four rows of the window per lane."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
         wide = emit.with_lanes(4 * emit.lanes)
@@ -381,7 +386,7 @@ class FourRows(Interleaved):
 
 
 class TwoRows(Interleaved):
-    """Two rows of bytes, as registers of 16 bits each."""
+    """Multiplies one byte from each of two rows of the window per lane, widened to 16 bits."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
         wide = emit.with_lanes(2 * emit.lanes)

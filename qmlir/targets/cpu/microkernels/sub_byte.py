@@ -1,4 +1,4 @@
-"""Products of weights of less than 8 bits, or with data of another width."""
+"""Microkernels for sub-byte weights, and for f32 inputs with weights that are stored in 8 bits or less."""
 
 from abc import ABC, abstractmethod
 
@@ -20,10 +20,10 @@ from qmlir.targets.cpu.microkernels.byte_dots import ByteDots
 
 
 class NarrowDots(ByteDots):
-    """Sums products with weights that are moved to the highest bits of separate bytes.
+    """Moves each sub-byte weight to the highest bits of a separate byte, and sums the products.
 
-    There they are signed, scaled by `2^spare`. This takes one or two instructions, while sign-extending them into the
-    lowest bits takes three. `totals` removes the factor from the sums.
+    In these bits, a weight is a signed number scaled by `2^spare`. Moving it there takes one or two instructions, while
+    sign-extending it into the lowest bits would take three. `totals` removes the factor from the sums.
     """
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
@@ -41,11 +41,11 @@ class NarrowDots(ByteDots):
 
 
 class MaskedDots(ByteDots):
-    """Sums products with unsigned weights at their position in the byte that they share.
+    """Multiplies unsigned weights at their bit position within a shared byte, without moving them.
 
-    A mask clears all other weights of the byte, and the result is multiplied as an unsigned byte with signed bytes of
-    `x`. This saves one instruction per part compared to moving the weights. Each part has separate sums, scaled by
-    `2^n` for weights `n` bits to the left; `totals` adds them up.
+    A mask clears all other weights of the byte. The result, an unsigned byte, is then multiplied by signed bytes of
+    `x`. This saves one instruction per part compared to moving the weights. Each part has separate sums; if its weights
+    are `n` bits above the lowest bit, these sums are scaled by `2^n`. `totals` shifts them back and adds them up.
     """
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
@@ -94,10 +94,10 @@ S8U1_DOT = _masked(1, 1, step=2)
 """Weights of -1 or 1, stored as 0 or 2 (offset 1): one bit suffices."""
 
 
-# `f32s8`, `f32e4m3` and others: elements of `x` in f32 by weights of few bits, which become floats in registers.
+# `f32s8`, `f32e4m3` and others: `x` is f32, and narrow weights are converted to floats in registers.
 #
-# Memory holds the bits of the weights alone: integers, or the codes of small floats. Each block of terms has a
-# scale, which its sum is multiplied by.
+# Memory holds only the encoded weights: integers, or low-precision floats. Each block of terms has a scale, by which
+# the sum of the block is multiplied.
 
 _WIDE = 32
 
@@ -109,7 +109,7 @@ class _Widened(Fused, ABC):
         return self.as_float(emit, emit.convert(arith.ExtSIOp, weights, i32), part)
 
     def moved(self, emit: VectorEmitter, wide: SSAValue, part: int, place: int) -> SSAValue:
-        """The bits of a part of `wide` from the bit `place` on; those above repeat the highest of the part."""
+        """Shifts the weights at index `part` in `wide` to bit `place`; the bits above are their sign."""
         bits = 8 // self.parts
         left = place - bits * part if part == self.parts - 1 else _WIDE - bits * (part + 1)
         right = 0 if part == self.parts - 1 else _WIDE - bits - place
@@ -120,7 +120,7 @@ class _Widened(Fused, ABC):
 
     @abstractmethod
     def as_float(self, emit: VectorEmitter, wide: SSAValue, part: int) -> SSAValue:
-        """A part of bytes that were widened to 32 bits with their sign."""
+        """Converts the weights at index `part` of sign-extended bytes to f32."""
 
 
 class _Integers(_Widened):

@@ -32,15 +32,22 @@ from qmlir.targets.cpu.microkernels.broadcast_fma import I16_PAIRS
 Tile = list[list[SSAValue]]
 
 MOST_SHARES = 4
-"""Of 7x7x512 each transforms the inputs once more in 3 of its 100 us."""
+"""The most shares into which threads divide the channels of a single block.
+
+Each share transforms all inputs again, which takes 3 of its 100 µs for 7x7x512.
+"""
 
 LINE_BYTES = 64
-"""What one prefetch brings."""
+"""The bytes that one prefetch loads: a cache line."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tile lies: its image and its first element, in the input as in the result, and where it would begin."""
+    """The position of a tile: its image, and the row and column of its first element.
+
+    These are the same in the input and in the result. At the end of an axis, `first` is before `regular`, the multiple
+    of the tile size at which the tile would begin if tiles didn't overlap.
+    """
 
     image: Index
     first: tuple[Index, Index]
@@ -49,11 +56,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Stages:
-    """Memory between the stages of a block: `[tile, tile, tiles, channels]` before the products."""
+    """Scratch memory for the values between the stages of a block of tiles."""
 
     inputs: SSAValue
+    """The transformed inputs, `[tile, tile, tiles, input channels]`."""
     products: tuple[SSAValue, ...]
-    """The same of each part of the input channels, after them."""
+    """The products of each part of the input channels, `[tile, tile, tiles, output channels]`."""
 
 
 def _quotient(emit: Emitter, value: Index, by: int) -> Index:
@@ -75,25 +83,25 @@ def _added(emit: VectorEmitter, first: Sequence[SSAValue], second: Sequence[SSAV
 
 
 def batched(values: Sequence[SSAValue], size: int) -> Iterator[Sequence[SSAValue]]:
-    """So many values at a time."""
+    """Yields `values` in batches of `size`; the last one may be shorter."""
     return (values[first : first + size] for first in range(0, len(values), size))
 
 
 def transform(emit: VectorEmitter, matrix: Matrix, size: int, load_: Callable[[int, int], SSAValue]) -> Tile:
-    """`matrix @ tile @ matrix^T`, element by element, of a tile that is read column by column."""
+    """Emits `matrix @ tile @ matrix^T`; `load_(row, column)` loads an element of the `size` x `size` tile."""
     columns = [combined(emit, matrix, [load_(row, column) for row in range(size)]) for column in range(size)]
     return [combined(emit, matrix, values) for values in zip(*columns, strict=True)]
 
 
-# One block of tiles runs through all three stages before the next block begins, so that what lies between the stages
-# stays in the second cache:
+# A block of tiles goes through all three stages before the next block begins, so that the values between the stages
+# stay in the L2 cache:
 #   input     B^T d B of each tile and channel, 16 bits: [tile, tile, tiles, channels]
-#   products  for each of the tile * tile places a matrix product over the channels, 32 bits that wrap
+#   products  for each of the tile * tile elements, a matmul over the channels, in 32 bits with wraparound
 #   output    A^T m A, times the inverse of the odd factor, shifted, then the epilogue
-# The products take nearly all of the time and are a plain matrix product of pairs of 16-bit numbers. Their sums may
-# wrap: only the sum that is shifted has to fit 32 bits (see `qmlir/dialects/kernel/winograd.py`).
+# The products take nearly all of the time; they are plain matmuls of pairs of 16-bit integers. Their sums may wrap
+# around: only the sum that is shifted must fit in 32 bits (see `qmlir/dialects/kernel/winograd.py`).
 class WinogradWriter:
-    """Writes the loops of one operation with packed weights."""
+    """Emits the loops of one Winograd convolution with packed weights."""
 
     def __init__(self, op: PackedWinogradOp):
         if not innermost_is_dense(op.x):
@@ -109,10 +117,10 @@ class WinogradWriter:
         self.epilogue = Epilogue(op, self._geometry(op.outs))
         self.block = min(self.schedule.block, self.tile_count)
         self.weights: SSAValue | None = None
-        """All packed weights in a row, where they are prefetched."""
+        """All packed weights, collapsed to one axis, if they are prefetched; else `None`."""
 
     def _geometry(self, y: SSAValue) -> Geometry:
-        """What an epilogue asks of a contraction: positions one by one, and channels."""
+        """Returns the geometry that the epilogue uses: positions, which are not joined, and channels."""
         op, shape = self.op, shaped(y)[0]
         ones = (1,) * 3
         return Geometry(
@@ -124,17 +132,17 @@ class WinogradWriter:
 
     @property
     def tile_count(self) -> int:
-        """All tiles of all images."""
+        """The number of tiles in all images."""
         batch, rows, columns = self.tiles
         return batch * rows * columns
 
     @property
     def width(self) -> int:
-        """The channels of a block of weights."""
+        """The number of channels in a block of weights."""
         return self.schedule.vectors * self.schedule.lanes
 
     def write(self, emit: Emitter) -> None:
-        """Write all loops where `emit` stands."""
+        """Emits all loops at the insertion point of `emit`."""
         vectors = VectorEmitter.of(emit, self.schedule.lanes)
         if self.schedule.prefetch:
             self.weights = collapse_axes(emit, self.op.w, [list(range(len(shaped(self.op.w)[0])))])
@@ -148,7 +156,10 @@ class WinogradWriter:
 
     @property
     def shares(self) -> int:
-        """The shares of threads that the channels of the only block are divided into; each transforms all inputs."""
+        """The number of shares into which threads divide the channels if there is only one block, else 1.
+
+        Each share transforms all inputs.
+        """
         groups, rest = divmod(shaped(self.op.target)[0][-1], self.width)
         if not self.schedule.threads or self.tile_count > self.block or rest:
             return 1
@@ -180,10 +191,10 @@ class WinogradWriter:
             write(emit, whole, rest)
 
     def _scratch(self, emit: VectorEmitter) -> Stages:
-        """Memory for a block; each thread has its own. Tiles and channels are filled up to whole registers.
+        """Allocates scratch memory for a block, separately for each thread; tiles and channels are padded.
 
-        An odd number of tiles, and a register more of channels, keep the elements of a tile out of each other's way:
-        at distances of a power of two they would have the same places in the cache.
+        They are padded to full registers, then to an odd number of tiles and by one more register of channels. If the
+        elements of a tile were a power of two apart, they would compete for the same cache sets.
         """
         size, rows, lanes = self.form.tile, self.schedule.rows, 2 * self.schedule.lanes
         tiles, channels = -(-self.block // rows) * rows | 1, shaped(self.op.x)[0][-1]
@@ -194,9 +205,9 @@ class WinogradWriter:
         inputs = memory(i16, -(-channels // lanes) * lanes + lanes)
         return Stages(inputs, tuple(memory(i32, self.width) for _ in range(self.parts)))
 
-    # The last tile of a row or column begins earlier where the result is not a multiple of the step: it overlaps the
-    # tile before. Both compute the same elements from the same input; each is stored once, as threads may run the two
-    # tiles.
+    # If the size of the result is not a multiple of the step, the last tile of a row or column begins earlier and
+    # overlaps the previous tile. Both compute the same elements from the same input, but only one stores them, since
+    # different threads may run the two tiles.
     def _place(self, emit: VectorEmitter, first: Index, tile: Index) -> Place:
         _, rows, columns = self.tiles
         number = add(emit, first, tile)
@@ -245,8 +256,9 @@ class WinogradWriter:
 
     # --- Products -----------------------------------------------------------------------------------------------------
 
-    # The order is places outermost: the weights of a place are read once for all tiles of a block. A panel of weights
-    # that fits the first cache is prefetched one panel ahead, since the places do not follow each other in memory.
+    # The loops over elements of a tile are outermost, so that the weights of an element are read once for all tiles of
+    # a block. A panel of weights that fits in the L1 cache is prefetched one panel ahead, since the elements are not
+    # contiguous in memory.
     def _write_products(self, emit: VectorEmitter, stages: Stages, count: Index, group: Index, valid: int) -> None:
         """The products of matrices of a block of tiles with a block of weights."""
         rows, size = self.schedule.rows, self.form.tile
@@ -283,9 +295,9 @@ class WinogradWriter:
                 store(emit, total, products, [*element, add(emit, tile, row), vector * lanes])
 
     def _write_rows(self, emit: VectorEmitter, stages: Stages, run: Index, group: Index, valid: int) -> None:
-        """A run of tiles by a block of channels, all products of a row of a tile together.
+        """Emits the products of a run of tiles and a block of channels, for one row of a tile's elements at a time.
 
-        The weights of a step are transformed in registers, for all tiles of the run.
+        The weights of a step are transformed in registers, once for all tiles of the run.
         """
         rows, size, lanes = self.schedule.rows, self.form.tile, self.schedule.lanes
         tile, vectors = times(emit, run, rows), -(-valid // lanes)
@@ -312,8 +324,8 @@ class WinogradWriter:
                     for vector, total in enumerate(own):
                         store(emit, total, products, [line, column, add(emit, tile, row), vector * lanes])
 
-    # The factor common to a row of the transformed weights is in the output matrix, so that a row costs additions
-    # only.
+    # The common factor of each row of transformed weights is part of the output matrix, so that computing a row takes
+    # only additions.
     def _line_of_weights(
         self, emit: VectorEmitter, line: int, group: Index, step: Index, vector: int
     ) -> Sequence[SSAValue]:
@@ -442,7 +454,7 @@ class WinogradWriter:
 
 
 class TapsTogetherLayout(WeightLayout):
-    """Weights whose step has all taps of its terms: they are read, and transformed, together."""
+    """The layout of weights in which each step holds all taps, since the loops read and transform them together."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -456,7 +468,7 @@ class TapsTogetherLayout(WeightLayout):
 
 
 class ByWinograd(LoopVariant):
-    """Blocks of tiles: input transform, products of matrices in pairs of 16 bits, output transform and epilogue."""
+    """Processes blocks of tiles: input transform, matmuls of 16-bit pairs, output transform and epilogue."""
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
         if not isinstance(op, PackedWinogradOp):

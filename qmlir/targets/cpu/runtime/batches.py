@@ -17,7 +17,7 @@ from .spreading import spread
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """The batch axis of each input and output that has one; others are the same for every sample."""
+    """The batch axis of each input and output that has one; all samples share other inputs and outputs."""
 
     inputs: Mapping[str, int] = field(default_factory=dict[str, int])
     outputs: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -50,7 +50,7 @@ class AnyBatch:
         self._held = next((port.shape[plan.inputs[port.name]] for port in inputs if port.name in plan.inputs), 0)
 
     def count(self, values: Sequence[Any]) -> int | None:
-        """Returns the number of samples in `values`; `None` if they don't fit even with another batch size.
+        """Returns the number of samples in `values`; `None` if no batch size would make them fit.
 
         Raises `InputError` if inputs have different numbers of samples, or if only the compiled batch size can run.
         """
@@ -87,7 +87,7 @@ class AnyBatch:
     def __call__(
         self, values: Sequence[Any], count: int, outputs: Mapping[str, Array] | None, run: RunPiece
     ) -> dict[str, Array]:
-        """Runs `count` samples; returns the outputs by name. Outputs with an array in `outputs` are written there."""
+        """Runs `count` samples; returns the outputs by name. An output with an array in `outputs` is written there."""
         if not count and len(self.plan.outputs) < len(self._outputs):
             raise InputError("an empty batch has no outputs of this model; pass at least one sample")
         takes, gives = self.plan.inputs, self.plan.outputs

@@ -1,7 +1,7 @@
-"""Constants of a program: arrays mapped from a safetensors file.
+"""Constants of a program: arrays that are memory-mapped from a safetensors file.
 
-The format is 8 bytes of a length, a JSON header of that length with type, shape and place of each tensor, and data. The
-program knows a digest of the file: kernels read constants without looking at their sizes.
+The file contains the length of a JSON header (8 bytes), the header with the type, shape and offsets of each tensor, and
+the data. The program checks the digest of the file, because kernels read constants without checking their sizes.
 """
 
 import hashlib
@@ -19,16 +19,16 @@ _DTYPES = {
     "U32": np.uint32, "I64": np.int64, "U64": np.uint64, "F16": np.uint16, "BF16": np.uint16, "F32": np.float32,
     "F64": np.float64,
 }  # fmt: skip
-"""Name of a type in the file to that of the array; short floats are held as their bits."""
+"""The NumPy type of each type in the file; f16 and bf16 are represented by their bits."""
 
 is_checked = False
-"""Whether the digest was compared already, as that of each file of an entry of the cache is."""
+"""True if the digest was already checked, as it is for all files of a cache entry."""
 
 
 def mapped(path: Path, digest: str) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a safetensors file by name, read-only views of the mapped file.
+    """Returns the arrays of a safetensors file by name, as read-only views of the mapped file.
 
-    Raises `DamagedError` where it is not the one with this digest, its SHA-256.
+    Raises `DamagedError` if the file is missing or empty, or if its SHA-256 is not `digest`.
     """
     if not path.is_file() or path.stat().st_size == 0:
         raise DamagedError(f"{path} is damaged: it is {'empty' if path.is_file() else 'not a file'}")

@@ -1,8 +1,9 @@
-"""Calling compiled code from Python by its address, without numba: entries read arrays out of their objects.
+"""Calls compiled code from Python by its address, without numba.
 
-numba passes a flat array as seven values: two owners, the number of elements and their size, where they lie, the shape,
-and the strides. An entry is a few instructions of LLVM that find where they lie and call the code; all that is known of
-sizes stands in the code, which is told none. An entry is made once for all code that takes arguments of the same kinds.
+numba passes a flat array as seven values: two owners, the number of elements, the element size, the data pointer, the
+shape, and the stride. An entry is a small LLVM function that reads the data pointer from each NumPy array object and
+calls the code. The entry passes no array sizes: they are constants in the code. One entry serves all code whose
+arguments have the same kinds.
 """
 
 # llvmlite has no types that a checker could read.
@@ -27,19 +28,19 @@ _SCALARS: dict[str, tuple[str, Any]] = {
     "f32": ("float", ctypes.c_float),
     "f64": ("double", ctypes.c_double),
 }
-"""The kinds of scalars: their types in LLVM and in C."""
+"""The LLVM type and the C type of each kind of scalar."""
 
 _DATA = object.__basicsize__
-"""Where an array object of NumPy has the address of its data: after the head that every object has."""
+"""The offset of the data pointer in a NumPy array object, in bytes: it follows the header of every Python object."""
 
 MOST_ARGUMENTS = 1000
-"""Arguments that ctypes passes one by one, of 1,024 at most with the address: more go in a structure."""
+"""The maximum number of arguments passed individually, since ctypes allows 1,024; more are passed in a structure."""
 
 _NUMBERS = itertools.count()
 
 
 def made_engine() -> Any:
-    """A new engine of LLVM for the process's own processor; its code lives as long as it."""
+    """Returns a new LLVM execution engine for this CPU. Its code lives as long as the engine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine()
@@ -48,12 +49,12 @@ def made_engine() -> Any:
 
 @cache
 def entry_engine() -> Any:
-    """The engine of all entries. LLVM looks for functions in the process from the first engine on."""
+    """Returns the engine of all entries. LLVM finds symbols of the process only after an engine was created."""
     return made_engine()
 
 
 def _array(number: int, name: str) -> tuple[list[str], str]:
-    """The instructions that read an array object, and what numba's code takes for it."""
+    """Returns instructions that read the data pointer of an array object, and the arguments for numba's code."""
     n, size = number, np.dtype(name).itemsize
     lines = [
         f"%data_at_{n} = getelementptr i8, ptr %x{n}, i64 {_DATA}",
@@ -63,7 +64,7 @@ def _array(number: int, name: str) -> tuple[list[str], str]:
 
 
 def _unpacked(texts: Sequence[str]) -> list[str]:
-    """The instructions that read arguments of these types out of `%packed`; ctypes holds a Boolean in a byte."""
+    """Returns instructions that load arguments of these types from `%packed`; ctypes stores a Boolean as a byte."""
     lines = list[str]()
     for number, text in enumerate(texts):
         lines.append(f"%at_{number} = getelementptr %arguments, ptr %packed, i64 0, i32 {number}")
@@ -75,7 +76,7 @@ def _unpacked(texts: Sequence[str]) -> list[str]:
 
 
 def _packing(function: Any, kinds: Sequence[Any]) -> Callable[..., None]:
-    """What calls an entry of an address and a structure of arguments."""
+    """Returns a function that packs arguments into a structure and calls an entry with it."""
     fields = [(f"x{number}", kind) for number, kind in enumerate(kinds)]
     packed = type("Packed", (ctypes.Structure,), {"_fields_": fields})
 
@@ -87,7 +88,7 @@ def _packing(function: Any, kinds: Sequence[Any]) -> Callable[..., None]:
 
 @cache
 def _entry(arguments: tuple[str, ...]) -> Any:
-    """The entry of code that takes such arguments: a function of an address, and of them."""
+    """Returns the entry for code with arguments of these kinds: a function of the code's address and the arguments."""
     lines, given = list[str](), ["ptr %result", "ptr %error"]
     texts, kinds = list[str](), list[Any]()
     for number, argument in enumerate(arguments):

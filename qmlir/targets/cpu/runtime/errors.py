@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TypeVar
 
 _SHARED = "qmlir_errors"
-"""The module of the classes, known by this name to what pickles them."""
+"""The name of the module that contains the classes, as pickles record it."""
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -19,7 +19,7 @@ def _one(made: _Class) -> _Class:
 
 
 class _Line(ValueError):
-    """An error of one line, whatever names are in it: what does not print is told by its escape sequence."""
+    """An error with a one-line message; unprintable characters are escaped."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message if message.isprintable() else message.encode("unicode_escape").decode())
@@ -27,7 +27,7 @@ class _Line(ValueError):
 
 @_one
 class InputError(_Line):
-    """An argument does not fit a program. It is a `ValueError` with a message of one line.
+    """Raised if an argument does not fit a program. It is a `ValueError` with a one-line message.
 
     Example:
         >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")

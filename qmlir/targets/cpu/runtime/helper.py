@@ -1,7 +1,8 @@
 """A process that compiles some kernels of a program into numba's cache: `python helper.py PROGRAM CLAIMS`.
 
-PROGRAM is the folder of the program, CLAIMS one in which each kernel that a process compiles gets an empty file first,
-so that no other does. The process that the program is compiled for takes part in the same way.
+PROGRAM is the folder of the program. CLAIMS is a folder in which a process creates an empty file for each kernel before
+it compiles it, so that no other process compiles the same kernel. The process that requested the program claims kernels
+in the same way.
 """
 
 import gc
@@ -13,12 +14,14 @@ from types import ModuleType
 from typing import Any
 
 COLLECTED = 1_000_000
-"""Objects more from which on Python collects cycles while a program is compiled: looking took a
-seventh of the time."""
+"""The threshold of Python's cyclic garbage collector during compilation, in new objects.
+
+With the default threshold, collection took a seventh of the compile time.
+"""
 
 
 def claimed(claims: Path, kernel: str) -> bool:
-    """Whether the kernel is the caller's from now on: no other process was first."""
+    """Claims `kernel` for this process; returns False if another process has claimed it first."""
     try:
         os.close(os.open(claims / kernel, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
@@ -27,7 +30,7 @@ def claimed(claims: Path, kernel: str) -> bool:
 
 
 def compile_some(program: Path, claims: Path) -> None:
-    """Compile the kernels of `program` that no other process claims."""
+    """Compiles the kernels of `program` that no other process claims."""
     name = "helped_program"
     package = ModuleType(name)
     package.__path__ = [str(program)]

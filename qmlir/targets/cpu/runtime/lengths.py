@@ -18,7 +18,7 @@ from .program import CompiledModule, program_of
 from .spreading import spread
 
 Factor = int | str | Mapping[str, Any]
-"""A number, the name of a dynamic dimension, or a quotient: `min((sum of scale * factor + add) // divisor, most)`."""
+"""A size: a number, the name of a dynamic dimension, or `min((sum of scale * factor + add) // divisor, most)`."""
 
 Axes = Sequence[Sequence[Factor]]
 """The factors of each axis, outermost first."""
@@ -26,7 +26,10 @@ Axes = Sequence[Sequence[Factor]]
 Sizes = Mapping[str, int]
 
 Condition = tuple[Sequence[Factor], Sequence[Factor], bool, str]
-"""The factors of two sizes, whether they must be equal (else the first must be at least the second), and the text."""
+"""A condition on two sizes: their factors, True if they must be equal, and the text for messages.
+
+If the flag is False, the first size must be at least the second one.
+"""
 
 
 def _number(factor: Factor, sizes: Sizes) -> int:
@@ -58,7 +61,7 @@ def _part(axes: Axes, sizes: Sizes, starts: Sizes) -> tuple[slice, ...]:
 
 @dataclass(frozen=True)
 class Bucket:
-    """The program for one capacity of each dynamic dimension; `takes` names the inputs that pass runtime sizes."""
+    """The program for one combination of capacities; `takes` names the inputs that pass the runtime sizes."""
 
     capacities: Sizes
     takes: Mapping[str, str]
@@ -95,7 +98,8 @@ class PieceRun:
     bucket: Bucket
     numbers: Mapping[str, Array]
     parts: Sequence[tuple[str, tuple[slice, ...], tuple[int, ...], tuple[slice, ...] | None]]
-    """For each input: name, slices of the chunk, the shape that the program takes, and the slices if it is padded."""
+    """For each input: its name, the slices of the chunk, and the shape that the program accepts. For a padded input,
+    also the slices of the padded array that the chunk is copied to."""
 
     whole: Sequence[str]
     """The outputs that the program writes directly to the result."""
@@ -292,7 +296,7 @@ class AnyLength:
 
 
 def described(description: Mapping[str, Any], programs: Sequence[CompiledModule], package: str = "") -> AnyLength:
-    """Returns the program for a `description` and the compiled program of each bucket, in the same order."""
+    """Restores a program from its `description` and the compiled programs of its buckets, in the same order."""
     rows = zip(description["buckets"], programs, strict=True)
     return AnyLength(
         PaddedPorts(**description["plan"]), [Bucket(**row, call=program) for row, program in rows], package

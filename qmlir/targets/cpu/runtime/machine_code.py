@@ -1,8 +1,8 @@
-"""The machine code of a program in one file, which LLVM loads quickly and without numba on the machine that wrote it.
+"""The machine code of a program in one file, which the machine that wrote it loads quickly and without numba.
 
-The file begins with the SHA-256 of the rest: the length of a JSON header (8 bytes), the header, and LLVM objects, one
-per kernel. It contains the code that numba compiled, and the interface of the emitted module. On another CPU, with
-another LLVM or with other kernels, it is ignored, and numba compiles the emitted module.
+The file begins with the SHA-256 of the rest: the length of a JSON header (8 bytes), the header with the interface of
+the emitted module, and the object files of the compiled kernels. If the CPU, LLVM or the kernels differ, the file is
+ignored, and the emitted module is compiled again.
 """
 
 # llvmlite has no types that a checker could read.
@@ -35,19 +35,19 @@ IR = "kernels.ll"
 """The emitted module that LLVM compiles."""
 
 FACTS = ("INPUTS", "OUTPUTS", "IN_PLACE", "CALLS", "CONSTANTS", "ARENA_BYTES")
-"""What the emitted module says of itself, and the header says, too."""
+"""The interface of the emitted module: names that it defines and that the header of the file repeats."""
 
 
 _DIGEST = hashlib.sha256().digest_size
 
 
 def digest_of(data: bytes) -> str:
-    """The digest by which objects and their source are known."""
+    """Returns the SHA-256 that identifies objects and their source."""
     return hashlib.sha256(data).hexdigest()
 
 
 def surroundings() -> dict[str, Any]:
-    """All that the code of a program depends on but the program itself."""
+    """Returns the properties of this machine and process that the machine code of any program depends on."""
     return {
         "triple": llvm.get_process_triple(),
         "processor": processor_name(),
@@ -58,25 +58,28 @@ def surroundings() -> dict[str, Any]:
 
 
 def source_of(folder: Path) -> Path:
-    """The emitted module of a program, in whichever language."""
+    """Returns the path of the emitted module in `folder`: LLVM IR if there is such a file, else Python source."""
     ir = folder / IR
     return ir if ir.is_file() else folder / SOURCE
 
 
 def header_of(facts: Mapping[str, Any], source: str, objects: Sequence[bytes]) -> dict[str, Any]:
-    """The header of objects that were made of the source of this digest here: `facts` are `FACTS` and symbols."""
+    """Returns the header for objects compiled on this machine from the emitted module with digest `source`.
+
+    `facts` contains the values of `FACTS`, and the symbols of the kernels.
+    """
     return {**facts, "source": source, "made_for": surroundings(), "sizes": [len(each) for each in objects]}
 
 
 def written(facts: Mapping[str, Any], source: str, objects: Sequence[bytes]) -> bytes:
-    """The content of the file."""
+    """Returns the content of the machine code file; arguments are those of `header_of`."""
     text = json.dumps(header_of(facts, source, objects)).encode()
     content = b"".join([len(text).to_bytes(8, "little"), text, *objects])
     return hashlib.sha256(content).digest() + content
 
 
 def read_objects(path: Path) -> tuple[dict[str, Any], bytes]:
-    """The header and the objects of a file of machine code. Raises `DamagedError`."""
+    """Returns the header and the objects of a machine code file. Raises `DamagedError` if its digest is wrong."""
     data = path.read_bytes()
     content = memoryview(data)[_DIGEST:]
     if hashlib.sha256(content).digest() != data[:_DIGEST]:
@@ -88,7 +91,7 @@ def read_objects(path: Path) -> tuple[dict[str, Any], bytes]:
 
 
 def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
-    """The header and the objects of a program whose code can run here."""
+    """Returns the header and the objects of a program; `None` if no machine code fits this machine."""
     path = folder / FILE
     if not path.is_file():
         return None
@@ -99,13 +102,13 @@ def _header(folder: Path) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _has_all(header: Mapping[str, Any]) -> bool:
-    """Whether the process has every function that code calls: LLVM ends the process where a symbol is missing."""
+    """Returns True if the process has every function that the code calls; LLVM ends the process if one is missing."""
     entry_engine()  # before the first engine, LLVM finds no function of the process
     return all(llvm.address_of_symbol(name) is not None for name in header["needs"])
 
 
 def is_for_here(folder: Path) -> bool:
-    """Whether the program in `folder` has code that can run here. Raises `DamagedError`."""
+    """Returns True if `folder` has machine code that fits this machine. Raises `DamagedError` if it is damaged."""
     return _header(folder) is not None
 
 
@@ -120,9 +123,10 @@ def _engine_with(objects: bytes, sizes: Sequence[int]) -> Any:
 
 
 def loaded(folder: Path) -> Any:
-    """The program in `folder` as its emitted module would be, `main` and `FACTS`; `None` where numba must compile it.
+    """Returns an object with the interface of the emitted module in `folder`: `main` and the names in `FACTS`.
 
-    Raises `DamagedError`.
+    Returns `None` if no machine code fits this machine, so that the module must be compiled. Raises `DamagedError` if
+    the machine code file is damaged.
     """
     found = _header(folder)
     if found is None:
@@ -131,7 +135,10 @@ def loaded(folder: Path) -> Any:
 
 
 def made(header: Mapping[str, Any], objects: bytes, path: Path) -> Any:
-    """The program of a header and its objects, which came from the file at `path`. Raises `DamagedError`."""
+    """Loads `objects` and returns an object with the interface of the emitted module, which `header` describes.
+
+    Raises `DamagedError`, which names the file `path`, if a kernel or a function that the code calls is missing.
+    """
     if not _has_all(header):
         raise DamagedError(f"{path} requires {', '.join(header['needs'])}, some of which this process lacks")
     engine = _engine_with(objects, header["sizes"])

@@ -45,7 +45,7 @@ class ArrayPort:
     def memory(self) -> np.dtype[Any] | None:
         """The NumPy type that kernels use if it differs from the caller's; else `None`.
 
-        Kernels ignore signs, see Booleans as bytes, and see 16-bit and smaller floats as their bits.
+        Kernels ignore signs, treat Booleans as bytes, and represent 16-bit and smaller floats by their bits.
         """
         if self.dtype.kind in "ub" or (self.dtype.itemsize == 1 and self.dtype.kind != "i"):
             return np.dtype(f"i{self.dtype.itemsize}")
@@ -86,7 +86,7 @@ def _fits(shape: Sequence[int], found: Sequence[int]) -> bool:
 
 
 def _check_limits(port: ArrayPort, array: Array) -> None:
-    """Raises `InputError` if the bits of an element are no valid value of its type."""
+    """Raises `InputError` if the bits of an element are not a valid value of its type."""
     if port.limits is None or not array.size:
         return
     # A NumPy Boolean is a byte, to which another library may have written any value; so is a small float.

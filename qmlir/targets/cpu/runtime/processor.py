@@ -16,17 +16,17 @@ NAME, FEATURES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"
 
 
 def processor_name() -> str:
-    """The processor by LLVM's name, such as `znver4`."""
+    """Returns LLVM's name of the CPU, such as `znver4`."""
     return os.environ.get(NAME) or str(llvm.get_host_cpu_name())
 
 
 def feature_text() -> str:
-    """The features of the processor as LLVM takes them; numba's `generic` has none but those of its name."""
+    """Returns the CPU features in LLVM's syntax; empty for numba's CPU `generic`, unless the environment names some."""
     nothing = "" if processor_name().lower() == "generic" else None
     given = os.environ.get(FEATURES, nothing)
     return str(llvm.get_host_cpu_features().flatten()) if given is None else given
 
 
 def processor_features() -> Mapping[str, bool]:
-    """Which of the features, by LLVM's names, are there and which are not."""
+    """Returns CPU features by LLVM's names: True if the CPU has the feature, False if it lacks it."""
     return {each[1:]: each[0] == "+" for each in feature_text().split(",") if each[:1] in ("+", "-")}

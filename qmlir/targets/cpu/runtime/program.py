@@ -64,10 +64,10 @@ def _meeting(bounds: Sequence[tuple[int, int]]) -> set[int]:
 
 
 def _targets(arrays: Sequence[Array], inputs: Sequence[Array], in_place: Sequence[Sequence[int]]) -> list[Array]:
-    """Returns the arrays to compute outputs in that are copied to the caller's arrays if they differ.
+    """Returns the arrays in which outputs are computed; temporary ones are copied to the caller's arrays afterwards.
 
-    An output goes to a temporary array if the caller's is not contiguous, or overlaps an input or another output. It
-    may overlap an input completely if `in_place` lists that input.
+    An output is computed in a temporary array if the caller's array is not contiguous, or overlaps an input or another
+    output. It may overlap an input completely if `in_place` lists that input.
     """
     bounds = [byte_bounds(array) for array in (*arrays, *inputs)]
     for place, over in enumerate(in_place):
@@ -111,7 +111,7 @@ def program_of(package: str) -> Any:
 class CompiledModule:
     """An emitted module with its constants. It may be called from several threads at once.
 
-    A pickle contains only how to load it again, neither code nor constants.
+    A pickle contains neither code nor constants, only the name of the package to import.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class CompiledModule:
         return self._main if self._emitted is None else self._emitted().main
 
     def with_steps(self, steps: Callable[[Callable[..., None]], Callable[..., None]]) -> "CompiledModule":
-        """Returns a copy of this program that calls its kernels by `steps(...)` of the compiled function."""
+        """Returns a copy of this program that runs `steps(function)` instead of `function`, which calls the kernels."""
         main: Any = self.load_emitted()
         found: dict[str, Any] = main.__globals__
         changed = CompiledModule.__new__(CompiledModule)
@@ -221,7 +221,7 @@ class CompiledModule:
     def __call__(
         self, inputs: Mapping[str, Any] | Sequence[Any] | Array, outputs: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
-        """Runs the program; returns the outputs by name. Outputs with an array in `outputs` are written there.
+        """Runs the program; returns the outputs by name. An output with an array in `outputs` is written there.
 
         Any batch size is accepted if samples are independent. Raises `InputError` if an input doesn't fit.
         """

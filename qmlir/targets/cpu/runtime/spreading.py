@@ -1,4 +1,4 @@
-"""Work on several threads, each of which runs whole programs alone; part of saved programs."""
+"""Distributes work over threads, each of which runs whole programs by itself; part of saved programs."""
 
 import os
 import threading
@@ -7,16 +7,16 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 _ALONE = "qmlir_runs_alone"
-"""What a thread has, whichever copy of this file marks it: each saved program has one."""
+"""The attribute that marks a thread. All copies of this file use the same name: each saved program has a copy."""
 
 
 def available_cores() -> int:
-    """The cores that this process may use."""
+    """Returns the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def runs_alone() -> bool:
-    """Whether programs that this thread calls run on it alone."""
+    """Returns True if programs that this thread calls must run on this thread alone."""
     return _ALONE in vars(threading.current_thread())
 
 
@@ -33,9 +33,10 @@ def _alone() -> Generator[None]:
 
 
 def spread(count: int, threads: int, work: Callable[[int], None]) -> None:
-    """Calls `work` with each number below `count` on up to `threads` threads, including the caller's; one per core.
+    """Calls `work` with each number below `count` on up to `threads` threads, at most one per core.
 
-    An exception in `work` is raised here; numbers that no thread has begun by then are skipped.
+    The caller's thread is one of them. An exception in `work` is raised here after all threads have stopped; numbers
+    that no thread has begun by then are skipped.
     """
     threads = 1 if runs_alone() else min(threads, count, available_cores())
     if threads < 2:

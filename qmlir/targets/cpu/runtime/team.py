@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 # A word that a thread waits for shares its cache line with no word that others write: each write would cost every
 # waiting core a cache miss.
 LINE = 8
-"""The number of 64-bit words in a cache line; words that are waited for have separate lines."""
+"""The number of 64-bit words in a cache line. Words that threads wait for are in separate cache lines."""
 
 COUNT, DONE, PASSED, TICKET, ENGAGED, STEPS, THREADS = (LINE * place for place in range(7))
 """The words of a team.
@@ -43,7 +43,7 @@ being written), whether a program uses the team, the job, and from `THREADS` the
 """
 
 TABLE, FIRST = STEPS + 1, STEPS + 2
-"""The words of a job after the address of its code: its address table, and the number of steps completed before it."""
+"""The words of a job after the address of its code: its address table, and the number of previously completed steps."""
 
 EACH = 2 * LINE
 """The number of words per thread."""
@@ -59,7 +59,7 @@ SPINS = 500
 """The number of polls (about 20 ns each) before a waiting thread yields its core."""
 
 LIMIT = 64
-"""An upper bound of the number of chunks in a thread's range."""
+"""An upper bound on the number of chunks in a thread's range."""
 
 # Spinning occupies a core, but waking up from sleep takes about 50 µs, and a program of small steps is called again
 # sooner. So a thread polls the ticket this often before it leaves compiled code and sleeps on a Python condition.
@@ -77,7 +77,7 @@ STEPS_TAKE = ("int64", "value index", "int64")
 """The arguments of a program's steps: the team, the number of the thread, and the address table of the job."""
 
 _SHARED = "qmlir_teams_2"
-"""The module with state shared by all programs of a process, since each saved one has a copy of this file.
+"""The module with the state that all programs of a process share, although each saved one has a copy of this file.
 
 The number is the version of the layout of a team's words.
 """
@@ -91,7 +91,7 @@ def new_words(count: int) -> Array:
 
 
 def addresses_of(arrays: Sequence[Array]) -> list[int]:
-    """Returns the addresses of arrays for a job; faster than `ctypes`, since it precedes every run."""
+    """Returns the addresses of arrays for a job. It precedes every run, so it avoids `ctypes`, which is slower."""
     return [array.__array_interface__["data"][0] for array in arrays]
 
 

@@ -41,7 +41,7 @@ OTHERS = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 """The system function that lets other threads run."""
 
 ALONE, BEGIN, END, FINISHED, TAKEN = "alone", "chunk_begin", "chunk_end", "finished", "taken"
-"""The functions that kernels call; all take the team and the thread number, except those for the bounds of a chunk."""
+"""The functions that kernels call. All take the team and the thread number, except those that return chunk bounds."""
 
 # Correctness of the protocol. A step is a divided loop, or work for a single thread. AT is the number of steps that
 # are complete for a thread, PASSED the number that are complete for all. A thread claims a chunk of a step by adding 1

@@ -1,1 +1,1 @@
-"""Passes that make the scheduled level."""
+"""Passes that lower to the scheduled level: schedules, packed operands, buffers and outlined kernels."""

@@ -1,4 +1,4 @@
-"""`kernel-assign-schedule`: which loops each contraction and structured operation becomes, by the instruction set."""
+"""`kernel-assign-schedule`: chooses the schedule of each contraction and structured operation."""
 
 from dataclasses import dataclass
 
@@ -17,13 +17,13 @@ from qmlir.targets.cpu.scheduled.schedule import schedule_all_elements, schedule
 
 @dataclass(frozen=True)
 class KernelAssignSchedule(ModulePass):
-    """Annotate each contraction with its schedule, and the module with its target.
+    """Annotates each contraction with its schedule, and the module with its target.
 
     `isa` is an instruction set of the registry, such as `avx2`, or `host` for this CPU's best one. `threads` is the
-    number of threads that operations with enough work are divided among. Schedules come from the instruction set's
-    table; an existing schedule is kept. `tuned` is a file of `qmlir tune`: contractions with a faster schedule there
-    get that schedule, and the attribute `kernel.tuned`. A structured operation is vectorized by the widest element type
-    that it computes with.
+    number of threads among which operations with enough work are divided. Schedules come from the instruction set's
+    table; existing schedules are kept. `tuned` is a file written by `qmlir tune`: if it has a faster schedule for a
+    contraction, the contraction gets that schedule and the attribute `kernel.tuned`. The number of lanes of a
+    structured operation follows from the widest element type in its body.
 
     Before:
 

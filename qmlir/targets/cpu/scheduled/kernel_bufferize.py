@@ -1,7 +1,7 @@
 """`kernel-bufferize`: converts tensors to memrefs.
 
-First, each destination gets a separate empty or filled tensor: `cse` merges equal ones, and as memory, a merged tensor
-would have to be copied for each writer. Filling again costs no more than a copy.
+First, each operation that overwrites an empty or filled tensor gets a separate one: `cse` has merged equal tensors, and
+the memory of a merged tensor would have to be copied for each writer. Filling it again costs no more than a copy.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def _copy_for(use: Use, op: Operation) -> None:
 
 
 def dissolve_rows(function: FuncOp) -> None:
-    """Replaces row fusions by the operations inside if too few rows would be processed together."""
+    """Replaces row fusions with the operations inside if too few rows would be processed together."""
     for op in list(function.walk()):
         if isinstance(op, RowFusionOp) and not rows_together(op.steps, op.sizes):
             op.dissolve()
@@ -92,10 +92,10 @@ def _is_known(type_: Attribute) -> bool:
 
 @dataclass(frozen=True)
 class KernelBufferize(ModulePass):
-    """Bufferize all tensors, so that each operation writes its result to its final location.
+    """Bufferizes all tensors, so that each operation writes its result to its final location.
 
-    Tensors are values, memory is mutable. An operation overwrites the tensor that its result begins with if the old
-    elements are no longer needed, and a copy of it otherwise. A slice or a reshape becomes a view. A tensor that is
+    Tensors are values, memory is mutable. An operation overwrites its destination operand in place if the old elements
+    are no longer needed; otherwise it overwrites a copy. A slice or a reshape becomes a view. A tensor that is
     inserted into a larger one (a concatenation, padding) is written directly to its slice. A result of the function is
     written to the memory of that result: an additional last argument, marked `nn.result`. Callers must pass memory
     there that doesn't overlap the inputs, which are never written. Constants become globals; equal constants are
@@ -105,8 +105,8 @@ class KernelBufferize(ModulePass):
     by the L1 cache. It is higher if there are matmuls inside, since these read their weights again for each group of
     rows, and at least eight if eight divides the rows, since eight sums run side by side. Intermediate values are
     scratch memory for these rows. If threads divide one of the operations inside, they divide the loops over rows
-    instead. If too few rows would be processed together, the operations inside process all rows, one operation after
-    the other.
+    instead. If too few rows would be processed together, the operations inside process all rows, one operation at a
+    time.
 
     Before:
 

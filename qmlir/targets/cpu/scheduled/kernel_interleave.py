@@ -1,4 +1,4 @@
-"""`kernel-interleave`: wide sums that another convolution reads stay near, a part of the image at a time."""
+"""`kernel-interleave`: computes 32-bit sums that another convolution adds in chunks of rows that stay in the cache."""
 
 import math
 from dataclasses import dataclass
@@ -109,13 +109,13 @@ class InterleaveSums(RewritePattern):
 
 @dataclass(frozen=True)
 class KernelInterleave(ModulePass):
-    """Cut wide sums and the convolution that adds them to its own into parts of the image, which alternate.
+    """Splits a convolution with 32-bit sums, and the convolution that adds these sums to its own, into chunks of rows.
 
-    Sums of 32 bits take four times the memory of the bytes that come of them. Where they would leave the second-level
-    cache, or take more memory than a microcontroller has for them, one part of their rows is computed and read before
-    the next one: `isa` says what is near.
+    The chunks of both convolutions alternate. 32-bit sums take four times the memory of the bytes computed from them.
+    If they don't fit in the L2 cache, or need too much of a microcontroller's memory, each chunk of sums is computed
+    and read before the next one. The size limit of a chunk depends on `isa`.
 
-    For the memory of microcontrollers: ResNet-8 takes 63.6 KiB of RAM without it, and 55.8 with it.
+    This reduces the memory of microcontrollers: ResNet-8 needs 63.6 KiB of RAM without this pass and 55.8 KiB with it.
 
     Before:
 

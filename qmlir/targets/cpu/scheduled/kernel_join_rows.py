@@ -1,7 +1,8 @@
 """Row fusion: groups of operations on rows in one loop, and `kernel-join-rows`, which adds matmuls to such a group.
 
-An attention is a product of queries by keys, a softmax of its rows, and a product of these by values. Each of the three
-needs nothing but its own row of the one before, and for each head the matrix of its keys or values.
+Attention is a matmul of queries by keys, a softmax of the rows of the result, and a matmul of these rows by values.
+Each row of the softmax and of the second matmul depends only on the same row of the previous result. The matmuls also
+read the matrix of keys or values of their head.
 """
 
 import math
@@ -33,7 +34,7 @@ Steps = list[Operation]
 
 
 def reduced_rows(op: Operation) -> tuple[int, ...]:
-    """Returns the sizes of the row dimensions if `op` reduces contiguous rows that are long enough; else empty."""
+    """Returns the sizes of the row dimensions if `op` reduces long enough contiguous rows, else an empty tuple."""
     if not isinstance(op, LinalgStructuredOperation) or len(op.outputs) != 1:
         return ()
     rows = tuple(size for size in shaped(op.outputs[0])[0] if size != 1)
@@ -50,7 +51,7 @@ def _goes_along_rows(op: Operation, rows: Sequence[int]) -> bool:
 
 
 def grouped(steps: Sequence[Operation], rows: Sequence[int]) -> RowFusionOp | None:
-    """Fuses `steps` into one row fusion; returns `None` if that isn't possible or fewer than two go along the rows."""
+    """Fuses `steps` into one row fusion; returns `None` if that isn't possible or fewer than two process rows."""
     is_worth_it = sum(_goes_along_rows(op, rows) for op in steps) > 1 and fault_among(steps, rows) is None
     return RowFusionOp.around(steps, rows) if is_worth_it else None
 
@@ -113,10 +114,10 @@ def group_rows(module: ModuleOp) -> None:
         grouped(_with_readers(steps, rows), rows)
 
 
-# Attention: matmuls join the operations on rows between them.
+# Attention: matmuls are fused with the operations on rows between them.
 
 FEWEST_ROWS = 8
-"""Rows that go together at least: each few rows read a matrix again, which a tile of products reads for its rows."""
+"""The fewest rows per group for which a matmul is fused: it reads its second matrix again for each group of rows."""
 
 
 def _users(op: Operation) -> set[Operation | None]:
@@ -127,9 +128,10 @@ def _users(op: Operation) -> set[Operation | None]:
 
 
 def _has_computed_matrices(op: Operation) -> bool:
-    """Whether `op` is a product by what is computed, as keys and values of an attention are: by one matrix a head.
+    """Returns true if `op` is a matmul by computed matrices, such as the keys or values of each attention head.
 
-    Constants are shared by all rows, and often larger than a near cache: few rows at a time would read them again.
+    Constant matrices are shared by all rows and are often larger than the cache, so each group of rows would reread
+    them from memory.
     """
     if not isinstance(op, PackedMatMulOp):
         return False
@@ -187,17 +189,20 @@ def _join(op: RowFusionOp) -> None:
 
 @dataclass(frozen=True)
 class KernelJoinRows(ModulePass):
-    """Fuse matmuls with the row fusion between them: an attention becomes one operation.
+    """Fuses matmuls with the row fusion between them, so that attention becomes one operation.
 
-    A matmul is fused if nothing else reads the intermediate tensor, if each of its rows depends only on the same row,
-    and if its second matrix is computed. There may be one such matrix for all rows, or one for each index of their
-    first axes; queries of heads that share keys are an additional axis after these. The intermediate scores and
-    probabilities of an attention are then scratch memory for a few rows of one head (see `kernel-bufferize`),
-    regardless of the length, and threads divide heads and rows.
+    A matmul is fused if nothing else reads the tensor between it and the row fusion, if each row of its result depends
+    only on the same row of its input, and if its second matrix is computed. There may be one such matrix for all rows,
+    or one for each index of their leading axes. If several heads share their keys, the queries of these heads are an
+    additional axis after the leading ones. The scores and probabilities of attention are then scratch memory for a few
+    rows of one head (see `kernel-bufferize`), regardless of the sequence length, and threads divide heads and rows.
 
-    A remark says why a matmul is not fused: all rows would be processed together, as in a decoder step with one query,
-    whose rows are its heads; the terms are not full groups of the matmul's variant, which would read past the end of a
-    row; or no divisor of the rows is at least 8 and small enough.
+    If a matmul is not fused, a remark gives the reason:
+
+    - All rows would be processed together, as in a decoder step with one query, in which each head is one row.
+    - The number of terms is not a multiple of the group size of the matmul's variant, so the loops would read past the
+      end of a row.
+    - No divisor of the number of rows is at least 8 and small enough.
 
     Before:
 

@@ -81,9 +81,12 @@ def _meeting(function: FuncOp, source: SSAValue, target: SSAValue) -> Operation 
 
 @dataclass(frozen=True)
 class KernelMarkInPlace(ModulePass):
-    """Say of each result by `kernel.may_overwrite` which inputs' memory it may be; its copies of these are one step.
+    """Marks each result with the inputs whose memory it may overwrite, by the attribute `kernel.may_overwrite`.
 
-    For decoders: one row of a state of 16,384 rows takes 49 us without it, and 12 with it.
+    An operation that only copies such an input to the result becomes `memref.copy`, which is skipped at run time if
+    both are the same memory.
+
+    Decoders profit most: adding one row to a state of 16,384 rows takes 49 µs without this pass and 12 µs with it.
 
     Before:
 

@@ -1,6 +1,6 @@
-"""`kernel-outline`: outlines each structured operation or whole loop as a function; equal ones share a function.
+"""`kernel-outline`: outlines each structured operation or whole loop as a function; equal operations share a function.
 
-The name of a kernel says what it computes: `conv3x3s2_28x28x128_i8`, `add_1x56x56x64_i8`, `fill_8x8_i8`.
+The name of a kernel describes its computation: `conv3x3s2_28x28x128_i8`, `add_1x56x56x64_i8`, `fill_8x8_i8`.
 """
 
 import re
@@ -44,7 +44,7 @@ from qmlir.targets.cpu.scheduled.bufferization.aliases import (
 
 @dataclass(frozen=True)
 class Outlined:
-    """A function without a name, and the values in the caller that are its arguments."""
+    """An outlined function that has no name yet, and the caller's values that are passed as its arguments."""
 
     function: FuncOp
     arguments: list[SSAValue]
@@ -92,7 +92,7 @@ def _arguments(op: Operation) -> tuple[list[SSAValue], dict[int, int]]:
 
 
 def argument_type(type_: Attribute) -> Attribute:
-    """The type that a kernel has for an argument of `type_`: memory with strides may begin anywhere."""
+    """Returns the type of a kernel's argument for a value of `type_`; a strided memref gets a dynamic offset."""
     found = as_memory(type_)
     if found is None or not isinstance(found.layout, StridedLayoutAttr):
         return type_
@@ -132,7 +132,7 @@ def _shared(op: Operation, places: dict[int, int], types: list[Attribute]) -> di
 
 
 def outline(op: Operation) -> Outlined:
-    """`op`, which works on memory, as a private function that holds a copy of it, without its provenance."""
+    """Returns a private function that contains a copy of `op`, an operation on memrefs, without its provenance."""
     arguments, places = _arguments(op)
     types = [argument_type(value.type) for value in arguments]
     block = Block(arg_types=types)
@@ -346,12 +346,12 @@ class _Caller:
 
 @dataclass(frozen=True)
 class KernelOutline(ModulePass):
-    """Outline each structured operation or outermost loop of a public function as a private function that it calls.
+    """Outlines each structured operation or outermost loop of a public function as a private function that it calls.
 
-    Equal ones share one function. Its name says what it computes, and it has the provenance of all their nodes. Views
-    stay in the caller: a kernel takes memrefs, with strides if they are parts of others. Scalar constants are copied
-    into the kernel; other scalars and lookup tables are arguments. Memory that it writes comes last, with an attribute
-    `kernel.may_overwrite` that names the arguments whose memory it may reuse.
+    Equal operations share one function. Its name describes the computation, and its provenance lists the nodes of all
+    these operations. Views stay in the caller: a kernel takes memrefs, which are strided if they are parts of others.
+    Scalar constants are copied into the kernel; other scalars and lookup tables are arguments. Memrefs that the kernel
+    writes come last, with an attribute `kernel.may_overwrite` that names the arguments whose memory they may reuse.
 
     Before:
 

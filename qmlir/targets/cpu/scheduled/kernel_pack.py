@@ -65,7 +65,7 @@ def _begin_with(block: Block, change: Callable[[Scalar], Scalar]) -> None:
 
 
 def scaled_sum_of(block: Block) -> tuple[int, int] | None:
-    """Returns the epilogue operands of `float(sum + bias) * scale` at the start of a body; `None` if it differs."""
+    """Returns the indices of `bias` and `scale` if a body starts with `float(sum + bias) * scale`; else `None`."""
     start = first_addition(block.args[0], block)
     if start is None:
         return None
@@ -80,7 +80,7 @@ def scaled_sum_of(block: Block) -> tuple[int, int] | None:
 
 
 def shifted_bias(bias: Array, weights: Sequence[Array], spare: int) -> Array | None:
-    """Returns the bias times `2^spare`; `None` if a sum with it might not fit 32 bits."""
+    """Returns the bias times `2^spare`; `None` if a sum with this bias might not fit in 32 bits."""
     limit = 1 << (31 - spare)
     for start, channel in zip(bias.astype(np.int64), weights, strict=True):
         terms = channel.astype(np.int64)
@@ -372,14 +372,14 @@ class PackBlocks(RewritePattern):
 
 @dataclass(frozen=True)
 class KernelPack(ModulePass):
-    """Pack the weights of each scheduled contraction for its loops, and replace it by an operation on packed operands.
+    """Packs the weights of each scheduled contraction, and replaces it with an operation on packed operands.
 
-    The new operation names the layout. Its schedule is only a hint, which doesn't affect the result.
+    The new operation specifies the layout. Its schedule is only a hint, which doesn't affect the result.
 
     - Channels are padded to full vectors, and terms to full groups, with zeros.
-    - Weight zero points are subtracted from the weights, and the input zero point is folded into the bias. If bytes
-      can't hold the weights without their zero point, they keep it, and its product with the sum of each input row is
-      subtracted from the sums.
+    - Weight zero points are subtracted from the weights, and the input zero point is folded into the bias. If the
+      difference doesn't fit in a byte, the weights keep their zero point. Then the zero point times the sum of each
+      input row is subtracted from the sums.
     - Constants are packed immediately, computed weights by additional operations.
     - An input that the loops read past its end is copied to the arena if it is an argument, a result or a constant.
     - f32 weights that are dequantized from constants stay stored. For a few rows, the loops convert blocks of them in

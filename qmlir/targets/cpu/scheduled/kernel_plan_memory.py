@@ -1,4 +1,4 @@
-"""`kernel-plan-memory`: all buffers of a function in one arena, each where nothing else lives meanwhile."""
+"""`kernel-plan-memory`: places all buffers of a function in one arena; buffers share memory if lifetimes allow it."""
 
 import html
 import math
@@ -81,7 +81,7 @@ def place(buffers: Sequence[Lifetime]) -> ArenaPlan:
 
 
 def most_alive(buffers: Sequence[Lifetime]) -> int:
-    """Returns the most bytes alive at any step, a lower bound of the arena size."""
+    """Returns the most bytes alive at any step, a lower bound on the arena size."""
     begun = [(each.start, aligned(each.size)) for each in buffers]
     ended = [(each.end + 1, -aligned(each.size)) for each in buffers]
     # Buffers that end before a step sort before those that begin at it.
@@ -175,7 +175,7 @@ class Lifetimes:
                 self._running.append(op)
         self._of: dict[SSAValue, Buffer] = {}
         self.unused: list[memref.AllocOp] = []
-        """Unused allocations."""
+        """The allocations that no operation uses."""
         for op in self._block.ops:
             if isinstance(op, memref.AllocOp):
                 self._found(op)
@@ -350,7 +350,7 @@ _NO_NAME = re.compile(r"[^\w.-]")
 """What doesn't stand in the names of files that have those of functions."""
 
 SLACK = ALIGNMENT
-"""Bytes behind the last buffer: a vector load may read past the end of what it needs."""
+"""The number of bytes after the last buffer, since vector loads may read past the end of a buffer."""
 
 
 def _called(op: Operation) -> str:
@@ -398,13 +398,13 @@ def _check_budget(op: Operation, size: int) -> None:
 
 @dataclass(frozen=True)
 class KernelPlanMemory(WritesFiles):
-    """Place the buffers of each public function in one arena, without overlap between buffers alive at the same time.
+    """Places the buffers of each public function in one arena, without overlap between buffers alive at the same time.
 
-    A buffer lives from its first use to its last; one that a loop uses lives as long as the loop. The output of a
-    kernel reuses the memory of an input that ends there if `kernel.may_overwrite` allows it. Buffers are aligned to 64
-    bytes, and 64 bytes follow the last one. A remark reports the size of the arena, the sum of all buffers, and the
-    lower bound: the most bytes alive at one time. `plan_file` is the file for a picture of the plan, `.svg` or `.txt`;
-    with several functions, the function name is added before the suffix.
+    A buffer lives from its first use to its last; a buffer that a loop uses lives at least as long as the loop. The
+    output of a kernel reuses the memory of an input whose last use is that kernel if `kernel.may_overwrite` allows it.
+    Buffers are aligned to 64 bytes, and 64 bytes follow the last one. A remark reports the size of the arena, the total
+    size of all buffers, and a lower bound: the most bytes alive at one time. `plan_file` is the path of a picture of
+    the plan, an `.svg` or `.txt` file. If there are several functions, the function name is inserted before the suffix.
 
     Before:
 

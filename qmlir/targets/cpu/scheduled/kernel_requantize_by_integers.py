@@ -163,12 +163,12 @@ def _shifts(chain: FloatChain, ranges: ValueRanges) -> Array | None:
     return np.asarray(shifts) if is_exact else None
 
 
-# Float chains written in integers, rounding by rounding, with the same integers for all operands.
+# Emulation of float chains with integers, one rounding at a time.
 #
-# An f32 is an integer times a power of two. One such power is known for each float of a chain: a product of integers
-# and constants is a multiple of the product of their last bits. So every float of the chain is an i64 with a fixed
-# exponent, `value = I * 2^e`, and an operation is exact on these. f32 then rounds `I` to its 24 leading bits, ties to
-# even. The exponents are known when the chain is written; the number of bits of `I` is known at run time.
+# An f32 is an integer times a power of two. For each float of a chain, a suitable power is known at compile time: a
+# product of integers and constants is a multiple of the product of their lowest bits. So every float of the chain is an
+# i64 with a fixed exponent, `value = I * 2^e`, and operations on such values are exact. f32 then rounds `I` to its 24
+# leading bits, ties to even. The exponents are known at compile time; the number of bits of `I` is known at run time.
 
 _BITS = 24
 """Of the significand of f32."""
@@ -182,15 +182,18 @@ _ROOM = (1 << 62) - (1 << 40)
 """What is computed stays below this magnitude: twice it, with a half of what is rounded, is an i64."""
 
 _QUOTIENT = -26
-"""The exponent of quotients: two bits below the last one of the f32 numbers from a half to 1. Smaller ones are rounded
-to 0 whatever their last bits are, and the lowest bit says whether the quotient was cut off."""
+"""The exponent of quotients: two bits below the lowest bit of f32 numbers from a half to 1.
+
+Smaller quotients are rounded to 0, so their lower bits don't matter. The lowest bit is set if the quotient was
+truncated.
+"""
 
 NewParameter = Callable[[Array, IntegerType], SSAValue]
-"""Gives an element of integers of a type along the axis of the chain."""
+"""Adds an operand with one integer per channel, of the given type, and returns its element in the body."""
 
 
 class NotInIntegers(Exception):
-    """The chain has a step that 64 bits don't hold, or one that isn't written here; the text says which."""
+    """Raised if a step of a chain needs more than 64 bits or has no integer equivalent; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,7 @@ def _is_rounded(op: Operation) -> bool:
 
 
 class ExactSteps:
-    """Writes the operations of a chain where `builder` stands."""
+    """Emits a float chain in integer operations, at the insertion point of `builder`."""
 
     def __init__(
         self, chain: FloatChain, builder: ArithBuilder, ranges: Mapping[SSAValue, Interval], new: NewParameter
@@ -238,7 +241,7 @@ class ExactSteps:
         self.values: dict[SSAValue, _Fixed] = {}
 
     def write(self) -> Scalar:
-        """The integer that the chain ends in, as an i64. Raises `NotInIntegers`."""
+        """Emits the chain and returns its result as an i64. Raises `NotInIntegers` if a step has no integer form."""
         *steps, end = self.chain.operations
         for op in steps:
             if op.results[0].type != f32:
@@ -356,12 +359,12 @@ class ExactSteps:
         if fixed.bound <= EXACT_F32:
             return fixed
         value = self._scalar(fixed)
-        # With e bits to lose: (2 I + 2^e - 1 + odd) >> (e + 1), odd being the bit that stays last. It is I for e = 0.
+        # To drop e bits: (2 I + 2^e - 1 + odd) >> (e + 1), where `odd` is the lowest bit kept. For e = 0, this is I.
         lost = self._leading(value.absolute(), fixed.bound)
         one = value.constant(1)
         odd = (value >> lost) & 1
         kept = ((value + value) + ((one << lost) - 1) + odd) >> (lost + 1)
-        # A number of 24 bits that becomes 2^24 is one of f32, too.
+        # A 24-bit number that is rounded up to 2^24 is also representable in f32.
         return _Fixed(kept << lost, fixed.exponent, 1 << (fixed.bound - 1).bit_length())
 
     def _nearest(self, fixed: _Fixed) -> Scalar:
@@ -385,7 +388,7 @@ class ExactSteps:
             raise NotInIntegers(f"{op.name} has a non-constant operand")
         limit = self._limit_after(op)
         least = min(abs(each) for each in divisor.numbers.reshape(-1).tolist())
-        # In units of 2^_QUOTIENT the quotient is I 2^shift / D.
+        # In units of 2^_QUOTIENT, the quotient is I * 2^shift / D.
         shift = dividend.exponent - divisor.exponent - _QUOTIENT
         if dividend.exponent + dividend.bound.bit_length() - divisor.exponent - least.bit_length() > _LARGEST:
             raise NotInIntegers("a quotient may be infinite")
@@ -402,7 +405,7 @@ class ExactSteps:
         wide = value << shift if bound else value
         quotient = wide.absolute().apply(arith.DivSIOp, by.absolute())
         rest = wide.absolute() - quotient * by.absolute()
-        # What is cut off leaves its trace in the last bit.
+        # The last bit is sticky: it is set if the quotient was truncated.
         sticky = quotient | (rest != 0).to(i64, unsigned=True)
         is_negative = (wide ^ by) < 0
         signed = is_negative.select(-sticky, sticky)
@@ -421,8 +424,10 @@ class ExactSteps:
         return max(limits.values()) if len(limits) == 2 else None
 
     def _by_own_exponents(self, accumulator: _Fixed, multipliers: Array) -> Scalar:
-        """The nearest whole number to f32(a m) where multipliers differ so much that no word holds all of them: each
-        has 24 bits, and places that its product is shifted by."""
+        """Returns the integer nearest to f32(a m) if the multipliers have no common exponent for which they fit in i32.
+
+        Each multiplier then has a 24-bit significand, and a separate shift for its product.
+        """
         fractions, exponents = np.frexp(multipliers.reshape(-1).astype(np.float64))
         numbers = np.ldexp(fractions, _BITS).astype(np.int64).astype(object)
         places = _BITS - exponents.astype(np.int64)
@@ -430,8 +435,8 @@ class ExactSteps:
             raise NotInIntegers("a multiplier is too large or too small")
         whole = _Fixed(None, 0, 1 << _BITS, numbers)
         product = self._rounded(self._product(self._rounded(accumulator), whole))
-        # What is rounded is bounded by a power of two, so a product that is below _ROOM has at most 2^61 units: it is
-        # rounded to 0 by 62 places as by more.
+        # Rounded values are bounded by a power of two, so a product below _ROOM is at most 2^61 units. Shifts by 62 or
+        # more bits round it to 0.
         assert product.bound <= 1 << 61
         value = self._scalar(product)
         shift = Scalar(self.new(np.minimum(places, 62), i8), self.builder).to(i64)
@@ -470,7 +475,7 @@ class _Body:
         self.is_changed = False
 
     def rewrite(self, end: Ends) -> str | None:
-        """Rewrites the chain that ends in `end`; returns a description of the method, or `None` if it is no chain."""
+        """Rewrites the chain that ends in `end`; returns a description of the method, or `None` if it isn't a chain."""
         chain = chain_to(end, self.parent)
         if chain is None or (self.parent is None and chain.axis is not None):
             return None
@@ -642,17 +647,16 @@ def _warn_of_floats(function: FuncOp) -> None:
 
 @dataclass(frozen=True)
 class KernelRequantizeByIntegers(ModulePass):
-    """Rewrite float computations from integers to integers in integer arithmetic, with bit-identical results.
+    """Rewrites float computations from integers to integers in integer arithmetic, with bit-identical results.
 
-    This is for CPUs without floats, or with slow ones: the pass does nothing for an `isa` that requantizes with floats.
-    A chain of float operations, from integers to an integer, is rewritten by the first of these methods that
-    reproduces all its results:
+    This is for CPUs without float instructions, or with slow ones: the pass does nothing for an `isa` that requantizes
+    with floats. A chain of float operations, from integers to an integer, is rewritten by the first of these methods
+    that reproduces all its results:
 
-    1. `(a * M + B) >> s`, clamped, in 32 or 64 bits, of one integer or two. A chain has fewer steps than distinct
-    results,
-       so it is proven by checking the accumulators at its steps, over their proven range, in each channel. `M` and `B`
-       may vary by channel.
-    2. Shifts with ties to even, if the multipliers are powers of two: no floor reproduces these ties.
+    1. `(a * M + B) >> s`, clamped, in 32 or 64 bits, for one or two integers `a`. `M` and `B` may vary by channel. The
+       result of a chain is a step function with few steps, so equality is proven by checking the accumulators at these
+       steps, over their proven range, in each channel.
+    2. Shifts with ties to even, if the multipliers are powers of two: rounding down can't reproduce these ties.
     3. Emulating every f32 rounding in 64 bits: products and sums of significands are exact, and are rounded to 24 bits
        by their leading zeros.
 

@@ -1,4 +1,4 @@
-"""`kernel-share`: kernels that differ in scalar constants become one, which reads these from memory."""
+"""`kernel-share`: merges kernels that differ only in scalar constants into one that reads these from memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,15 +85,15 @@ def _groups(functions: Sequence[FuncOp]) -> list[list[FuncOp]]:
 
 @dataclass(frozen=True)
 class _Parameters:
-    """Numbers of one type in which the kernels of a group differ: constants of the first, and the values of each."""
+    """Constants of one type in which the kernels of a group differ: those of the first kernel, and all values."""
 
     element: Attribute
     places: tuple[list[arith.ConstantOp], ...]
     values: tuple[tuple[bytes, ...], ...]
-    """For each place, the value in each kernel, as memory holds it."""
+    """For each parameter, its value in each kernel, as bytes in memory."""
 
     def elements(self, kernel: int) -> DenseIntOrFPElementsAttr:
-        """The memory that makes the group's kernel one of them."""
+        """Returns the parameters of the kernel at index `kernel`, as the contents of a memref."""
         packed = b"".join(row[kernel] for row in self.values)
         return DenseIntOrFPElementsAttr(TensorType(cast(Any, self.element), [len(self.values)]), BytesAttr(packed))
 
@@ -162,7 +162,7 @@ def _moved(entry: DictionaryAttr, place: int, by: int) -> DictionaryAttr:
 
 
 class _Caller:
-    """Hands parameters to calls: the memory of each lies at the start of the function that calls."""
+    """Passes parameters to calls; their memrefs are created at the start of the calling function."""
 
     def __init__(self, module: ModuleOp):
         self._globals = Globals(module)
@@ -174,11 +174,11 @@ class _Caller:
                 self._calls.setdefault(op.callee.string_value(), []).append(op)
 
     def calls(self, function: FuncOp) -> list[CallOp]:
-        """The calls of a function."""
+        """Returns the calls of a function in the module."""
         return self._calls.get(function.sym_name.data, [])
 
     def hand(self, call: CallOp, kernel: FuncOp, elements: Sequence[DenseIntOrFPElementsAttr], place: int) -> None:
-        """Call `kernel` instead, with the parameters before the argument at `place`."""
+        """Replaces a call with a call of `kernel`, with the parameters inserted before argument number `place`."""
         arguments = list(call.arguments)
         arguments[place:place] = [self._memory(call, each) for each in elements]
         shared = CallOp(kernel.sym_name.data, arguments, [])
@@ -210,11 +210,11 @@ class _Caller:
 
 @dataclass(frozen=True)
 class KernelShare(ModulePass):
-    """Merge kernels that differ only in scalar constants, such as the scales of layers of equal shape.
+    """Merges kernels that differ only in scalar constants, such as the scales of layers of equal shape.
 
-    The constants that differ become elements of a small memref per type, which every call passes and the kernel reads
-    at its start; it precedes the memory that the kernel writes. Equal constants stay in the body, and so do sizes and
-    integer divisors.
+    The constants that differ become elements of a small memref for each type. Every call passes these memrefs, before
+    the memory that the kernel writes, and the kernel loads the constants at its start. Equal constants stay in the
+    body, and so do sizes and integer divisors.
 
     Before:
 

@@ -70,10 +70,10 @@ from qmlir.targets.cpu.scheduled.kernel_join_rows import group_rows, grouped, re
 
 # Masked rows of bytes: apply the mask to bytes instead of to the floats that the body computes from them.
 #
-# A masked softmax replaces masked elements by the minimum of their row, which never wins the maximum, and then selects
-# 0 for the results computed from them. So any value that is at most the minimum serves: here, the value of the smallest
-# byte. This saves one reduction over the row. The rest of the body then depends on one byte and the maximum of its row,
-# as it does without a mask.
+# A masked softmax replaces masked elements with the minimum of their row, which doesn't affect the maximum, and then
+# selects 0 for the results computed from them. Any other value that is at most the minimum has the same effect, so the
+# value of the smallest byte is used. This saves one reduction over the row. The rest of the body then depends on one
+# byte and the maximum of its row, as it does without a mask.
 #
 # Results stay bit-identical: bytes are widened monotonically, so the value of the smallest byte is at most that of
 # every byte, and the maximum of a row with an unmasked element is unchanged. Any other result that depends on the
@@ -141,7 +141,7 @@ def mask_bytes(op: GenericOp, rewriter: PatternRewriter) -> None:
 
 
 def widen_truths(op: GenericOp, rewriter: PatternRewriter) -> None:
-    """Replaces i1 inputs of a body by bytes, since vector loads don't support i1; masks are small, so this is cheap."""
+    """Replaces i1 inputs of a body with bytes: vector loads don't support i1, and masks are small, so this is cheap."""
     read = op.body.block.args[: len(op.inputs)]
     for argument in [each for each in read if each.type == i1][::-1]:
         value, at = op.operands[argument.index], Lowering(op, rewriter, integer_types())
@@ -225,8 +225,8 @@ class RowSplit:
     def kept(self) -> set[Operation]:
         """Returns the steps whose results are stored in memory, one per element, or one per row if constant along it.
 
-        Going up from the last step, the method tracks which of the new operations need each step. If the users of a
-        step are needed by different operations, and no single user by all of them, its result is a candidate.
+        The steps are visited in reverse order, to find the new operations that need each step. The result of a step is
+        a candidate if its users are needed by different operations, and no single user by all of them.
         """
         pieces: dict[Operation, set[Operation]] = {}
         kept: set[Operation] = set()
@@ -357,7 +357,7 @@ class RowSplit:
         self.stored[value] = Reading(self.write(value, output, map_, self.elements()), map_)
 
     def finish(self) -> SSAValue:
-        """Creates the operation that computes the result of `op`; returns that."""
+        """Creates the operation that computes the result of `op`, and returns the new result."""
         (map_,) = output_maps(self.op)
         return self.write(self.yielded, self.op.outputs[0], map_, self.elements())
 
@@ -365,7 +365,7 @@ class RowSplit:
 def write_again(
     builder: ArithBuilder, steps: Iterable[Operation], values: dict[SSAValue, SSAValue], space: Space
 ) -> None:
-    """Clones `steps` with operands mapped by `values`, and adds their results to it."""
+    """Clones `steps` with operands mapped by `values`, and adds their results to `values`."""
     for step in steps:
         if isinstance(step, IndexOp):
             place = space.dims[step.dim.value.data]
@@ -385,9 +385,8 @@ def _widens_for_ordered_sum(op: Operation) -> bool:
     return _is_ordered(op) or (isinstance(op, arith.ExtFOp) and bool(users) and all(map(_is_ordered, users)))
 
 
-# Lookup tables for softmax-like rows of bytes, indexed by a byte and the maximum byte of its row.
-#
-# Floats that a body computes from a byte and the maximum of its row: looked up in a table of all pairs.
+# Lookup tables for softmax-like rows of bytes: floats that a body computes from a byte and the maximum of its row are
+# looked up in a table of all pairs.
 #
 # If bytes are widened monotonically, the maximum of a row of widened bytes is the widened maximum byte. A value
 # computed from a byte and that maximum depends on two bytes, so it is computed for all pairs at compile time, by
@@ -424,7 +423,7 @@ class _Bytes:
     """The bytes of a tensor: as stored, or as they are before a table lookup in the operation that writes them."""
 
     meanings: npt.NDArray[np.int8]
-    """The value that the body reads for each byte."""
+    """The value that the body would read for each of the 256 bytes."""
     yielded: SSAValue | None = None
     """The index that the writing operation looks up, and could write instead."""
 
@@ -477,7 +476,7 @@ def _computed(block: Block, known: Mapping[SSAValue, Any]) -> dict[SSAValue, Any
 
 
 def look_up(op: GenericOp, rewriter: PatternRewriter) -> RowTable | None:
-    """Replaces a value computed from a byte and the row maximum by a table lookup; returns `None` if there is none."""
+    """Replaces a value computed from a byte and the row maximum with a table lookup; `None` if there is none."""
     block = op.body.block
     if points_of(op) < FEWEST_POINTS:
         return None
@@ -559,7 +558,7 @@ def _rewritten(
 
 
 def lowest_bit(numbers: npt.NDArray[np.floating[Any]]) -> int:
-    """Returns the exponent of the largest power of two that divides all numbers (finite, at least one not 0)."""
+    """Returns the exponent of the largest power of two that divides all numbers, which are finite and not all 0."""
     fractions, exponents = np.frexp(numbers[numbers != 0].astype(np.float64))
     whole = np.ldexp(np.abs(fractions), MANTISSA).astype(np.int64)
     return int((exponents - MANTISSA + np.log2(whole & -whole).astype(np.int64)).min())
@@ -596,13 +595,13 @@ def mark_sums(op: GenericOp, table: RowTable) -> None:
             total.reassoc = UnitAttr()
 
 
-# Long rows of bytes: the output byte is computed for all 256 input bytes and looked up; sums are computed by bytes.
+# Long rows of bytes: the output byte is computed for all 256 input bytes and looked up; sums are computed byte by byte.
 #
-# The floats of a row come from a table (`row_tables`), and their sum is exact in any order, since its terms are
-# multiples of one unit. So each byte of these multiples is looked up and summed separately, and the sums, combined and
-# multiplied by the unit, give that sum; a lane adds four bytes at a time. After the sum, an output byte depends only on
-# its input byte and its row: it is computed for all 256 bytes, from the row's part of the table, and looked up. The
-# floats themselves are eliminated. The lookup table takes the same time for a row of any length.
+# The floats of a row come from a table (`RowTable`), and their sum is exact in any order, since its terms are multiples
+# of one unit. So each byte of these multiples is looked up and summed separately, four bytes at a time per lane. The
+# sums of bytes are then combined and multiplied by the unit. After that, an output byte depends only on its input byte
+# and its row. It is computed for all 256 input bytes, from the row's part of the table, and looked up for each element.
+# The floats themselves are eliminated. Computing the lookup table takes the same time for a row of any length.
 
 FEWEST_IN_ROW = 256
 """The fewest elements in a row for which a 256-byte table and byte sums pay.
@@ -614,7 +613,7 @@ MOST_PLANES = 6
 """The most bytes per number that are summed separately: with more, floats are as fast."""
 
 MOST_IN_ROW = 1 << 23
-"""The most bytes whose sum fits a signed 32-bit integer."""
+"""The most bytes whose sum fits in a signed 32-bit integer."""
 
 _BASE = 1 << 8
 
@@ -692,7 +691,7 @@ class LongRow:
         split.keep(self.total.result, whole)
 
     def look_up(self, split: RowSplit) -> SSAValue:
-        """Creates the computation of the result for all 256 bytes of a row, and the lookup of each element."""
+        """Creates operations that compute the results of a row for all 256 bytes, and look up each element."""
         split.stored[self.table.value] = split.stored[self.table.byte]  # steps start at the table value
         steps = split.steps(split.yielded)
         used = {operand for step in steps for operand in step.operands} - {self.table.value}
@@ -742,7 +741,7 @@ def _is_computed(op: Operation, alone: set[SSAValue]) -> bool:
 
 @dataclass(frozen=True)
 class SplitRows(RewritePattern):
-    """Replaces an operation whose body reduces its row by several operations, in order."""
+    """Splits an operation whose body reduces its row into several operations, in order."""
 
     has_tables: bool
 
@@ -781,7 +780,7 @@ def _write(split: RowSplit, long: LongRow | None) -> None:
 
 @dataclass(frozen=True)
 class KernelSplitRows(ModulePass):
-    """Split bodies that reduce their row: one operation for each pass over the row.
+    """Splits bodies that reduce their row into one operation for each pass over the row.
 
     Each reduction of a row becomes a separate operation. Values that are constant along a row are computed once per
     row. Values of elements that several passes need are recomputed in each, or stored in memory if that is cheaper. If
@@ -789,13 +788,13 @@ class KernelSplitRows(ModulePass):
     independent. It also contains other reductions of the innermost axes, and operations that read their results row by
     row.
 
-    If `isa` looks up a full register of bytes at a time, the exponential of a softmax of bytes is computed by a table,
-    from 32,768 elements on. The table has a part for each maximum of a row, since the exponential depends on two bytes:
-    the element and the maximum. If the bytes are themselves written by another table, and the values are also monotonic
-    in the input of that table, both tables become one. Float sums in f64 of such a table are marked `reassoc` if all
-    values are multiples of one unit, and the largest sum is below 2^53 units. From 256 elements per row on, the output
-    bytes are computed for all 256 bytes and looked up, and sums are computed byte by byte. The mask of a masked softmax
-    is applied to bytes.
+    If `isa` looks up a full register of bytes at a time, the exponential of a softmax of bytes with 32,768 or more
+    elements is looked up in a table. The table has a part for each maximum of a row, since the exponential depends on
+    two bytes: the element and the maximum. If the bytes are themselves results of another table lookup, and the values
+    are also monotonic in the input of that table, both tables become one. The f64 sums of values of such a table are
+    marked `reassoc` if all values are multiples of one unit and the largest sum is below 2^53 units. For rows of 256 or
+    more elements, the output is computed for all 256 input bytes and looked up, and sums are computed byte by byte. The
+    mask of a masked softmax is applied to bytes.
 
     Before (run with `isa=avx2`):
 

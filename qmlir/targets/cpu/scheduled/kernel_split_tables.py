@@ -1,4 +1,4 @@
-"""`kernel-split-tables`: splits a 65,536-byte lookup table with few steps into 256-byte tables that fit registers."""
+"""`kernel-split-tables`: splits 65,536-byte lookup tables with few steps into 256-byte tables that fit in registers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,7 +123,7 @@ def _looked_up(source: Scalar, tables: Sequence[SSAValue], direction: int) -> Sc
 
 
 class SplitTables(RewritePattern):
-    """Replaces the last suitable chain of a body by lookups in a split table."""
+    """Replaces the last suitable chain of a body with lookups in a split table."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         best = _best(op) if isinstance(op, Structured) else None
@@ -137,15 +137,15 @@ class SplitTables(RewritePattern):
 
 @dataclass(frozen=True)
 class KernelSplitTables(ModulePass):
-    """Replace computations of a byte from a 16-bit integer by lookups in 256-byte tables, indexed by the upper byte.
+    """Replaces computations of a byte from a 16-bit integer with lookups in 256-byte tables, indexed by the upper byte.
 
-    A table of 65,536 bytes evicts all other data from the L1 cache, and is read element by element. If it rises or
-    falls slowly, like that of a sigmoid, 256 consecutive entries have few different values. Then one table has the
-    first of them, and others have limits: lower bytes above which the entry is one more, or one less. A table of 256
-    bytes fits four registers, and a full register of indices is looked up at a time. So this is done only if `isa`
-    supports such lookups. The parts are computed from all 65,536 results of the replaced operations and compared with
-    them, so results stay bit-identical. A chain is not replaced if it is cheap, undefined for some input, not monotonic
-    within a group, or has too many steps.
+    A table of 65,536 bytes evicts all other data from the L1 cache, and is read one element at a time. If the function
+    rises or falls slowly, like a sigmoid, each group of 256 consecutive entries has few different values. So one table
+    holds the first entry of each group. The other tables hold limits: each lower byte above a limit increases the entry
+    by one, or decreases it by one. A 256-byte table fits in four registers, and a full register of indices is looked up
+    at a time; the pass does nothing if `isa` doesn't support such lookups. The tables are computed from all 65,536
+    results of the replaced operations and compared with them, so results stay bit-identical. A chain of operations is
+    not replaced if it is cheap, undefined for some input, not monotonic within a group, or has too many steps.
 
     Without this pass, the LSTM of the benchmarks takes 1.24 times as long.
 

@@ -1,4 +1,4 @@
-"""`kernel-winograd`: convolutions of 3x3 kernels by one of Winograd's algorithms, where that is exact, and faster."""
+"""`kernel-winograd`: computes 3x3 convolutions by one of Winograd's algorithms if that is exact and faster."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,12 +37,12 @@ def _asked(op: ConvOp) -> Sequence[Algorithm]:
     return () if form is None else (form,)
 
 
-# What has to hold, by the argument beside `Algorithm`: 16 bits hold the transform of every input (`input`) and the
-# transformed weights (`weights`); 32 bits hold 2^(2 * shift) times every sum of a part (`sums`). The bounds come from
-# the ranges of the values: of a row of B^T, an element is at most the sum of the absolute entries times the largest
-# |x - z|; of a sum, the actual weights are used, so that it is at most the sum over the taps and channels of |w| *
-# max |x - z|. Interval arithmetic overestimates and never underestimates, so that a convolution is refused rather
-# than wrong.
+# By the proof in the comments of `Algorithm`, an algorithm is exact if transformed inputs (`input`) and transformed
+# weights (`weights`) fit in 16 bits, and if 2^(2 * shift) times every sum of a part (`sums`) fits in 32 bits. The
+# bounds follow from the ranges of values. An element computed by a row of B^T is at most the sum of the row's absolute
+# entries times the largest |x - z|. The bound on a sum uses the actual weights: it is the sum of |w| * max |x - z| over
+# taps and channels. Interval arithmetic may overestimate but never underestimates, so a convolution may be rejected
+# without need, but it is never wrong.
 def _refused(op: ConvOp, bounds: Winograd | None) -> str:
     """Why a convolution of this form cannot be computed so; empty where it can."""
     if bounds is None or shaped(op.x)[1] not in (i8, i16):
@@ -61,7 +61,7 @@ def _refused(op: ConvOp, bounds: Winograd | None) -> str:
     return ""
 
 
-# The table orders the algorithms by measured speed; exactness decides among them, never the reverse.
+# The table orders the algorithms by measured speed; the first exact one is used.
 def _first_exact(op: ConvOp, forms: Sequence[Algorithm], ranges: ValueRanges) -> tuple[Algorithm, Winograd | None]:
     """The first algorithm that is exact, with its bounds; the last where none is."""
     *others, last = forms
@@ -72,8 +72,8 @@ def _first_exact(op: ConvOp, forms: Sequence[Algorithm], ranges: ValueRanges) ->
     return last, _proven(op, last, ranges)
 
 
-# Sums of fewer channels are smaller: with p parts the bound falls by about p, at the price of p transforms of the
-# output.
+# Sums over fewer channels are smaller: splitting the channels into p parts divides the bound by about p, but requires
+# p output transforms.
 def _proven(op: ConvOp, form: Algorithm, ranges: ValueRanges) -> Winograd | None:
     """The bounds of the fewest parts of the channels that fit; those of one where none do."""
     first: Winograd | None = None
@@ -110,16 +110,16 @@ def _rewrite(op: ConvOp, form: Algorithm, parts: int) -> None:
 
 @dataclass(frozen=True)
 class KernelWinograd(ModulePass):
-    """Compute 3x3 convolutions by Winograd's algorithms if they are proven exact, and faster on `isa`.
+    """Computes 3x3 convolutions by Winograd's algorithms if they are proven exact and are faster on `isa`.
 
     This applies to 2-D convolutions with stride 1, dilation 1, one group and constant weights, with F(2x2, 3x3) or
-    F(4x4, 3x3). The proof is that of `kernel-analyze-ranges`: given the actual weights and the range of the input, 16
-    bits must hold the transformed inputs and weights, and 32 bits 4 or 64 times every sum. If they don't, the channels
-    are split into the smallest number of `parts` that do, whose sums are added. A measured table lists which algorithm
-    is faster, and the fastest exact one is chosen; if there is none, a remark says so and the convolution stays direct.
-    With `always`, `algorithm` is used regardless of that table, unless a schedule on the convolution, or the file
-    `tuned` of `qmlir tune` for `threads` threads, says otherwise. The weights are transformed here, by integer
-    matrices, or with `f4_bytes` by the loops.
+    F(4x4, 3x3). The proof uses the ranges of `kernel-analyze-ranges`: given the actual weights and the range of the
+    input, transformed inputs and weights must fit in 16 bits, and 4 or 64 times every sum must fit in 32 bits. If they
+    don't, the channels are split into the smallest number of `parts` for which they do, and the sums of the parts are
+    added. A measured table lists which algorithms are faster, and the fastest exact one is used. If there is none, a
+    remark says so and the convolution stays direct. With `always`, `algorithm` is used regardless of that table, unless
+    the convolution has a schedule, or the file `tuned` of `qmlir tune` contains one for `threads` threads. This pass
+    transforms the weights with integer matrices, except for `f4_bytes`, where the loops transform them.
 
     Without this pass, the digits CNN takes 1.24 times as long on `avx2`.
 

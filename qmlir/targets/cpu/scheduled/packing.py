@@ -1,4 +1,4 @@
-"""Packs weights: into the layout of a variant, dequantized or computed constants, and block-wise scales."""
+"""Packs weights into the layout of a variant, including dequantized and computed weights and block-wise scales."""
 
 import itertools
 import math
@@ -160,7 +160,7 @@ class _Product:
     number: SSAValue
 
     def numbers(self, op: GenericOp) -> Array | None:
-        """Evaluates the numbers in f32, by a table over all codes if possible; `None` if they aren't constant."""
+        """Evaluates the numbers in f32, using a table of all codes if possible; `None` if they aren't constant."""
         block = op.body.block
         sources = [each for each in block.args[: len(op.inputs)] if each is not self.scale]
         arrays = [read_elements(op, each.index) for each in sources]
@@ -214,7 +214,7 @@ def dequantized_weights(value: SSAValue) -> DequantizedWeights | None:
 
 
 def alike(array: Array, axis: int) -> int:
-    """Returns the length of the longest runs of equal slices into which an axis divides evenly."""
+    """Returns the largest divisor of an axis's size such that each run of that length consists of equal slices."""
     size = array.shape[axis]
     moved = np.moveaxis(array, axis, 0).reshape(size, -1)
     changes = np.flatnonzero((moved[1:] != moved[:-1]).any(axis=1)) + 1
@@ -370,7 +370,7 @@ def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -
 
 
 def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, Sequence[AffineExpr]]:
-    """Returns the source of the data movement that produced `value`, and the index `place` in that source."""
+    """Returns the source of the data movement that produced `value`, and the index there of the element at `place`."""
     while isinstance(op := value.owner, GenericOp) and is_movement(op):
         (reading,), (written,) = readings_of(op), output_maps(op)
         order = permutation_of(written)
@@ -403,7 +403,7 @@ class PackedWeights:
     array: Array | None
     value: SSAValue | None
     offset: int = 0
-    """The difference of each element to the weight without its zero point."""
+    """The difference between each element and the weight without its zero point."""
 
 
 def _rows(op: ContractionOp, rank: int) -> AffineMap:
@@ -413,7 +413,7 @@ def _rows(op: ContractionOp, rank: int) -> AffineMap:
 
 
 BYTE_MIDDLE = 128
-"""The difference between an unsigned byte and the signed byte of equal rank."""
+"""The difference between an unsigned byte and the signed byte at the same position in its range."""
 
 
 def signed_byte(byte: Scalar) -> Scalar:
@@ -484,7 +484,7 @@ def correction(op: ContractionOp, at: Lowering, weights: PackedWeights, offset: 
     """Returns `-offset * sum(w)` for each output channel (in each batch of weights); `None` if `offset` is 0.
 
     With weights `w = w' - z_w + p` and an input `x = x' - z_x + offset`, `sum (x' - z_x)(w' - z_w)` is
-    `sum x w - offset * sum(w) - p * sum (x' - z_x)`: the last is `row_correction`.
+    `sum x w - offset * sum(w) - p * sum (x' - z_x)`; `row_correction` returns the last term.
     """
     element = op.accumulator_type
     if not offset or isinstance(element, AnyFloat):
@@ -539,14 +539,14 @@ def channel_map(op: ContractionOp, correction_rank: int) -> AffineMap:
 # Packed contractions by block-wise quantized weights, including float inputs by stored weights.
 #
 # A weight-only quantized model multiplies floats with weights that an operation dequantizes in each run. Since they are
-# constants, loops can keep them encoded and convert them in registers. Each block's product, by integers or
-# low-precision floats, is multiplied by its scale: the same numbers, rounded in another order.
+# constants, loops can keep them encoded and convert them in registers. The sum of each block, of products by integers
+# or low-precision floats, is multiplied by the scale of the block: the same terms, rounded in another order.
 
 MOST_ROWS = 8
 """The most rows for which weights are decoded for each tile of rows, not once for all rows.
 
-For e4m3 weights of 1024x1024, this takes 96, 119 and 237 µs with 2, 4 and 8 rows; with f32 weights 175, 149 and 221 µs.
-For 16 rows and weights of 512x512, it takes 113 µs, against 53 µs.
+For 1024x1024 e4m3 weights, this takes 96, 119 and 237 µs with 2, 4 and 8 rows; f32 weights take 175, 149 and 221 µs.
+For 512x512 weights and 16 rows, it takes 113 µs, and f32 weights take 53 µs.
 
 With several rows, decoding is the bottleneck, not memory: 4-bit weights are then stored as bytes, which takes half the
 time.
@@ -565,7 +565,7 @@ def packed_blocks(
     properties: dict[str, Attribute],
     epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
 ) -> PackedBlocksOp:
-    """Creates the operation for `x` `[B, M, K]`, weights `[N, B, K]` and scales `[B, N]`; its result is `[M, N]`."""
+    """Creates the matmul of `x` `[B, M, K]`, weights `[N, B, K]`, scales `[B, N]` over B blocks; returns `[M, N]`."""
     x, weights, scales = operands
     channels, count, terms = weights.shape
     places = layout.weights(1, channels, (count,), terms)

@@ -39,7 +39,7 @@ _SUMS_OF_WEIGHTS = 8
 
 
 def register_tiles(form: Algorithm, isa: str) -> tuple[RegisterTile, ...]:
-    """Returns the register tiles of an algorithm."""
+    """Returns the register tiles of an algorithm on an instruction set."""
     found = instruction_set(isa)
     if form.takes_bytes:
         return (RegisterTile(found.registers // _SUMS_OF_WEIGHTS, 1, 1),)
@@ -50,17 +50,18 @@ BLOCK_BYTES = 256 * 1024
 """The maximum size of a block's transformed inputs, in bytes: part of the L2 cache."""
 
 WINOGRAD_PREFETCHED_BYTES = 384 * 1024
-"""The size of transformed weights, in bytes, from which they are prefetched, since they don't stay in the L2 cache.
+"""The smallest transformed weights that are prefetched, in bytes: they don't stay in the L2 cache.
 
-With weights that fit no cache, prefetching speeds up 7x7x512 from 1060 to 680 µs, 14x14x256 from 640 to 550 µs and
-28x28x128 from 576 to 540 µs; 56x56x64 would lose 3%.
+If the weights don't fit in any cache, prefetching speeds up 7x7x512 from 1060 to 680 µs, 14x14x256 from 640 to 550 µs
+and 28x28x128 from 576 to 540 µs; 56x56x64 would lose 3%.
 """
 
 NEAR_BYTES = 16 * 1024
-"""The largest weights of a product, in bytes, that are prefetched to L1; larger ones go to L2.
+"""The largest panel of weights for one element of the tile, in bytes, that is prefetched to L1; others go to L2.
 
-At 14x14x256 (8 KB), L1 takes 550 µs and L2 650 µs; at 7x7x512 (24 KB), 800 and 680 µs. Taps always go to L1: 586
-against 979 µs at 7x7x512, where a block of channels reads 72 KB of them six times.
+Prefetching 14x14x256 (8 KB) to L1 takes 550 µs, to L2 650 µs; 7x7x512 (24 KB) takes 800 and 680 µs. Weights that the
+loops transform always go to L1: 7x7x512, which reads 72 KB of them six times per block of channels, takes 586 µs with
+L1 and 979 µs with L2.
 """
 
 MOST_TILES: Mapping[str, int] = {F2.name: 64, F4.name: 28, F4_BYTES.name: 28}
@@ -89,7 +90,7 @@ def most_tiles(form: Algorithm, count: int, inputs: int, threads: int) -> int:
 def winograd_schedule(op: WinogradOp, isa: str, threads: int) -> ScheduleAttr:
     """Returns the schedule with the least wasted work: blocks that fill their last register tile.
 
-    A block consists of full register tiles, its transformed inputs fit `BLOCK_BYTES`, and each thread has a block.
+    A block consists of full register tiles, its transformed inputs fit in `BLOCK_BYTES`, and each thread has a block.
     """
     batch, rows, columns = op.tiles
     count, inputs = batch * rows * columns, shaped(op.x)[0][-1]
@@ -145,7 +146,7 @@ def has_winograd_form(op: ConvOp, form: Algorithm) -> bool:
 PANEL_BYTES, PANEL_POSITIONS = 1 << 18, 256
 """The target size of a panel of `x`, in bytes and in positions, whichever is larger.
 
-Half and twice the size are within 2% for 1024 to 4096 terms.
+With half and twice this size, times differ by at most 2% for 1024 to 4096 terms.
 """
 
 
@@ -162,8 +163,9 @@ def positions_of(op: ContractionOp) -> int:
 def tile_rows(positions: int, most: int) -> int:
     """Returns the number of rows of a tile, at most `most`.
 
-    If all positions fit, one tile has them all. Otherwise, it is the largest number above half of `most` that divides
-    the positions, or the one with the largest remainder in the last tile.
+    If there are at most `most` positions, one tile has them all. Otherwise, the result is the largest number above half
+    of `most` that divides the positions. If there is none, it is the number that leaves the most positions for the last
+    tile.
     """
     if positions <= most:
         return max(positions, 1)
@@ -174,7 +176,7 @@ def tile_rows(positions: int, most: int) -> int:
 PREFETCHED_BYTES = 256 * 1024
 """The smallest weights that are prefetched, in bytes.
 
-On Zen 4 with 1 MB of L2, prefetching from 64 KB on gained nothing more in ResNet-50.
+On Zen 4 with 1 MB of L2, also prefetching weights between 64 and 256 KB gained nothing in ResNet-50.
 """
 
 PREFETCHED_POSITIONS = 16
@@ -224,7 +226,7 @@ def _is_large(op: ContractionOp, terms: int) -> bool:
 
 
 def schedule_for(op: ContractionOp, isa: str, threads: int) -> ScheduleAttr:
-    """Returns the schedule of the first row of the instruction set's table that fits."""
+    """Returns the schedule from the first row of the instruction set's table that accepts `op`."""
     if isinstance(op, WinogradOp):
         return winograd_schedule(op, isa, threads if _is_large(op, _TRANSFORMED_TERMS) else 1)
     found = instruction_set(isa)

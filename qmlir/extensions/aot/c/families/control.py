@@ -1,4 +1,4 @@
-"""Emission of `scf` as C: loops and branches; carried values become variables."""
+"""Emission of `scf` as C: loops and branches, with loop-carried values as variables."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

@@ -1,6 +1,6 @@
 """Emission of `memref` as C: pointers and offsets.
 
-Elements wider than a byte are loaded and stored bytewise by helpers.
+Helper functions load and store elements wider than a byte bytewise.
 """
 
 import math
@@ -21,12 +21,12 @@ EACH_LANE = Index.of(name_text(LANE))
 
 
 def pointer(memory: Memory, place: Index) -> str:
-    """Returns the address at an offset."""
+    """Returns a C expression for the address at offset `place` of `memory`."""
     return memory.array if place.number == 0 else f"{memory.array} + {place}"
 
 
 def loaded(write: CWriter, op: Operation, memory: Memory, place: Index) -> Text:
-    """Returns the element at an offset."""
+    """Returns a C expression for the element at offset `place` of `memory`."""
     helper = access(memory_type(op, memory.element), "load")
     if helper is not None:
         found = write.call(helper, pointer(memory, place))
@@ -37,7 +37,7 @@ def loaded(write: CWriter, op: Operation, memory: Memory, place: Index) -> Text:
 
 
 def stored(write: CWriter, op: Operation, memory: Memory, place: Index, value: Text) -> str:
-    """Returns the statement that writes an element."""
+    """Returns the statement that stores `value` at offset `place` of `memory`."""
     helper = access(memory_type(op, memory.element), "store")
     if helper is None:
         return f"{memory.array}[{place}] = {f'(int8_t){value.inner}' if _is_bool(op, memory) else value};"

@@ -1,4 +1,4 @@
-"""Emission of `vector` and `simd` as C: a vector is an array, and an operation on it a statement for each lane."""
+"""Emission of `vector` and `simd` as C: vectors are arrays, and operations on them are statements per lane."""
 
 from typing import cast
 

@@ -33,7 +33,7 @@ _FLOAT_SYMBOLS: Mapping[type[Operation], str] = {
     arith.MulfOp: "*",
     arith.DivfOp: "/",
 }
-"""Float operations with a C operator."""
+"""The float operations that C has an operator for."""
 
 _NAMES: Mapping[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -45,7 +45,7 @@ _NAMES: Mapping[type[Operation], str] = {
     arith.ShLIOp: "shli",
     math.RoundOp: "round_away",
 }
-"""Operations whose helper has another name."""
+"""The operations whose helper function has another name."""
 
 
 FUNCTIONS: Mapping[type[Operation], str] = {
@@ -56,26 +56,26 @@ FUNCTIONS: Mapping[type[Operation], str] = {
     },
     **_NAMES,
 }
-"""Operations computed by a helper, of the same name or as listed above."""
+"""The operations that a helper function computes, which has the same name or the one listed above."""
 
 
 def cast_text(type_: str, text: Text) -> Text:
-    """Returns a C cast."""
+    """Returns the C cast of `text` to `type_`."""
     return Text(f"({type_}){text.inner}", text.reads)
 
 
 def infix(symbol: str, a: Text, b: Text) -> Text:
-    """Returns two operands joined by an operator."""
+    """Returns the operands `a` and `b`, joined by the operator `symbol`."""
     return Text(f"{a.inner} {symbol} {b.inner}", reads_of((a, b)), is_atom=False)
 
 
 def widened(write: CWriter, element: CElement, text: Text) -> Text:
-    """Converts a float to the type in which C computes: 16-bit ones to f32."""
+    """Converts a float to the type in which C computes: 16-bit floats become f32."""
     return write.call(f"widen_{element.name}", text) if element.is_half else text
 
 
 def narrowed(write: CWriter, element: CElement, text: Text) -> Text:
-    """Converts a float to its storage type."""
+    """Converts a float from the type in which C computes to its storage type."""
     return write.call(f"narrow_{element.name}", text) if element.is_half else text
 
 
@@ -86,7 +86,7 @@ def _float_operator(write: CWriter, op: Operation) -> None:
 
 
 def helper_call(write: CWriter, name: str, element: CElement, *texts: Text) -> Text:
-    """Returns the call of a helper for an element type."""
+    """Returns a call of the helper function `name` for the element type `element`."""
     if not element.is_half:
         return write.call(f"{name}_{element.name}", *texts)
     wide = (widened(write, element, text) for text in texts)
@@ -162,7 +162,7 @@ def _bits(write: CWriter, op: Operation, source: CElement, target: CElement, tex
 
 
 def converted(write: CWriter, op: Operation, kind: str, source: SSAValue, type_: Attribute) -> Text:
-    """Returns a conversion of a scalar or a lane, by its name in `arith`."""
+    """Returns the conversion of a scalar or a lane that `kind`, a name in `arith`, denotes."""
     convert, prefix = _CONVERSIONS[kind]
     return convert(write, op, write.element(op, source), element_of(op, type_), write.text(source), prefix)
 
@@ -205,7 +205,7 @@ _INTEGER_SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "g
 
 
 def compared(write: CWriter, op: Operation, predicate: str, a: SSAValue, b: SSAValue) -> Text:
-    """Returns a comparison, 1 or 0, by a predicate of `arith.cmpi` or `arith.cmpf`."""
+    """Returns a comparison, with the value 1 or 0, by a predicate of `arith.cmpi` or `arith.cmpf`."""
     element, texts = write.element(op, a), (write.text(a), write.text(b))
     if predicate in ("true", "false"):
         return Text(str(int(predicate == "true")))
@@ -247,7 +247,7 @@ def _compare_floats(write: CWriter, op: arith.CmpfOp) -> None:
 
 
 def selected(write: CWriter, op: Operation, condition: SSAValue, a: SSAValue, b: SSAValue) -> None:
-    """Emits the selection of one of two values."""
+    """Emits the selection of `a` or `b` by a condition."""
     texts = [write.text(value) for value in (condition, a, b)]
     found = Text(f"({texts[0].inner} ? {texts[1]} : {texts[2]})", reads_of(texts))
     write.define(op, op.results[0], Index.of(found) if isinstance(op.results[0].type, IndexType) else found)
@@ -257,7 +257,7 @@ def selected(write: CWriter, op: Operation, condition: SSAValue, a: SSAValue, b:
 
 
 def literal(write: CWriter, op: Operation, value: Attribute) -> Text:
-    """Returns the literal of a scalar constant."""
+    """Returns the C literal of a scalar constant."""
     element, number, float_type = number_of(op, value)
     if float_type is None:
         return Text(integer_literal(int(number)))

@@ -35,7 +35,7 @@ _OF_THREADS = ("ptr %team", "i64 %number")
 """The first parameters of a function that all threads of a team run: the team, and the number of the thread."""
 
 MOST_STACK_ALIGNMENT, LEAST_STACK_ALIGNMENT = 64, 32
-"""The size of the widest registers, and the smallest size that needs explicit stack alignment, in bytes."""
+"""The size of the widest registers, and the smallest register size that needs explicit stack alignment, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Region:
     base: str
     first: int
     last: int
-    """The end, exclusive; a region with an unknown offset is its whole base."""
+    """The end, exclusive. If the offset is unknown, the region is all of `base`."""
 
     def meets(self, other: "Region") -> bool:
         """Returns true if both regions overlap."""
@@ -63,7 +63,10 @@ class _Kernel:
     comment: str
     is_divided: bool
     apart: list[bool] = field(default_factory=list[bool])
-    """Which arguments share, in every call, no byte with another one that either of them writes (`noalias`)."""
+    """For each argument, True if it can be `noalias`.
+
+    In every call, its memory must not overlap that of another argument, unless the kernel writes to neither of them.
+    """
 
     def text(self, linkage: str, is_x86: bool) -> str:
         """Returns the text of the function."""

@@ -68,7 +68,7 @@ def main(*machine: str) -> None:
 
 
 def compiled_aside(text: str, triple: str, cpu: str, features: str) -> tuple[bytes | None, str]:
-    """Returns the object of a module (`None` if LLVM failed), and the text that LLVM printed."""
+    """Returns the object file of a module, or `None` if LLVM failed, and the text that LLVM printed."""
     # -P: don't import modules from the working directory.
     command = [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path), triple, cpu, features]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
@@ -76,7 +76,7 @@ def compiled_aside(text: str, triple: str, cpu: str, features: str) -> tuple[byt
 
 
 def reason_in(said: str) -> str:
-    """Returns the reason of a failure from LLVM's output, at most 200 characters."""
+    """Extracts the reason for a failure from LLVM's output, at most 200 characters."""
     found = _REASON.search(said)
     lines = [line for line in said.splitlines() if line.strip()]
     return " ".join((found[0] if found else lines[-1] if lines else "it ends without a word").split())[:200]

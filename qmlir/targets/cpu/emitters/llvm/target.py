@@ -39,7 +39,7 @@ _ENVIRONMENTS = ("gnu", "musl", "eabi", "android", "msvc")
 
 
 def with_every_part(triple: str) -> str:
-    """Adds the vendor and system that the names of `TARGET-gcc` and clang may omit.
+    """Adds the vendor and system to a triple; the target names of GCC and clang may omit them.
 
     LLVM identifies the parts by position: for `armv7-linux-gnueabihf`, it would miss the hard-float ABI.
     """
@@ -104,10 +104,10 @@ _SYNTAX: Mapping[str, re.Pattern[str]] = {
     "cpu": re.compile(r"[A-Za-z0-9._+-]*"),
     "features": re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?"),
 }
-"""The syntax of user input that is inserted into LLVM IR."""
+"""The allowed syntax of user input that is inserted into LLVM IR."""
 
 _OF_FORMS, _OF_WASM = ("", "+simd128"), "wasm32-unknown-unknown"
-"""The features and the triple that output formats choose, and that need no check."""
+"""Features and a triple that output formats choose themselves, so that they need no check."""
 
 _UNKNOWN = re.compile(r"'([^']*)' is not a recognized (processor|feature)")
 _BIG_ENDIAN = "E"

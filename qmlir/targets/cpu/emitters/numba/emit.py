@@ -39,28 +39,28 @@ _OF_THE_MODULE = (
     "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
     "DIGEST", "INPUTS", "IN_PLACE", "KERNELS", "OUTPUTS", "TEAM",
 )  # fmt: skip
-"""Names that the emitted module has itself."""
+"""Names that the emitted module defines itself."""
 
 
 def _is_operation(name: str) -> bool:
-    """Whether emitted code may import something of this name: a variable would hide it."""
+    """Returns True if emitted code may import `name`, so that no variable may have this name."""
     return name.startswith(("LANES_", BY_HAND)) or name in BY_INTRINSICS or hasattr(operations, name)
 
 
 class _ModuleWriter:
-    """The parts of the Python module while they grow."""
+    """Collects the parts of the emitted Python module."""
 
     def __init__(self, isa: InstructionSet) -> None:
         self.tables = Tables(isa)
         self.names = Names(_OF_THE_MODULE, _is_operation)
         self.kernels: dict[str, str] = {}
         self.divided: set[str] = set()
-        """The kernels whose loops threads divide."""
+        """The kernels whose loops are divided among threads."""
 
         self.texts: list[str] = []
 
     def kernel(self, function: FuncOp) -> None:
-        """Write a kernel: arguments are flat arrays, each beginning where its memory does."""
+        """Emits a kernel; each of its arguments is a flat array that begins at the start of its memory."""
         if function.function_type.outputs.data:
             raise op_error(function, "must not return values: a kernel writes to memory")
         name = self.names.new(function.sym_name.data)
@@ -75,11 +75,11 @@ class _ModuleWriter:
         self.texts.append(self.function(write, name, arguments, _comment(function), is_by_hand=is_by_hand))
 
     def reserved(self) -> list[str]:
-        """Names that no variable of a function may have."""
+        """Returns names that no variable of a function may have."""
         return ["np", "True", "range", "max", "min", "team", "number", *self.kernels.values()]
 
     def argument(self, write: FunctionWriter, function: FuncOp, value: SSAValue) -> tuple[str, str]:
-        """The name and the type of an argument."""
+        """Binds an argument of a function; returns its name and its type in the syntax of `kernel`."""
         type_ = memref_type(value)
         if type_ is None:
             return write.variable(value, "n"), f"value {register_name(function, value.type)}"
@@ -97,7 +97,7 @@ class _ModuleWriter:
         *,
         is_by_hand: bool = False,
     ) -> str:
-        """The source of a function; `is_by_hand` says that it calls a custom kernel."""
+        """Returns the source of a function; `is_by_hand` is True if it calls a custom kernel."""
         types = ", ".join([*(f'"{kind}"' for _, kind in arguments), *(["by_hand=True"] if is_by_hand else [])])
         self.tables.imported.add("kernel")
         head = [
@@ -109,11 +109,11 @@ class _ModuleWriter:
 
 
 _OF_THREADS = [(TEAM, "int64"), (NUMBER, "value index")]
-"""What a function takes in front that all threads of a team run: who they are, and which of them it is."""
+"""The first parameters of a function that all threads of a team run: the team, and the number of the thread."""
 
 
 def _quoted(text: str) -> str:
-    """A Python string in ASCII, in double quotes."""
+    """Returns `text` as a Python string literal in ASCII, in double quotes."""
     return json.dumps(text)
 
 
@@ -122,7 +122,7 @@ def _comment(function: FuncOp) -> str:
 
 
 class _MainWriter:
-    """The function that calls the kernels: its memory is the arena, constants, and the arrays of the caller."""
+    """Emits `steps`, which calls the kernels with the arena, constants, and the caller's arrays."""
 
     def __init__(self, parts: _ModuleWriter, program: LoopProgram) -> None:
         self.parts = parts
@@ -130,7 +130,7 @@ class _MainWriter:
         self.main = function = program.main
         self.constants: dict[str, str] = {}
         self.threads = team_threads(function)
-        """How many threads run the steps, each all of them, where a team does."""
+        """The number of threads of the team, each of which runs all steps; `None` without a team."""
 
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
@@ -180,7 +180,7 @@ class _MainWriter:
         return write.call("tail", name_text(memory.array), memory.offset)
 
     def text(self) -> str:
-        """The source of the function."""
+        """Returns the source of the function."""
         write, parts, function = self.write, self.parts, self.main
         ports = [parts.argument(write, function, value) for value in function.body.block.args]
         count = len(self.program.inputs)  # they come first, and the caller's arrays may be read-only
@@ -194,7 +194,7 @@ class _MainWriter:
         return parts.function(write, "steps", arguments)
 
     def _job_lines(self, ports: Sequence[tuple[str, str]]) -> list[str]:
-        """The arrays that a job is done on, of which threads get the addresses."""
+        """Returns statements that create the arrays of a job from the table of addresses that threads get."""
         sizes = [math.prod(_memory(value).get_shape()) for value in self.main.body.block.args]
         kinds = [kind.removeprefix("const ") for _, kind in ports]
         rows = [
@@ -209,13 +209,16 @@ class _MainWriter:
         ]
 
     def run_line(self) -> str:
-        """What `main` does."""
+        """Returns the body of `main`."""
         if self.threads is None:
             return f"{INDENT}steps(KERNELS, arena, constants, *arrays)"
         return f"{INDENT}TEAM(steps, KERNELS, arena, constants, *arrays)"
 
     def _constant_lines(self) -> list[str]:
-        """The arrays of the constants, which come as one table of addresses: fewer arguments to unpack."""
+        """Returns statements that create the arrays of constants from a table of addresses.
+
+        A table takes less time to pass than one argument per constant.
+        """
         lines: list[str] = []
         for number, (symbol, name) in enumerate(self.constants.items()):
             constant = self.program.constants[symbol]
@@ -225,12 +228,12 @@ class _MainWriter:
         return lines
 
     def constant_rows(self) -> list[str]:
-        """The rows of `CONSTANTS`."""
+        """Returns the rows of `CONSTANTS`."""
         rows = ((each, memory_name(self.main, each.element)) for each in self.program.constants.values())
         return [f"({_quoted(each.symbol)}, {_quoted(kind)}, {each.elements})" for each, kind in rows]
 
     def call_rows(self) -> list[str]:
-        """The rows of `CALLS`."""
+        """Returns the rows of `CALLS`."""
         rows = ((self.parts.kernels[each.kernel], each.nodes) for each in self.program.calls)
         return [f"({_quoted(kernel)}, {json.dumps(nodes)})" for kernel, nodes in rows]
 
@@ -242,13 +245,13 @@ def _memory(value: SSAValue) -> MemRefType[Attribute]:
 
 
 def _port_rows(ports: Sequence[MainPort]) -> list[str]:
-    """The rows of `INPUTS` or `OUTPUTS`."""
+    """Returns the rows of `INPUTS` or `OUTPUTS`."""
     rows = ((_quoted(each.name), _quoted(each.dtype), each.shape, each.refuses_nan, each.bits) for each in ports)
     return [f"({', '.join(map(str, row))})" for row in rows]
 
 
 def _in_place(program: LoopProgram) -> list[list[int]]:
-    """For each output the inputs whose memory it may be."""
+    """Returns, for each output, the indices of the inputs whose memory it may reuse."""
     return [] if program.main.arg_attrs is None else [list(each.in_place) for each in program.outputs]
 
 
@@ -260,7 +263,7 @@ def _table(name: str, rows: Sequence[str]) -> str:
 
 
 def _instruction_lines(tables: Tables) -> Iterator[str]:
-    """What gives the instructions of the set that kernels call, by LLVM's names: the runtime has none of its own."""
+    """Yields statements that define the instructions that kernels use, by LLVM's names of the intrinsics."""
     if tables.instructions:
         yield f"requires({', '.join(map(_quoted, sorted(tables.isa.needs)))})"
     for name in sorted(tables.instructions):
@@ -269,7 +272,7 @@ def _instruction_lines(tables: Tables) -> Iterator[str]:
 
 
 def _import_line(row: str, name: str) -> str:
-    """The import of the function of a custom kernel."""
+    """Returns the statement that imports the function of a custom kernel."""
     module, _, function = row.partition(":")
     return f"from {module} import {function} as {name}"
 

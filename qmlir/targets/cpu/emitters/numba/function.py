@@ -20,7 +20,7 @@ from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.text.elements import dense_dtype
 
 BY_HAND = "by_hand_"
-"""The prefix, in emitted code, of the names of custom kernels."""
+"""The prefix of the names of custom kernels in emitted code."""
 
 
 EmitOperation = Callable[["FunctionWriter", Operation], None]

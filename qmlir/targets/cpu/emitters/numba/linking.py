@@ -28,13 +28,13 @@ from qmlir.targets.cpu.runtime.team_code import (
 
 
 def _needs(bitcode: bytes) -> set[str]:
-    """The functions that a module calls and does not have."""
+    """Returns the functions that a module calls but does not define, except LLVM's intrinsics."""
     functions = llvm.parse_bitcode(bitcode).functions
     return {each.name for each in functions if each.is_declaration and not each.name.startswith("llvm.")}
 
 
 def write_machine_code(folder: Path, package: ModuleType) -> bool:
-    """Writes the machine code that numba has just compiled for the package in `folder` next to its kernels if it can.
+    """Writes the machine code that numba has just compiled for `package` to a file in `folder`, if possible.
 
     Programs with custom kernels are left to numba's cache: they may need numba's library, and may change without the
     emitted module.

@@ -1,1 +1,1 @@
-"""Contractions as loops over register tiles: geometry, families of steps, epilogues, tiles."""
+"""Lowering of contractions to loops over register tiles: memory layout, tiles, epilogues and their vector forms."""

@@ -31,7 +31,7 @@ class Start:
     """The index of the epilogue operand: one integer per channel."""
 
     total: SSAValue
-    """The addition in the body that becomes superfluous: integer addition modulo 2^N is associative."""
+    """The result of the addition that becomes superfluous, since integer addition modulo 2^N is associative."""
 
     addend: SSAValue
     """The value that the bias is added to: the sum, or the shifted sum."""
@@ -49,7 +49,7 @@ def _shifted(sums: SSAValue, spare: int) -> SSAValue | None:
 
 
 def start_of(block: Block, spare: int = 0) -> Start | None:
-    """Returns the operand that the body adds to the sum (times `2^spare`) before any other use; `None` if none."""
+    """Returns the bias: the operand that the body adds to the sum (times `2^spare`) first; `None` if there is none."""
     sums = _shifted(block.args[0], spare) if spare else block.args[0]
     if sums is None:
         return None
@@ -147,7 +147,7 @@ class JointEpilogue:
     """The values of an epilogue body that are computed once for several accumulators of a row."""
 
     narrowed: Mapping[SSAValue, SSAValue]
-    """Each saturated value with its value before the clamp. Accumulators are joined here."""
+    """Maps each saturated value to its value before the clamp. Accumulators are joined at these values."""
 
     values: frozenset[SSAValue]
     """All shared values: the keys of `narrowed`, narrow epilogue operands, and values computed only from these."""
@@ -326,7 +326,7 @@ def _groups(count: int, valid: int, lanes: int, most: int) -> Iterator[tuple[int
 
 
 def lanes_of_part(valid: int, vector: int, lanes: int) -> int | None:
-    """Returns the lanes of the register at index `vector` that hold some of `valid` channels; `None` if all do."""
+    """Returns the number of lanes of the register at index `vector` that hold `valid` channels; `None` if all do."""
     return valid - vector * lanes if valid < (vector + 1) * lanes else None
 
 

@@ -1,8 +1,8 @@
 """The memory layout of a packed contraction: positions, windows, blocks of channels, and offsets in memory.
 
-Matmuls and convolutions are handled alike: a position of the result, times a stride, is a position of `x`, and each tap
-moves it. If there is no window, and `x`, the result and the epilogue operands are contiguous along their positions, all
-positions that share a weight matrix are joined to one axis.
+Matmuls and convolutions are handled alike: a position of the result, times the stride, is a position of `x`, to which
+each filter tap adds an offset. If there is no window, and `x`, the result and the epilogue operands are contiguous
+along their positions, all positions that share a weight matrix are joined to one axis.
 
 `Operand` describes how elements of `x` are converted to terms of the sum.
 """
@@ -137,14 +137,14 @@ class Geometry:
 
 @dataclass(frozen=True)
 class Window:
-    """A place in `x`; consecutive rows of a tile are `stride` positions apart."""
+    """A location in `x` from which a tile reads; consecutive rows of the tile are `stride` positions apart."""
 
     geometry: Geometry
     leading: tuple[Index, ...]
     last: Index
 
     def moved(self, emit: Emitter, terms: Index) -> "Window":
-        """Returns the place `terms` terms further on."""
+        """Returns the window moved forward by `terms` terms."""
         return Window(self.geometry, self.leading, add(emit, self.last, terms))
 
     def row(self, emit: Emitter, row: int) -> list[Index]:
@@ -152,7 +152,7 @@ class Window:
         return self.column(emit, row * self.geometry.strides[-1])
 
     def column(self, emit: Emitter, column: int) -> list[Index]:
-        """Returns the indices `column` positions of `x` further on."""
+        """Returns the indices of the element `column` positions further along `x`."""
         if self.geometry.row is not None:
             return [*self.leading, add(emit, self.last, column * self.geometry.row)]
         return [*self.leading[:-1], add(emit, self.leading[-1], column), self.last]

@@ -1,4 +1,4 @@
-"""Lowers contractions on memory to loops: register tiles by the variant of packed operands, or loops over scalars."""
+"""Lowers contractions on memrefs to loops: over register tiles if their operands are packed, else over scalars."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -40,10 +40,11 @@ from qmlir.targets.cpu.loops.structured import replace_by_loops
 
 # Register tiles: loops over blocks of channels and runs of positions, sums in registers, then the epilogue.
 #
-# The order is groups, blocks of channels, positions, tiles: the weights of a block stay in the nearest cache while
-# the positions pass; where the schedule says so, those of the next block are asked for meanwhile. Where it cuts the
-# positions into panels (`block`), all blocks go over the rows of `x` of a panel before the next one: they stay in
-# the second cache. What does not fill a tile is a smaller tile behind the loop, of a size that is known too.
+# The loops are nested in the order groups, blocks of channels, positions, tiles. So the weights of a block stay in the
+# L1 cache during the loop over positions, and the weights of the next block are prefetched meanwhile if the schedule
+# says so. If the schedule divides the positions into panels (`block`), all blocks of channels are computed for a panel
+# before the next one, so that the panel's rows of `x` stay in the L2 cache. Positions that don't fill a tile are a
+# smaller tile of static size after the loop.
 
 Registers = list[list[SSAValue]]
 
@@ -54,7 +55,7 @@ _DIVIDED = 2
 """Loops that threads divide, as if they were one: blocks of channels alone may be too few to be shared evenly."""
 
 LINE_BYTES = 64
-"""What one prefetch brings."""
+"""The bytes that one prefetch loads: a cache line."""
 
 
 class _Channels(NamedTuple):
@@ -66,7 +67,7 @@ class _Channels(NamedTuple):
 
 
 class TileWriter:
-    """Writes the loops of one contraction with packed weights."""
+    """Emits the loops of one contraction with packed weights."""
 
     def __init__(self, op: PackedOp, variant: "TiledVariant", emit: Emitter):
         self.op = op
@@ -75,19 +76,19 @@ class TileWriter:
         self.geometry: Geometry = self._geometry(emit)
         self.epilogue = Epilogue(op, self.geometry, is_started=self._apart == 1, spare=self.variant.spare)
         self.threads: int = _DIVIDED if self.schedule.threads else 0
-        """How many of the next loops threads divide."""
+        """The number of outermost loops, among those not emitted yet, that threads divide."""
         self.weights: SSAValue | None = None
-        """All packed weights in a row, where they are prefetched."""
+        """All packed weights, collapsed to one axis, if they are prefetched; else `None`."""
         self.ahead: Index = 0
-        """The first of the weights that the tile which is written asks for."""
+        """The index of the first weight that the current tile prefetches."""
         self.panel: Index | None = None
-        """The first position of the panel that is written, where there are several."""
+        """The first position of the current panel; `None` if there is only one panel."""
 
     def _geometry(self, emit: Emitter) -> Geometry:
         return geometry_of(self.op, emit)
 
     def write(self, emit: Emitter) -> None:
-        """Write all loops where `emit` stands."""
+        """Emits all loops at the insertion point of `emit`."""
         vectors = VectorEmitter.of(emit, self.schedule.lanes)
         if self.schedule.prefetch:
             self.weights = collapse_axes(emit, self.geometry.w, [list(range(len(shaped(self.geometry.w)[0])))])
@@ -106,9 +107,10 @@ class TileWriter:
             _give_two_axes(loop)
 
     def _keeps_positions(self) -> bool:
-        """Whether a thread has some positions and all channels, not the reverse: what it reads, it has written before.
+        """Returns true if each thread gets some positions and all channels, instead of some channels of all positions.
 
-        That is good where less memory is taken by the weights, which all threads read then.
+        Then a thread reads inputs that it wrote itself, but every thread reads all weights. This is better if the
+        weights are smaller than `x` and the result together.
         """
         x, y, w = (_bytes(value) for value in (self.op.x, self.geometry.y, self.geometry.w))
         return x + y > w
@@ -298,7 +300,7 @@ class TileWriter:
                 ),
             )
         window = self.geometry.window_place(emit, positions, taps, offset)
-        # A packed weight has the taps of the window only, and x has no axis of taps where positions were joined.
+        # Packed weights have axes only for the taps of the window, and x has no axis of taps if positions were joined.
         count = len(shaped(self.op.w)[0]) - 4
         own: list[Index] = taps[-count:] if 0 < count <= len(taps) else [0] * count
         return self._sum_steps(emit, sums, window, [*weights, *own], valid)
@@ -361,10 +363,10 @@ class TileWriter:
 
 
 class LoopVariant(Variant):
-    """A variant, and what writes its loops: all that `variants` of the registry names are these."""
+    """A variant that also emits its loops; all variants in the registry are of this class."""
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
-        """Write the loops of a contraction with packed weights where `emit` stands."""
+        """Emits the loops of a contraction with packed weights at the insertion point of `emit`."""
         raise NotImplementedError
 
 
@@ -389,16 +391,16 @@ class TiledVariant(LoopVariant):
         raise NotImplementedError
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
-        """The weights of a step out of the bytes that hold those of several."""
+        """Extracts the weights at index `part` from bytes that each hold several weights."""
         return weights
 
     def totals(self, emit: VectorEmitter, sums: Registers) -> Registers:
-        """The sums of a tile, of what steps have added up."""
+        """Returns the sums of a tile, given its accumulators after the last step."""
         return sums
 
 
 def joined(emit: Emitter, place: Sequence[Index], sizes: Sequence[int]) -> Index:
-    """The number of a place among all of them, the last axis the fastest."""
+    """Emits the row-major linear index of `place` in an array of shape `sizes`."""
     number: Index = 0
     for each, size in zip(place, sizes, strict=True):
         number = add(emit, times(emit, number, size), each)
@@ -445,28 +447,29 @@ def _like(sums: Registers, flat: Sequence[SSAValue]) -> Registers:
     return [list(flat[start : start + width]) for start in range(0, len(flat), width)]
 
 
-# Register tiles of products whose weights have a scale for each block of terms.
+# Register tiles of matmuls whose weights have a scale for each block of terms.
 #
-# A tile has two registers where others have one: the exact sum of the block that is read, and the total in f32 to
-# which each block adds what its scale makes of its sum. Weights and scales lie in the order in which they are read.
+# For each sum, a tile has two registers instead of one: the exact sum of the current block, and the f32 total, to which
+# each block adds its sum times its scale. Weights and scales are stored in the order in which they are read.
 #
-# What the loops read of `x` is `offset` more than it counts. The sum of products less `offset` times the sum of the
-# weights of a block is the exact one; those are summed beside, as one more row whose elements are all 1: read from
-# memory they would take as much of it as the scales.
+# The elements of `x` that the loops read are `offset` more than their real values. So `offset` times the sum of the
+# block's weights is subtracted from the sum of products. The weights are summed in the same loop, as an additional row
+# whose elements are all 1. Precomputed sums of weights would take as much memory as the scales.
 
 AHEAD = 4096
-"""The bytes from what is read to what is asked for meanwhile.
+"""The prefetch distance in bytes: from the weights and scales that are read to those that are prefetched.
 
-The processor foresees the weights of plain sums, but not these: on Zen 5 products of 1x4096x11008 take 2.2 times the
-time of reading their weights without asking, and 1.57, 1.41, 1.38, 1.47 and 1.57 asking 1, 2, 4, 8 and 16 KB ahead.
+The hardware prefetcher handles the weights of other contractions, but not these. On Zen 5, a 1x4096x11008 matmul takes
+2.2 times as long as reading its weights if nothing is prefetched, and 1.57, 1.41, 1.38, 1.47 and 1.57 times as long
+with a distance of 1, 2, 4, 8 and 16 KB.
 """
 
 NEAREST = 1
-"""The cache that it is asked into: into the second one they take 1.53."""
+"""The cache level into which they are prefetched; with level 2, that matmul takes 1.53 times as long."""
 
 
 class BlockWriter(TileWriter):
-    """Writes the loops of products by blocks of terms."""
+    """Emits the loops of a matmul whose weights have a scale for each block of terms."""
 
     def _geometry(self, emit: Emitter) -> Geometry:
         op = self.op
@@ -557,7 +560,7 @@ class BlockWriter(TileWriter):
         ]
 
 
-# Loops over scalars, which take operands of any layout, one element after the other.
+# Scalar loops, which support operands of any layout and process one element at a time.
 
 
 class ScalarWriter:

@@ -1,7 +1,7 @@
-"""How each operation of an epilogue is written on whole registers: a table, to which packages add rows.
+"""The vector form of each operation that can occur in an epilogue: a table to which packages add rows.
 
-An operation without a row, or with elements that no register holds, makes its epilogue one of scalars. What a package
-has is in the table `loops.forms` of its `Contribution`.
+If an operation has no row, or an element type that vectors don't support, its whole epilogue is emitted on scalars. A
+package adds rows in the table `loops.forms` of its `Contribution`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,15 +37,15 @@ def _holds_results(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class Form:
-    """How an operation is written by an emitter of vectors, from operands that are vectors."""
+    """The vector form of an operation: `write` emits it with a vector emitter, given vector operands."""
 
     write: Callable[[Emitter, Any, Sequence[SSAValue]], SSAValue]
     accepts: Callable[[Any], bool] = _holds_results
-    """Whether registers do for this one."""
+    """A predicate for the operations that this form supports."""
     reads_memory: bool = False
-    """Whether operands that are the same for all lanes stay what they are."""
+    """True if scalar operands are passed unchanged, not broadcast to all lanes."""
     writes_scalars: bool = False
-    """Whether an emitter of scalars writes it, too: it is not an operation of the loops."""
+    """True if scalar emitters also use this form, since the operation itself is not valid in loops."""
 
 
 def _binary(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
@@ -94,14 +94,14 @@ def _unary(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue
 _OF_ONE: tuple[type[Operation], ...] = (
     arith.NegfOp, math.AbsFOp, math.CeilOp, math.CountLeadingZerosOp, math.FloorOp, math.SqrtOp,
 )  # fmt: skip
-"""The same of one operand."""
+"""Unary operations that accept vectors as well as scalars."""
 
 _LANEWISE: tuple[type[Operation], ...] = (
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp, arith.XOrIOp, arith.ShLIOp, arith.ShRSIOp,
     arith.ShRUIOp, arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp, arith.AddfOp, arith.SubfOp, arith.MulfOp,
     arith.DivfOp, arith.MaximumfOp, arith.MinimumfOp, math.CopySignOp,
 )  # fmt: skip
-"""Operations of two operands that take vectors as they take scalars."""
+"""Binary operations that accept vectors as well as scalars."""
 
 FORMS: Mapping[type[Operation], Form] = {
     **dict.fromkeys(_LANEWISE, Form(_binary)),
@@ -120,11 +120,11 @@ FORMS: Mapping[type[Operation], Form] = {
     JoinOp: Form(lambda emit, op, values: expand_join(emit, op, values), writes_scalars=True),
     memref.LoadOp: Form(_look_up, accepts=_is_table, reads_memory=True),
 }
-"""How each operation of a body is written; functions that the loops expand are written by `expansion`."""
+"""The vector form of each operation; math functions that are expanded get theirs from `form_of`."""
 
 
 def form_of(op: Operation) -> Form | None:
-    """How `op` is written on registers, `None` where nobody says it."""
+    """Returns the vector form of `op`; `None` if it has none."""
     name = function_name(op)
     if name is not None:
         return Form(lambda emit, op, values: expanded(emit, name, values), accepts=lambda op: True)
@@ -132,22 +132,25 @@ def form_of(op: Operation) -> Form | None:
 
 
 def has_form(op: Operation) -> bool:
-    """Whether registers do for `op`."""
+    """Returns true if `op` can be emitted on vectors."""
     form = form_of(op)
     return form is not None and form.accepts(op)
 
 
 def written_on(emit: VectorEmitter, op: Operation, values: Mapping[SSAValue, SSAValue]) -> SSAValue:
-    """Write `op`, which has a form, on registers: what `values` has for its operands, or the same for all."""
+    """Emits `op`, which must have a vector form, on vectors.
+
+    `values` maps operands of `op` to vectors. Other scalar operands are broadcast to all lanes.
+    """
     form = form_of(op)
     assert form is not None
     operands = [values.get(operand, operand) for operand in op.operands]
-    # What comes from outside the region is the same for all lanes; a table stays what it is.
+    # Values from outside the region are the same for all lanes; a lookup table is passed unchanged.
     return form.write(
         emit, op, [emit.splat(value) if is_scalar(value) and not form.reads_memory else value for value in operands]
     )
 
 
 def is_scalar(value: SSAValue) -> bool:
-    """Whether a value is neither a vector nor memory."""
+    """Returns true if a value is neither a vector nor a memref."""
     return scalar_of(value.type) == value.type and not isinstance(value.type, MemRefType)

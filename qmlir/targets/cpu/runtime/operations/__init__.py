@@ -28,7 +28,7 @@ _NARROWING = re.compile(r"narrow_([iu])(\d+)")
 
 
 def __getattr__(name: str) -> Any:
-    """The operation `name`."""
+    """Returns the operation `name`, creating conversions on first use. Raises `AttributeError` for an unknown name."""
     if name in together.OPERATIONS:  # loaded code needs their symbols, too
         provide_team()
     found = _KNOWN.get(name) or conversions.conversion(name)

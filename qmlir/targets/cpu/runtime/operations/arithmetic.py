@@ -1,4 +1,4 @@
-"""Integers modulo 2^N and floats rounded in each step: the shared tables of arithmetic as operations of numba."""
+"""Integer and float arithmetic as numba operations, lowered by the tables in `semantics.arithmetic`."""
 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -27,10 +27,10 @@ _OPERATORS: Mapping[Any, tuple[str, str]] = {
     python.rshift: ("shrsi", ""),
     python.neg: ("", "negf"),
 }
-"""Python's operators: the rows for integers and for floats."""
+"""The integer and the float operation of each Python operator; empty if there is none."""
 
 _NAMES = {"powf": "pow", "round": "round_away"}
-"""Rows that emitted code calls by another name."""
+"""Operations that emitted code calls by another name."""
 
 _BY_OPERATORS = {name for names in _OPERATORS.values() for name in names}
 
@@ -66,11 +66,11 @@ OPERATIONS: dict[str, Any] = {
     **_named(FLOATS, floats),
     "fpowi": operation("fpowi", _integer_power_type, shared(float_to_integer_power)),
 }
-"""Name to operation; the emitted code imports them by name."""
+"""The operations of this module by the names under which emitted code imports them."""
 
 
 def by_kind(integer: Lowering | None, floating: Lowering | None) -> Lowering:
-    """The row for integers or that for floats, by the first operand."""
+    """Combines an integer and a float lowering into one; the type of the first operand selects between them."""
 
     def lower(build: Builder, first: IRValue, *others: IRValue) -> IRValue:
         chosen = floating if first.type.is_float else integer
@@ -97,7 +97,10 @@ for _key, (_integer, _float) in _OPERATORS.items():
 
 
 def _comparison(integer: str, floating: str) -> tuple[Callable[..., Any], Any]:
-    """The type and the lowering of a comparison by predicates of `arith`, of which one may be empty."""
+    """Returns the typing and the lowering of a comparison, given its predicates for integers and for floats.
+
+    A predicate is empty if the comparison does not support these operands.
+    """
 
     def typed(a: Any, b: Any) -> Any:
         register = as_register(a)
@@ -113,7 +116,7 @@ def _comparison(integer: str, floating: str) -> tuple[Callable[..., Any], Any]:
 
 _ORDERS = ("lt", "le", "gt", "ge")
 
-# Python's operators are the signed comparisons, and those of floats that fail for NaN; `!=` holds for it, as in Python.
+# Python's operators are signed comparisons of integers and ordered comparisons of floats; only `!=` is true for NaN.
 operator(python.eq, 2, *_comparison("eq", "oeq"))
 operator(python.ne, 2, *_comparison("ne", "une"))
 for _name in _ORDERS:
@@ -131,7 +134,7 @@ _PREDICATES: Mapping[str, tuple[str, str]] = {
 }
 
 COMPARISONS: dict[str, Any] = {name: operation(name, *_comparison(*rows)) for name, rows in _PREDICATES.items()}
-"""Comparisons by the predicates of `arith`: `ult` reads integers as unsigned, and holds for floats that are NaN."""
+"""Comparisons by predicates of `arith`; for example, `ult` means unsigned for integers, and is true for NaN."""
 
 
 def _condition(type_: Any) -> Any:
@@ -143,4 +146,4 @@ def _unchanged(emission: Emission, value: Any) -> Any:
 
 
 holds = operation("holds", _condition, _unchanged)
-"""A scalar of i1 as a condition of Python."""
+"""Converts an i1 scalar to a Boolean that Python code can branch on."""

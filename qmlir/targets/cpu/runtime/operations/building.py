@@ -1,4 +1,4 @@
-"""Instructions inside a function that numba lowers: what `Builder` writes as text becomes instructions of llvmlite."""
+"""Inserts the textual instructions of `Builder` into functions that numba lowers, as llvmlite instructions."""
 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -16,7 +16,7 @@ from ..semantics.values import IRValue, Type, integer
 
 @cache
 def llvm_type(type_: Type) -> Any:
-    """Return llvmlite's type; short floats are held as their bits."""
+    """Returns llvmlite's type for `type_`; f16 and bf16 are represented by their bits."""
     if type_.lanes:
         return ir.VectorType(llvm_type(type_.scalar()), type_.lanes)
     match type_.element:
@@ -31,7 +31,7 @@ def llvm_type(type_: Type) -> Any:
 
 
 def declared(module: Any, name: str, result: Any, operands: list[Any]) -> Any:
-    """Return the function `name` of an LLVM module, and declare it if it is not there yet."""
+    """Returns the function `name` of an LLVM module, declaring it if necessary."""
     known = module.globals.get(name)
     if known is not None:
         return known
@@ -39,19 +39,19 @@ def declared(module: Any, name: str, result: Any, operands: list[Any]) -> Any:
 
 
 class _Instruction(ir.Instruction):
-    """An instruction whose text is known."""
+    """An llvmlite instruction that consists of given text."""
 
     def __init__(self, block: Any, type_: Any, text: str) -> None:
         super().__init__(block, type_, "", ())
         self._text = text
 
     def descr(self, buf: list[str]) -> None:
-        """Append the text, as llvmlite asks for it."""
+        """Appends the text of the instruction; llvmlite calls this method."""
         buf.append(f"{self._text}\n")
 
 
 class NumbaBuilder(Builder):
-    """The instructions of one operation, at the end of the block where numba's builder is."""
+    """Appends the instructions of one operation to the current block of numba's builder."""
 
     def __init__(self, builder: Any) -> None:
         super().__init__({})
@@ -66,15 +66,15 @@ class NumbaBuilder(Builder):
         return made
 
     def line(self, text: str) -> None:
-        """Write an instruction without a result."""
+        """Appends an instruction without a result."""
         self._write(ir.VoidType(), text)
 
     def give(self, type_: Type, text: str) -> IRValue:
-        """Write an instruction with a result."""
+        """Appends an instruction and returns its result."""
         return self.operand(type_, self._write(llvm_type(type_), text))
 
     def call(self, name: str, result: Type | None, values: Sequence[IRValue]) -> IRValue:
-        """Write a call of an intrinsic, of libm, or of a function of the process."""
+        """Appends a call of an intrinsic, of a libm function, or of another function of the process."""
         kind = ir.VoidType() if result is None else llvm_type(result)
         declared(self._builder.module, name, kind, [llvm_type(value.type) for value in values])
         return super().call(name, result, values)
@@ -88,13 +88,13 @@ class NumbaBuilder(Builder):
         return super().cast(name, value, type_)
 
     def operand(self, type_: Type, value: Any) -> IRValue:
-        """Return a value of llvmlite as an operand."""
+        """Returns an llvmlite value as an operand."""
         text = value.get_reference()
         self._values[text] = value
         return IRValue(type_, text)
 
     def value(self, operand: IRValue) -> Any:
-        """Return an operand as a value of llvmlite."""
+        """Returns an operand as an llvmlite value."""
         if operand.text.startswith("%"):
             return self._values[operand.text]
         constant = ir.FormattedConstant(llvm_type(operand.type), operand.text)

@@ -1,8 +1,8 @@
-"""Conversions between elements: `i32(x)`, `f32(x)` and so on take numbers, scalars and vectors, lane by lane.
+"""Conversions between element types, such as `i32(x)` and `f32(x)`, of Python numbers, scalars and vectors.
 
-`i32(x)` reads an integer as signed and truncates a float, `unsigned_i32(x)` reads and gives unsigned ones, and
-`bits_i32(x)` gives the bits of a register in another division. They are made when they are first asked for, because
-integers have every width from 1 to 64.
+`i32(x)` interprets integers as signed and truncates floats, `unsigned_i32(x)` interprets integers as unsigned, and
+`bits_i32(x)` is a bitcast. Vectors are converted lane by lane. Conversions are created when they are first requested,
+because integers can have any width from 1 to 64.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -49,7 +49,7 @@ def _bits_type(target: str) -> Callable[[Any], Any]:
 
 @cache
 def conversion(name: str) -> Any:
-    """The conversion of that name; `None` where there is none."""
+    """Returns the conversion named `name`; `None` if there is none."""
     found = _NAME.fullmatch(name)
     if found is None:
         return None

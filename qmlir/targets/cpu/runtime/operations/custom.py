@@ -1,4 +1,4 @@
-"""Arrays for functions that people wrote: memory of a kernel with a shape and strides, as numba knows arrays."""
+"""Passes memory to custom kernels as numba arrays with a shape and strides."""
 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -22,7 +22,7 @@ def _array_type(flat: Any, element: Any, layout: Any, *numbers: Any) -> Any:
 
 
 def _array(emission: Emission, flat: Any, _element: Any, _layout: Any, *numbers: Any) -> Any:
-    """`numbers` are the sizes, then how far apart neighbours along each axis lie, in elements."""
+    """Emits an array over `flat`; `numbers` are the sizes of its axes, then their strides in elements."""
     target, builder = emission.target, emission.builder
     type_ = emission.result
     data = emission.field(emission.operands[0], flat, "data")
@@ -47,4 +47,4 @@ def _array(emission: Emission, flat: Any, _element: Any, _layout: Any, *numbers:
 
 
 OPERATIONS: dict[str, Any] = {"array": operation("array", _array_type, _array, literal=True)}
-"""Name to operation; the emitted code imports them by name."""
+"""The operations of this module by the names under which emitted code imports them."""

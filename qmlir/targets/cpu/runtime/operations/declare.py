@@ -1,7 +1,7 @@
-"""Declaring operations to numba: a name, what type its result has, and the LLVM instructions that compute it.
+"""Declares operations to numba: a name, a function that returns the result type, and a lowering to LLVM instructions.
 
-An operation is typed and lowered without compiling anything per use, so that kernels with thousands of them compile
-fast. Python's operators take the same road.
+No code is compiled for an individual use of an operation, so kernels with thousands of operations compile fast.
+Python's operators are declared in the same way.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -21,7 +21,7 @@ from .registers import INDEX, Register, type_in_llvm
 
 
 class Emission:
-    """Where the instructions of one operation go: numba's target and LLVM builder, and the types of the operation."""
+    """The context in which one use of an operation is lowered: numba's target, the LLVM builder, and the types."""
 
     def __init__(self, target: Any, builder: Any, result: Any, operands: tuple[Any, ...]) -> None:
         self.target = target
@@ -29,31 +29,31 @@ class Emission:
         self.result = result
         self.operands = operands
         self.build = NumbaBuilder(builder)
-        """Writes the same instructions by the tables that all emitters share."""
+        """The builder for lowerings that all emitters share."""
 
     def field(self, array_type: Any, array: Any, name: str) -> Any:
-        """A field of an array, such as `data`, straight out of the value: numba's proxies cost milliseconds."""
+        """Returns a field of an array, such as `data`, without numba's proxies, which take milliseconds."""
         return self.target.data_model_manager[array_type].get(self.builder, array, name)
 
     def register(self, number: int, value: Any) -> IRValue:
-        """The operand of a number as a register or a scalar."""
+        """Returns operand `number`, whose llvmlite value is `value`, as a scalar or vector."""
         return self.build.operand(type_in_llvm(self.operands[number]), value)
 
     def data(self, number: int, array: Any) -> str:
-        """Where the elements of an array lie, the operand of a number."""
+        """Returns the data pointer of operand `number`, the array `array`."""
         return self.build.operand(PTR, self.field(self.operands[number], array, "data")).text
 
     def nothing(self) -> Any:
-        """The result of an operation that has none."""
+        """Returns the value that stands for the result of an operation without results."""
         return self.target.get_dummy_value()
 
 
 Lowering = Callable[..., Any]
-"""`f(emission, *values)`: writes the instructions and gives the value of the result."""
+"""A function `f(emission, *values)` that emits the instructions of an operation and returns its result."""
 
 
 def shared(row: Callable[..., IRValue]) -> Lowering:
-    """The lowering by a row of the shared tables, `f(build, *operands)`, of which all operands are registers."""
+    """Converts `row(build, *operands)`, a function of the shared tables on scalars or vectors, to a lowering."""
 
     def lower(emission: Emission, *values: Any) -> Any:
         operands = (emission.register(number, value) for number, value in enumerate(values))
@@ -63,15 +63,16 @@ def shared(row: Callable[..., IRValue]) -> Lowering:
 
 
 _REGISTER_BYTES = 64
-"""The widest registers there are."""
+"""The size of the widest vector registers, in bytes."""
 
 _STACK_BYTES = 16
-"""What the stack of a function is aligned to by itself."""
+"""The default alignment of the stack, in bytes."""
 
 
 def _align_stack(builder: Any, result: Any) -> None:
-    """Let registers lie aligned on the stack: LLVM finds out too late that it puts some there, and half of their loads
-    would cross lines of the cache.
+    """Aligns the stack of the function for vectors of type `result`.
+
+    LLVM decides too late that it spills vector registers; without this, half of their loads would cross cache lines.
     """
     size = result.lanes * result.bits // 8 if isinstance(result, Register) else 0
     widest = _REGISTER_BYTES if size > _REGISTER_BYTES else size
@@ -90,7 +91,11 @@ def _lowered(key: Any, lower: Lowering, kinds: tuple[Any, ...]) -> None:
 
 
 def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = False) -> Any:
-    """A new operation that compiled code can call; `literal` where its types depend on numbers that are written out."""
+    """Declares an operation that compiled code can call.
+
+    `typed` returns its result type, given the operand types. `literal` means that the result type depends on the values
+    of literal operands.
+    """
 
     def stub(*operands: Any) -> Any:
         raise NotImplementedError(f"{name} can be called only from compiled code")
@@ -112,9 +117,9 @@ _OF_INDICES = (python.add, python.sub, python.mul)
 
 
 def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -> None:
-    """Give one of Python's operators a meaning on registers.
+    """Declares the Python operator `key`, with `count` operands, for scalars and vectors.
 
-    numba's own meaning of `+`, `-` and `*` of two `index` is found here as well, before all others.
+    It also declares the result type of `+`, `-` and `*` for two operands of type `index`, so that numba finds it first.
     """
 
     def registers(*operands: Any) -> Any:

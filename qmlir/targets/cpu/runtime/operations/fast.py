@@ -1,4 +1,4 @@
-"""All uses of numba's private API: for faster compilation, and to run numba's code without importing numba.
+"""All uses of numba's private API, which make compilation faster and let numba's code run without importing numba.
 
 Without `KernelCompiler`, `OperationType` and `MEANINGS`, numba's public API compiles kernels to the same code, more
 slowly. `home`, `cached_object` and `address_of` make compiled code usable where numba is not imported.

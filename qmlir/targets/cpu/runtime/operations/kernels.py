@@ -49,7 +49,7 @@ def _argument(text: str) -> Any:
 
 
 class Work:
-    """The share of a program that one process compiles: all of it if there are no helpers."""
+    """The kernels of a program that one process compiles: all of them if there are no helpers."""
 
     is_helper = False
     """True if the process only fills the cache for another one, and calls nothing."""
@@ -63,7 +63,7 @@ class Work:
 
 
 work = Work()
-"""The share of this process; set before the kernels are imported."""
+"""The kernels that this process compiles; set before the kernels are imported."""
 
 
 def _untold(name: str) -> None:

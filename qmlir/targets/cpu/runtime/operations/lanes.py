@@ -1,4 +1,4 @@
-"""Vectors as a whole: dot products of groups, lanes that change places, reductions, narrowing, choices."""
+"""Vector operations for numba: dot products, shuffles, reductions, narrowing, and selects."""
 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -43,13 +43,13 @@ BY_INTRINSICS: Mapping[str, Callable[..., Any]] = {
     "dot_pairs": _dot_type("i16"),
     "multiply_pairs": _pairs_type,
 }
-"""What an instruction set has instructions for, or not: the type of the result."""
+"""The typing of each operation that exists only if the instruction set has an instruction for it."""
 
 
 def requires(*features: str) -> None:
-    """Raise `DamagedError` where the processor lacks a feature that instructions of the emitted module are of.
+    """Raises `DamagedError` if the CPU lacks a feature that the emitted module needs.
 
-    LLVM would end the process where it finds such an instruction.
+    Otherwise, LLVM would end the process at an unsupported instruction.
     """
     there = processor_features()
     missing = [name for name in features if not there.get(name, False)]
@@ -62,7 +62,7 @@ def requires(*features: str) -> None:
 
 @cache
 def by_intrinsics(name: str, *intrinsics: tuple[int, str]) -> Any:
-    """The operation `name` by LLVM's intrinsics, each with the bits of its registers."""
+    """Returns the operation `name`; `intrinsics` lists, for each register width in bits, the LLVM intrinsic."""
     names = dict(intrinsics)
 
     def lower(emission: Emission, *values: Any) -> Any:
@@ -78,7 +78,7 @@ def by_intrinsics(name: str, *intrinsics: tuple[int, str]) -> Any:
 
 
 def _by(row: Callable[..., IRValue], count: int, **options: Any) -> Lowering:
-    """The lowering by a row that takes so many registers, and then the numbers that are written out in the code."""
+    """Converts a function of the shared tables to a lowering: `count` register operands, then literals."""
 
     def lower(emission: Emission, *values: Any) -> Any:
         operands = [emission.register(number, value) for number, value in enumerate(values[:count])]
@@ -179,11 +179,11 @@ OPERATIONS: dict[str, Any] = {
     "round_to_int": operation("round_to_int", _round_type, shared(_rounded)),
     **{f"fold_{kind}": operation(f"fold_{kind}", _reduced_type, _folded(kind)) for kind in FOLDS},
 }
-"""Name to operation; the emitted code imports them by name."""
+"""The operations of this module by the names under which emitted code imports them."""
 
 
 def narrowing(bits: int, *, unsigned: bool) -> Any:
-    """The saturating conversion of signed integers to `bits`, with or without sign."""
+    """Returns the saturating conversion of signed integers to integers of `bits` bits, signed or unsigned."""
 
     def lower(emission: Emission, *values: Any) -> Any:
         operands = [emission.register(number, value) for number, value in enumerate(values)]

@@ -1,7 +1,7 @@
-"""Memory of compiled code: elements and vectors at a place of a flat array, without checks; views, scratch, copies.
+"""Memory operations for numba: unchecked loads and stores in flat arrays, views, scratch memory, and copies.
 
-A place is counted in elements. Arrays of the emitted code are flat and contiguous; `view` makes one of bytes of the
-arena, `array_at` one of an address, `tail` one that begins at a later element, `scratch` one on the stack.
+Indices count elements. Arrays in emitted code are flat and contiguous: `view` returns an array over bytes of the arena,
+`array_at` one at an address, `tail` one that begins at a later element, and `scratch` one on the stack.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -28,7 +28,7 @@ _FEATURES: Mapping[str, bool] = processor_features()
 
 
 def has(name: str) -> bool:
-    """Whether the CPU that numba compiles for has a feature, by LLVM's name."""
+    """Returns True if the CPU that numba compiles for has the feature with LLVM's name `name`."""
     return _FEATURES.get(name, False)
 
 
@@ -37,7 +37,7 @@ def _element(array: Any) -> str | None:
 
 
 def written(number: Any) -> int | None:
-    """A number that is written out in the code."""
+    """Returns the value of an integer literal, given its numba type; `None` for any other type."""
     return number.literal_value if isinstance(number, types.IntegerLiteral) else None
 
 
@@ -46,12 +46,12 @@ def _is_index(type_: Any) -> bool:
 
 
 def _align(register: Register) -> int:
-    """The bytes of an element, to a multiple of which elements are aligned."""
+    """Returns the size of an element in bytes, which is also its alignment."""
     return register.bits // 8
 
 
 def _pointer(emission: Emission, array: Any, index: Any, element: Type, number: int = 0) -> str:
-    """Where an element of an array lies, the operand of a number, whose place is the operand after it."""
+    """Returns the address of an element: operand `number` is the array, and the operand after it is the index."""
     place = emission.register(number + 1, index)
     return emission.build.element_at(element, emission.data(number, array), place.text)
 
@@ -77,7 +77,7 @@ def _store_type(array: Any, index: Any, value: Any) -> Any:
 
 
 def _stored(emission: Emission, array: Any, index: Any, number: int, value: Any) -> tuple[IRValue, str, int]:
-    """A value that is stored, the operand of a number, where it goes, and what that is aligned to."""
+    """Returns the value to store (operand `number`), its address, and the alignment of the address."""
     register: Register = emission.operands[number]
     pointer = _pointer(emission, array, index, register.type.scalar())
     return emission.register(number, value), pointer, _align(register)
@@ -191,7 +191,7 @@ def _look_up(emission: Emission, array: Any, index: Any, places: Any) -> Any:
 
 
 def _array_of(element: Any) -> Any:
-    """The type of a flat array of the NumPy type that is written out, such as `"int8"`."""
+    """Returns the numba type of a flat array, given the literal name of its NumPy type, such as `"int8"`."""
     name = element.literal_value if isinstance(element, types.StringLiteral) else None
     return types.Array(getattr(types, name), 1, "C") if name in MEMORY else None
 
@@ -295,4 +295,4 @@ OPERATIONS: dict[str, Any] = {
     "scratch": operation("scratch", _scratch_type, _scratch, literal=True),
     "copy": operation("copy", _copy_type, _copy),
 }
-"""Name to operation; the emitted code imports them by name."""
+"""The operations of this module by the names under which emitted code imports them."""

@@ -1,7 +1,7 @@
-"""Values in registers as numba types: scalars and vectors whose arithmetic is that of LLVM, at their own width.
+"""numba types for values in registers: scalars and vectors with LLVM's arithmetic.
 
-numba's own integers grow to 64 bits in every operation; these wrap at the width that they have. `i32` is a scalar,
-`Register("i32", 16)` a vector of 16 lanes. The short floats `f16` and `bf16` are held as their bits.
+numba promotes its own integers to 64 bits in every operation; these integers wrap at their own width. `Register("i32")`
+is a scalar, `Register("i32", 16)` a vector of 16 lanes. `f16` and `bf16` are represented by their bits.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -18,7 +18,7 @@ from .building import llvm_type
 
 
 class Register(types.Type):
-    """A scalar (0 lanes) or a vector of elements."""
+    """The numba type of a scalar (0 lanes) or a vector."""
 
     def __init__(self, element: str, lanes: int = 0) -> None:
         self.element = element
@@ -27,17 +27,17 @@ class Register(types.Type):
 
     @property
     def is_float(self) -> bool:
-        """Whether the elements are floats."""
+        """True if the elements are floats."""
         return self.element in FLOATS
 
     @property
     def bits(self) -> int:
-        """The width of an element."""
+        """The width of an element, in bits."""
         return self.type.bits
 
     @property
     def type(self) -> Type:
-        """The type of the values; not an attribute, as the cache of numba pickles those."""
+        """The LLVM type of the values. It is a property because numba's cache would pickle an attribute."""
         return type_of(self.element, self.lanes)
 
     def of(self, element: str) -> "Register":
@@ -52,24 +52,24 @@ class _RegisterModel(models.PrimitiveModel):
 
 
 INDEX = types.int64
-"""What `index` is: numba's own integer of 64 bits."""
+"""The numba type of `index`: numba's own 64-bit integer."""
 
 MEMORY = {
     "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64",
     "uint64": "i64", "float32": "f32", "float64": "f64",
 }  # fmt: skip
-"""The element that an array of a NumPy type holds."""
+"""The element type of arrays of each NumPy type."""
 
 
 def as_register(type_: Any) -> Register | None:
-    """`type_` as a register: `index` counts as `i64`; `None` for arrays and the like."""
+    """Returns `type_` as a register type; `index` becomes `i64`. Returns `None` for other types, such as arrays."""
     if isinstance(type_, Register):
         return type_
     return Register("i64") if isinstance(type_, types.Integer) and cast(Any, type_).bitwidth == 64 else None
 
 
 def type_in_llvm(type_: Any) -> Type:
-    """The type of a register or of one of numba's own numbers."""
+    """Returns the LLVM type of a register type or of one of numba's own number types."""
     match type_:
         case Register():
             return type_.type

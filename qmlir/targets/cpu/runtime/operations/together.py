@@ -1,4 +1,4 @@
-"""Operations in kernels by which the threads of a team cooperate: calls of the functions of `team_code`."""
+"""Operations that synchronize the threads of a team inside kernels: calls of functions of `team_code`."""
 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -14,7 +14,7 @@ from .declare import Emission, Lowering, operation
 
 
 def _giving(result: Any) -> Callable[..., Any]:
-    """The type of an operation that takes a team and integers."""
+    """Returns the typing of an operation that takes a team and integers and returns `result`."""
 
     def typed(team: Any, *numbers: Any) -> Any:
         is_team = isinstance(team, types.Array) and team.dtype == types.int64
@@ -43,4 +43,4 @@ OPERATIONS: dict[str, Any] = {
         (FINISHED, types.void, None),
     )
 }
-"""Name to operation; the emitted code imports them by name."""
+"""The operations of this module by the names under which emitted code imports them."""

@@ -1,4 +1,4 @@
-"""Operations of `arith`, `math`, `vector` and `simd` in LLVM instructions: one table for every emitter of LLVM code.
+"""Operations of `arith`, `math`, `vector` and `simd` as LLVM instructions, in tables that all emitters share.
 
-A function of a table takes a `Builder` and operands, and returns the value of the result.
+Each function in a table takes a `Builder` and the operands, and returns the result.
 """

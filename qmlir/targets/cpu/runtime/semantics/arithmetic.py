@@ -1,7 +1,8 @@
-"""Integers modulo 2^N and floats rounded in each step: what `arith` and `math` are in instructions, a row each.
+"""Lowers `arith` and `math` to LLVM instructions: tables with one function per operation.
 
-A row takes the builder and the operands, scalars or vectors. What `arith` leaves undefined gives some value and never
-stops the process: a quotient of 0 is 0, that of the smallest integer and -1 wraps.
+Integers wrap modulo 2^N, and each float operation rounds its result. A function takes the builder and the operands,
+which are scalars or vectors. An integer division that `arith` leaves undefined still returns a value and never traps:
+dividing by 0 returns 0, and dividing the smallest integer by -1 wraps.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,11 +12,11 @@ from .halves import in_wider, narrowed, rounded_to_odd, widened
 from .values import HALVES, I1, IRValue, Type, integer, number, poison, type_of
 
 Lowering = Callable[..., IRValue]
-"""`f(build, *values)` writes the instructions, and gives the value of the result."""
+"""A function `f(build, *values)` that emits the instructions of an operation and returns its result."""
 
 
 def instruction(name: str) -> Lowering:
-    """One instruction of two operands."""
+    """Lowers to the instruction `name`, which has two operands."""
 
     def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
         return build.binary(name, a, b)
@@ -24,7 +25,7 @@ def instruction(name: str) -> Lowering:
 
 
 def overloaded(name: str) -> Lowering:
-    """`llvm.<name>`, overloaded by the type of the first operand."""
+    """Lowers to the intrinsic `llvm.<name>`, overloaded by the type of the first operand."""
 
     def lower(build: Builder, *values: IRValue) -> IRValue:
         return build.overloaded(name, *values)
@@ -33,7 +34,7 @@ def overloaded(name: str) -> Lowering:
 
 
 def flagged(name: str) -> Lowering:
-    """Lowers to an intrinsic with a last flag operand, which says that the operation is defined for all inputs."""
+    """Lowers to an intrinsic whose last operand, a flag, is cleared: the operation is then defined for all inputs."""
 
     def lower(build: Builder, value: IRValue) -> IRValue:
         return build.overloaded(name, value, integer(I1, 0))
@@ -45,7 +46,7 @@ def flagged(name: str) -> Lowering:
 
 
 def _divisor(build: Builder, a: IRValue, b: IRValue, is_signed: bool) -> tuple[IRValue, IRValue]:
-    """A divisor that every dividend can be divided by, and where the given one was 0."""
+    """Returns a divisor for which the division is defined, and a mask of the lanes in which the divisor `b` is 0."""
     is_zero = wrong = build.compare("icmp eq", b, integer(b.type, 0))
     if is_signed:
         is_least = build.compare("icmp eq", a, integer(a.type, -1 << (a.type.bits - 1)))
@@ -55,7 +56,7 @@ def _divisor(build: Builder, a: IRValue, b: IRValue, is_signed: bool) -> tuple[I
 
 
 def _divided(name: str) -> Lowering:
-    """Division or remainder; towards zero."""
+    """Lowers to a division or remainder that rounds toward zero."""
     is_signed, is_remainder = name[0] == "s", name.endswith("rem")
 
     def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
@@ -67,7 +68,7 @@ def _divided(name: str) -> Lowering:
 
 
 def _towards(name: str, *, up: bool) -> Lowering:
-    """The quotient rounded down or up: that towards zero, corrected where a remainder is left."""
+    """Lowers to a division that rounds down or up: corrects the truncated quotient if there is a remainder."""
     is_signed = name[0] == "s"
 
     def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
@@ -102,7 +103,7 @@ def _power(build: Builder, base: IRValue, exponent: IRValue) -> IRValue:
 
 
 def high_product(extend: str) -> Lowering:
-    """The upper half of the product of twice the width, of operands that `sext` or `zext` extends."""
+    """Lowers to the upper half of the double-width product; `extend` (`sext` or `zext`) widens the operands."""
 
     def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
         wide = a.type.of(f"i{2 * a.type.bits}")
@@ -139,7 +140,7 @@ INTEGERS: Mapping[str, Lowering] = {
     "ctpop": overloaded("ctpop"),
     "ipowi": _power,
 }
-"""Functions of integers of one type, to that type, by the name of the operation without its dialect."""
+"""Integer operations by name without the dialect; operands and result have the same type."""
 
 
 # --- Floats -----------------------------------------------------------------------------------------------------------
@@ -162,7 +163,7 @@ def _as_doubles(build: Builder, value: IRValue) -> IRValue:
 
 
 def of_libm(name: str) -> Lowering:
-    """A function of libm: computed in f64, and rounded for f32."""
+    """Lowers to a function of libm: converts the operands to f64, and rounds the result to their type."""
 
     def lower(build: Builder, *values: IRValue) -> IRValue:
         wide = tuple(_as_doubles(build, value) for value in values)
@@ -172,13 +173,16 @@ def of_libm(name: str) -> Lowering:
 
 
 def _reciprocal_root(build: Builder, value: IRValue) -> IRValue:
-    """1 / sqrt(x), in f64 and rounded."""
+    """Computes 1 / sqrt(x) in f64 and rounds the result."""
     root = build.overloaded("sqrt", _as_doubles(build, value))
     return build.cast("fptrunc", build.binary("fdiv", number(root.type, 1.0), root), value.type)
 
 
 def float_to_integer_power(build: Builder, base: IRValue, exponent: IRValue) -> IRValue:
-    """A float to an integer power: the power of the magnitude in f64, and the sign where the exponent is odd."""
+    """Raises a float to an integer power.
+
+    Computes the power of the magnitude in f64; the result has the sign of the base if the exponent is odd.
+    """
     wide = _as_doubles(build, base)
     magnitude = build.overloaded("fabs", wide)
     power = _scalar_calls(build, "pow", (magnitude, build.cast("sitofp", exponent, wide.type)))
@@ -193,7 +197,7 @@ def _negated(build: Builder, value: IRValue) -> IRValue:
 
 
 def _fused(build: Builder, a: IRValue, b: IRValue, c: IRValue) -> IRValue:
-    """a * b + c of f32, rounded once, by sums of f64: the product is exact, and the sum is rounded to odd."""
+    """Computes a * b + c of f32 values in f64 and rounds once: the product is exact, and the sum is rounded to odd."""
     double, bits_of_double = a.type.of("f64"), a.type.of("i64")
     a, b, c = (build.cast("fpext", each, double) for each in (a, b, c))
     product = build.binary("fmul", a, b)
@@ -211,12 +215,14 @@ def _fused(build: Builder, a: IRValue, b: IRValue, c: IRValue) -> IRValue:
 
 
 FUSED_BY_SUMS: Lowering = in_wider(_fused)
-"""What `FLOATS["fma"]` is, but for f64, where a processor has no such instruction."""
+"""Replaces `FLOATS["fma"]` for f32, f16 and bf16 on CPUs without a fused multiply-add."""
 
 
 def _extreme(nearer: str, joined: str) -> Lowering:
-    """The operand that is `nearer` the end of the line; of equal ones the bits are `joined`, which is for the signs of
-    zeros; NaN where one is."""
+    """Lowers to the minimum or maximum of two floats, by the predicate `nearer`; NaN if an operand is NaN.
+
+    If the operands are equal, their bits are combined by `joined`, which gives zeros the right sign.
+    """
 
     def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
         word = a.type.of(f"i{a.type.bits}")
@@ -229,7 +235,7 @@ def _extreme(nearer: str, joined: str) -> Lowering:
 
 
 def _number_of(extreme: Lowering) -> Lowering:
-    """An extreme, but the other operand where one is NaN."""
+    """Lowers to a minimum or maximum that returns the other operand if one operand is NaN."""
 
     def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
         found = build.select(build.compare("fcmp uno", b, b), a, extreme(build, a, b))
@@ -246,7 +252,7 @@ EXTREMES_BY_COMPARISONS: Mapping[str, Lowering] = {
     "minnumf": in_wider(_number_of(_MINIMUM)),
     "maxnumf": in_wider(_number_of(_MAXIMUM)),
 }
-"""What these are in `FLOATS`, where a processor has no such instructions."""
+"""Replaces the entries of `FLOATS` with these names on CPUs without minimum and maximum instructions."""
 
 _FLOATS: Mapping[str, Lowering] = {
     "addf": instruction("fadd"),
@@ -279,14 +285,14 @@ _FLOATS: Mapping[str, Lowering] = {
 }  # fmt: skip
 
 FLOATS: Mapping[str, Lowering] = {name: in_wider(lower) for name, lower in _FLOATS.items()}
-"""Functions of floats of one type, to that type, by the name of the operation without its dialect."""
+"""Float operations by name without the dialect; operands and result have the same type."""
 
 
 # --- Comparisons ------------------------------------------------------------------------------------------------------
 
 
 def compared(build: Builder, predicate: str, a: IRValue, b: IRValue) -> IRValue:
-    """A comparison by a predicate of `arith.cmpi`, or for floats of `arith.cmpf`."""
+    """Compares two values by a predicate of `arith.cmpi`, or of `arith.cmpf` if they are floats."""
     if predicate in ("true", "false"):
         return integer(a.type.of("i1"), predicate == "true")
     if not a.type.is_float:
@@ -307,20 +313,23 @@ FOLDS: Mapping[str, Callable[[Type], Lowering]] = {
     **{name: (lambda _, name=name: INTEGERS[name]) for name in ("minsi", "maxsi", "minui", "maxui")},
     **{name: (lambda _, name=name: FLOATS[name]) for name in ("minimumf", "maximumf", "minnumf", "maxnumf")},
 }
-"""What a reduction of a kind does with two lanes, by their type."""
+"""For each kind of reduction, returns the operation that combines two lanes, given their type."""
 
 
 def fold_of(kind: str, type_: Type, *, has_extremes: bool = True) -> Lowering:
-    """The row of `FOLDS`; `has_extremes` says that the CPU has instructions for the smaller and larger float."""
+    """Returns the operation that combines two lanes in a reduction of this kind.
+
+    `has_extremes` means that the CPU has instructions for the minimum and maximum of two floats.
+    """
     by_comparisons = None if has_extremes else EXTREMES_BY_COMPARISONS.get(kind)
     return by_comparisons or FOLDS[kind](type_)
 
 
-# Conversions between elements, lane by lane: of integers signed or not, of floats rounded once, and of bits.
+# Conversions between element types, lane by lane: integers (signed or unsigned), floats (rounded once), and bitcasts.
 
 
 def resized(build: Builder, value: IRValue, element: str, *, is_signed: bool) -> IRValue:
-    """An integer as one of another width."""
+    """Truncates or extends an integer to the width of `element`."""
     type_ = value.type.of(element)
     if type_.bits == value.type.bits:
         return IRValue(type_, value.text)
@@ -350,7 +359,10 @@ def _from_integer(build: Builder, value: IRValue, element: str, is_signed: bool)
 
 
 def _with_sticky_bits(build: Builder, value: IRValue, is_signed: bool) -> IRValue:
-    """An integer that f64 cannot hold, its low 11 bits joined into one: shorter floats round it as the whole."""
+    """Replaces the low 11 bits of an integer that f64 can't represent with one sticky bit.
+
+    The result is exact in f64, and rounds to shorter floats like the original integer.
+    """
     type_ = value.type
     rest = build.binary("and", value, integer(type_, 0x7FF))
     sticky = build.cast("zext", build.compare("icmp ne", rest, integer(type_, 0)), type_)
@@ -365,7 +377,7 @@ def _with_sticky_bits(build: Builder, value: IRValue, is_signed: bool) -> IRValu
 
 
 def converted(build: Builder, value: IRValue, element: str, *, is_signed: bool) -> IRValue:
-    """A value as another element, by its number; `is_signed` says how integers are read and given."""
+    """Converts a value to `element`, preserving its numeric value; `is_signed` tells how to interpret integers."""
     wants_float = type_of(element).is_float
     if not value.type.is_float:
         if wants_float:
@@ -379,7 +391,7 @@ def converted(build: Builder, value: IRValue, element: str, *, is_signed: bool) 
 
 
 def same_bits(build: Builder, value: IRValue, element: str) -> IRValue:
-    """The bits of a value in another division."""
+    """Bitcasts a value to elements of type `element`; the number of lanes changes with their width."""
     lanes, bits = value.type.lanes, type_of(element).bits
     count = value.type.bits * max(lanes, 1) // bits
     return build.cast("bitcast", value, type_of(element, count if lanes or count > 1 else 0))

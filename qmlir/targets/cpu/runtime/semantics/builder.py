@@ -73,7 +73,7 @@ class Builder:
     # --- Instructions -------------------------------------------------------------------------------------------------
 
     def binary(self, name: str, a: IRValue, b: IRValue) -> IRValue:
-        """Appends an instruction with two operands and a result of one type."""
+        """Appends an instruction whose two operands and result have the same type."""
         return self.give(a.type, f"{name} {a.type.text} {a.text}, {b.text}")
 
     def unary(self, name: str, value: IRValue) -> IRValue:
@@ -111,7 +111,7 @@ class Builder:
         return self.give(result, text)
 
     def overloaded(self, name: str, *values: IRValue) -> IRValue:
-        """Appends a call of an intrinsic overloaded by the type of its first operand, which is also its result type."""
+        """Appends a call of an intrinsic that is overloaded by the type of its first operand and of its result."""
         return self.call(f"llvm.{name}.{values[0].type.suffix}", values[0].type, values)
 
     def unseen(self, value: IRValue, constraint: str) -> IRValue:

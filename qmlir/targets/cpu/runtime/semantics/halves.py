@@ -1,6 +1,7 @@
-"""The short floats f16 and bf16, held as their bits: to f32 and back, exactly, in instructions that every CPU has.
+"""Conversions between f32 and the 16-bit floats f16 and bf16, in instructions that every CPU has.
 
-Conversions to shorter floats round once, ties to even, and keep denormals; every NaN becomes the quiet one.
+f16 and bf16 are represented by their bits. Narrowing rounds once, ties to even. Denormals are preserved; every NaN
+becomes the canonical quiet NaN with the sign of the operand.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from .values import IRValue, integer, number
 
 
 def widened(build: Builder, value: IRValue) -> IRValue:
-    """A short float as f32."""
+    """Widens f16 or bf16 to f32, exactly."""
     int32, float32 = value.type.of("i32"), value.type.of("f32")
     bits = build.cast("zext", value, int32)
     if value.type.element == "bf16":
@@ -26,14 +27,14 @@ def widened(build: Builder, value: IRValue) -> IRValue:
 
 
 def _rounded(build: Builder, rest: IRValue, places: int) -> IRValue:
-    """An integer without its last places, rounded to even."""
+    """Shifts an integer right by `places` bits, rounding to nearest, ties to even."""
     odd = build.binary("and", build.binary("lshr", rest, integer(rest.type, places)), integer(rest.type, 1))
     bias = build.binary("add", odd, integer(rest.type, (1 << (places - 1)) - 1))
     return build.binary("lshr", build.binary("add", rest, bias), integer(rest.type, places))
 
 
 def narrowed(build: Builder, element: str, value: IRValue) -> IRValue:
-    """f32 as a short float."""
+    """Narrows f32 to `element`, f16 or bf16, rounding to nearest, ties to even."""
     int32 = value.type.of("i32")
     bits = build.cast("bitcast", value, int32)
     sign = build.binary("and", bits, integer(int32, 0x80000000))
@@ -49,7 +50,7 @@ def narrowed(build: Builder, element: str, value: IRValue) -> IRValue:
 
 
 def _as_f16(build: Builder, magnitude: IRValue) -> IRValue:
-    """The bits of f16 of a magnitude that is no NaN, by its bits."""
+    """Returns the f16 bits of a non-negative f32 that is not NaN; `magnitude` holds the f32 bits."""
     int32, float32 = magnitude.type, magnitude.type.of("f32")
     normal = _rounded(build, build.binary("sub", magnitude, integer(int32, 112 << 23)), 13)
     # Added to 0.5, a denormal's last bit is that of the sum: the addition rounds.
@@ -62,7 +63,10 @@ def _as_f16(build: Builder, magnitude: IRValue) -> IRValue:
 
 
 def rounded_to_odd(build: Builder, value: IRValue) -> IRValue:
-    """f64 as f32, truncated and the last bit set where that was not exact: rounding it further rounds once."""
+    """Converts f64 to f32, rounding to odd: truncates, and sets the last bit if the value was inexact.
+
+    Rounding the result again, to f16 or bf16, then gives the same value as rounding the f64 once.
+    """
     float32, int32, int64 = (value.type.of(name) for name in ("f32", "i32", "i64"))
     near = build.cast("fptrunc", value, float32)
     back = build.cast("fpext", near, value.type)
@@ -78,7 +82,10 @@ def rounded_to_odd(build: Builder, value: IRValue) -> IRValue:
 
 
 def in_wider(lower: Callable[..., IRValue]) -> Callable[..., IRValue]:
-    """The short floats are computed in f32, and rounded: that rounds once, f32 has more than twice their bits."""
+    """Extends the lowering of a float operation to f16 and bf16: computes in f32 and rounds the result.
+
+    The result is as if rounded once, because f32 has more than twice the precision of f16 and bf16.
+    """
 
     def lowered(build: Builder, *values: IRValue) -> IRValue:
         element = values[0].type.element

@@ -1,6 +1,6 @@
-"""Vectors in LLVM instructions: lanes of memory, dot products, lanes that change places, reductions, saturation.
+"""Vector operations as LLVM instructions: loads and stores, dot products, shuffles, reductions, saturation.
 
-Pointers are the names of operands of type `ptr`.
+A pointer is the name of an operand of type `ptr`.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,34 +10,35 @@ from .builder import Builder
 from .values import I32, I64, PTR, IRValue, Type, integer, numbers, poison, type_of
 
 Has = Callable[[str], bool]
-"""Whether the CPU has a feature, by LLVM's name."""
+"""Returns True if the CPU has a feature, given by LLVM's name."""
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
 
 
 def below(build: Builder, count: IRValue, lanes: int) -> IRValue:
-    """A mask of the lanes below a count, an i64."""
+    """Returns a mask whose first `count` of `lanes` lanes are set; `count` is an i64."""
     return build.compare("icmp slt", numbers(type_of("i64", lanes), range(lanes)), build.splat(count, lanes))
 
 
 def masked_load(build: Builder, pointer: str, mask: IRValue, others: IRValue, align: int) -> IRValue:
-    """Load the lanes for which `mask` is true, and take the other ones from `others`; nothing else is read."""
+    """Loads the lanes for which `mask` is true, and takes all others from `others`; no other memory is read."""
     name, type_ = f"llvm.masked.load.{others.type.suffix}.p0", others.type
     return build.call(name, type_, [IRValue(PTR, pointer), integer(I32, align), mask, others])
 
 
 def masked_store(build: Builder, value: IRValue, pointer: str, mask: IRValue, align: int) -> None:
-    """Store the lanes for which `mask` is true; nothing else is written."""
+    """Stores the lanes for which `mask` is true; no other memory is written."""
     name = f"llvm.masked.store.{value.type.suffix}.p0"
     build.call(name, None, [value, IRValue(PTR, pointer), integer(I32, align), mask])
 
 
 def store_below(build: Builder, value: IRValue, pointer: str, count: IRValue, align: int, *, is_x86: bool) -> None:
-    """Store the first `count` lanes, an i64.
+    """Stores the first `count` lanes of `value`; `count` is an i64.
 
-    LLVM 22 for x86 makes one store of a masked one whose mask is known to have a single lane, and takes the lane before
-    it was truncated: a byte out of an i32 writes three more bytes after it. It may learn a count long after emission,
-    where it unrolls a loop. So a count that is not known now is hidden from it.
+    On x86, LLVM 22 turns a masked store whose mask is known to have a single lane into a plain store, but stores the
+    lane as it was before truncation: a byte truncated from an i32 also overwrites the three bytes after it. LLVM may
+    learn the count long after emission, for example when it unrolls a loop. Therefore a count that is not constant
+    here is hidden from LLVM.
     """
     if count.text == "1":
         build.store(build.extract(value, 0), pointer, align)
@@ -48,20 +49,20 @@ def store_below(build: Builder, value: IRValue, pointer: str, count: IRValue, al
 
 
 def opaque_mask(build: Builder, mask: IRValue) -> IRValue:
-    """`mask` in a form that LLVM cannot evaluate, as for `store_below`."""
+    """Returns `mask`, hidden from LLVM's constant folding for the reason given in `store_below`."""
     bits = type_of(f"i{mask.type.lanes}")
     known = build.cast("zext", build.cast("bitcast", mask, bits), I64)
     return build.cast("bitcast", build.cast("trunc", build.unseen(known, "=r"), bits), mask.type)
 
 
 def prefetch(build: Builder, pointer: str, level: int) -> None:
-    """Prefetch data that is read, into the cache of `level` (1 is the nearest)."""
+    """Prefetches data for reading into the cache of `level` (1 is the nearest)."""
     numbers_ = [integer(I32, number) for number in (0, 4 - level, 1)]  # to read; 3 is the nearest level; data
     build.call("llvm.prefetch.p0", None, [IRValue(PTR, pointer), *numbers_])
 
 
 def gather(build: Builder, type_: Type, table: str, places: IRValue, align: int) -> IRValue:
-    """Load the elements of a table at `places`, as `type_`."""
+    """Loads the elements of a table at the indices `places` into a vector of type `type_`."""
     found = poison(type_)
     for lane in range(type_.lanes):
         index = build.cast("sext", build.extract(places, lane), I64)
@@ -75,7 +76,10 @@ _TABLE, _WIDE = 256, 64
 
 
 def look_up(build: Builder, table: str, places: IRValue, has: Has) -> IRValue:
-    """Look up bytes in a table of 256 at unsigned `places`: in four registers if one instruction permutes two."""
+    """Looks up bytes in a 256-byte table at the unsigned indices `places`.
+
+    With AVX512-VBMI, whose permutation instruction reads two registers, the table is held in four registers.
+    """
     if not has("avx512vbmi"):
         return _looked_up_in_memory(build, table, places)
     wide, byte = type_of("i8", _WIDE), type_of("i8")
@@ -109,11 +113,12 @@ _REGISTER_FEATURES = {16: "sse2", 32: "avx2", 64: "avx512bw"}
 
 
 def splat(build: Builder, value: IRValue, lanes: int, has: Has) -> IRValue:
-    """A vector of one scalar.
+    """Broadcasts a scalar to `lanes` lanes.
 
-    LLVM 22 never ends selecting instructions for vpdpbusd of bytes that are xored with a known 0x80. So these are
-    handed over by an empty line of assembly, through which LLVM can't see; it stands before the loops and is no
-    instruction. Other bytes it must know: a shift by a known number is one instruction, by any other five.
+    LLVM 22 never finishes instruction selection for a vpdpbusd of bytes that are xored with the constant 0x80.
+    Therefore a vector of 0x80, or of an unknown byte, passes through empty inline assembly, which LLVM can't see
+    through and which emits no instruction. Other constants stay visible to LLVM: a shift by a constant is one
+    instruction, a shift by a variable takes five.
     """
     vector = build.splat(value, lanes)
     if value.type.element != "i8" or not has(_REGISTER_FEATURES.get(lanes, "")):
@@ -123,7 +128,7 @@ def splat(build: Builder, value: IRValue, lanes: int, has: Has) -> IRValue:
 
 
 def shuffled(build: Builder, a: IRValue, b: IRValue, lanes: Sequence[int]) -> IRValue:
-    """The chosen lanes of two vectors of any lengths, those of `b` counted after those of `a`."""
+    """Shuffles two vectors, which may differ in length; the lanes of `b` are numbered after those of `a`."""
     count, other, chosen = a.type.lanes, b.type.lanes, [*lanes]
     if count < other:  # LLVM mixes vectors of one length
         a = build.lanes(a, [*range(count)] + [0] * (other - count))
@@ -134,14 +139,14 @@ def shuffled(build: Builder, a: IRValue, b: IRValue, lanes: Sequence[int]) -> IR
 
 
 def interleaved(build: Builder, a: IRValue, b: IRValue, block: int, half: int) -> IRValue:
-    """Interleave the lower (0) or upper (1) half of each block of lanes of two vectors."""
+    """Interleaves two vectors: the lower (`half` = 0) or upper (1) half of each block of `block` lanes."""
     count = a.type.lanes
     firsts = [start + half * (block // 2) + place for start in range(0, count, block) for place in range(block // 2)]
     return build.shuffle(a, b, [lane for first in firsts for lane in (first, count + first)])
 
 
 def folded(build: Builder, combine: Lowering, vector: IRValue, start: IRValue | None = None) -> IRValue:
-    """Combine all lanes, from the first to the last; `start` comes first, as floats are not associative."""
+    """Combines all lanes in order, beginning with `start` if given; float operations are not associative."""
     scalars = [build.extract(vector, lane) for lane in range(vector.type.lanes)]
     if start is not None:
         scalars.insert(0, start)
@@ -152,7 +157,7 @@ def folded(build: Builder, combine: Lowering, vector: IRValue, start: IRValue | 
 
 
 def added_by_halves(build: Builder, vector: IRValue) -> IRValue:
-    """The sum of all lanes: halves are added until one lane is left."""
+    """Returns the sum of all lanes, computed by adding the upper half to the lower one until one lane is left."""
     add, count = FOLDS["add"](vector.type), vector.type.lanes
     while count > 1:
         count //= 2
@@ -165,10 +170,10 @@ def added_by_halves(build: Builder, vector: IRValue) -> IRValue:
 
 
 def by_intrinsic(build: Builder, kind: str, intrinsic: str, type_: Type, values: Sequence[IRValue]) -> IRValue:
-    """An operation of `simd` that is one intrinsic of LLVM.
+    """Lowers an operation of `simd` to the LLVM intrinsic `intrinsic`.
 
-    `dot_pairs` is a multiplication with sums of neighbours and an addition, which LLVM makes one instruction where
-    there is one.
+    `dot_pairs` becomes two operations: the intrinsic, which multiplies and adds adjacent products, and an addition to
+    the accumulator. LLVM fuses them if the CPU has one instruction for both.
     """
     if kind != "dot_pairs":
         return build.call(intrinsic, type_, values)
@@ -177,7 +182,7 @@ def by_intrinsic(build: Builder, kind: str, intrinsic: str, type_: Type, values:
 
 
 def narrowed(build: Builder, values: Sequence[IRValue], result: Type, has: Has, *, is_signed: bool) -> IRValue:
-    """Saturate signed integers to the elements of `result`, and truncate them: one instruction where there is one."""
+    """Narrows vectors of signed integers to one vector of type `result`, saturating to its signed or unsigned range."""
     low = -(1 << (result.bits - 1)) if is_signed else 0
     high = low + (1 << result.bits) - 1
     is_quarters = len(values) == 4 and values[0].type == type_of("i32", 16) and result.bits == 8
@@ -211,7 +216,7 @@ def _joined(build: Builder, vectors: Sequence[IRValue]) -> IRValue:
 
 
 def rounded_to_integer(build: Builder, value: IRValue, result: Type, *, is_wasm: bool = False) -> IRValue:
-    """Round floats to the nearest integers, ties to even."""
+    """Rounds floats to the nearest integers, ties to even."""
     name = f"{result.suffix}.{value.type.suffix}"
     if is_wasm:  # it has both of these, and `lrint` is the C library's, lane by lane
         return build.call(f"llvm.fptosi.sat.{name}", result, [build.overloaded("rint", value)])

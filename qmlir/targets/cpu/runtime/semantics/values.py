@@ -73,7 +73,7 @@ class IRValue(NamedTuple):
 
     @property
     def typed(self) -> str:
-        """The operand with its type, as most instructions spell it."""
+        """The operand preceded by its type, as in most instructions."""
         return f"{self.type.text} {self.text}"
 
 
@@ -94,7 +94,7 @@ def _double_text(number: float) -> str:
 
 
 def _of_f32_bits(bits: int) -> str:
-    """Returns LLVM's spelling of an f32 by its bits: the double of the same value, with the NaN payload preserved."""
+    """Returns LLVM's spelling of the f32 with these bits: the f64 of the same value; a NaN payload is preserved."""
     if bits & 0x7F800000 != 0x7F800000:
         return _double_text(float(np.uint32(bits).view(np.float32)))
     wide = (bits & 0x80000000) << 32 | 0x7FF0000000000000 | (bits & 0x007FFFFF) << 29

@@ -1,1 +1,1 @@
-"""Tensors become memory: which values share a buffer, where buffers lie, and the rewriting itself."""
+"""Bufferization: alias analysis, buffer placement, and the rewriting from tensors to memrefs."""

@@ -1,4 +1,4 @@
-"""Aliases: which tensors may share memory, slices as memory, and operations in destination style."""
+"""Alias analysis: which tensors may share memory, slices as memrefs, and operations in destination style."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ def is_contiguous(type_: AnyMemRef) -> bool:
 
 
 def reshaped_type(type_: AnyMemRef, shape: Sequence[int]) -> AnyMemRef:
-    """Returns the type of contiguous memory of `type_` with another shape."""
+    """Returns the type of a contiguous memref of `type_` after a reshape to `shape`."""
     offset = type_.get_offset()
     layout = NoneAttr() if offset == 0 else StridedLayoutAttr(row_major(shape), offset)
     return MemRefType(type_.get_element_type(), shape, layout)
@@ -88,7 +88,7 @@ def _kept_axes(sizes: Sequence[int], reduced: Sequence[int]) -> list[int]:
 
 
 def subview(source: SSAValue, op: SliceOp, shape: Sequence[int]) -> memref.SubviewOp:
-    """The view into the memory `source` that the slice `op` takes out of it, or writes, as memory of `shape`."""
+    """Returns the view of the memref `source` that the slice `op` extracts or overwrites, as a memref of `shape`."""
     offsets, sizes = _mixed(op.static_offsets, op.offsets), _mixed(op.static_sizes, op.sizes)
     strides = _mixed(op.static_strides, op.strides)
     whole = memref.SubviewOp.infer_result_type(memory_type(source.type), offsets, sizes, strides)
@@ -118,7 +118,7 @@ def is_static(op: SliceOp) -> bool:
 
 
 def bounds(op: SliceOp) -> tuple[list[float], list[float]]:
-    """Returns the first and last index along each axis; infinite if unknown."""
+    """Returns the first and last indices of a slice along each axis; infinite if unknown."""
     ranges = _ranges(op)
     if ranges is None:
         rank = len(integer_list(op.static_sizes))
@@ -140,15 +140,15 @@ def _apart(first: range, second: range) -> bool:
     return bool((first.start - second.start) % step)
 
 
-# Operations in destination style, whoever defined them: those that implement the interface, `linalg` by an adapter.
+# Operations in destination style: those that implement the interface `DestinationStyle`, and `linalg` by an adapter.
 #
-# Operations of xDSL that write a part of a tensor, or carry tensors, are rows of a table; a package adds its own to
-# `bufferize.destinations` of its `Contribution`.
+# xDSL operations that overwrite part of a tensor, or carry tensors through a loop, are rows of a table. A package adds
+# rows in `bufferize.destinations` of its `Contribution`.
 
 
 @dataclass(frozen=True)
 class LinalgDestinations(DestinationStyle):
-    """A structured operation of `linalg`: its outputs are its destinations, its maps say what lies where."""
+    """The destination style of a `linalg` operation: its outputs are destinations, its maps determine aliasing."""
 
     op: LinalgStructuredOperation
 
@@ -175,7 +175,7 @@ class LinalgDestinations(DestinationStyle):
 
 
 def destination_style(op: Operation) -> DestinationStyle | None:
-    """Returns the destination style of `op`; `None` if it is not a structured operation."""
+    """Returns the destination style of `op`; `None` if `op` is not in destination style."""
     if isinstance(op, DestinationStyle):
         return cast(DestinationStyle, op)
     return LinalgDestinations(op) if isinstance(op, LinalgStructuredOperation) else None
@@ -225,21 +225,21 @@ def has_tensors(op: Operation) -> bool:
     return any(map(is_tensor, (*op.operands, *op.results)))
 
 
-# Which tensors may share memory, and which operations may write over an operand: the analysis of bufferization.
+# The alias analysis of bufferization: which tensors may share memory, and which operations may overwrite an operand.
 #
-# Every tensor has a *place*: the value that begins its buffer or view. A value that is written over another one in
-# place has the place of that one. Values whose places may overlap (a slice or a reshape and what it is taken from)
-# are in one *family*. The operations are visited once, in the order in which they run; where one writes over its
-# operand `v`, it does so in place if both hold, and gets a buffer of its own otherwise:
+# Every tensor has a *place*: the value that starts its buffer or view. A result that overwrites an operand in place has
+# the place of that operand. Values whose places may overlap (a slice or a reshape, and its source) are in one *family*.
+# The operations are visited once, in execution order. An operation overwrites its destination operand `v` in place if
+# both conditions hold, and gets a new buffer otherwise:
 #
-# - the memory is neither an argument's nor a constant's;
-# - no member of the family of `v` is used by what may run afterwards, nor inside the operation, nor as another
-#   operand of it, unless the operation may write over that operand too.
+# - The memory of `v` is neither that of an argument nor that of a constant.
+# - No member of the family of `v` is used by an operation that may run afterwards, inside the operation, or as another
+#   operand of the operation, unless the operation may also overwrite that operand.
 #
-# "May run afterwards" is: stands behind it and not in the other branch of a choice, or is in one loop with it while
-# the member is from outside that loop. Members are those that exist when the operation is visited: what is made of
-# them later uses them later. A member without later uses leaves its family, so that each is looked at a few times
-# only.
+# An operation may run afterwards if it comes later and is not in the other branch of the same `scf.if`, or if both
+# operations are in the same loop and the member is defined outside of it. Only members that exist when the operation is
+# visited are considered, since values derived from them later are also uses of them. A member without later uses leaves
+# its family, so that each member is visited only a few times.
 
 
 @dataclass(eq=False)
@@ -252,13 +252,13 @@ class Family:
     everyone: list[SSAValue] = field(default_factory=list[SSAValue])
     """All members, including those that have left."""
     last_use: int = -1
-    """The position of the last operation that uses any of them, those that have left included."""
+    """The position of the last operation that uses any member, including members that have left."""
     is_reshaped: bool = False
     """True if a member is a reshape of another."""
 
 
 class Aliases:
-    """The analysis of one function, whose operations must not change meanwhile."""
+    """The alias analysis of one function, which must not change during the analysis."""
 
     def __init__(self, function: FuncOp):
         self.function = function
@@ -284,7 +284,7 @@ class Aliases:
         return self._places[value]
 
     def place_under_shapes(self, value: SSAValue) -> SSAValue:
-        """Returns the value that starts the memory of `value`, of which `value` may be a reshape."""
+        """Returns the value that starts the memory of `value`, looking through reshapes."""
         place = self._places[value]
         while isinstance(place.owner, ReshapeOp):
             place = self._places[place.owner.source]
@@ -390,8 +390,10 @@ class Aliases:
             self._same(result, argument)
 
     def _visit_while(self, loop: scf.WhileOp) -> None:
-        """What is carried has memory of its own, in which a step leaves it for the next; what leaves lies where the
-        condition finds it."""
+        """Gives each loop-carried tensor a separate buffer, in which an iteration stores it for the next one.
+
+        A result of the loop has the memory that the condition forwards to it.
+        """
         before, after = loop.before_region.block, loop.after_region.block
         for argument in filter(is_tensor, before.args):
             self._new_buffer(argument, loop)
@@ -425,14 +427,14 @@ class Aliases:
 
     # --- Conflicts ----------------------------------------------------------------------------------------------------
 
-    # One-shot bufferization on SSA use-def chains (MLIR's One-Shot Bufferize): an operation may write its result over
-    # an operand unless somebody still wants what is there. With W the write, that is a use U of any member of the
-    # family of the operand (all values that lie in its memory) such that U is not W and either
-    #   - U comes after W in program order, and not in the other branch of a choice, where only one of both runs, or
-    #   - a loop is around U and W but not around the producer: the next iteration reads what this one wrote.
-    # A use in W itself is not a conflict if W reads element i of it before it writes element i (`may_overwrite`) and
-    # both lie at the same places: with an offset between them, an element would be written before it is read. Memory
-    # that is not ours to write (an input of the function, a constant) is not a candidate at all.
+    # As in MLIR's One-Shot Bufferize, which works on SSA use-def chains, an operation may overwrite an operand unless
+    # its old contents are still needed. If W is the write, there is a conflict if any member of the operand's family
+    # (all values in its memory) has a use U other than W such that
+    #   - U comes after W in program order and is not in the other branch of the same `scf.if`, or
+    #   - a loop contains U and W but not the producer, so that the next iteration reads the elements that W wrote.
+    # A use in W itself is not a conflict if W reads each element before it writes the same element (`may_overwrite`),
+    # and if both views start at the same address; with an offset between them, an element could be written before it is
+    # read. Memory that the function must not write (its inputs, constants) is never overwritten.
     def _may_write(self, op: Operation, operand: int, destination: int) -> bool:
         """Whether `op` may write over its operand."""
         value = op.operands[operand]

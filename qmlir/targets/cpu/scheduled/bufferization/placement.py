@@ -1,11 +1,12 @@
 """Buffer placement: decides which buffers can be parts of other memory, such as a slice or a result.
 
 A tensor whose last use is `insert_slice` is written directly to the destination, so that concatenations and padding
-copy nothing. The destination must be a chain from an empty tensor: fills, and insertions of disjoint slices, where each
-value is used once, so that each overwrites the previous one. The start of the chain is moved before the operation that
-writes the tensor. Alternatively, the destination must exist before that operation, and have no later reader. A value
-that a loop iteration passes to the next is written to the memory of the loop argument if that is no longer read. A
-tensor that the function returns, possibly reshaped, is written to the memory of that result.
+copy nothing. The destination must be a chain that begins with an empty tensor and continues with fills and insertions
+of disjoint slices; each value of the chain is used once, so that each operation overwrites the previous result. The
+start of the chain is moved before the operation that writes the tensor. Alternatively, the destination must exist
+before that operation and have no later reader. A value that a loop iteration passes to the next one is written to the
+memory of the loop argument if that is no longer read. A tensor that the function returns, possibly reshaped, is written
+to the memory of that result.
 """
 
 from collections.abc import Sequence
@@ -32,18 +33,18 @@ from qmlir.targets.cpu.scheduled.bufferization.aliases import (
 
 @dataclass
 class Placement:
-    """For values that start a buffer (`Aliases.buffers`): their location if they don't get separate memory."""
+    """The location of each buffer that is part of other memory, by the value that starts it (`Aliases.buffers`)."""
 
     in_slices: dict[SSAValue, tensor.InsertSliceOp] = field(default_factory=dict[SSAValue, tensor.InsertSliceOp])
     """The insertion whose destination slice is the buffer."""
     in_loops: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """The loop argument whose memory is the buffer, so that the next iteration finds the value there."""
+    """The loop argument whose memory holds the buffer, so that the next iteration finds the value there."""
     in_results: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """The number of the result of the function, among those that are tensors."""
+    """The index, among the function's tensor results, of the result whose memory is the buffer."""
 
 
 class _Chain:
-    """Insertions one after the other, the last one first, and what they begin with: `None` where that is not known."""
+    """A chain of insertions, last one first, and the operations that start it; `None` if these are unknown."""
 
     def __init__(self, insertions: Sequence[tensor.InsertSliceOp], begin: list[Operation] | None):
         self.insertions = insertions
@@ -53,7 +54,7 @@ class _Chain:
         self._low, self._high = (np.array([box[end] for box in boxes]) for end in (0, 1))
 
     def is_apart(self, insertion: tensor.InsertSliceOp) -> bool:
-        """Whether what `insertion` writes has no element in common with what earlier ones write."""
+        """Returns true if `insertion` and the earlier insertions of the chain write disjoint elements."""
         number = self._numbers[insertion]
         low, high = self._low[number + 1 :], self._high[number + 1 :]
         meets = np.all((low <= self._high[number]) & (high >= self._low[number]), axis=-1)
@@ -66,17 +67,17 @@ class _Placer:
         self.aliases = aliases
         self.found = Placement()
         self.begins: dict[SSAValue, list[Operation]] = {}
-        """For each value placed in a slice, what must stand in front of it: the beginning of the destination."""
+        """For each value placed in a slice, the operations that start the destination, which must come before it."""
         self._chains: dict[Operation, _Chain] = {}
 
     # --- Slices -------------------------------------------------------------------------------------------------------
 
-    # Safe where the slice belongs to nobody else from the write of the tensor to the insertion. The chain below the
-    # insertion is fills and insertions of disjoint boxes, each value used once: so every other write into the
-    # destination is before the fill has run (it moves in front of the writer) or to other elements, and nobody reads
-    # the destination in between. The tensor must not be used after the insertion (`last_use`): other users would see
-    # later writes into the destination. A reshaped family is refused, because strides of a slice do not divide as
-    # those of whole memory do.
+    # This is safe if nothing else uses the slice between the write of the tensor and the insertion. The chain before
+    # the insertion consists of fills and insertions of disjoint boxes, and each of its values is used once. So every
+    # other write into the destination comes before the writer (to which fills are moved up) or is to other elements,
+    # and nothing reads the destination in between. The tensor must not be used after the insertion (`last_use`), since
+    # other users would see later writes into the destination. A reshaped family is rejected, because the strides of a
+    # slice can't be split like those of contiguous memory.
     def place_in_slice(self, insertion: tensor.InsertSliceOp) -> None:
         aliases = self.aliases
         root = aliases.place(insertion.source)
@@ -98,9 +99,9 @@ class _Placer:
         self._move_in_front(begin, writer)
         count("tensors written into a slice")
 
-    # The destination may have been read, too, if it has all of its values in front of the writer and nobody reads them
-    # after it: then the insertion, which is in place, is what they end with. The writer itself may read the very slice,
-    # element by element. Members of the family that begin at the insertion are those of its result.
+    # The destination may also be a tensor that other operations read, if it is defined before the writer and nothing
+    # reads it after the writer: then its old contents end with the insertion, which is in place. The writer itself may
+    # read the same slice elementwise. Family members that are defined at or after the insertion belong to its result.
     def _ends_there(self, insertion: tensor.InsertSliceOp, root: SSAValue, writer: Operation) -> bool:
         """Whether nobody but `insertion` wants what its destination holds when the slice begins to be written."""
         position, block = self.aliases.position, insertion.parent
@@ -204,15 +205,15 @@ class _Placer:
                 self.found.in_loops[root] = argument
                 count("tensors written for the next iteration")
 
-    # The memory of the argument holds the state of this iteration. It may be written with the next state at W where
-    # every read of the old state, through any member of the family, is before W, or in W element by element. Reads of
-    # the iteration that follows want the new state: they are what the placement is for. Values of the family that
-    # begin at or after W would be a second owner of that memory.
+    # The memory of the argument holds the state of this iteration. The operation W may write the next state there if
+    # every read of the old state, through any member of the family, comes before W or is an elementwise read by W.
+    # Reads in the following iteration expect the new state, which is the purpose of the placement. Family members that
+    # are defined at or after W would be a second owner of that memory.
     def _is_free(self, argument: SSAValue, root: SSAValue, writer: Operation, loop: scf.ForOp | RowFusionOp) -> bool:
-        """Whether nobody in the body looks at the memory of `argument` from where `root` is written.
+        """Returns true if nothing in the loop body reads the memory of `argument` once `root` is being written.
 
-        The writer itself may, element by element; not where its destination has a value to begin with, since that is
-        copied to the memory of `root` first.
+        The writer itself may read it elementwise, unless it also reads its destination: the initial value of the
+        destination is copied to the memory of `root` first.
         """
         if isinstance(writer, tensor.EmptyOp):  # it is written by its one user
             writer = next(iter(root.uses)).operation
@@ -249,7 +250,7 @@ class _Placer:
 
 
 def destination_of(op: Operation) -> int:
-    """The operand over which an operation with one result in place writes it."""
+    """Returns the index of the operand that an operation in destination style with one result overwrites."""
     style = destination_style(op)
     assert style is not None
     operand = style.destinations()[0].operand
@@ -258,7 +259,11 @@ def destination_of(op: Operation) -> int:
 
 
 def place_buffers(aliases: Aliases) -> Placement:
-    """Where the buffers of a function lie, after moving the beginnings of destinations in front of what writes them."""
+    """Decides where the buffers of a function are placed.
+
+    If a tensor is written directly to a slice, the operations that start the slice's destination are moved before the
+    operation that writes the tensor.
+    """
     placer = _Placer(aliases)
     end = aliases.function.body.block.last_op
     insertions = [op for op in aliases.function.walk() if isinstance(op, tensor.InsertSliceOp)]

@@ -56,13 +56,13 @@ from qmlir.targets.cpu.scheduled.bufferization.aliases import (
 )
 from qmlir.targets.cpu.scheduled.bufferization.placement import Placement
 
-# Constants become `memref.global`s, shared by equal ones and named after the first value.
+# Constants become `memref.global`s; equal constants share one global, which is named after the first value.
 
 _DEFAULT_NAME = "constant"
 
 
 class Globals:
-    """The globals for the constants of a module, before its functions."""
+    """Creates the globals for a module's constants, before its functions."""
 
     def __init__(self, module: ModuleOp):
         self._module = module
@@ -103,13 +103,16 @@ class Globals:
 # Lowering of `kernel.row_fusion` to loops over rows: its operations process a few rows at a time in scratch memory.
 
 Axes: TypeAlias = Sequence[RowAxes]
-"""For each axis of an operand, the row axes that it runs along."""
+"""For each axis of an operand, the row axes that the axis covers; empty if it covers none."""
 
 NEAR_BYTES = 24 << 10
 """The maximum size of the rows processed together, in bytes: three quarters of the L1 cache of the measured CPUs."""
 
 SIDE_BY_SIDE = 8
-"""The number of rows whose float sums run side by side; at least these are processed together, whatever their size."""
+"""The number of rows whose float sums run side by side.
+
+If it divides the number of rows, at least this number of rows is processed together, regardless of their size.
+"""
 
 MOST_SCRATCH = 64 << 10
 """The maximum size of scratch memory, in bytes; it is on the stack."""
@@ -117,8 +120,8 @@ MOST_SCRATCH = 64 << 10
 PRODUCT_BYTES = 128 << 10
 """The maximum size of the rows processed together if matmuls are among the operations, which reread their weights.
 
-With 24, 96 and 192 KB, an attention takes 0.93, 0.90 and 0.90 of the time of three operations at 512 tokens; with 24,
-128 and 256 KB, 1.00, 0.95 and 0.94 at 1024 tokens (`docs/lab/transformers.md`).
+With 24, 96 and 192 KB, fused attention takes 0.93, 0.90 and 0.90 times as long as three separate operations for 512
+tokens; with 24, 128 and 256 KB, 1.00, 0.95 and 0.94 times as long for 1024 tokens (`docs/lab/transformers.md`).
 """
 
 MOST_PRODUCT_SCRATCH = 128 << 10
@@ -137,7 +140,10 @@ def _begins(steps: Sequence[RowStep]) -> dict[SSAValue, SSAValue]:
 
 
 def rows_together(ops: Sequence[Operation], rows: Sequence[int]) -> int:
-    """Returns the number of rows along the last axis to process together; 0 if that is all of them, or too large."""
+    """Returns the number of rows along the last axis to process together.
+
+    Returns 0 if that is all rows, or if the scratch memory for these rows would be too large.
+    """
     steps = [step for op in ops if (step := RowStep.of(op, rows)) is not None]
     begins, all_rows, last = _begins(steps), math.prod(rows), rows[-1]
     has_products = any(isinstance(op, MapsElements) for op in ops)
@@ -294,9 +300,8 @@ def write_row_loops(ops: Sequence[Operation], rows: Sequence[int], together: int
         loops.builder.insert(op)
 
 
-# The rewriter visits operations in order. Each is replaced by one on the memrefs of its operands, after any allocations
-# and copies that it needs. Memory allocated inside a loop or a branch is hoisted before it, except scratch memory of
-# rows.
+# The rewriter visits operations in order. Each one is replaced with an operation on memrefs, after any allocations and
+# copies that it needs. Memory allocated inside a loop or a branch is hoisted out of it, except scratch memory of rows.
 
 
 def memory_for(type_: Attribute) -> MemRefType[Attribute]:

@@ -1,4 +1,4 @@
-"""Calls, branches and loops in LLVM IR: the blocks of a loop, and the values that it carries from step to step."""
+"""Emits branches, loops and team operations as LLVM IR."""
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,30 +18,31 @@ from qmlir.targets.cpu.emitters.writing import Index
 from qmlir.targets.cpu.runtime.semantics.values import I1, I64, PTR, IRValue
 from qmlir.targets.cpu.runtime.team_code import ALONE, BEGIN, END, FINISHED, TAKEN
 
-# Loops in LLVM IR: the blocks of a loop that counts, and the values that it carries from step to step.
+# Counted loops in LLVM IR: their blocks, and the phis of loop-carried values.
 
 
 @dataclass
 class Loop:
-    """A loop while its body is written."""
+    """A loop whose body is being emitted."""
 
     index: Index
-    """The variable that counts."""
+    """The induction variable of the loop."""
 
     carried: list[IRValue]
-    """What the body has of the values that are carried; after the loop, what is left of them."""
+    """The loop-carried values: inside the body, those of the current iteration; after the loop, the final ones."""
 
     yielded: list[IRValue] = field(default_factory=list[IRValue])
-    """What the next step has of them: whoever writes the body says it."""
+    """The loop-carried values for the next iteration, which the code that emits the body must set."""
 
 
 @contextmanager
 def counting(
     write: IRWriter, lower: Index, upper: Index, step: Index, initial: Sequence[IRValue] = ()
 ) -> Generator[Loop]:
-    """Inside the `with` block is the body of a loop from `lower` to below `upper`.
+    """Emits a loop from `lower` to `upper` (exclusive); code emitted inside the `with` block is its body.
 
-    The loop asks in front of each step. LLVM turns it where that is better.
+    `initial` are the initial loop-carried values. The condition is checked before each iteration; LLVM rotates the loop
+    if that is faster.
     """
     build = write.build
     start, end, by = write.sum(lower), write.sum(upper), write.sum(step)
@@ -74,9 +75,9 @@ def counted(write: IRWriter, count: int) -> Generator[Index]:
         yield loop.index
 
 
-# `scf` in LLVM IR: blocks, with values that are carried between them; work of a team; custom kernels.
+# `scf` and `team` operations in LLVM IR.
 #
-# Every thread of the team runs the function, as the thread of a number; it calls functions of the module on both.
+# Every thread of a team runs the function. The team and the thread number are passed to each team function.
 
 
 def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:
@@ -115,7 +116,7 @@ def _parallel(write: IRWriter, op: scf.ParallelOp) -> None:
 
 
 def _branch(write: IRWriter, region: Region, block: str, after: str) -> tuple[list[IRValue], str]:
-    """One of the regions of a choice: what it gives, and the block where it ends."""
+    """Emits one region of a branch; returns its results, and the block where it ends."""
     write.build.begin(block)
     with write.scope(), write.perhaps():
         values = _yielded(write, write.region(region)) if region.blocks else []
@@ -125,7 +126,7 @@ def _branch(write: IRWriter, region: Region, block: str, after: str) -> tuple[li
 
 
 def _join(write: IRWriter, op: Operation, after: str, ways: Sequence[tuple[list[IRValue], str]]) -> None:
-    """What a choice gives: of the way that was taken."""
+    """Defines the results of a branch as phis of the results of its regions."""
     write.build.begin(after)
     for place, result in enumerate(op.results):
         rows = [(values[place], end) for values, end in ways]
@@ -188,7 +189,7 @@ def _execute_region(write: IRWriter, op: scf.ExecuteRegionOp) -> None:
 
 
 def _of_thread(write: IRWriter, name: str, *numbers: IRValue) -> IRValue:
-    """The call of a function of the module on the team, the thread, and numbers."""
+    """Emits a call of the team function `name` with the team, the thread number, and `numbers`."""
     result = {ALONE: I1, TAKEN: I64}.get(name)
     return write.build.call(name, result, [IRValue(PTR, write.team), IRValue(I64, write.number), *numbers])
 
@@ -250,4 +251,4 @@ EMISSIONS = cast(
         scf.ExecuteRegionOp: _execute_region,
     },
 )
-"""Every one that the loops level may hold; a custom kernel is an error that says so."""
+"""The control operations of the loops level. A custom kernel is an error, because it requires numba."""

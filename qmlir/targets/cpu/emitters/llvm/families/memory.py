@@ -1,4 +1,4 @@
-"""`memref` in LLVM IR: loads and stores at places that are written out; views are only places."""
+"""Emits `memref` as LLVM IR: loads, stores and copies at computed addresses. Views emit only address arithmetic."""
 
 import math
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ from qmlir.targets.cpu.runtime.semantics.values import PTR, IRValue, type_of
 
 
 def as_memory(write: IRWriter, op: Operation, memory: Memory, value: IRValue) -> IRValue:
-    """A value of a register as memory holds it: a true i1 is 1."""
+    """Converts a value in a register to its representation in memory, in which a true i1 is 1."""
     held = held_type(op, memory.element)
     if value.type.is_half:
         return IRValue(value.type.of("i16"), value.text)
@@ -28,7 +28,7 @@ def as_memory(write: IRWriter, op: Operation, memory: Memory, value: IRValue) ->
 
 
 def as_register(write: IRWriter, op: Operation, memory: Memory, loaded: IRValue) -> IRValue:
-    """Loaded elements as registers hold them."""
+    """Converts loaded elements to their representation in registers."""
     element = register_name(op, memory.element)
     if type_of(element if element != "index" else "i64").text == loaded.type.scalar().text:
         return IRValue(loaded.type.of("i64" if element == "index" else element), loaded.text)
@@ -36,7 +36,7 @@ def as_register(write: IRWriter, op: Operation, memory: Memory, loaded: IRValue)
 
 
 def define_loaded(write: IRWriter, op: Operation, result: SSAValue, memory: Memory, loaded: IRValue) -> None:
-    """Let `result` be elements of a memory as they were loaded."""
+    """Binds `result` to elements loaded from `memory`, converted to their representation in registers."""
     write.define(result, as_register(write, op, memory, loaded))
 
 
@@ -80,7 +80,7 @@ def _copy(write: IRWriter, op: memref.CopyOp) -> None:
 
 
 def _copy_bytes(write: IRWriter, into: str, from_: str, size: int) -> None:
-    """Copy, but for memory onto itself: the state of a caller who keeps it in place."""
+    """Emits a copy that is skipped if source and target are the same, as for state that the caller updates in place."""
     build = write.build
     yes, after = build.new("copy"), build.new("after")
     build.branch(build.compare("icmp ne", IRValue(PTR, into), IRValue(PTR, from_)), yes, after)

@@ -1,4 +1,4 @@
-"""`vector` and `simd` in LLVM IR: registers of one axis; dot products are the instructions that the target names."""
+"""Emits `vector` and `simd` as LLVM IR, on vectors of rank 1. Dot products use the target's instructions."""
 
 from collections.abc import Callable
 from typing import cast
@@ -25,7 +25,7 @@ from qmlir.targets.cpu.runtime.semantics.values import I32, I64, IRValue, Type, 
 
 
 def _held(op: Operation, memory: Memory, lanes: int) -> Type:
-    """The type of so many elements as memory holds them."""
+    """Returns the LLVM type of `lanes` elements in memory."""
     return type_of(held_type(op, memory.element).element, lanes)
 
 
@@ -148,7 +148,7 @@ def _reduction(write: IRWriter, op: vector.ReductionOp) -> None:
 
 
 def _instruction(write: IRWriter, op: Operation, result: SSAValue, name: str, bits: int) -> None:
-    """What the instruction set of the module has one instruction for."""
+    """Emits an operation that the module's instruction set must support as a single instruction."""
     isa = write.parts.isa
     if bits not in isa.widths(name):
         raise op_error(op, f"{isa.name} has no '{name}' for registers of {bits} bits; run simd-legalize")

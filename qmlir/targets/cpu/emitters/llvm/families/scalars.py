@@ -1,4 +1,4 @@
-"""`arith` and `math` in LLVM IR, on scalars and vectors: tables by names of operations; sums of indices stay sums."""
+"""Emits `arith` and `math` as LLVM IR, on scalars and vectors. Sums of indices stay symbolic."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -36,7 +36,7 @@ from qmlir.text.elements import dense_array
 
 
 def _rows(family: Mapping[str, Lowering]) -> dict[type[Operation], Lowering]:
-    """The operations of `arith` and `math` that a family has a row for."""
+    """Returns the lowering of each operation of `arith` and `math` whose name is in `family`."""
     operations = (*Arith.operations, *Math.operations)
     return {op: row for op in operations if (row := family.get(mnemonic(op))) is not None}
 
@@ -51,7 +51,7 @@ FUNCTIONS: Mapping[type[Operation], Lowering] = {
     math.FPowIOp: float_to_integer_power,
     arith.SelectOp: _selected,
 }
-"""Operations of one result of the type of an operand."""
+"""Operations whose single result has the type of an operand."""
 
 
 _BY_COMPARISONS: Mapping[type[Operation], Lowering] = _rows(EXTREMES_BY_COMPARISONS)
@@ -64,7 +64,7 @@ def _function(write: IRWriter, op: Operation) -> None:
 
 
 def fused(write: IRWriter, op: Operation) -> None:
-    """Write a product that is rounded together with its sum; WebAssembly has none."""
+    """Emits a fused multiply-add; WebAssembly lacks one, so that f32 and 16-bit floats are computed in f64 there."""
     values = write.operands(op)
     by_sums = write.parts.processor.is_wasm and values[0].type.element != "f64"
     write.define(op.results[0], (FUSED_BY_SUMS if by_sums else FLOATS["fma"])(write.build, *values))
@@ -92,7 +92,7 @@ SIGNED: Mapping[type[Operation], bool] = {
     arith.ExtFOp: True,
     arith.TruncFOp: True,
 }
-"""Conversions, and whether they read or give signed integers."""
+"""Conversions; the value is True if their integers, operand or result, are signed."""
 
 
 def _conversion(write: IRWriter, op: Operation) -> None:
@@ -104,13 +104,13 @@ def _conversion(write: IRWriter, op: Operation) -> None:
 
 
 def define_converted(write: IRWriter, op: Operation, source: SSAValue, result: SSAValue, *, is_signed: bool) -> None:
-    """Let `result` be a conversion of `source`."""
+    """Binds `result` to `source` converted to the element type of `result`."""
     element = write.type(op, result.type).element
     write.define(result, converted(write.build, write.value(source), element, is_signed=is_signed))
 
 
 def define_bits(write: IRWriter, op: Operation, source: SSAValue, result: SSAValue) -> None:
-    """Let `result` be the bits of `source`."""
+    """Binds `result` to a bitcast of `source`."""
     write.define(result, same_bits(write.build, write.value(source), write.type(op, result.type).element))
 
 
@@ -157,7 +157,7 @@ def _bits_array(bits: int, width: int) -> npt.NDArray[np.generic]:
 
 
 def dense_vector(write: IRWriter, op: Operation, dense: AnyDense) -> IRValue:
-    """The vector of a dense attribute. Raises `DiagnosticError` where it is none of one axis."""
+    """Returns a dense attribute as a constant vector. Raises `DiagnosticError` unless it is a vector of rank 1."""
     vector = as_vector(dense.type)
     if vector is None or vector.get_num_dims() != 1:
         raise op_error(op, f"must be a scalar or a vector of rank 1, but got constant {dense.type}")
@@ -169,7 +169,7 @@ def dense_vector(write: IRWriter, op: Operation, dense: AnyDense) -> IRValue:
 
 
 def splatted(write: IRWriter, value: IRValue, count: int) -> IRValue:
-    """A vector of one scalar."""
+    """Broadcasts a scalar to a vector of `count` lanes."""
     processor = write.parts.processor
     return lanes.splat(write.build, value, count, lambda name: processor.is_x86 and name in processor.features)
 

@@ -1,6 +1,7 @@
-"""`scf` in the emitted code: Python's loops and choices; carried values are variables. Custom kernels; work of a team.
+"""Emits `scf`, custom kernels and team operations as Python: loops, branches, and variables for loop-carried values.
 
-Every thread of `team` runs the function, as the thread `number`; it calls the runtime on both.
+Every thread of `team` runs the function; `number` is the number of the thread. Both are passed to the team operations
+of the runtime.
 """
 
 from collections.abc import Sequence
@@ -21,14 +22,14 @@ from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, name_text
 
 
 def _alias(write: FunctionWriter, value: SSAValue, name: str) -> None:
-    """Let a variable that there is be `value`."""
+    """Binds `value` to an existing variable."""
     write.values[value] = Index.of(name_text(name)) if isinstance(value.type, IndexType) else name_text(name)
 
 
 def _carried(
     write: FunctionWriter, op: Operation, initial: Sequence[SSAValue], inside: Sequence[SSAValue]
 ) -> list[str]:
-    """Variables for the values that a loop carries, with their first values."""
+    """Creates variables for loop-carried values and assigns the initial values; returns their names."""
     names: list[str] = []
     for value, argument in zip(initial, inside, strict=True):
         if memref_type(argument) is not None:
@@ -83,7 +84,7 @@ def _condition(write: FunctionWriter, value: SSAValue) -> Text:
 
 
 def _branch(write: FunctionWriter, names: Sequence[str], region: Region) -> None:
-    """One of the regions of a choice, which gives the values of `names`."""
+    """Emits one region of a branch, and assigns its results to the variables `names`."""
     with write.perhaps():
         yielded = write.region(region)
     write.assign(names, [write.text(value) for value in yielded])
@@ -154,7 +155,10 @@ def _array(write: FunctionWriter, memory: Memory, dtype: str) -> Text:
 
 
 def _custom(write: FunctionWriter, op: CustomOp) -> None:
-    """The call; memory with gaps is copied where the function wants none, results after the call."""
+    """Emits a call of a custom kernel.
+
+    Arrays with gaps are copied if the function requires contiguous arrays; results are copied back after the call.
+    """
     called_kernel(op)  # of a function that a package gives
     arguments: list[Text] = []
     behind: list[str] = []
@@ -182,7 +186,7 @@ TEAM, NUMBER = "team", "number"
 
 
 def _of_thread(write: FunctionWriter, name: str, *operands: Text | int) -> Text:
-    """The call of an operation on the team and the thread."""
+    """Returns the call of a runtime operation with the team, the thread number, and `operands`."""
     return write.call(name, name_text(TEAM), name_text(NUMBER), *operands)
 
 

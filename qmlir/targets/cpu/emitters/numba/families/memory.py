@@ -1,4 +1,4 @@
-"""`memref` in the emitted code: loads and stores at places that are written out, and views that are only names."""
+"""Emits `memref` as Python: loads, stores and copies at computed positions of flat arrays. Most views emit no code."""
 
 import math
 from typing import cast
@@ -14,7 +14,7 @@ from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_f
 
 
 def as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Text) -> Text:
-    """A value of a register as memory holds it: a true i1 is 1."""
+    """Converts a value in a register to its representation in memory, in which a true i1 is 1."""
     name = register_name(op, memory.element)
     if name in WHOLE:
         return value
@@ -27,7 +27,7 @@ def as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Text)
 def load_value(
     write: FunctionWriter, op: Operation, result: SSAValue, memory: Memory, name: str, *operands: Text | Index | int
 ) -> None:
-    """Binds `result` to the value that the runtime operation `name` loads from a memory."""
+    """Binds `result` to the value that the runtime operation `name` loads from `memory`."""
     loaded = write.call(name, Text(memory.array), *operands)
     value = as_register(write, register_name(op, memory.element), loaded)
     if result.uses:

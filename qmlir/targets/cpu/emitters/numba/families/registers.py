@@ -1,4 +1,4 @@
-"""`vector` and `simd` in the emitted code: functions of the runtime on vectors of one axis."""
+"""Emits `vector` and `simd` as calls of runtime operations on vectors of rank 1."""
 
 from typing import cast
 
@@ -116,7 +116,7 @@ def _vector_bits(write: FunctionWriter, op: vector.BitcastOp) -> None:
 
 
 def _called(name: str) -> EmitOperation:
-    """The runtime's operation `name` on all operands."""
+    """Returns a function that emits a call of the runtime operation `name` with all operands."""
 
     def emit(write: FunctionWriter, op: Operation) -> None:
         write.define(op.results[0], write.call(name, *map(write.text, op.operands)))
@@ -148,7 +148,7 @@ def _reduction(write: FunctionWriter, op: vector.ReductionOp) -> None:
 def _instruction(
     write: FunctionWriter, op: simd_lanes.DotAccumulateOp | simd_lanes.MultiplyPairsOp, name: str, bits: int
 ) -> None:
-    """What the instruction set of the module has one instruction for."""
+    """Emits an operation that the module's instruction set must support as a single instruction."""
     isa = write.tables.isa
     if bits not in isa.widths(name):
         raise op_error(op, f"{isa.name} has no '{name}' for registers of {bits} bits; run simd-legalize")

@@ -1,6 +1,6 @@
-"""`arith` and `math` in the emitted code: Python's operators and functions of the runtime, on scalars and vectors.
+"""Emits `arith` and `math` as Python operators and calls of runtime operations, on scalars and vectors.
 
-A family is a table from operation to operator or function; sums of indices are folded into one expression.
+Tables map each operation to its operator or function. Sums of indices are folded into one expression.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ INFIX: Mapping[type[Operation], str] = {
     arith.MulfOp: "*",
     arith.DivfOp: "/",
 }
-"""Operations that Python has an operator for."""
+"""The Python operator of each operation that has one."""
 
 
 FUNCTIONS: Mapping[type[Operation], str] = {
@@ -43,7 +43,7 @@ FUNCTIONS: Mapping[type[Operation], str] = {
     math.PowFOp: "pow",
     math.RoundOp: "round_away",
 }
-"""Operations that the runtime has a function for: one of the same name, or what stands here."""
+"""The runtime function of each operation that has one, usually of the same name."""
 
 CONVERSIONS: Mapping[type[Operation], str] = {
     arith.ExtSIOp: "",
@@ -58,17 +58,17 @@ CONVERSIONS: Mapping[type[Operation], str] = {
     arith.TruncFOp: "",
     arith.BitcastOp: "bits_",
 }
-"""Conversions, by the prefix of the name of the resulting element."""
+"""Conversions; the runtime function has this prefix, followed by the element type of the result."""
 
 SYMBOLS = {"eq": "==", "ne": "!=", "slt": "<", "sle": "<=", "sgt": ">", "sge": ">="}
-"""Predicates of integers that Python has an operator for."""
+"""The Python operator of each integer predicate that has one."""
 
 FLOAT_SYMBOLS = {"oeq": "==", "une": "!=", "olt": "<", "ole": "<=", "ogt": ">", "oge": ">="}
-"""Predicates of floats that Python has an operator for."""
+"""The Python operator of each float predicate that has one."""
 
 
 def infix(symbol: str, a: Text, b: Text) -> Text:
-    """Two operands and an operator between them."""
+    """Returns the expression `a symbol b`, with parentheses where necessary."""
     return Text(f"{a.inner} {symbol} {b.inner}", reads_of((a, b)), is_atom=False)
 
 
@@ -107,7 +107,7 @@ def _conversion(write: FunctionWriter, op: Operation) -> None:
 
 
 def converted(write: FunctionWriter, op: Operation, prefix: str, source: SSAValue, type_: Attribute) -> Text:
-    """A conversion to the elements of `type_`."""
+    """Returns the conversion of `source` to the element type of `type_`, by the function with this `prefix`."""
     name = register_name(op, type_)
     if name == "index" and prefix == "bits_":
         prefix = ""
@@ -115,7 +115,7 @@ def converted(write: FunctionWriter, op: Operation, prefix: str, source: SSAValu
 
 
 def compared(write: FunctionWriter, predicate: str, a: SSAValue, b: SSAValue) -> Text:
-    """A comparison by a predicate of `arith.cmpi` or `arith.cmpf`."""
+    """Returns the comparison of `a` and `b` by a predicate of `arith.cmpi` or `arith.cmpf`."""
     operands = write.text(a), write.text(b)
     vector = as_vector(a.type)
     element = a.type if vector is None else vector.get_element_type()
@@ -131,7 +131,7 @@ _FLOAT_PREDICATES = frozenset(arith.CMPF_COMPARISON_OPERATIONS)
 
 
 def constant_predicate(write: FunctionWriter, op: Operation, predicate: str, result: SSAValue) -> bool:
-    """Write a comparison that does not depend on its operands; whether this is one."""
+    """Emits the predicates `true` and `false`, which ignore the operands; returns False for all other predicates."""
     if predicate not in ("true", "false"):
         return False
     value = Text(f"i1({-1 if predicate == 'true' else 0})")
@@ -167,7 +167,7 @@ def _constant(write: FunctionWriter, op: arith.ConstantOp) -> None:
 
 
 def dense_vector(write: FunctionWriter, op: Operation, dense: AnyDense) -> Text:
-    """The vector of a dense attribute: one number in all lanes, or lanes that a table of the module holds."""
+    """Returns a dense attribute as a vector expression: a splat, or a load from a table in the emitted module."""
     vector = as_vector(dense.type)
     if vector is None or vector.get_num_dims() != 1:
         raise op_error(op, f"must be a scalar or a vector of rank 1, but got constant {dense.type}")
@@ -197,11 +197,11 @@ def _attribute(value: Any, element: Attribute) -> Attribute:
 
 
 WHOLE = frozenset({"i8", "i16", "i32", "i64", "f32", "f64"})
-"""Elements that registers and memory hold alike."""
+"""Element types with the same representation in registers and in memory."""
 
 
 def as_register(write: FunctionWriter, name: str, loaded: Text) -> Text:
-    """Loaded elements as registers hold elements called `name`."""
+    """Converts loaded elements to the representation of element type `name` in registers."""
     if name in WHOLE:
         return loaded
     return write.call(f"bits_{name}" if name in ("f16", "bf16") else name, loaded)
