@@ -29,7 +29,8 @@ from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.report import coverage
-from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession, is_installed
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.packages import is_installed
 from qmlir.workflows.comparison.compare import Comparison, compare
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.comparison.subjects import ModuleSubject

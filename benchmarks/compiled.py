@@ -35,7 +35,7 @@ from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.extensions.recovery.rounded_weights import STEPS
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.targets.cpu.host import host_isa, limits_to, runs_here
-from qmlir.targets.runtimes.onnx_runtime import TITLES, is_installed
+from qmlir.targets.runtimes.packages import TITLES, is_installed
 
 ROUNDS, SECONDS = 5, 0.3
 LIMITED = sorted({isa for _, names in LIMITS.values() for isa in names})

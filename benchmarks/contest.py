@@ -22,7 +22,7 @@ from qmlir.extensions.bench.quantizers import FORMS
 from qmlir.extensions.bench.sessions import peer_of
 from qmlir.extensions.report.timing import Times, interleaved
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.onnx_runtime import TITLES, is_installed
+from qmlir.targets.runtimes.packages import TITLES, is_installed
 
 Array = npt.NDArray[Any]
 Run = Callable[[], object]

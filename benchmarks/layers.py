@@ -20,7 +20,7 @@ from benchmarks.contest import Contest
 from benchmarks.rows import BenchRow, Section, ratio_row, row_of, with_rate
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.onnx_runtime import TITLES, is_installed
+from qmlir.targets.runtimes.packages import TITLES, is_installed
 
 Array = npt.NDArray[Any]
 

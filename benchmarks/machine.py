@@ -8,7 +8,7 @@ from pathlib import Path
 
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.runtime.processor import processor_name
-from qmlir.targets.runtimes.onnx_runtime import TITLES, installed_version, is_installed
+from qmlir.targets.runtimes.packages import TITLES, installed_version, is_installed
 
 _PACKAGES = ("qmlir", "xdsl", "numpy", "numba", "llvmlite")
 """What our times depend on."""

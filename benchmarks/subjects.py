@@ -25,7 +25,7 @@ from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
 from qmlir.extensions.report.inspection.inspecting import inspect
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.onnx_runtime import is_installed
+from qmlir.targets.runtimes.packages import is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
 
 Array = npt.NDArray[Any]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from qmlir.extensions.report.reporting.render import unload_ipython_extension as unload_ipython_extension
     from qmlir.extensions.search.searching import search as search
     from qmlir.extensions.search.tuning import tune as tune
+    from qmlir.extensions.training.differentiating import gradient as gradient
     from qmlir.extensions.training.finetuning import finetune as finetune
-    from qmlir.extensions.training.programs import gradient as gradient
     from qmlir.extensions.training.trainable import trainable as trainable
     from qmlir.quantization.profiles.profile import Profile as Profile
     from qmlir.registry import contributed_names as contributed_names

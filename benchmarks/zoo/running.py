@@ -35,7 +35,8 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.reading import read_model
 from qmlir.quantization.report import coverage
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.onnx_runtime import TITLES, OrtOptions, OrtSession, is_installed
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
+from qmlir.targets.runtimes.packages import TITLES, is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize

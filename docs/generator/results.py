@@ -17,7 +17,7 @@ from pathlib import Path
 from textwrap import fill
 
 from docs.generator.markdown import table as markdown_table
-from qmlir.targets.runtimes.onnx_runtime import TITLES
+from qmlir.targets.runtimes.packages import TITLES
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "results"

@@ -28,7 +28,7 @@ from qmlir.ir.passes import EVERY_BIT
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.onnx_runtime import installed_version, is_installed
+from qmlir.targets.runtimes.packages import installed_version, is_installed
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.tables import bytes_text
 from qmlir.text.writing import made_folder, write_file

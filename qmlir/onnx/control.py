@@ -228,13 +228,11 @@ class _Loop:
 
     def __post_init__(self) -> None:
         self.block = Block(arg_types=[*(value.type for value in self.states), TensorType(i64, [])])
+        self.inside = self.control.inside(self.block)
+        """The node of the loop, with the body as the insertion point of new operations."""
+
         self.stacks: list[SSAValue] = []
         self.written: list[SSAValue] = []
-
-    @property
-    def inside(self) -> Node:
-        """The node of the loop, with the body as the insertion point of new operations."""
-        return self.control.inside(self.block)
 
     @property
     def number(self) -> SSAValue:

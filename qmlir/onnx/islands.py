@@ -399,19 +399,22 @@ def add_island(
     else:
         for info in model.graph.output:
             info.CopyFrom(value_info(info.name, types[info.name]))
+    data = model.SerializeToString(deterministic=True)
     try:
-        _open(model)
+        _open(data)
     except (InterpretationError, DiagnosticError) as error:
         help = advice_for(domain_of(first), is_refused=True)
         raise node_error(first, f"is unsupported and cannot run in ONNX Runtime: {error}{help}") from error
     result_types = [_type_of(info.name, info.type, first) for info in model.graph.output]
-    data = model.SerializeToString(deterministic=True)
     return builder.append(OnnxIslandOp.of(data, reason, operands, result_types), origins).results
 
 
-def _open(model: ModelProto) -> Any:
-    """Returns a session of another runtime with the model. Raises `InterpretationError` if none can run it."""
-    return registry.table(TABLE)["open"](model.SerializeToString(deterministic=True))
+def _open(data: bytes) -> Any:
+    """Returns a session of another runtime with the serialized model.
+
+    Raises `InterpretationError` if none can run it.
+    """
+    return registry.table(TABLE)["open"](data)
 
 
 def _without_files(node: NodeProto, builder: GraphBuilder) -> NodeProto:
@@ -440,7 +443,7 @@ def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: No
         return
     runs: list[Sequence[Any]] = []
     try:
-        opened = _open(model)
+        opened = _open(model.SerializeToString(deterministic=True))
         for info, found in zip(model.graph.output, opened.types, strict=False):
             _learn(info.type, found)
         if all(_is_known(info.type) for info in model.graph.output):
@@ -465,7 +468,7 @@ def _correct_ranks(model: ModelProto, declared: Set[str]) -> None:
     if not declared:
         return
     with suppress(InterpretationError, DiagnosticError):  # the nodes may reject zeros
-        opened = _open(model)
+        opened = _open(model.SerializeToString(deterministic=True))
         results = opened.run([_zeros(info.type, max(SIZES_TRIED)) for info in model.graph.input])
         for info, result in zip(model.graph.output, results, strict=True):
             rank = len(info.type.tensor_type.shape.dim)
@@ -563,7 +566,7 @@ def result_types(op: OnnxIslandOp) -> Sequence[TypeAttribute]:
     found = [inferred.get(info.name, TypeProto()) for info in model.graph.output]
     if not all(map(_is_static, found)):
         with suppress(InterpretationError, DiagnosticError):  # rejected operands are reported at run time
-            opened = _open(model)
+            opened = _open(model.SerializeToString(deterministic=True))
             for type_, each in zip(found, opened.types, strict=False):
                 _learn(type_, each)
     return [_refined(each, result.type) for each, result in zip(found, op.results, strict=True)]
@@ -592,12 +595,12 @@ def _in_opset(model: ModelProto, out: Outgoing) -> ModelProto:
     changed = [node for node in nodes if _since(node, own) != _since(node, out.opset)]
     if not changed:
         return model
-    out.needs(own, f"the island's {changed[-1].op_type}")
+    out.needs(own, f"the island's {changed[0].op_type}")
     try:
         return version_converter.convert_version(model, out.opset)
     except (RuntimeError, ValueError, version_converter.ConvertError) as error:
         raise out.error(
-            f"its {changed[-1].op_type} uses operator set {own}, which cannot be converted to {out.opset}: "
+            f"its {changed[0].op_type} uses operator set {own}, which cannot be converted to {out.opset}: "
             f"{reason_of(error)}"
         ) from error
 

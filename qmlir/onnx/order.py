@@ -15,12 +15,11 @@ def subgraphs(node: NodeProto) -> list[GraphProto]:
 
 
 def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
-    """Yields `nodes` and all nodes in their subgraphs, at any depth."""
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
+    """Yields each of `nodes`, followed by all nodes in its subgraphs, at any depth."""
+    for node in nodes:
         yield node
-        waiting.extend(inner for graph in subgraphs(node) for inner in graph.node)
+        for graph in subgraphs(node):
+            yield from nodes_within(graph.node)
 
 
 def captured_tensors(graph: GraphProto) -> list[str]:

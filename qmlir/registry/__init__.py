@@ -200,10 +200,6 @@ class Named:
         return found
 
 
-_BY_DIALECT = ("evaluators", "decompositions", "gradients", "lowerings", "paddings")
-"""The fields whose rows refer to tables that map operation classes to functions."""
-
-
 def look_up_all() -> None:
     """Loads every contribution of all packages, so that their faults are reported at once."""
     dialects = {name for package in packages() for name, _ in package.rows("evaluators")}
@@ -215,7 +211,7 @@ def look_up_all() -> None:
     for look_up_whole in (decompositions, gradients, lowerings, paddings, onnx_importers, onnx_exporters, efforts):
         look_up_whole()
     for field, room in FIELDS.items():
-        if room.form is RowForm.NAMES and field not in _BY_DIALECT:
+        if room.form is RowForm.NAMES and field not in GUARDS:
             for each in named(field).values():
                 each.package.load(each.row)
     named("pdl")

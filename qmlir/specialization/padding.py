@@ -93,8 +93,9 @@ class PaddingWalk(PaddingSite):
     def _check_sizes(self, result: SSAValue, axes: Axes) -> None:
         """Declines if types have capacities and the shape of `result` differs from `axes`."""
         type_ = ranked_tensor(result.type) if self.is_sized else None
-        shape = tuple(axis.at(self.capacities) for axis in axes)
-        if type_ is not None and type_.has_static_shape() and shape != type_.get_shape():
+        if type_ is None or not type_.has_static_shape():
+            return
+        if tuple(axis.at(self.capacities) for axis in axes) != type_.get_shape():
             self.decline(f"returns {result.type}, in which the position of the dynamic dimension is unknown")
 
     def _count_places(self) -> None:

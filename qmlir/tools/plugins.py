@@ -1,23 +1,13 @@
-"""Options of all tools that read modules or run passes: plug-ins, limits, and dialects from IRDL files."""
+"""The options `--load-plugin` and `--limit` of all tools that read modules or run passes.
+
+The limits are defined in `qmlir.ir.limits`. `add` is the method `add_argument` of a parser or a group.
+"""
 
 import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-from xdsl.dialects.irdl import DialectOp
-from xdsl.interpreters.irdl import make_dialect
-from xdsl.universe import Universe
-
-from qmlir.environment import Environment
-from qmlir.ir.diagnostics import text_error
 from qmlir.ir.limits import BUDGETS
-from qmlir.registry import Package
-from qmlir.text.parsing import load_module
-
-# The options `--load-plugin` and `--limit` of all tools that read modules or run passes.
-#
-# The limits are defined in `qmlir.ir.limits`. `add` is the method `add_argument` of a parser or a group.
 
 
 def _row(text: str) -> tuple[str, int]:
@@ -56,15 +46,3 @@ def plugins_in(argv: Sequence[str]) -> list[str]:
         return parser.parse_known_args(list(argv))[0].load_plugin
     except argparse.ArgumentError:  # the parser of the whole command line reports it
         return []
-
-
-# Loading of dialects from IRDL files, which define operations and types in text form.
-
-
-def load_irdl(environment: Environment, path: Path) -> None:
-    """Adds the dialects that an IRDL file defines to `environment`. Raises `DiagnosticError` if it defines none."""
-    module = load_module(environment.new_context(), path)
-    dialects = [make_dialect(op) for op in module.walk() if isinstance(op, DialectOp)]
-    if not dialects:
-        raise text_error(f"'{path}' does not define a dialect")
-    environment.add(Package(str(path)), Universe(all_dialects={each.name: lambda each=each: each for each in dialects}))

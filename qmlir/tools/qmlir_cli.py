@@ -5,11 +5,12 @@ Results go to standard output (or into a file), everything else to standard erro
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from difflib import get_close_matches
 from functools import partial
 
 from qmlir import registry, tools
-from qmlir.registry.faults import fault_listener, say
+from qmlir.registry.faults import fault_listener
 from qmlir.tools.stdio import Streams, console, main_with, parse_arguments
 from qmlir.tools.subcommands import Subcommand, build_argument_parser
 
@@ -22,13 +23,10 @@ def rows() -> tuple[Subcommand, ...]:
 
 def _run(argv: Sequence[str] | None, streams: Streams) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
-    faults: list[str] = []
-    with fault_listener(faults.append):
+    # doctor lists the faults of packages itself
+    with fault_listener(lambda _: None) if words[:1] == ["doctor"] else nullcontext():
         known_rows = rows()
     row = next((row for row in known_rows if words[:1] == [row.name]), None)
-    if row is None or row.name != "doctor":  # which lists the faults of packages itself
-        for fault in faults:
-            say(fault)
     if row is not None:
         return tools.run_command(row, words[1:], streams, known_rows)
     parser, known = build_argument_parser(known_rows)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.onnx import export
-from qmlir.targets.runtimes.onnx_runtime import PACKAGE, invalidity, is_installed
+from qmlir.targets.runtimes.onnx_runtime import PACKAGE, invalidity
+from qmlir.targets.runtimes.packages import is_installed
 from qmlir.text.files import access, path_of
 from qmlir.workflows.loading import takes_model
 

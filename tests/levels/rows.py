@@ -23,7 +23,7 @@ from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.resizing import ops as resizing
-from qmlir.dialects.nn.shapes import ops as expansion
+from qmlir.dialects.nn.shapes import ops as shapes
 from tests.levels import contractions
 from tests.levels.contractions import windows_of
 from tests.levels.graph import Graph, Value
@@ -241,20 +241,20 @@ def _pad(graph: Graph, x: Value) -> Value:
     need(bool(x.shape), "axes to pad")
     mode = graph.pick(["constant", "constant", "reflect", "edge", "wrap"])
     pads = [graph.integer(0, 2) for _ in range(2 * len(x.shape))]
-    return graph.add(expansion.PadOp, [x], {"pads": pads, "mode": mode})
+    return graph.add(shapes.PadOp, [x], {"pads": pads, "mode": mode})
 
 
 def _expand(graph: Graph, x: Value) -> Value:
     shape = [graph.integer(1, 3) if size == 1 else size for size in x.shape]
-    return graph.add(expansion.ExpandOp, [x], {"shape": [*([2] if graph.chance(0.3) else []), *shape]})
+    return graph.add(shapes.ExpandOp, [x], {"shape": [*([2] if graph.chance(0.3) else []), *shape]})
 
 
 def _tile(graph: Graph, x: Value) -> Value:
-    return graph.add(expansion.TileOp, [x], {"repeats": [graph.integer(1, 2) for _ in x.shape]})
+    return graph.add(shapes.TileOp, [x], {"repeats": [graph.integer(1, 2) for _ in x.shape]})
 
 
 def _trilu(graph: Graph, x: Value) -> Value:
-    return graph.add(expansion.TriluOp, [x], {"k": graph.integer(-2, 2), "upper": graph.chance(0.5)})
+    return graph.add(shapes.TriluOp, [x], {"k": graph.integer(-2, 2), "upper": graph.chance(0.5)})
 
 
 def _depth_to_space(graph: Graph, x: Value) -> Value:

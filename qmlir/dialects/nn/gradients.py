@@ -17,7 +17,7 @@ from qmlir.dialects.nn.elementwise import gradient as elementwise
 from qmlir.dialects.nn.elementwise import ops as arithmetic
 from qmlir.dialects.nn.gradient_rules import Rule, nothing, refusing
 from qmlir.dialects.nn.indexing import gradient as indexing
-from qmlir.dialects.nn.indexing import ops as selection
+from qmlir.dialects.nn.indexing.ops import NonZeroOp, UniqueOp
 from qmlir.dialects.nn.island import ops as island
 from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import gradient as movement
@@ -40,7 +40,7 @@ _FAMILIES = (
 
 REFUSED: Mapping[type[Operation], str] = {
     reductions.CumProdOp: "cumulative products have no gradient rule",
-    selection.UniqueOp: "its output shape depends on the data",
+    UniqueOp: "its output shape depends on the data",
     arithmetic.BitCastOp: "it reinterprets bits",
     sizes.RangeOp: "its output shape depends on the data",
     island.OnnxIslandOp: "it runs in ONNX Runtime, which computes no gradients",
@@ -51,7 +51,7 @@ REFUSED: Mapping[type[Operation], str] = {
 
 INTEGRAL: tuple[type[Operation], ...] = (
     constant.ConstantOp, arithmetic.EqualOp, arithmetic.GreaterOp, arithmetic.GreaterOrEqualOp, arithmetic.LessOp,
-    arithmetic.LessOrEqualOp, *operations_in(logic), reductions.ArgMaxOp, reductions.ArgMinOp, selection.NonZeroOp,
+    arithmetic.LessOrEqualOp, *operations_in(logic), reductions.ArgMaxOp, reductions.ArgMinOp, NonZeroOp,
     sizes.ShapeOp, sizes.SizeOp, *operations_in(strings),
 )  # fmt: skip
 """The operations whose results are not floats, or do not depend on any operand."""

@@ -21,7 +21,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.symbolic_sizes import Content, Extent, Quotient, Size, as_extent, extents, sizes_in
 from qmlir.dialects.nn.base import Kind, element_limits, kind_of
 from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
-from qmlir.dialects.nn.elementwise.ops import CastOp, LessOp, MaxOp, MinOp, MulOp, WhereOp
+from qmlir.dialects.nn.elementwise.ops import CastOp, MaxOp, MinOp, WhereOp
 from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.logic.ops import AndOp
 from qmlir.dialects.nn.movement.ops import ConcatOp
@@ -237,6 +237,11 @@ class PaddingSite:
             self.decline(f"computes {name} from dynamic dimensions")
         return cast(list[int] | None, sizes)
 
+    def array(self, name: str) -> Array | None:
+        """Returns the numbers of the parameter `name` as an array, like `integers`."""
+        numbers = self.integers(name)
+        return None if numbers is None else np.array(numbers)
+
     def keep(self, value: SSAValue, facts: PaddedValue) -> SSAValue:
         """Records the facts about a value that a rule created, and returns the value."""
         self._facts[value] = facts
@@ -415,7 +420,7 @@ class PaddingSite:
             case (Quotient() as found,):
                 return self._quotient(found)
             case (first, second, *rest):
-                return self.size(Extent.of(first)).apply(MulOp, self.size(Extent.of(second, *rest)))
+                return self.size(Extent.of(first)) * self.size(Extent.of(second, *rest))
             case _:
                 return self.constant(np.array(extent.scale))
 
@@ -474,7 +479,7 @@ class PaddingSite:
             (name,) = bound.names
             grown = [bound.at({name: size}) for size in range(1, self.capacities[name] + 1)]
             bound, digits = Extent.of(name), np.searchsorted(grown, digits, side="right")
-        return self.constant(digits.reshape(-1, *(1,) * behind)).apply(LessOp, self.size(bound)).value
+        return (self.constant(digits.reshape(-1, *(1,) * behind)) < self.size(bound)).value
 
 
 # --- Rules that several families have ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from qmlir.extensions.bench.baselines import rivals
 from qmlir.extensions.report.timing import Times, interleaved
 from qmlir.ir.diagnostics import printable
 from qmlir.specialization.inputs import parse_shapes, shape_text
-from qmlir.targets.runtimes.onnx_runtime import TITLES, installed_version
+from qmlir.targets.runtimes.packages import TITLES, installed_version
 from qmlir.text.tables import aligned, counted
 from qmlir.tools.arguments import add_model, add_options, cuts_in, data_in, load_model
 from qmlir.tools.command_runner import Command, Session

@@ -17,7 +17,8 @@ from onnx import ModelProto, version_converter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import DiagnosticError, text_error, unknown
-from qmlir.targets.runtimes.onnx_runtime import PACKAGE, imported
+from qmlir.targets.runtimes.onnx_runtime import PACKAGE
+from qmlir.targets.runtimes.packages import imported
 
 OPSET = 17
 """The operator set version that models are converted to. The quantizer accepts per-channel weights with version 13 or

@@ -12,7 +12,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.bench.quantizers import FORMS, PeerForm, quantize
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.onnx_runtime import TITLES, check_installed, imported
+from qmlir.targets.runtimes.packages import TITLES, check_installed, imported
 
 # Models in OpenVINO, called with arrays by name. Every option that affects results or times is set explicitly.
 

@@ -23,11 +23,11 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
-from qmlir.dialects.nn.normalization import ops as softmax
+from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.requantize import QLINEAR
-from qmlir.dialects.nn.shapes import ops as expansion
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.extensions.microsoft.fused import channels_first
@@ -151,11 +151,11 @@ def _softmax(node: Node) -> SSAValue:
             f"requires a static number of elements, but got {value.type}; fix its shape with --shape"
         )
     if opset >= 13 or len(tail) == 1:
-        return node.add(softmax.SoftmaxOp, value, result_element=result, axis=axis, requantize=QLINEAR).result
+        return node.add(normalization.SoftmaxOp, value, result_element=result, axis=axis, requantize=QLINEAR).result
     if DYNAMIC_INDEX in shape:
         raise node.unsupported(f"merges axes, which must be static, but got {value.type}; fix its shape with --shape")
     flattened = node.reshaped(value, [*shape[: axis % rank], int(np.prod(tail))])
-    found = node.add(softmax.SoftmaxOp, flattened, result_element=result, axis=-1, requantize=QLINEAR).result
+    found = node.add(normalization.SoftmaxOp, flattened, result_element=result, axis=-1, requantize=QLINEAR).result
     return node.reshaped(found, shape)
 
 
@@ -278,7 +278,7 @@ def _bias(node: Node, bias: SSAValue, a: UniformQuantizedType, b: UniformQuantiz
     shape = shape_of(bias)
     if b.granularity is Granularity.AXIS and (not shape or shape[-1] == 1):
         columns = shape_of(node.quantized(3))[0 if node.attribute("transB", 0) else 1]
-        bias = node.add(expansion.ExpandOp, bias, shape=[*shape[:-1], columns]).result
+        bias = node.add(shapes.ExpandOp, bias, shape=[*shape[:-1], columns]).result
         shape = shape_of(bias)
     return node.graph.stored(bias, _accumulator(a, b, len(shape) - 1), [node.origin])
 

@@ -14,8 +14,6 @@ from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import assign_role, merged_origins, origins_of, set_origins
 from qmlir.text.elements import dense_array
 
-# Constraints on operations and values, and functions that return their constants and attributes.
-
 
 def _constant(value: SSAValue) -> ConstantOp | None:
     return value.op if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) else None

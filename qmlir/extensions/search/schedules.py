@@ -81,6 +81,11 @@ def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
     return " | ".join(part for part in parts if part)
 
 
+# The candidate schedules of a contraction. A search tries these schedules, and a file may name no others.
+#
+# All candidates compute the same values. For integers, every variant whose table row accepts the operation is a
+# candidate. For floats, only the built-in variant is one, because others may round differently.
+
 _OTHERS = 2
 """The number of registers that hold neither accumulators nor weights: one for the broadcast operand and one for a
 constant.

@@ -145,12 +145,6 @@ class Tuning:
         return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest() if chosen else ""
 
 
-# The candidate schedules of a contraction. A search tries these schedules, and a file may name no others.
-#
-# All candidates compute the same values. For integers, every variant whose table row accepts the operation is a
-# candidate. For floats, only the built-in variant is one, because others may round differently.
-
-
 OnTrouble = Callable[[str], None]
 """Called with the reason why a stored result is ignored."""
 

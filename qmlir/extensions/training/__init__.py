@@ -7,7 +7,7 @@ CONTRIBUTION = Contribution(
         "nn-gradient": "qmlir.extensions.training.nn_gradient:NnGradient",
         "quant-simulate": "qmlir.extensions.training.quant_simulate:QuantSimulate",
     },
-    pipelines={"gradient": "qmlir.extensions.training.programs:GRADIENT"},
+    pipelines={"gradient": "qmlir.extensions.training.differentiating:GRADIENT"},
     importers=("qmlir.extensions.training.onnx_operators:IMPORTERS",),
     commands={
         "finetune": "qmlir.extensions.training.finetune_command:FINETUNE",
@@ -18,7 +18,7 @@ CONTRIBUTION = Contribution(
     api={
         "finetune": "qmlir.extensions.training.finetuning:finetune",
         "trainable": "qmlir.extensions.training.trainable:trainable",
-        "gradient": "qmlir.extensions.training.programs:gradient",
+        "gradient": "qmlir.extensions.training.differentiating:gradient",
     },
     built_for=INTERFACE,
 )

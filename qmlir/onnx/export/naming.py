@@ -15,8 +15,6 @@ from qmlir.dialects.calib.types import StatsAttr
 from qmlir.ir.provenance import origins_of, tensor_name
 from qmlir.ir.signature import Port
 
-# Names of exported tensors, from the ports of the function, the original model and the name hints of the IR.
-
 
 class ValueNames:
     """A set of unique names."""
@@ -36,18 +34,13 @@ class ValueNames:
         return found
 
 
-def _own_name(value: OpResult) -> str:
-    """Returns the name of a value in the original model; empty if it has none."""
-    return tensor_name(value)
-
-
 def _wishes(value: SSAValue) -> list[str]:
     """Returns possible names of a value, best first."""
     if not isinstance(value, OpResult):
         return [value.name_hint or "", "value"]
     op = value.op
     part = "_".join(str(origin) for origin in origins_of(op)[:1])
-    return [_own_name(value), value.name_hint or "", part, op.name.rpartition(".")[2]]
+    return [tensor_name(value), value.name_hint or "", part, op.name.rpartition(".")[2]]
 
 
 def names_of(
@@ -71,7 +64,7 @@ def names_of(
             used.add(port.name)
     # Components of a node may ask for the name of its output tensor; a value with this name in the model has priority.
     rest = [result for op in function.body.block.ops for result in op.results if result not in found]
-    for value in sorted(rest, key=lambda value: not _own_name(value)):
+    for value in sorted(rest, key=lambda value: not tensor_name(value)):
         found[value] = names.take(*_wishes(value))
     for value in nested:
         found[value] = names.take(*_wishes(value))

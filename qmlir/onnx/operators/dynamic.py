@@ -22,7 +22,7 @@ from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
 from qmlir.dialects.nn.reduction import ops as reduction
-from qmlir.dialects.nn.shapes import ops as expansion
+from qmlir.dialects.nn.shapes.ops import PadOp
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT
@@ -122,11 +122,9 @@ def _of_scale_1(storage: IntegerType, zero_points: Array, axis: int | None = Non
     return UniformQuantizedType.per_axis(storage, f32, axis, np.ones(zero_points.size), zero_points)
 
 
-def _fits(a: _Factor | None, b: _Factor | None, terms: int) -> bool:
+def _fits(a: _Factor, b: _Factor, terms: int) -> bool:
     """Returns True if i32 holds every sum."""
-    if a is None or b is None or terms == DYNAMIC_INDEX:
-        return False
-    return max(terms, 1) * a.largest * b.largest <= _LARGEST
+    return terms != DYNAMIC_INDEX and max(terms, 1) * a.largest * b.largest <= _LARGEST
 
 
 def _less(node: Node, value: SSAValue, zero_point: SSAValue, sums: SSAValue) -> SSAValue:
@@ -192,7 +190,7 @@ def _padded(node: Node, x: _Factor) -> tuple[SSAValue, dict[str, Any]]:
     if shape_of(zero_point):
         zero_point = node.reshaped(zero_point, [])
     both = [0, 0, *begins, 0, 0, *ends]
-    return node.add(expansion.PadOp, x.value, zero_point, pads=both).result, properties
+    return node.add(PadOp, x.value, zero_point, pads=both).result, properties
 
 
 # --- Contractions with float results ----------------------------------------------------------------------------------

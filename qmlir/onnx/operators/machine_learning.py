@@ -23,7 +23,7 @@ from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import ops as movement
-from qmlir.dialects.nn.normalization import ops as softmax
+from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.trees import ops as trees
 from qmlir.dialects.nn.trees.evaluate import checked_trees
@@ -42,6 +42,11 @@ def _table(node: Node) -> tuple[SSAValue, int]:
     if len(shape) != 2 or shape[1] == DYNAMIC_INDEX:
         raise node.unsupported(f"requires rows of static size, but got {value.type}")
     return value, shape[1]
+
+
+def _element(node: Node) -> Attribute:
+    """Returns the element type to compute in: f64 for f64 data, otherwise f32."""
+    return f64 if element_of(node.input()) == f64 else f32
 
 
 def _numbers(node: Node, name: str, dtype: type[np.generic]) -> Array:
@@ -69,7 +74,7 @@ def _array_feature_extractor(node: Node) -> SSAValue:
 def _scaler(node: Node) -> SSAValue:
     """`(x - offset) * scale`, in f64 where the data is."""
     value, columns = _table(node)
-    element = f64 if element_of(value) == f64 else f32
+    element = _element(node)
     value = node.cast(value, element)
     dtype = node.graph.dtype_of(element)
     offset, scale = (
@@ -94,7 +99,7 @@ def _normalizer(node: Node) -> SSAValue:
 def _binarizer(node: Node) -> SSAValue:
     """1 above the threshold, otherwise 0."""
     value = node.input()
-    data = node.cast(value, f64 if element_of(value) == f64 else f32)
+    data = node.cast(value, _element(node))
     above = node.add(elementwise.GreaterOp, data, node.scalar(node.attribute("threshold"), data)).result
     return node.cast(above, element_of(value))
 
@@ -134,7 +139,7 @@ def _transformed(node: Node, scores: SSAValue, kind: str) -> SSAValue:
         case "NONE":
             return scores
         case "SOFTMAX":
-            return node.add(softmax.SoftmaxOp, scores, axis=1).result
+            return node.add(normalization.SoftmaxOp, scores, axis=1).result
         case "LOGISTIC":
             return node.add(activations.SigmoidOp, scores).result
         case _:
@@ -359,10 +364,6 @@ def _modern(node: Node) -> _Model:
     weights: Array = node.attribute("leaf_weights").reshape(-1)
     leaves = [[(score, weight)] for score, weight in zip(node.attribute("leaf_targetids"), weights, strict=True)]
     return _Model(branches, list(node.attribute("tree_roots")), leaves)
-
-
-def _element(node: Node) -> Attribute:
-    return f64 if element_of(node.input()) == f64 else f32
 
 
 def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:

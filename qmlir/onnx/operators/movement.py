@@ -1,4 +1,4 @@
-"""Importers of operators that move, select or sort elements."""
+"""Import and export of operators that move, select or sort elements."""
 
 import math
 from collections.abc import Sequence

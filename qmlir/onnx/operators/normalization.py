@@ -22,8 +22,6 @@ from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.one_to_one import Mirrored
 from qmlir.text.elements import dense_dtype
 
-# Import and export of normalization operators.
-
 RMS_SINCE = 23
 
 MODE_SINCE = 14

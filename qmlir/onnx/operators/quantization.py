@@ -401,14 +401,6 @@ def _export_scast(out: Outgoing, op: StorageCastOp) -> None:
         out.cast(out.inputs[0], target, out.output)
 
 
-IMPORTERS: dict[str, Importer] = {
-    "QuantizeLinear": _quantize_linear,
-    "DequantizeLinear": _dequantize_linear,
-    "QLinearConv": _qlinear_conv,
-    "QLinearMatMul": _qlinear_matmul,
-}
-
-
 # Export of trained fake quantization.
 
 CAST_BITS = 16
@@ -454,6 +446,13 @@ def _spelled_out(out: Outgoing, op: FakeQuantOp) -> None:
     product = out.node("Mul", [out.node("Clip", [rounded, *limits]), out.cast(scale, f64)])
     out.cast(product, f32, out.output)
 
+
+IMPORTERS: dict[str, Importer] = {
+    "QuantizeLinear": _quantize_linear,
+    "DequantizeLinear": _dequantize_linear,
+    "QLinearConv": _qlinear_conv,
+    "QLinearMatMul": _qlinear_matmul,
+}
 
 EXPORTERS: dict[type[Operation], Exporter] = {
     QuantizeCastOp: _export_qcast,

@@ -1,5 +1,5 @@
-"""Other runtimes: ONNX Runtime and OpenVINO, and models quantized by ONNX Runtime's tools.
+"""Other runtimes: ONNX Runtime and OpenVINO.
 
-Both runtimes are optional (`pip install 'qmlir[peers]'`) and imported on first use. `sessions` runs models with given
-options, `quantizers` quantizes them, and `onnx_runtime` and `openvino` each wrap one package.
+Both are optional (`pip install 'qmlir[peers]'`) and imported on first use. `onnx_runtime` wraps ONNX Runtime, and
+`islands` runs the parts of a program that only another runtime can compute.
 """

@@ -30,15 +30,8 @@ from qmlir.interpreter.values import check_value, value_dtype
 from qmlir.ir.builtin_types import ranked_tensor, tensor, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.types import DATA_TYPES
-from qmlir.targets.runtimes.onnx_runtime import (
-    BY_BYTES,
-    PACKAGE,
-    TITLES,
-    OrtOptions,
-    OrtSession,
-    is_installed,
-    newest_versions,
-)
+from qmlir.targets.runtimes.onnx_runtime import BY_BYTES, PACKAGE, OrtOptions, OrtSession, newest_versions
+from qmlir.targets.runtimes.packages import TITLES, is_installed
 
 REFERENCE = "ONNX's reference implementation"
 

@@ -21,7 +21,7 @@ from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.host import host_features, host_isa
 from qmlir.targets.cpu.runtime.processor import processor_name
 from qmlir.targets.cpu.runtime.spreading import available_cores
-from qmlir.targets.runtimes.onnx_runtime import TITLES, installed_version, is_installed
+from qmlir.targets.runtimes.packages import TITLES, installed_version, is_installed
 from qmlir.text.tables import bytes_text
 from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.listing import contents

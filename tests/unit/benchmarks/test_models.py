@@ -20,7 +20,7 @@ from qmlir.extensions.bench.quantizers import FORMS, OPSET
 from qmlir.extensions.report.inspection.inspecting import inspect
 from qmlir.extensions.report.timing import Times
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.onnx_runtime import is_installed
+from qmlir.targets.runtimes.packages import is_installed
 
 OWN = {
     "mlp": mlp,

@@ -11,7 +11,8 @@ from onnx import ModelProto, helper, numpy_helper, parser
 import qmlir
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.runtimes.onnx_runtime import OrtSession, is_installed
+from qmlir.targets.runtimes.onnx_runtime import OrtSession
+from qmlir.targets.runtimes.packages import is_installed
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((4, 3)).astype(np.float32)

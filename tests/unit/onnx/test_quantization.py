@@ -19,7 +19,8 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.ports import onnx_type
-from qmlir.targets.runtimes.onnx_runtime import PACKAGE, OrtOptions, OrtSession, is_installed
+from qmlir.targets.runtimes.onnx_runtime import PACKAGE, OrtOptions, OrtSession
+from qmlir.targets.runtimes.packages import is_installed
 from tests.support.nets import Net, held, node_model
 
 LIMITS: dict[Any, tuple[int, int]] = {

@@ -12,7 +12,7 @@ from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.indexing import ops as selection
+from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
@@ -116,7 +116,7 @@ def _random_operation(graph: Graph, values: list[SSAValue], types: list[UniformQ
         case 12:
             return [graph.add(reduction.ReduceMaxOp, x, axes=[axis])]
         case 13:
-            best, indices = graph.add(selection.TopKOp, x, k=1, axis=axis)
+            best, indices = graph.add(indexing.TopKOp, x, k=1, axis=axis)
             graph.outputs.append(indices)
             return [best]
         case 14:

@@ -34,7 +34,7 @@ from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.resizing import ops as resizing
-from qmlir.dialects.nn.shapes import ops as expansion
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
@@ -198,7 +198,7 @@ def _slice_first(g: Graph, x: SSAValue, axis: int) -> SSAValue:
 def _pad(g: Graph, x: SSAValue) -> SSAValue:
     pads = [0, 0, g.pick(0, 1), g.pick(0, 2), 0, 0, g.pick(0, 1), g.pick(0, 2)]
     value = g.add(ConstantOp.of(np.array(3, np.float32), TensorType(f32, []))) if g.pick(0, 1) else None
-    return g.add(build(expansion.PadOp, [x, value, None, None], {"pads": pads}))
+    return g.add(build(shapes.PadOp, [x, value, None, None], {"pads": pads}))
 
 
 def _to_space(g: Graph, x: SSAValue) -> SSAValue:

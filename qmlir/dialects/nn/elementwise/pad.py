@@ -79,9 +79,9 @@ def _where(op: ops.WhereOp, at: PaddingSite, contents: Sequence[Content]) -> Con
 # --- Tensors of indices -----------------------------------------------------------------------------------------------
 
 
-def _broadcast_places(value: PaddedValue, rank: int) -> dict[int, Extent] | None:
+def _broadcast_places(value: PaddedValue, rank: int) -> dict[int, Extent]:
     added = rank - len(value.axes)
-    return None if value.places is None else {axis + added: step for axis, step in value.places.items()}
+    return {axis + added: step for axis, step in (value.places or {}).items()}
 
 
 def _sum(op: ops.AddOp, at: PaddingSite) -> Sequence[PaddedValue]:
@@ -89,7 +89,7 @@ def _sum(op: ops.AddOp, at: PaddingSite) -> Sequence[PaddedValue]:
     operands = [at.facts(operand) for operand in op.operands]
     if all(each.places is not None for each in operands):
         axes = at.broadcast(*(each.axes for each in operands))
-        left, right = (_broadcast_places(each, len(axes)) or {} for each in operands)
+        left, right = (_broadcast_places(each, len(axes)) for each in operands)
         if not set(left) & set(right):
             return [PaddedValue(axes, places=left | right)]
     return elementwise(op, at)
@@ -102,7 +102,7 @@ def _scaled(op: ops.MulOp, at: PaddingSite) -> Sequence[PaddedValue]:
         sizes = [] if factor.content is None else sizes_in(factor.content)
         if each.places is not None and len(sizes) == 1:
             axes = at.broadcast(each.axes, factor.axes)
-            places = _broadcast_places(each, len(axes)) or {}
+            places = _broadcast_places(each, len(axes))
             return [PaddedValue(axes, places={axis: step * as_extent(sizes[0]) for axis, step in places.items()})]
     return elementwise(op, at)
 

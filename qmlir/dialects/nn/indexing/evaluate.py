@@ -17,8 +17,6 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
 
-# Evaluation of gather and scatter operations, on floats and on quantized values.
-
 # Gather and scatter operations on stored values of any kind.
 
 Places = tuple[Array, ...]

@@ -1,4 +1,7 @@
-"""Operations that read or write elements by index: gathers, scatters, top-k, sorting and selection."""
+"""Operations that read or write elements by index, and that select or order elements by their values.
+
+Negative indices count from the end.
+"""
 
 from abc import ABC
 from collections.abc import Sequence
@@ -15,8 +18,6 @@ from qmlir.dialects.nn.result_shapes import check_choice, check_shape, shape_tex
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, SizesKnownInRun, Slot
-
-# Operations that read or write elements by index; negative indices count from the end.
 
 # Result shapes of gather and scatter operations, and the new positions of the data axes.
 

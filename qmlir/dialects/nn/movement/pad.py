@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.symbolic_sizes import Extent, Size, joined, quotient, reshaped, reshaped_sized
-from qmlir.dialects.nn.elementwise.ops import LessOp, MinOp
+from qmlir.dialects.nn.elementwise.ops import MinOp
 from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.movement import ops
 from qmlir.dialects.nn.movement.ops import normalized_axes, normalized_axis, slice_indices
@@ -111,7 +111,7 @@ def _cut_from_the_front(at: PaddingSite, extent: Extent, start: int, end: Size, 
         most = -(-(end - start) // step)
     at.derived(extent)
     found = quotient(extent, step - 1 - start, step, most)
-    at.require(found, ONE)
+    at.at_least(1, found)
     return ONE if most == 1 else found
 
 
@@ -171,7 +171,7 @@ def _close_up(op: ops.ConcatOp, at: PaddingSite, axis: int, parts: Sequence[Exte
         if parts[count - 1].names:
             start = at.size(joined(parts[:count]))
             moved = places + (at.size(Extent.of(sum(sizes[:count]))) - start)
-            indices = indices.where(places.apply(LessOp, start), moved)
+            indices = indices.where(places < start, moved)
     last = indices.apply(MinOp, at.size(Extent.of(sum(sizes) - 1)))
     made = at.here.append(op.clone()).result  # keeps its type, which may rescale the operands
     at.keep(made, facts)
@@ -184,8 +184,7 @@ def _split(op: ops.SplitOp, at: PaddingSite) -> Sequence[PaddedValue]:
     number = axes[axis].number
     if number is None:
         at.decline(f"splits a dimension of size {axes[axis]} at positions that depend on the runtime size")
-    split = at.integers("split")
-    sizes = op.part_sizes(number, None if split is None else np.array(split))
+    sizes = op.part_sizes(number, at.array("split"))
     return [PaddedValue((*axes[:axis], Extent.of(size), *axes[axis + 1 :])) for size in sizes]
 
 

@@ -86,8 +86,6 @@ def _along_axis(function: Callable[[Array, int, Rounding], Array]) -> Evaluator:
     return evaluator
 
 
-# Evaluation of normalizations, on floats and on quantized values.
-
 # Float normalizations.
 #
 # Two-stage normalizations round between the stages, as ONNX specifies; the others compute f16 and bf16 in f32, and

@@ -108,8 +108,6 @@ def _hardmax(op: ops.HardmaxOp, at: Lowering) -> Sequence[SSAValue]:
     return (at.compute([at.broadcast(places, shape)], shape, element, body),)
 
 
-# Lowering of normalizations to structured operations of the integer level.
-
 # Quantized row norms: one operation whose body sums the integers of a row, and computes one root per row.
 #
 # The formulas follow `qmlir.dialects.nn.normalization.evaluate` step by step.
@@ -168,9 +166,8 @@ def channel_norm(op: ops.ScaledChannelNormOp, at: Lowering) -> Sequence[SSAValue
     return (_rows(op, at, shape, 2, scale, bias),)
 
 
-# Normalizations: row norms, and local response normalization, a sum over neighboring channels.
-#
-# Quantized row norms compute on integers. Batch norms, and float group norms, are lowered part by part.
+# Local response normalization: a sum over neighboring channels. Batch norms, and float group norms, are lowered part by
+# part.
 
 
 def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[SSAValue]:

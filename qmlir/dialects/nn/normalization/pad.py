@@ -10,7 +10,7 @@ from qmlir.dialects.nn.elementwise.ops import WhereOp
 from qmlir.dialects.nn.logic.ops import AndOp, NotOp, OrOp
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.nn.normalization import ops
-from qmlir.dialects.nn.padding_rules import Fill, PaddedValue, PaddingSite, Rule, along, each_sample, lowest_of, zero_of
+from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, along, each_sample, lowest_of, zero_of
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -48,7 +48,7 @@ def _softmax(op: ops.SoftmaxOp, at: PaddingSite) -> Sequence[PaddedValue] | None
     valid = at.valid(axes, [axis])
     scores, keep = op.input, valid
     if kind_of(element_of(scores)) is Kind.FLOAT:  # NaN would count as the least element of its row
-        scores = _chosen(at, valid, scores, zero_of)
+        scores = at.select(scores, [axis], zero_of)
     if op.mask is not None:
         keep = at.here.add(AndOp, op.mask, valid).result
         if op.is_uniform_if_empty:
@@ -63,13 +63,6 @@ def _softmax(op: ops.SoftmaxOp, at: PaddingSite) -> Sequence[PaddedValue] | None
     return [facts]
 
 
-def _chosen(at: PaddingSite, condition: SSAValue, value: SSAValue, fill: Fill) -> SSAValue:
-    """Returns `value`, and its element `fill` where `condition` is false."""
-    number = fill(value)
-    assert number is not None
-    return at.here.add(WhereOp, condition, value, at.scalar(value, number)).result
-
-
 def _uniform(
     op: ops.SoftmaxOp, at: PaddingSite, scores: SSAValue, keep: SSAValue, valid: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
@@ -80,8 +73,10 @@ def _uniform(
     behind = len(shape_of(op.input)) - normalized_axis(op.axis.value.data, len(shape_of(op.input)))
     has_any = at.here.append(ReduceMaxOp(keep, [len(shape_of(keep)) - behind])).result
     whole = at.here.add(AndOp, valid, at.here.add(NotOp, has_any).result).result
-    lowest = lowest_of if kind_of(element_of(scores)) is Kind.QUANTIZED else zero_of
-    return _chosen(at, has_any, scores, lowest), at.here.add(OrOp, keep, whole).result
+    equal = (lowest_of if kind_of(element_of(scores)) is Kind.QUANTIZED else zero_of)(scores)
+    assert equal is not None
+    chosen = at.here.add(WhereOp, has_any, scores, at.scalar(scores, equal)).result
+    return chosen, at.here.add(OrOp, keep, whole).result
 
 
 _ALONG_AXIS = along(_axis)

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.symbolic_sizes import Extent, quotient
 from qmlir.dialects.nn.contraction.pad import slide
-from qmlir.dialects.nn.elementwise.ops import CastOp, LessOp, MaxOp
+from qmlir.dialects.nn.elementwise.ops import CastOp, MaxOp
 from qmlir.dialects.nn.movement.ops import ConcatOp, SliceOp
 from qmlir.dialects.nn.padding_rules import (
     ONE,
@@ -104,7 +104,7 @@ def _covered(op: ops.AveragePoolOp, at: PaddingSite, data: Axes, spatial: Sequen
         places = starts[:, None] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
         first, behind = (-begin, end) if with_padding else (0, 0)
         bound = at.size(quotient(data[2 + axis], behind, 1))
-        is_there = at.constant(np.where(places >= first, places, np.iinfo(np.int64).max)).apply(LessOp, bound)
+        is_there = at.constant(np.where(places >= first, places, np.iinfo(np.int64).max)) < bound
         ones = at.start.add(CastOp, is_there.value, result_types=[TensorType(i64, places.shape)]).result
         some = Term(at.start, at.start.sum(ones, [1])).apply(MaxOp, at.size(ONE))
         shaped = at.start.reshaped(some.value, [count, *(1,) * (len(spatial) - axis - 1)])

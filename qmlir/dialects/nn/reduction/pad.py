@@ -11,10 +11,8 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerType, TensorT
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.symbolic_sizes import product
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import CastOp, DivOp, MulOp
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.nn.padding_rules import (
@@ -57,11 +55,6 @@ def _is_unknown(at: PaddingSite, value: SSAValue | None) -> bool:
     return value is not None and (at.facts(value).content is None or at.facts(value).names_sizes)
 
 
-def _given(at: PaddingSite, name: str) -> Array | None:
-    numbers = at.integers(name)
-    return None if numbers is None else np.array(numbers)
-
-
 def _kept(axes: Axes, gone: Sequence[int], *, keeps: bool) -> Axes:
     named = enumerate(axes)
     return tuple(ONE if axis in gone else extent for axis, extent in named if keeps or axis not in gone)
@@ -89,7 +82,7 @@ def _reduce(op: ops.ReduceOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     at.data(op.input)
     if _is_unknown(at, op.axes_value):
         return None
-    gone = op.reduced_axes(len(at.axes(op.input)), _given(at, "axes"))
+    gone = op.reduced_axes(len(at.axes(op.input)), at.array("axes"))
     is_mean = isinstance(op, ops.ReduceMeanOp)
     return reduce_along(op, at, gone, _NEUTRAL.get(type(op)), keeps=op.keeps_axes, is_mean=is_mean)
 
@@ -118,10 +111,6 @@ def _as_float(at: PaddingSite, value: SSAValue, element: Attribute) -> SSAValue:
     return at.here.add(CastOp, value, result_types=[TensorType(element, shape_of(value))]).result
 
 
-def _number(at: PaddingSite, number: float) -> SSAValue:
-    return at.start.append(ConstantOp.of(np.array(number, np.float32), TensorType(f32, []))).result
-
-
 def _quantized_mean(
     op: NnOp, at: PaddingSite, data: SSAValue, gone: Sequence[int], keeps: bool, count: Term
 ) -> SSAValue:
@@ -141,8 +130,9 @@ def _quantized_mean(
     wide = TensorType(UniformQuantizedType.per_tensor(i32, f32, float(before.scale)), shape_of(summed.result))
     Rewriter.replace_value_with_new_type(summed.result, wide)
     total = _stored(at, at.here.append(summed).result, i32)
-    target = at.here.add(MulOp, _number(at, after.scale), _as_float(at, count.value, f32)).result
-    ratio = at.here.add(DivOp, _number(at, before.scale), target).result
+    size = _as_float(at, count.value, f32)
+    new, old = (at.scalar(size, np.array(each.scale, np.float32)) for each in (after, before))
+    ratio = at.here.add(DivOp, old, at.here.add(MulOp, new, size).result).result
     mean = at.here.add(MulOp, _as_float(at, total, f32), ratio).result
     limits = after.storage_min, after.storage_max
     unit = UniformQuantizedType.per_tensor(after.storage, f32, 1.0, int(after.zero_point), limits)
@@ -182,7 +172,7 @@ def _scan(op: ops.ScanOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     axes = at.axes(op.input)
     if _is_unknown(at, op.axis_value):
         return None
-    extent = axes[op.scanned_axis(len(axes), _given(at, "axis"))]
+    extent = axes[op.scanned_axis(len(axes), at.array("axis"))]
     if extent.names:
         at.count(extent)
         if op.reverse.value.data:

@@ -16,8 +16,6 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator
 
-# Evaluation of operations on shapes.
-
 
 def _shape(op: ops.ShapeOp, x: Array) -> tuple[Array]:
     return (np.array(x.shape[op.bounds], dtype=np.int64),)

@@ -33,8 +33,6 @@ from qmlir.dialects.nn.result_shapes import check_choice
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, ReadsShapesOnly, Recomputable
 
-# Shapes as values, for models with dynamic sizes, and ranges computed from them.
-
 # The number of elements of a range.
 
 
@@ -105,8 +103,6 @@ class RangeOp(NnOp):
             )
         return [TensorType(element_of(self.start), [DYNAMIC_INDEX])]
 
-
-# Operations that repeat, pad or mask the elements of their operand.
 
 # Result shapes of operations that repeat or add elements, and the axes that stay unchanged.
 

@@ -48,8 +48,7 @@ def _tile(op: ops.TileOp, at: PaddingSite) -> Sequence[PaddedValue]:
 
 def _pad(op: ops.PadOp, at: PaddingSite) -> Sequence[PaddedValue]:
     axes = at.axes(op.input)
-    given = [None if (numbers := at.integers(name)) is None else np.array(numbers) for name in ("pads", "axes")]
-    added = op.paddings(len(axes), *given)
+    added = op.paddings(len(axes), at.array("pads"), at.array("axes"))
     after: list[Extent] = []
     for extent, (before, behind) in zip(axes, added, strict=True):
         is_same = (before, behind) == (0, 0)

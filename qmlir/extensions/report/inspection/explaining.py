@@ -17,7 +17,7 @@ from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.extensions.report.inspection.deciding import DecisionReader
 from qmlir.extensions.report.inspection.explanation import Explanation, Standing
 from qmlir.extensions.report.inspection.layers import kernels_of
-from qmlir.extensions.report.inspection.naming import CASTS, NamedNode, find_node, value_info
+from qmlir.extensions.report.inspection.naming import NamedNode, find_node, value_info
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit, text_error
 from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.instrumentation import Change, Instrumentation, ProvenanceChanges
@@ -26,7 +26,7 @@ from qmlir.passmanager.pipeline import Pipeline
 from qmlir.pipelines import COMPILE, quantize_pipeline
 from qmlir.quantization.profiles.keys import is_constant
 from qmlir.quantization.profiles.profile import Profile, model_digest
-from qmlir.quantization.report import key_of
+from qmlir.quantization.report import CASTS, key_of
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.specialize import specialize
 from qmlir.workflows.folder import QuantizedFolder

@@ -17,14 +17,14 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import bits_of, bytes_of, elements_of, shaped_type
 from qmlir.extensions.report.inspection.layers import Inspection, LayerSummary
-from qmlir.extensions.report.inspection.naming import CASTS, ValueInfo, constant_behind
+from qmlir.extensions.report.inspection.naming import ValueInfo, constant_behind
 from qmlir.extensions.report.inspection.naming import value_info as info_of
 from qmlir.ir.decomposition import Parts, marks_on, parts_given
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
 from qmlir.quantization.profiles.keys import ENTRY, functions_of, is_constant
-from qmlir.quantization.report import coverage, key_of
+from qmlir.quantization.report import CASTS, coverage, key_of
 from qmlir.workflows.loading import takes_model
 
 _VIEWS = frozenset(

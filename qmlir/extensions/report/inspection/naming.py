@@ -9,13 +9,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from qmlir.dialects.quant.infer import bytes_of, shaped_type
-from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, UniformQuantizedType, storage_limits
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.provenance import Origin, origins_of, tensor_name, tensor_names
 from qmlir.ir.signature import inputs_of
 from qmlir.quantization.profiles.keys import functions_of, is_constant, keyed_values
-from qmlir.quantization.report import element_text
+from qmlir.quantization.report import CASTS, element_text
 
 # Lookup of the node that a user names: by its name, a provenance key, a tensor, an input or a weight.
 
@@ -107,8 +106,6 @@ def find_node(name: str, *modules: ModuleOp) -> NamedNode:
 # A value of a module as plain data: its element type, shape, bytes, quantization parameters and range.
 #
 # Dynamic dimensions are `None`. In numbers of elements and bytes they count as 1, so that these apply to one sample.
-
-CASTS = (QuantizeCastOp, DequantizeCastOp, StorageCastOp)
 
 
 @dataclass(frozen=True)

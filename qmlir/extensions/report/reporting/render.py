@@ -20,8 +20,6 @@ from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.writing import write_file
 from qmlir.workflows.comparison.names import module_names
 
-# Renders a report as one self-contained HTML page with styles, scripts and data, which needs no network.
-
 PAGE = "report.html.j2"
 STYLE = "style.css"
 PAGE_START = b'<!doctype html>\n<html lang="en">\n<head>\n<meta name="generator" content="qmlir'
@@ -85,7 +83,7 @@ def write_page(report: Report, path: Path) -> int:
 ROWS = 40
 """The maximum number of operations that are shown, from the beginning."""
 
-_PAGE = "notebook.html.j2"
+_NOTEBOOK = "notebook.html.j2"
 
 _TEXT = 20_000
 """The maximum number of characters of the IR that are shown."""
@@ -119,7 +117,7 @@ def module_html(module: Any) -> str:
         shown["more"] = len(rows) - ROWS
     text = module_text(module, PrintOptions(weights=Weights.ELIDE))
     cut = text if len(text) <= _TEXT else f"{text[:_TEXT]}\n… {len(text) - _TEXT} characters more"
-    return rendered(_PAGE, text=escape(printable(cut, LINES)), **shown)
+    return rendered(_NOTEBOOK, text=escape(printable(cut, LINES)), **shown)
 
 
 def _shape(value: Any) -> str:

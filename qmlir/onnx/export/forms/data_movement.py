@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
-from qmlir.dialects.nn.shapes import ops as expansion
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, Outgoing, container
@@ -27,8 +27,8 @@ DIRECT: tuple[type[Operation], ...] = (
     movement.SliceOp,
     movement.ConcatOp,
     movement.SplitOp,
-    expansion.ExpandOp,
-    expansion.TileOp,
+    shapes.ExpandOp,
+    shapes.TileOp,
     indexing.GatherOp,
     indexing.GatherElementsOp,
     indexing.GatherNDOp,
@@ -108,7 +108,7 @@ def write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     """Exports an operation on the stored integers, or on floats that represent them."""
     element = next(element_of(value) for value in _stored(op))
     assert isinstance(element, StoredType)
-    if isinstance(op, expansion.TriluOp) or (isinstance(op, expansion.PadOp) and op.value is None):
+    if isinstance(op, shapes.TriluOp) or (isinstance(op, shapes.PadOp) and op.value is None):
         _write_around_zero_point(out, op, exporter, element)
     elif isinstance(op, DIRECT):
         exporter(out, op)
@@ -133,7 +133,7 @@ def _write_as(out: Outgoing, op: NnOp, exporter: Exporter, carrier: Attribute, o
 
 def _write_around_zero_point(out: Outgoing, op: NnOp, exporter: Exporter, element: StoredType) -> None:
     """Exports an operation that adds zeros on integers minus their zero point."""
-    carrier = f32 if element.bits <= CAST_BITS else f64 if isinstance(op, expansion.PadOp) else i64
+    carrier = f32 if element.bits <= CAST_BITS else f64 if isinstance(op, shapes.PadOp) else i64
     offset = ""
     if isinstance(element, UniformQuantizedType) and element.zero_points.any():
         points = element.zero_points

@@ -358,7 +358,7 @@ def sums_of_windows(
     most = MOST_TRANSPOSED_TERMS if is_transposed else _MOST_TERMS
     if terms > most:
         raise out.error(f"reduces {terms} terms, but a convolution of this width supports at most {most}")
-    wide = i64 if bound >= 1 << 31 else i32
+    wide = i64 if bound >= _I32 else i32
     total: Exact | None = None
     rights = _bytes_of(out, weight) if isinstance(weight, SSAValue) else _constant_bytes(out, weight)
     for left in _bytes_of(out, op.data):
@@ -811,7 +811,7 @@ def write_blocks(out: Outgoing, op: NnOp) -> bool:
         numbers, rows = _block_numbers(w, stored.shape, summed), partial(_rows, summed)
     total = ""
     bound = magnitude_of(x) * int(np.abs(rows(integers)).sum(axis=-1).max(initial=0))
-    wide = i64 if bound >= 1 << 31 else i32
+    wide = i64 if bound >= _I32 else i32
     is_windowed = isinstance(op, contraction.WindowedContractionOp)
     value = "" if is_windowed else out.cast(centred(out, data).name, wide)
     for block in np.unique(numbers):

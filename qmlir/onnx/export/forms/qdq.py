@@ -18,7 +18,7 @@ from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import evaluate as elementwise_evaluators
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.evaluation.parameters import requantization_of, through_float
-from qmlir.dialects.nn.normalization import ops as softmax
+from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.quantized_evaluators import QUANTIZED
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
@@ -48,7 +48,7 @@ from qmlir.onnx.export.forms.qlinear import agrees_with_qlinear, has_qlinear_typ
 # (contrib_ops/cpu/quantization/qlinear_softmax.cc).
 
 OWN_ARITHMETIC: tuple[type[Operation], ...] = (
-    softmax.SoftmaxOp, activations.SigmoidOp, pooling.AveragePoolOp, elementwise.AddOp, elementwise.MulOp,
+    normalization.SoftmaxOp, activations.SigmoidOp, pooling.AveragePoolOp, elementwise.AddOp, elementwise.MulOp,
 )  # fmt: skip
 """Operations for which ONNX Runtime's fused operators compute different integers than floats between casts."""
 

@@ -26,7 +26,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.evaluation.parameters import requantization_of
-from qmlir.dialects.nn.normalization import ops as softmax
+from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -228,7 +228,7 @@ _SOURCES: dict[type[Operation], tuple[str, str, dict[str, int]]] = {
     elementwise.AddOp: ("QLinearAdd", "", {}),
     elementwise.MulOp: ("QLinearMul", "", {}),
     activations.SigmoidOp: ("QLinearSigmoid", "", {}),
-    softmax.SoftmaxOp: ("QLinearSoftmax", "axis", {"opset": 13}),
+    normalization.SoftmaxOp: ("QLinearSoftmax", "axis", {"opset": 13}),
     pooling.AveragePoolOp: (
         "QLinearAveragePool", "kernel_shape=kernel strides pads ceil_mode count_include_pad", {"channels_last": 0}
     ),

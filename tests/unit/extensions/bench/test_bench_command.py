@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import qmlir
-from qmlir.targets.runtimes import onnx_runtime
+from qmlir.targets.runtimes import packages
 from qmlir.tools import qmlir_cli
 from tests.support.classifiers import FINE, samples, saved_classifier
 
@@ -117,7 +117,7 @@ def test_the_table_has_a_line_for_each(model: Path) -> None:
 
 
 def test_what_is_missing_is_told_first(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_runtime, "find_spec", lambda name: None)
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
     monkeypatch.setattr(qmlir, "compile", None)  # nobody gets so far
     assert run(model, "--against", "openvino") == (
         1, "", "error: OpenVINO is not installed; run pip install 'qmlir[peers]'\n"

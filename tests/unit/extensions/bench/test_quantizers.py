@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from qmlir.extensions.bench.quantizers import FORMS, form_of, is_quantized, modern, quantize
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.runtimes.onnx_runtime import is_installed
+from qmlir.targets.runtimes.packages import is_installed
 from tests.support.unsigned_twins import run_exactly
 
 pytestmark = pytest.mark.skipif(not is_installed("onnxruntime"), reason="onnxruntime is not installed")

@@ -11,7 +11,7 @@ from qmlir.extensions.bench.quantizers import FORMS
 from qmlir.extensions.bench.sessions import peer_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.runtimes import onnx_runtime
-from qmlir.targets.runtimes.onnx_runtime import is_installed
+from qmlir.targets.runtimes.packages import is_installed
 
 WEIGHT = np.array([[1.0, -2.0], [0.5, 3.0], [-1.0, 0.25]], np.float32)
 needs_onnxruntime = pytest.mark.skipif(not is_installed("onnxruntime"), reason="onnxruntime is not installed")

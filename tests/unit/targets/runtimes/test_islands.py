@@ -16,7 +16,7 @@ from qmlir.dialects.nn.island.ops import OnnxIslandOp
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.targets.heterogeneous import HybridProgram
-from qmlir.targets.runtimes import islands, onnx_runtime
+from qmlir.targets.runtimes import islands, packages
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.quantizing import quantize
@@ -171,7 +171,7 @@ def test_shapes_that_are_fixed_reach_the_island() -> None:
 
 
 def test_without_onnx_runtime_the_reference_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_runtime, "find_spec", lambda _: None)
+    monkeypatch.setattr(packages, "find_spec", lambda _: None)
     islands.open_island.cache_clear()
     x = _images()
     module, _ = _loaded(_detector())

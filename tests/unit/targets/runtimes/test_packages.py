@@ -4,13 +4,13 @@ import pytest
 
 from qmlir.extensions.bench.sessions import PEERS, peer_of
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.runtimes import onnx_runtime
+from qmlir.targets.runtimes import packages
 
 
 @pytest.mark.parametrize(("package", "title"), [("onnxruntime", "ONNX Runtime"), ("openvino", "OpenVINO")])
 def test_a_missing_package_is_one_line(package: str, title: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_runtime, "find_spec", lambda name: None)
-    for ask in (peer_of, onnx_runtime.imported, onnx_runtime.installed_version):
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    for ask in (peer_of, packages.imported, packages.installed_version):
         with pytest.raises(DiagnosticError) as error:
             ask(package)
         assert str(error.value) == f"error: {title} is not installed; run pip install 'qmlir[peers]'"
@@ -22,4 +22,4 @@ def test_an_unknown_peer_is_named() -> None:
 
 
 def test_every_peer_has_a_title() -> None:
-    assert set(PEERS) == set(onnx_runtime.TITLES)
+    assert set(PEERS) == set(packages.TITLES)
