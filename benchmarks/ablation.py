@@ -44,9 +44,10 @@ EMITTER = "llvm"
 """Compiles fast, and has the bits of every other emitter."""
 
 OPTIONAL = (
-    "kernel-propagate-layout", "kernel-fuse", "kernel-tabulate", "kernel-narrow", "kernel-requantize-by-integers",
-    "kernel-simplify-rounding", "kernel-winograd", "kernel-interleave", "kernel-split-rows", "kernel-split-tables",
-    "kernel-join-rows", "kernel-fill-borders", "kernel-mark-in-place", "kernel-share", "kernel-mark-read-only",
+    "kernel-propagate-layout", "kernel-fuse", "kernel-lookup-tables", "kernel-narrow", "kernel-requantize-by-integers",
+    "kernel-simplify-rounding", "kernel-winograd", "kernel-tile-producers", "kernel-split-rows", "kernel-split-tables",
+    "kernel-fuse-attention", "kernel-fill-halo", "kernel-mark-in-place", "kernel-merge-functions",
+    "kernel-mark-read-only",
 )  # fmt: skip
 """The passes without which a module still compiles."""
 

@@ -38,11 +38,11 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import distillation_divergence
 from qmlir.extensions.recovery.repairing import BLOCKS, EFFORTS
 from qmlir.extensions.recovery.rounded_weights import STEPS
-from qmlir.extensions.recovery.weight_rounding import F64, ByMoments, CodeGrid, adaround, error, gptq, settled
+from qmlir.extensions.recovery.weight_rounding import F64, CodeGrid, HessianLoss, adaround, error, gptq, settled
 from qmlir.extensions.search.budget import constant_bytes, predict, samples_to_grade
 from qmlir.extensions.search.measurements import Measurements
 from qmlir.extensions.search.searching import search
-from qmlir.extensions.search.widths import Layered, Width
+from qmlir.extensions.search.widths import LayerwiseModel, Width
 from qmlir.extensions.training.evaluating import Batches, output_name
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of
@@ -216,7 +216,7 @@ def ordered(of: _Images, choices: int) -> Iterator[BenchRow]:
     module, given, tested = of.module, of.calibrating, {of.name: of.tested}
     output = output_name(module, None)
     profiled = qmlir.quantize(module, given, validate=False).profiled
-    layered = Layered(profiled, QuantizeOptions(granularity="channel"))
+    layered = LayerwiseModel(profiled, QuantizeOptions(granularity="channel"))
     names = [name for name, layer in layered.layers.items() if layer.weights]
     batches = Batches(module, given, limit=samples_to_grade(module), size=1)
     begun = time.perf_counter()
@@ -278,7 +278,7 @@ def by_spectrum(power: float) -> Iterator[BenchRow]:
     known = (axes * values) @ axes.T
     drawn = _moments((draw.normal(size=(_ROWS, _TERMS)) * np.sqrt(values)) @ axes.T)
     nearest = grid.nearest(weights)
-    (learned,) = adaround(weights[None], nearest[None], grid, ByMoments(weights[None], drawn[None]))
+    (learned,) = adaround(weights[None], nearest[None], grid, HessianLoss(weights[None], drawn[None]))
     chosen = {
         "nearest": nearest,
         "GPTQ": gptq(weights, grid, drawn),

@@ -91,7 +91,7 @@ LEVELS: dict[str, Level] = {
         ),
         Level(
             "scheduled", _EVERYWHERE | _STRUCTURED | {"memref", "scf"}, Element.PLAIN,
-            "kernel-bufferize, kernel-mark-in-place, kernel-outline, kernel-share, kernel-plan-memory",
+            "kernel-bufferize, kernel-mark-in-place, kernel-outline, kernel-merge-functions, kernel-plan-memory",
             "fused epilogues, packed weights, buffers in one arena; schedules are attributes", containers=_BUFFERS,
         ),
         Level(

@@ -262,9 +262,9 @@ PROFILE = NamedPipeline(
 
 
 _SHORT_SUMS: Mapping[int, LiteralString] = {
-    1: "quant-shorten-sums{steps=1}",
-    2: "quant-shorten-sums{steps=2}",
-    4: "quant-shorten-sums{steps=4}",
+    1: "quant-fit-i16-accumulators{steps=1}",
+    2: "quant-fit-i16-accumulators{steps=2}",
+    4: "quant-fit-i16-accumulators{steps=4}",
 }
 
 
@@ -393,7 +393,7 @@ def _lower(options: QuantizeOptions) -> Sequence[ModulePass | Sequence[ModulePas
         merge, *_passes("quant-expand-floats", "nn-compute-in-f32", "canonicalize", "nn-fold-constants"),
         _cse(options), _pass("nn-recognize", keep=keep), _pass("nn-recognize-masks"),
         of_parts.deciding("nn-decompose", keep=keep, **unroll),
-        merge, _pass("canonicalize"), _cse(options), *_passes("dce", "nn-share-tables"),
+        merge, _pass("canonicalize"), _cse(options), *_passes("dce", "nn-tie-embeddings"),
     ]  # fmt: skip
 
 
@@ -438,7 +438,11 @@ QUANTIZE = NamedPipeline(
         Stage(
             "balance",
             "columns that are far larger than the others are parted from them, or divided by factors",
-            lambda options: [options.deciding("nn-split-columns"), options.deciding("nn-smooth"), _pass("dce")],
+            lambda options: [
+                options.deciding("nn-split-outlier-channels"),
+                options.deciding("nn-smooth"),
+                _pass("dce"),
+            ],
         ),
         Stage(
             "decide",
@@ -516,7 +520,7 @@ COMPILE = NamedPipeline(
                 *_passes(
                     "kernel-propagate-layout",
                     "kernel-fuse",
-                    "kernel-tabulate",
+                    "kernel-lookup-tables",
                     "kernel-narrow",
                     "kernel-analyze-ranges",
                 ),
@@ -532,17 +536,21 @@ COMPILE = NamedPipeline(
                 _pass("kernel-winograd", **vars(options)),
                 *(
                     _pass(name, isa=options.isa)
-                    for name in ("kernel-interleave", "kernel-split-rows", "kernel-split-tables")
+                    for name in ("kernel-tile-producers", "kernel-split-rows", "kernel-split-tables")
                 ),
                 _pass("kernel-assign-schedule", **vars(options)),
-                *_passes("kernel-pack", "kernel-join-rows", "kernel-fill-borders"),
+                *_passes("kernel-pack", "kernel-fuse-attention", "kernel-fill-halo"),
             ],
         ),
         Stage(
             "bufferize",
             "tensors become buffers in one arena; each kernel becomes a function; results may lie over inputs",
             lambda _: _passes(
-                "kernel-bufferize", "kernel-mark-in-place", "kernel-outline", "kernel-share", "kernel-plan-memory"
+                "kernel-bufferize",
+                "kernel-mark-in-place",
+                "kernel-outline",
+                "kernel-merge-functions",
+                "kernel-plan-memory",
             ),
         ),
         Stage(

@@ -18,9 +18,26 @@ from qmlir.dialects.target.description import Accepted, Description, Plain, Supp
 from qmlir.ir.diagnostics import text_error, unknown
 
 __all__ = [
-    "HOST", "INTERPRETER", "PART", "TARGETS", "Accepted", "Description", "Emit", "Execute", "Plain", "Runnable",
-    "Running", "Support", "Target", "find_target", "find_targets", "function_of_target", "installed_targets",
-    "set_targets", "target_names", "targets_of",
+    "HOST",
+    "INTERPRETER",
+    "PART",
+    "TARGETS",
+    "Accepted",
+    "Description",
+    "Emit",
+    "Execute",
+    "ExecutionOptions",
+    "Plain",
+    "Runnable",
+    "Support",
+    "Target",
+    "find_target",
+    "find_targets",
+    "function_of_target",
+    "installed_targets",
+    "set_targets",
+    "target_names",
+    "targets_of",
 ]  # fmt: skip
 
 HOST = "cpu"
@@ -32,7 +49,7 @@ INTERPRETER = "interpreter"
 
 
 @dataclass(frozen=True)
-class Running:
+class ExecutionOptions:
     """Options for running a program; a target may ignore those that it does not support."""
 
     threads: int = 1
@@ -54,7 +71,7 @@ class Execute(Protocol):
     interpreter, all are arrays; a quantized tensor is the array of its stored integers.
     """
 
-    def __call__(self, module: ModuleOp, function: str, running: Running) -> Runnable: ...
+    def __call__(self, module: ModuleOp, function: str, running: ExecutionOptions) -> Runnable: ...
 
 
 Emit = Callable[[ModuleOp], "str | bytes"]

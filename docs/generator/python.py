@@ -25,11 +25,11 @@ from qmlir.extensions.search.searching import SearchResult, SearchStep
 from qmlir.extensions.search.tuning import FoundKernel, TuneResult
 from qmlir.extensions.training.finetuning import Finetuned, HeldOutFigures
 from qmlir.extensions.training.trainable import Trainable
-from qmlir.quantization.report import Computed, Coverage, LayerGain, WidenedValues
+from qmlir.quantization.report import Computed, Coverage, LayerImprovement, WidenedValues
 from qmlir.quantization.settings import setting_rows
 from qmlir.targets.cpu.timing import KernelTime
 from qmlir.targets.heterogeneous import HybridProgram
-from qmlir.targets.partitioning.report import Crossing, PartitionReport, PartReport, Stay
+from qmlir.targets.partitioning.report import BorderTransfer, PartitionReport, PartReport, RejectedOperation
 from qmlir.workflows.agreement import OutputValidation
 from qmlir.workflows.comparison.compare import Comparison, OutputComparison, ValueComparison
 from qmlir.workflows.partitioning import Partitioned
@@ -51,9 +51,10 @@ GROUPS: Mapping[str, Sequence[str]] = {
 
 RESULTS: Sequence[type] = (
     Quantized, QuantizationSummary, Coverage, Computed, WidenedValues, Validation, OutputValidation, Cause, Repair,
-    LayerGain, Remedies, Tried, SearchResult, SearchStep, Comparison, ValueComparison, OutputComparison, Explanation,
-    Inspection, LayerSummary, Report, ReportNode, Finding, Figure, HybridProgram, KernelTime, Emitted, Partitioned,
-    PartitionReport, PartReport, Stay, Crossing, TuneResult, FoundKernel, Finetuned, HeldOutFigures, Trainable,
+    LayerImprovement, Remedies, Tried, SearchResult, SearchStep, Comparison, ValueComparison, OutputComparison,
+    Explanation, Inspection, LayerSummary, Report, ReportNode, Finding, Figure, HybridProgram, KernelTime, Emitted,
+    Partitioned, PartitionReport, PartReport, RejectedOperation, BorderTransfer, TuneResult, FoundKernel, Finetuned,
+    HeldOutFigures, Trainable,
 )  # fmt: skip
 """The classes that functions of `qmlir` return, and those of their fields, in the order of the page."""
 

@@ -10,7 +10,7 @@ from docs.generator.markdown import GENERATED, block, code, documentation, table
 from qmlir import registry
 from qmlir.dialects.target.attributes import TargetSpecAttr
 from qmlir.dialects.target.description import Accepted, Description, Support
-from qmlir.target import Running, Target, find_target
+from qmlir.target import ExecutionOptions, Target, find_target
 
 _INTRODUCTION = """\
 A target says of itself, as data, what it computes and how; passes ask that description, which stands on the module as
@@ -92,7 +92,7 @@ def page() -> str:
         "## Lowering, emission and execution",
         "A `Target` has these beside its description; they are rows and text, loaded where they are asked for.",
         _fields(Target, without=Description),
-        f"What a program is to know of how it runs comes as `Running`: {', '.join(map(code, _names(Running)))}.",
+        f"`ExecutionOptions` say how a program runs: {', '.join(map(code, _names(ExecutionOptions)))}.",
         "## Who asks",
         table(("pass", "what it asks"), [(code(name), text) for name, text in _PASSES.items()]).rstrip(),
         "## The targets of this package",

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qmlir.analysis.contraction_ranges import elements_of_constant
-from qmlir.analysis.operand_accesses import Reading, Structured, is_inside, readings_of
+from qmlir.analysis.operand_accesses import OperandAccess, Structured, is_inside, readings_of
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, requantize_f32, requantize_qlinear, saturate, to_f32
 from qmlir.dialects.kernel.ops import RequantizeOp
@@ -198,7 +198,7 @@ def ends_in(operations: Iterable[Operation]) -> list[Ends]:
     return [op for op in ends if isinstance(op, arith.FPToSIOp) or op.mode.mode.uses_floats]
 
 
-def _parameter(reading: Reading) -> tuple[Array, int | None] | None:
+def _parameter(reading: OperandAccess) -> tuple[Array, int | None] | None:
     """Returns the elements of a constant reading along the only iterator of its map, and that iterator."""
     known = elements_of_constant(reading.value)
     if known is None:
@@ -224,7 +224,7 @@ def _constant_number(value: SSAValue) -> Array | None:
 
 def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
     """Returns the chain that ends in `end`, or `None` if a float in it has an unsupported source, such as an i1."""
-    readings: dict[SSAValue, Reading] = {}
+    readings: dict[SSAValue, OperandAccess] = {}
     if parent is not None:
         readings = {each.argument: each for each in readings_of(parent) if each.argument is not None}
     block = end.parent

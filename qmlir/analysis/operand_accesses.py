@@ -41,17 +41,17 @@ INTEGER_DIVISIONS: tuple[type[Operation], ...] = (
 
 
 @dataclass(frozen=True)
-class Reading:
+class OperandAccess:
     """An operand read element by element."""
 
     value: SSAValue
     map_: AffineMap
     argument: BlockArgument | None = None
 
-    def through(self, dims: Sequence[AffineExpr], count: int) -> "Reading":
+    def through(self, dims: Sequence[AffineExpr], count: int) -> "OperandAccess":
         """Returns this reading for an operation with `count` iterators; `dims` expresses the old iterators in the new
         ones."""
-        return Reading(self.value, replaced(self.map_, dims, count), self.argument)
+        return OperandAccess(self.value, replaced(self.map_, dims, count), self.argument)
 
 
 def replaced(map_: AffineMap, dims: Sequence[AffineExpr], count: int) -> AffineMap:
@@ -59,14 +59,14 @@ def replaced(map_: AffineMap, dims: Sequence[AffineExpr], count: int) -> AffineM
     return AffineMap(count, 0, tuple(each.replace_dims_and_symbols(dims, ()) for each in map_.results))
 
 
-def readings_of(op: Structured) -> list[Reading]:
+def readings_of(op: Structured) -> list[OperandAccess]:
     """Returns the readings of `op`: the inputs of a `linalg.generic`, or the epilogue operands of a contraction."""
     if isinstance(op, GenericOp):
         values, maps, arguments = op.inputs, op.indexing_maps.data, op.body.block.args
     else:
         values, maps, arguments = op.epilogue, op.epilogue_maps.data, op.body.block.args[1:]
     return [
-        Reading(value, attribute.data, argument)
+        OperandAccess(value, attribute.data, argument)
         for value, attribute, argument in zip(values, maps, arguments, strict=False)
     ]
 
@@ -207,7 +207,7 @@ def points_of(op: Structured) -> int:
     return math.prod(ranges_of(op))
 
 
-def determines_iterators(op: Structured, readings: Sequence[Reading]) -> bool:
+def determines_iterators(op: Structured, readings: Sequence[OperandAccess]) -> bool:
     """Returns True if the operands still determine the trip count of every iterator after `op` is changed to read
     `readings`.
 
@@ -257,9 +257,9 @@ class Assembly:
     `values` maps the arguments of the old body (readings, accumulator, initial outputs) to those of the new body.
     """
 
-    def __init__(self, op: Structured, readings: Sequence[Reading]):
+    def __init__(self, op: Structured, readings: Sequence[OperandAccess]):
         self.op = op
-        self.readings: list[Reading] = []
+        self.readings: list[OperandAccess] = []
         places: list[int] = []
         for reading in readings:
             same = (
@@ -305,7 +305,7 @@ class Assembly:
         return made
 
 
-def rebuilt(op: Structured, readings: Sequence[Reading], body: Block) -> Structured:
+def rebuilt(op: Structured, readings: Sequence[OperandAccess], body: Block) -> Structured:
     """Returns a copy of `op` with other readings and another body; the body may yield a different element type."""
     values = [reading.value for reading in readings]
     maps = [AffineMapAttr(reading.map_) for reading in readings]

@@ -29,7 +29,7 @@ def wrapped(number: int, bits: int, *, is_signed: bool = True) -> int:
 
 # The predicates of `arith.cmpi` and `arith.cmpf`, on Python and NumPy numbers and on arrays.
 
-Reading = Callable[[Any], Any]
+OperandAccess = Callable[[Any], Any]
 
 _ORDERS: dict[str, Callable[[Any, Any], Any]] = {
     "eq": operator.eq,
@@ -41,7 +41,7 @@ _ORDERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def compared_integers(predicate: str, lhs: Any, rhs: Any, signed: Reading, unsigned: Reading) -> Any:
+def compared_integers(predicate: str, lhs: Any, rhs: Any, signed: OperandAccess, unsigned: OperandAccess) -> Any:
     """Evaluates a predicate of `cmpi`; `signed` and `unsigned` convert operands to integers of that signedness."""
     reading = signed if predicate[0] == "s" else unsigned
     order = predicate if predicate in _ORDERS else predicate[1:]

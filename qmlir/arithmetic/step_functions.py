@@ -57,7 +57,7 @@ LARGEST_FACTOR = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class StepPlaces:
+class StepPositions:
     """The conditions that a step function places on the weighted sum of its integer inputs.
 
     At the inputs `reached`, `[integers, channels, places]`, the sum must be at least the level; at the inputs `below`,
@@ -114,7 +114,7 @@ def _is_held(*integers: Integers) -> bool:
     return all(-_LIMIT < int(each.min()) <= int(each.max()) < _LIMIT for each in integers)
 
 
-def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlaces | None:
+def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPositions | None:
     """Returns the steps of an increasing function of one integer, which is in `[low[c], high[c]]` for channel `c`.
 
     Returns `None` if there are no steps or too many, or if differences overflow 64 bits.
@@ -143,10 +143,10 @@ def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPlace
         all_places = np.concatenate([places, end[:, None]], axis=1)[None]
         all_levels = np.concatenate([levels, level[:, None]], axis=1)
         sides.append(_conditions(all_places, all_levels, np.concatenate([is_step, is_held[:, None]], axis=1)))
-    return StepPlaces(*sides[0], *sides[1], least, most, [(int(low.min()), int(high.max()))])
+    return StepPositions(*sides[0], *sides[1], least, most, [(int(low.min()), int(high.max()))])
 
 
-def steps_on_grid(values: Integers, integers: Sequence[Integers]) -> StepPlaces | None:
+def steps_on_grid(values: Integers, integers: Sequence[Integers]) -> StepPositions | None:
     """Returns the steps of any function, given its `values`, `[channels, places]`, at enumerated inputs.
 
     `integers` holds, for each integer input, its value at each place. Returns `None` if there are no steps, or if
@@ -157,7 +157,7 @@ def steps_on_grid(values: Integers, integers: Sequence[Integers]) -> StepPlaces 
         return None
     grid = np.stack([np.broadcast_to(each, values.shape) for each in integers])
     reached, below = (_conditions(grid, values, values > least), _conditions(grid, values + 1, values < most))
-    return StepPlaces(*reached, *below, least, most, [(int(each.min()), int(each.max())) for each in integers])
+    return StepPositions(*reached, *below, least, most, [(int(each.min()), int(each.max())) for each in integers])
 
 
 # --- The best slopes in f64 -------------------------------------------------------------------------------------------
@@ -170,20 +170,20 @@ _CRITICAL = 2048
 """The number of conditions on each side that a two-dimensional search evaluates: those closest to failure."""
 
 
-def _ends(steps: StepPlaces, slopes: Reals) -> tuple[Reals, Reals]:
+def _ends(steps: StepPositions, slopes: Reals) -> tuple[Reals, Reals]:
     """Returns the interval of the addend of each channel for the slopes `[integers, channels]`."""
     low = steps.reached_levels - np.einsum("kc,kcn->cn", slopes, steps.reached)
     high = steps.below_levels - np.einsum("kc,kcn->cn", slopes, steps.below)
     return low.max(axis=1), high.min(axis=1)
 
 
-def _width(steps: StepPlaces, slopes: Reals, *, is_common: bool) -> Reals:
+def _width(steps: StepPositions, slopes: Reals, *, is_common: bool) -> Reals:
     low, high = _ends(steps, slopes)
     found = high - low
     return np.broadcast_to(found.min(), found.shape) if is_common else found
 
 
-def _first_slopes(steps: StepPlaces) -> Reals:
+def _first_slopes(steps: StepPositions) -> Reals:
     """Returns initial slopes by least squares over unclamped values, common to all channels if there are several
     integers."""
     if len(steps.reached) == 1:
@@ -200,7 +200,7 @@ def _first_slopes(steps: StepPlaces) -> Reals:
     return np.broadcast_to(found[:-1, None], (len(steps.reached), steps.channels)).astype(np.float64)
 
 
-def _searched(steps: StepPlaces, slopes: Reals, place: int, reach: Reals, *, is_common: bool) -> tuple[Reals, Reals]:
+def _searched(steps: StepPositions, slopes: Reals, place: int, reach: Reals, *, is_common: bool) -> tuple[Reals, Reals]:
     """Finds the best slope of the integer `place` and later ones around `slopes` by ternary search; also returns the
     width."""
 
@@ -221,18 +221,18 @@ def _searched(steps: StepPlaces, slopes: Reals, place: int, reach: Reals, *, is_
     return at((low + high) / 2)
 
 
-def _critical(steps: StepPlaces, slopes: Reals) -> StepPlaces:
+def _critical(steps: StepPositions, slopes: Reals) -> StepPositions:
     """Returns the conditions of a single channel that are closest to failure, to speed up the search."""
     low = steps.reached_levels[0] - np.einsum("kc,kcn->cn", slopes, steps.reached)[0]
     high = steps.below_levels[0] - np.einsum("kc,kcn->cn", slopes, steps.below)[0]
     first, second = np.argsort(-low)[:_CRITICAL], np.argsort(high)[:_CRITICAL]
-    return StepPlaces(
+    return StepPositions(
         steps.reached[:, :, first], steps.reached_levels[:, first], steps.below[:, :, second],
         steps.below_levels[:, second], steps.low, steps.high, steps.ranges,
     )  # fmt: skip
 
 
-def _best_slopes(steps: StepPlaces, *, is_common: bool) -> Reals | None:
+def _best_slopes(steps: StepPositions, *, is_common: bool) -> Reals | None:
     """Returns the slopes with the widest interval for the addend, `None` if there is none.
 
     With `is_common`, all channels share the slopes.
@@ -256,14 +256,14 @@ def _best_slopes(steps: StepPlaces, *, is_common: bool) -> Reals | None:
 # --- Integers ---------------------------------------------------------------------------------------------------------
 
 
-def _exact_ends(steps: StepPlaces, factors: Integers, shift: int) -> tuple[Integers, Integers]:
+def _exact_ends(steps: StepPositions, factors: Integers, shift: int) -> tuple[Integers, Integers]:
     """Returns the exact interval of the addend for factors `[integers, channels]`."""
     low = (steps.reached_levels << shift) - np.einsum("kc,kcn->cn", factors, steps.reached)
     high = (steps.below_levels << shift) - 1 - np.einsum("kc,kcn->cn", factors, steps.below)
     return low.max(axis=1), high.min(axis=1)
 
 
-def _largest_shift(steps: StepPlaces, slopes: Reals, bits: int) -> int:
+def _largest_shift(steps: StepPositions, slopes: Reals, bits: int) -> int:
     """Returns the largest shift for which the sums fit `bits` bits and the factors 31."""
     largest = [max(map(abs, each)) for each in steps.ranges]
     products = float(sum(np.abs(slope).max() * most for slope, most in zip(slopes, largest, strict=True)))
@@ -289,7 +289,7 @@ def _is_stored(factors: Integers, addends: Integers, bits: int) -> bool:
     return is_held and least <= int(addends.min()) <= int(addends.max()) <= most
 
 
-def _reach(steps: StepPlaces, factors: Integers, addends: Integers) -> tuple[int, int]:
+def _reach(steps: StepPositions, factors: Integers, addends: Integers) -> tuple[int, int]:
     """Returns the range of the sums."""
     low, high = int(addends.min()), int(addends.max())
     for factor, range_ in zip(factors, steps.ranges, strict=True):
@@ -298,7 +298,7 @@ def _reach(steps: StepPlaces, factors: Integers, addends: Integers) -> tuple[int
     return low, high
 
 
-def _made(steps: StepPlaces, factors: Integers, shift: int, bits: int, offset: int | None) -> IntegerSteps | None:
+def _made(steps: StepPositions, factors: Integers, shift: int, bits: int, offset: int | None) -> IntegerSteps | None:
     """Returns the formula with these factors; `None` if no addend satisfies the conditions, or a word is too small."""
     low, high = _exact_ends(steps, factors, shift)
     if (low > high).any():
@@ -314,7 +314,7 @@ def _made(steps: StepPlaces, factors: Integers, shift: int, bits: int, offset: i
     return IntegerSteps(shorter, addends, shift, bits, steps.low, steps.high, (reach[0] >> shift, reach[1] >> shift))
 
 
-def _by_half(steps: StepPlaces, slopes: Reals, shift: int, bits: int, offset: int) -> IntegerSteps | None:
+def _by_half(steps: StepPositions, slopes: Reals, shift: int, bits: int, offset: int) -> IntegerSteps | None:
     """Uses the addend of rounding, half a unit plus the offset, and finds an interval of factors for each channel."""
     addend = (offset << shift) + (1 << shift >> 1)
     # A channel with one value accepts any factor, or those of a half-line, whose end may exceed the limit.
@@ -338,7 +338,7 @@ def _by_half(steps: StepPlaces, slopes: Reals, shift: int, bits: int, offset: in
     return _made(steps, factors[None], shift, bits, offset)
 
 
-def _candidates(steps: StepPlaces, offset: int | None) -> Iterator[IntegerSteps | None]:
+def _candidates(steps: StepPositions, offset: int | None) -> Iterator[IntegerSteps | None]:
     together = _best_slopes(steps, is_common=True)
     apart = _best_slopes(steps, is_common=False) if steps.channels > 1 else together
     for bits in (32, 64):
@@ -353,7 +353,7 @@ def _candidates(steps: StepPlaces, offset: int | None) -> Iterator[IntegerSteps 
             yield _made(steps, np.rint(slopes * 2.0**shift).astype(np.int64), shift, bits, offset)
 
 
-def fit_steps(steps: StepPlaces, offset: int | None = None) -> IntegerSteps | None:
+def fit_steps(steps: StepPositions, offset: int | None = None) -> IntegerSteps | None:
     """Returns a sum of products and a shift that has exactly these steps, preferably in 32 bits rather than 64.
 
     Returns `None` if none is found. `offset` is the integer that the rounding adds, if it is known; in this case, all

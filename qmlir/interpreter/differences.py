@@ -43,7 +43,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Changed:
+class OutputDifference:
     """An output that differs, and the first intermediate value that differs, if known."""
 
     output: str
@@ -210,7 +210,7 @@ def changed_output(
     *,
     function: str = "main",
     known: Mapping[str, Any] | None = None,
-) -> tuple[Changed | None, dict[str, Any]]:
+) -> tuple[OutputDifference | None, dict[str, Any]]:
     """Runs `function` of both modules on `inputs`; returns the first output that differs, if any, and the new outputs.
 
     `known` are the outputs of the first module, if the caller already has them. If an output differs, both modules run
@@ -227,22 +227,24 @@ def changed_output(
     first = _first_inside(*traces, preservation)
     if first is not None:
         name, op, difference = first
-        changed = Changed(changed.output, changed.difference, name, difference, op)
+        changed = OutputDifference(changed.output, changed.difference, name, difference, op)
     return changed, found
 
 
-def first_changed(expected: Mapping[str, Any], found: Mapping[str, Any], preservation: Preservation) -> Changed | None:
+def first_changed(
+    expected: Mapping[str, Any], found: Mapping[str, Any], preservation: Preservation
+) -> OutputDifference | None:
     """Returns the first output whose elements or NumPy type differ, or that only one of the modules has."""
     for name in (*expected, *(name for name in found if name not in expected)):
         if name not in expected or name not in found:
             here, there = ("there", "gone") if name in expected else ("not there", "there")
-            return Changed(name, Difference(None, here, there))
+            return OutputDifference(name, Difference(None, here, there))
         old, new = expected[name], found[name]
         difference = difference_of(old, new, preservation)
         if difference is None and (types := _type_text(old)) != _type_text(new):
             difference = Difference(None, types, _type_text(new))
         if difference is not None:
-            return Changed(name, difference)
+            return OutputDifference(name, difference)
     return None
 
 

@@ -22,7 +22,15 @@ from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuan
 from qmlir.interpreter.values import check_value
 from qmlir.ir.builtin_types import as_integer, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.ir.evaluation import ByOperation, Evaluator, Results, RunsRegions, TakesStored, not_computed, operand_groups
+from qmlir.ir.evaluation import (
+    ByOperation,
+    Evaluator,
+    RegionEvaluator,
+    Results,
+    TakesStored,
+    not_computed,
+    operand_groups,
+)
 from qmlir.ir.interfaces import Container, HeldElement
 from qmlir.registry import OURS, Hook
 from qmlir.registry.faults import RAISED, one_line
@@ -30,15 +38,15 @@ from qmlir.registry.faults import RAISED, one_line
 _Uniform = UniformQuantizedType | UniformFloatType
 
 
-def guarded_evaluator(hook: Hook) -> Evaluator | RunsRegions:
+def guarded_evaluator(hook: Hook) -> Evaluator | RegionEvaluator:
     """Returns the evaluator of `hook` with read-only arguments and checked results."""
     match hook.function:
-        case RunsRegions() as runs:
+        case RegionEvaluator() as runs:
 
             def guarded_runs(frame: Any, op: Operation, *operands: Any) -> Results:
                 return _guarded(hook, op, operands, runs.function, (frame,))
 
-            return RunsRegions(guarded_runs)
+            return RegionEvaluator(guarded_runs)
         case ByOperation() as chooses:
             return ByOperation(lambda op: _chosen(hook, chooses, op))
         case function:
@@ -49,7 +57,7 @@ def guarded_evaluator(hook: Hook) -> Evaluator | RunsRegions:
             return guarded
 
 
-def _chosen(hook: Hook, chooses: ByOperation, op: Operation) -> Evaluator | RunsRegions:
+def _chosen(hook: Hook, chooses: ByOperation, op: Operation) -> Evaluator | RegionEvaluator:
     try:
         chosen = chooses.choose(op)
     except DiagnosticException:

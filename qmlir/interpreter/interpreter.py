@@ -23,7 +23,15 @@ from qmlir.dialects.simd.lanes import CompareOp, ConvertOp, NarrowOp, RoundToInt
 from qmlir.dialects.simd.memory import StorePartialOp
 from qmlir.interpreter.values import check_result, check_value
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, unknown
-from qmlir.ir.evaluation import Evaluator, Layout, RunsRegions, arguments_by, evaluator_of, not_computed, operand_layout
+from qmlir.ir.evaluation import (
+    Evaluator,
+    Layout,
+    RegionEvaluator,
+    arguments_by,
+    evaluator_of,
+    not_computed,
+    operand_layout,
+)
 from qmlir.ir.limits import budget, over
 
 _BUDGET = "interpreted-operations"
@@ -53,7 +61,7 @@ class _Step:
     """A prepared operation of a block: its evaluator, and the values whose last use it is."""
 
     op: Operation
-    evaluator: Evaluator | RunsRegions
+    evaluator: Evaluator | RegionEvaluator
     layout: Layout
     ends: tuple[SSAValue, ...]
 
@@ -212,12 +220,12 @@ class Frame:
         arguments = arguments_by(step.layout, operands)
         # The IEEE result of a division by 0 or an overflow is the correct result.
         with np.errstate(all="ignore"):
-            if isinstance(evaluator, RunsRegions):
+            if isinstance(evaluator, RegionEvaluator):
                 return evaluator.function(self, op, *arguments)
             return evaluator(op, *arguments)
 
 
-class RunsInStep:
+class Lockstep:
     """Runs one function on several inputs in lockstep, operation by operation.
 
     Between two operations, the caller can read the values of each run. It may also change a constant that is used
@@ -259,7 +267,7 @@ class RunsInStep:
 
     def _take(self, step: _Step) -> None:
         first, *others = self._frames
-        is_known = isinstance(step.evaluator, RunsRegions) is False and all(
+        is_known = isinstance(step.evaluator, RegionEvaluator) is False and all(
             operand in self._known for operand in step.op.operands
         )
         if not is_known:

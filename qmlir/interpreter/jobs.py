@@ -175,7 +175,7 @@ _begun = threading.local()
 
 
 @dataclass(frozen=True)
-class Answer:
+class TaskResult:
     """A worker's answer with its diagnostics, or the errors of a failed task."""
 
     content: bytes
@@ -206,7 +206,7 @@ def _work(key: str, given: bytes | str, task: Any) -> bytes:
 
 def perform(
     key: str, given: bytes | str, task: Any, describe: Callable[[], Environment] | None, expected: Environment | None
-) -> Answer:
+) -> TaskResult:
     """Runs a task in a worker and returns its answer.
 
 
@@ -222,9 +222,9 @@ def perform(
         with diagnostic_handler(said.append):
             if describe is not None and expected is not None and (found := difference(expected, describe())):
                 raise text_error(f"a worker has a different environment: {found}")
-            return Answer(_work(key, given, task), tuple(map(_sent, said)))
+            return TaskResult(_work(key, given, task), tuple(map(_sent, said)))
     except DiagnosticError as error:
-        return Answer(b"", tuple(map(_sent, said)), tuple(map(_sent, error.diagnostics)))
+        return TaskResult(b"", tuple(map(_sent, said)), tuple(map(_sent, error.diagnostics)))
 
 
 # In the process that needs the answers.
@@ -271,7 +271,7 @@ class Workers:
         Raises `DiagnosticError` if a task raises it, if the workers are lost, or if an answer can't be stored.
         """
         key = content_digest((job.key, self.environment))
-        sent = set[Future[Answer]]()
+        sent = set[Future[TaskResult]]()
         start = _starting_here(job) if self._executor is None else self._starting(self._executor, job, sent)
 
         def started(task: Any) -> Callable[[], bytes]:
@@ -291,7 +291,7 @@ class Workers:
                 future.cancel()
 
     def _starting(
-        self, executor: Executor, job: Job, sent: set[Future[Answer]]
+        self, executor: Executor, job: Job, sent: set[Future[TaskResult]]
     ) -> Callable[[Any], Callable[[], bytes]]:
         given, told = self._given(job), set[str]()
 
@@ -331,7 +331,7 @@ def _starting_here(job: Job) -> Callable[[Any], Callable[[], bytes]]:
     return lambda task: lambda: begun()(task)
 
 
-def _taken(answer: Answer, told: set[str]) -> bytes:
+def _taken(answer: TaskResult, told: set[str]) -> bytes:
     """Returns the bytes, after emitting new diagnostics. Raises `DiagnosticError` if the task failed."""
     for each in answer.said:
         if str(each) not in told:

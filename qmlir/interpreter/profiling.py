@@ -244,7 +244,7 @@ def _run_in_threads(machines: Sequence[Machine], runs: Iterable[Run], totals: To
 
 
 @dataclass(frozen=True)
-class Way:
+class ExecutionMode:
     """An execution mode of a module with its estimated cost: seconds to prepare it (`once`) and for `each` run."""
 
     once: float
@@ -259,7 +259,7 @@ class Way:
 class Faster(Protocol):
     """Provides execution modes of a module that may be faster than the interpreter."""
 
-    def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> Sequence[Way]:
+    def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> Sequence[ExecutionMode]:
         """Returns all execution modes, with the interpreter first. Every run is about as large as `run`."""
         ...
 
@@ -285,7 +285,7 @@ class _Shared:
 
 
 @dataclass(frozen=True)
-class _SharedWay:
+class _SharedMode:
     """The data from which other processes create machines of one execution mode."""
 
     shared: _Shared
@@ -303,7 +303,7 @@ def _begin_choosing(shared: _Shared) -> Begun:
     return choose
 
 
-def _begin_profiling(made: _SharedWay) -> Begun:
+def _begin_profiling(made: _SharedMode) -> Begun:
     """A job that answers runs with their part of the profile."""
     make = made.shared.maker(made.way)
     if make is None:
@@ -345,7 +345,7 @@ def _is_choice(ways: Sequence[int], content: bytes) -> bool:
 
 
 def _run_by(
-    workers: Workers, made: _SharedWay, keys: Iterable[str], tasks: Iterable[list[Run]], totals: Totals
+    workers: Workers, made: _SharedMode, keys: Iterable[str], tasks: Iterable[list[Run]], totals: Totals
 ) -> Iterator[int]:
     """Distributes tasks over workers and adds their parts of the profile in the order of the tasks."""
     counts = deque[int]()
@@ -376,15 +376,15 @@ _MANY = 1 << 20
 """An upper bound on the number of runs that the selection of an execution mode takes into account."""
 
 
-def _changes_at(ways: Sequence[Way]) -> int:
+def _changes_at(ways: Sequence[ExecutionMode]) -> int:
     """Returns the number of runs above which the fastest of `ways` no longer changes."""
     pairs = ((one, other) for one in ways for other in ways if one.once < other.once and one.each > other.each)
     return min(max((math.ceil((b.once - a.once) / (a.each - b.each)) for a, b in pairs), default=1), _MANY)
 
 
 def _decided(
-    runs: Iterable[Run], total: int | None, ways: Callable[[Run], Sequence[Way]]
-) -> tuple[Iterable[Run], list[tuple[int, Way]]]:
+    runs: Iterable[Run], total: int | None, ways: Callable[[Run], Sequence[ExecutionMode]]
+) -> tuple[Iterable[Run], list[tuple[int, ExecutionMode]]]:
     """Returns all of `runs`, and the numbered execution modes sorted by their estimated time for these runs."""
     runs = iter(runs)
     head = list(islice(runs, 1))
@@ -402,8 +402,8 @@ def _decided(
 
 
 def _run_on_this_machine(
-    module: ModuleOp, runs: Iterable[Run], options: RunOptions, ways: Sequence[Way], processes: int, batch: int | None,
-    totals: Totals,
+    module: ModuleOp, runs: Iterable[Run], options: RunOptions, ways: Sequence[ExecutionMode], processes: int,
+    batch: int | None, totals: Totals,
 ) -> Iterator[int]:  # fmt: skip
     """Runs in this process (in threads if machines are compiled) or in other processes on this machine."""
     machine: Callable[[], Machine] | None = None
@@ -420,7 +420,7 @@ def _run_on_this_machine(
 def _run_in_processes(
     module: ModuleOp, runs: Iterable[Run], options: RunOptions, processes: int, batch: int, totals: Totals
 ) -> Iterator[int]:
-    made = _SharedWay(_Shared(ShippedModule.of(module), options), 0)
+    made = _SharedMode(_Shared(ShippedModule.of(module), options), 0)
     with process_workers(processes) as pool:
         yield from _run_by(pool, made, Recorder(module).keys, _tasks(runs, 1, batch), totals)
 
@@ -438,7 +438,7 @@ def _run_elsewhere(
     (found,) = workers.map(Job(_begin_choosing, shared, fits=_is_choice), [list(ways) or [0]])
     way, at_once = map(int, found.split())
     tasks = _tasks(chain(head, runs), at_once, batch)
-    return _run_by(workers, _SharedWay(shared, way), Recorder(module).keys, tasks, totals)
+    return _run_by(workers, _SharedMode(shared, way), Recorder(module).keys, tasks, totals)
 
 
 def _noting(
@@ -495,7 +495,7 @@ def run_profile(
     held_out: dict[int, Run] = {}
     taken: Iterable[Run] = runs if chosen is None else _noting(runs, chosen, held_out)
     totals = Totals(options.momentum)
-    ways: list[tuple[int, Way]] = []
+    ways: list[tuple[int, ExecutionMode]] = []
     if faster is not None:
         taken, ways = _decided(taken, runs.exact, partial(faster.ways, module, runs, options))
     if workers is None:

@@ -55,7 +55,7 @@ CONTROL = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 """The operations of `scf` that forward values."""
 
 
-class HandedOn(NamedTuple):
+class ForwardedValue(NamedTuple):
     """A forwarded operand of an operation or region terminator, and the region argument or result that receives it."""
 
     user: Operation
@@ -75,7 +75,7 @@ def _ends(block: Block) -> Operation:
     return end
 
 
-def handed_on(op: Operation) -> Iterator[HandedOn]:
+def handed_on(op: Operation) -> Iterator[ForwardedValue]:
     """Yields the values that `op` forwards; yields nothing if `op` is not an `scf` control flow operation.
 
     Regions are visited in execution order; for each region, its inputs come before its outputs.
@@ -85,33 +85,33 @@ def handed_on(op: Operation) -> Iterator[HandedOn]:
             first = len(op.operands) - len(op.iter_args)
             end, arguments = _ends(op.body.block), op.body.block.args[1:]
             for number, (argument, result) in enumerate(zip(arguments, op.results, strict=True)):
-                yield HandedOn(op, first + number, argument)
-                yield HandedOn(end, number, argument)
-                yield HandedOn(end, number, result)
+                yield ForwardedValue(op, first + number, argument)
+                yield ForwardedValue(end, number, argument)
+                yield ForwardedValue(end, number, result)
         case scf.WhileOp():
             before, after = op.before_region.block, op.after_region.block
             for number, argument in enumerate(before.args):
-                yield HandedOn(op, number, argument)
+                yield ForwardedValue(op, number, argument)
             for number, (argument, result) in enumerate(zip(after.args, op.results, strict=True)):
-                yield HandedOn(_ends(before), 1 + number, argument)  # behind the condition
-                yield HandedOn(_ends(before), 1 + number, result)
+                yield ForwardedValue(_ends(before), 1 + number, argument)  # behind the condition
+                yield ForwardedValue(_ends(before), 1 + number, result)
             for number, argument in enumerate(before.args):
-                yield HandedOn(_ends(after), number, argument)
+                yield ForwardedValue(_ends(after), number, argument)
         case scf.IfOp():
             for region in op.regions:
                 if region.blocks:
                     for number, result in enumerate(op.results):
-                        yield HandedOn(_ends(region.block), number, result)
+                        yield ForwardedValue(_ends(region.block), number, result)
         case _:
             pass
 
 
-def together(op: Operation) -> Iterator[tuple[list[HandedOn], list[SSAValue]]]:
+def together(op: Operation) -> Iterator[tuple[list[ForwardedValue], list[SSAValue]]]:
     """Yields the groups of values that `op` connects by forwarding: the operands, and the values that receive them."""
-    groups: list[tuple[list[HandedOn], list[SSAValue]]] = []
+    groups: list[tuple[list[ForwardedValue], list[SSAValue]]] = []
     for each in handed_on(op):
         joined = [group for group in groups if each.taken in group[1] or any(_same(each, own) for own in group[0])]
-        merged: tuple[list[HandedOn], list[SSAValue]] = ([], [])
+        merged: tuple[list[ForwardedValue], list[SSAValue]] = ([], [])
         for given, taken in (*joined, ([each], [each.taken])):
             merged[0].extend(one for one in given if not any(_same(one, own) for own in merged[0]))
             merged[1].extend(value for value in taken if value not in merged[1])
@@ -119,7 +119,7 @@ def together(op: Operation) -> Iterator[tuple[list[HandedOn], list[SSAValue]]]:
     yield from groups
 
 
-def _same(one: HandedOn, other: HandedOn) -> bool:
+def _same(one: ForwardedValue, other: ForwardedValue) -> bool:
     return one.user is other.user and one.place == other.place
 
 

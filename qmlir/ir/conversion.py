@@ -18,7 +18,7 @@ from qmlir.ir.rewriting import RewriteStatistics, apply_patterns_greedily, opera
 # A pattern queries its operands in their new types (`TypeConversion.operands`) and produces results of new types
 # (`TypeConversion.replace`). If only the producer or only the user of a value has been converted, a
 # `builtin.unrealized_conversion_cast` connects them. It is removed once both are converted. One pattern,
-# `HandOnConverted`, converts operations that only forward values (functions, calls, returns, branches).
+# `ConvertForwarding`, converts operations that only forward values (functions, calls, returns, branches).
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _cast_source(value: SSAValue) -> SSAValue | None:
 
 
 @dataclass(frozen=True)
-class HandOnConverted(RewritePattern):
+class ConvertForwarding(RewritePattern):
     """Converts the operands, results, block arguments and properties of operations that only forward values, in place.
 
     By default, it converts functions, calls and returns; a conversion that includes control flow adds its operations.

@@ -29,7 +29,7 @@ Evaluator = Callable[..., Results]
 
 
 @dataclass(frozen=True)
-class RunsRegions:
+class RegionEvaluator:
     """An evaluator that runs regions or functions: `f(frame, op, *operands)`, with the running function's `Frame`."""
 
     function: Callable[..., Results]
@@ -56,11 +56,11 @@ class TakesStored:
 class ByOperation:
     """An evaluator that depends on the operation's types or properties, so that it is selected once per operation."""
 
-    choose: Callable[[Any], Evaluator | RunsRegions]
+    choose: Callable[[Any], Evaluator | RegionEvaluator]
 
     def __call__(self, op: Operation, *operands: Any) -> Results:
         chosen = self.choose(op)
-        assert not isinstance(chosen, RunsRegions)  # `evaluator_of` returns these, to be called with a frame
+        assert not isinstance(chosen, RegionEvaluator)  # `evaluator_of` returns these, to be called with a frame
         return chosen(op, *operands)
 
 
@@ -102,16 +102,16 @@ def arguments_by(layout: Layout, values: Sequence[Any]) -> list[Any]:
     return [None if place is None else values[place] for place in layout]
 
 
-def evaluator_of(op: Operation) -> Evaluator | RunsRegions | None:
+def evaluator_of(op: Operation) -> Evaluator | RegionEvaluator | None:
     """Returns the evaluator of `op`; `None` if it has none."""
-    evaluator = cast(Evaluator | RunsRegions | None, registry.evaluators(op.dialect_name()).get(type(op)))
+    evaluator = cast(Evaluator | RegionEvaluator | None, registry.evaluators(op.dialect_name()).get(type(op)))
     return evaluator.choose(op) if isinstance(evaluator, ByOperation) else evaluator
 
 
 def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:
     """Evaluates `op` on the values of its operands; returns `None` if it has no evaluator, or one that runs regions."""
     evaluator = evaluator_of(op)
-    if evaluator is None or isinstance(evaluator, RunsRegions):
+    if evaluator is None or isinstance(evaluator, RegionEvaluator):
         return None
     return evaluator(op, *arguments_by(operand_layout(op), tuple(values)))
 

@@ -41,7 +41,7 @@ class RegisteredCanonicalization(HasCanonicalizationPatternsTrait):
         return registry.patterns(f"{op.dialect_name()}.canonicalize")
 
 
-class ActsBesideResults(MemoryEffect):
+class HasSideEffect(MemoryEffect):
     """Marks an operation with a side effect (it records a statistic or stops the run), which must not be erased."""
 
     @classmethod
@@ -72,11 +72,11 @@ class ReadsShapesOnly(OpTrait):
     """Marks an operation whose results depend only on its operands' shapes, not on their elements."""
 
 
-class SizesKnownInRun(OpTrait):
+class DataDependentShape(OpTrait):
     """Marks an operation whose result sizes may depend on operand elements, so that its users need runtime sizes."""
 
 
-class ReadsExactNumbers(OpTrait):
+class NumericallyDiscontinuous(OpTrait):
     """Marks an operation that compares or looks up values, so that a tiny change to an operand may change its results.
 
     A value that is only read by marked operations should not be quantized: quantizing it would save no multiplications,

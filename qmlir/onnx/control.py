@@ -3,7 +3,7 @@
 A Loop whose trip count is known before it starts becomes an `scf.for`, as does every Scan. A Loop whose body computes
 the condition becomes an `scf.while`. A slice of a Scan input is an `nn.gather` at the iteration number. A stacked
 output is a loop-carried tensor; each iteration writes one slice (`nn.scatter_nd`). A loop that changes the type of a
-loop-carried value is not supported: the importer raises `NoForm` with the reason, and the node becomes an island.
+loop-carried value is not supported: the importer raises `NoRegionForm` with the reason, and the node becomes an island.
 """
 
 import math
@@ -47,7 +47,7 @@ ImportIsland = Callable[[GraphProto, GraphBuilder, Sequence[AnyTensor], str], li
 """Adds a graph without inputs as one island with the given output types and reason."""
 
 
-class NoForm(Exception):
+class NoRegionForm(Exception):
     """Raised if a node can't be imported to `scf`. The message is a predicate that follows the name of the node."""
 
 
@@ -65,12 +65,12 @@ class Control:
         return replace(self.node, graph=self.node.graph.inside(block))
 
     def graph_into(self, block: Block, graph: GraphProto, inputs: Sequence[SSAValue]) -> list[SSAValue]:
-        """Imports `graph` at the end of `block` and returns its outputs as tensors. Raises `NoForm`."""
+        """Imports `graph` at the end of `block` and returns its outputs as tensors. Raises `NoRegionForm`."""
         builder = self.node.graph.inside(block)
         values = self.import_graph(graph, builder, inputs)
         island = next((op for op in _outermost(block) if isinstance(op, OnnxIslandOp)), None)
         if island is not None:
-            raise NoForm(f"contains an unsupported operator ({island.cause})")
+            raise NoRegionForm(f"contains an unsupported operator ({island.cause})")
         _check_parameters(block)
         return [builder.plain(_as_tensor(value, each.name)) for value, each in zip(values, graph.output, strict=True)]
 
@@ -121,17 +121,17 @@ def _outermost(block: Block) -> Iterator[Operation]:
 
 
 def _check_parameters(block: Block) -> None:
-    """Raises `NoForm` if a size or a parameter of an operation depends on the arguments of the block."""
+    """Raises `NoRegionForm` if a size or a parameter of an operation depends on the arguments of the block."""
     given = set(block.args)
     for op in block.walk() if given else ():
         if isinstance(op, HasParameters) and not given.isdisjoint(values_behind(op.parameter_operands())):
             role = origins_of(op)[0].role if origins_of(op) else op.name
-            raise NoForm(f"computes a parameter of '{role}' from loop-carried data")
+            raise NoRegionForm(f"computes a parameter of '{role}' from loop-carried data")
 
 
 def _as_tensor(value: SSAValue, name: str) -> SSAValue:
     if ranked_tensor(value.type) is None:
-        raise NoForm(f"passes '{name}' of type {value.type}, but regions can pass only tensors")
+        raise NoRegionForm(f"passes '{name}' of type {value.type}, but regions can pass only tensors")
     return value
 
 
@@ -139,7 +139,7 @@ def _zeros(type_: AnyTensor) -> ConstantOp:
     dtype = GraphBuilder.dtype_of(type_.get_element_type())
     size = math.prod(type_.get_shape()) * dtype.itemsize
     if size > budget("value-bytes"):
-        raise NoForm(f"collects a tensor of {type_}, whose size in bytes is {over('value-bytes', size)}")
+        raise NoRegionForm(f"collects a tensor of {type_}, whose size in bytes is {over('value-bytes', size)}")
     return ConstantOp.of(np.zeros(type_.get_shape(), dtype=dtype), type_)
 
 
@@ -159,7 +159,7 @@ def _discard(*blocks: Block) -> None:
 
 
 def import_if(control: Control) -> Sequence[SSAValue]:
-    """Imports If as an `scf.if`. Raises `NoForm` if the branches return different types.
+    """Imports If as an `scf.if`. Raises `NoRegionForm` if the branches return different types.
 
     A branch that can't be imported becomes an island in its region, if the other branch determines its types.
     """
@@ -170,12 +170,12 @@ def import_if(control: Control) -> Sequence[SSAValue]:
     blocks = {name: Block() for name in names}
     graphs: dict[str, GraphProto] = {name: node.attribute(f"{name}_branch") for name in names}
     values: dict[str, list[SSAValue]] = {}
-    refused: dict[str, NoForm | DiagnosticError] = {}
+    refused: dict[str, NoRegionForm | DiagnosticError] = {}
     try:
         for name, block in blocks.items():
             try:
                 values[name] = control.graph_into(block, graphs[name], [])
-            except (NoForm, DiagnosticError) as error:
+            except (NoRegionForm, DiagnosticError) as error:
                 refused[name] = error
         for name, error in refused.items():
             other = next(iter(values.values()), None)
@@ -195,7 +195,9 @@ def import_if(control: Control) -> Sequence[SSAValue]:
                 one = then[place] = _flat(control.inside(blocks["then"]), one)
                 two = other[place] = _flat(control.inside(blocks["else"]), two)
             if one.type != two.type:
-                raise NoForm(f"'{name}' must have the same type in both branches, but got {one.type} and {two.type}")
+                raise NoRegionForm(
+                    f"'{name}' must have the same type in both branches, but got {one.type} and {two.type}"
+                )
     except Exception:
         _discard(*blocks.values())
         raise
@@ -240,10 +242,10 @@ class _Loop:
         return self.block.args[-1]
 
     def check(self, after: Sequence[SSAValue]) -> None:
-        """Raises `NoForm` if an iteration changes the type of a state."""
+        """Raises `NoRegionForm` if an iteration changes the type of a state."""
         for name, before, value in zip(self.names, self.states, after, strict=True):
             if before.type != value.type:
-                raise NoForm(
+                raise NoRegionForm(
                     f"'{name}' must keep its type across iterations, but changes from {before.type} to {value.type}"
                 )
 
@@ -251,7 +253,7 @@ class _Loop:
         """Adds a stacked output `name` with `count` slices; each iteration writes `value` to slice number `place`."""
         shape = shape_of(value)
         if DYNAMIC_INDEX in shape:
-            raise NoForm(f"stacks slices of {value.type}, whose size is unknown")
+            raise NoRegionForm(f"stacks slices of {value.type}, whose size is unknown")
         type_ = TensorType(tensor_type(value.type).get_element_type(), [count, *shape])
         whole = self.block.insert_arg(type_, len(self.states) + len(self.stacks))
         at = self.inside.part(f"{name}/place").reshaped(place, [1])
@@ -281,7 +283,7 @@ class _Loop:
 
 
 def import_loop(control: Control) -> Sequence[SSAValue]:
-    """Imports Loop as an `scf.for` if its condition is always true, otherwise as an `scf.while`. Raises `NoForm`."""
+    """Imports Loop as an `scf.for` if its condition is always true, else as an `scf.while`. Raises `NoRegionForm`."""
     node = control.node
     bound, condition, *_ = *node.inputs, None
     graph: GraphProto = node.attribute("body")
@@ -299,7 +301,7 @@ def import_loop(control: Control) -> Sequence[SSAValue]:
         steps = 0 if begins is False else steps
         is_counted = begins is not None and bound is not None and (is_counted or steps == 0)
         if slices and (not is_counted or steps is None):
-            raise NoForm(f"returns '{node.proto.output[len(states)]}', whose length depends on the data")
+            raise NoRegionForm(f"returns '{node.proto.output[len(states)]}', whose length depends on the data")
         if is_counted:
             for value, each in zip(slices, graph.output[1 + len(states) :], strict=True):
                 loop.stack(each.name, value, cast(int, steps), loop.number)
@@ -311,7 +313,7 @@ def import_loop(control: Control) -> Sequence[SSAValue]:
 
 
 def _tensors(node: Node, first: int) -> list[SSAValue]:
-    """Returns the inputs from `first` on that the model gives, as plain tensors. Raises `NoForm` for other values."""
+    """Returns the inputs from `first` on that exist, as plain tensors. Raises `NoRegionForm` for other values."""
     named = zip(node.inputs[first:], node.proto.input[first:], strict=True)
     return [node.graph.plain(_as_tensor(value, name)) for value, name in named if value is not None]
 
@@ -355,10 +357,10 @@ def _while(
 
 
 def import_scan(control: Control) -> Sequence[SSAValue]:
-    """Imports Scan as an `scf.for` over the slices. Raises `NoForm` if the number of slices is unknown."""
+    """Imports Scan as an `scf.for` over the slices. Raises `NoRegionForm` if the number of slices is unknown."""
     node = control.node
     if node.version < OLDEST_SCAN:
-        raise NoForm(
+        raise NoRegionForm(
             f"uses Scan of operator set {node.version}, which has batch and length inputs; convert the model "
             "to operator set 9 or later"
         )
@@ -373,7 +375,9 @@ def import_scan(control: Control) -> Sequence[SSAValue]:
     ]
     steps = {shape_of(each)[axis] for each, axis in zip(sequences, axes, strict=True)} - {DYNAMIC_INDEX}
     if len(steps) != 1:
-        raise NoForm("scans a number of slices that is not known (--shape says it)" if not steps else f"scans {steps}")
+        raise NoRegionForm(
+            "scans a number of slices that is not known (--shape says it)" if not steps else f"scans {steps}"
+        )
     (total,) = steps
     loop = _Loop(control, [each.name for each in graph.input][: len(states)], list(states))
 

@@ -35,7 +35,7 @@ from qmlir.ir.signature import set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx import checking, ports
 from qmlir.onnx.annotations import take_ranges
-from qmlir.onnx.control import STRUCTURED, Control, NoForm
+from qmlir.onnx.control import STRUCTURED, Control, NoRegionForm
 from qmlir.onnx.errors import (
     RefusedNodeError,
     describe_node,
@@ -326,7 +326,7 @@ class _ModelImporter:
 
         def inside(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> _Scope:
             if graph.sparse_initializer:
-                raise NoForm(
+                raise NoRegionForm(
                     f"contains the sparse tensor '{graph.sparse_initializer[0].values.name}', which is not supported"
                 )
             own = dict(zip((each.name for each in graph.input), given, strict=True))
@@ -355,8 +355,8 @@ class _ModelImporter:
             as_island = import_island if self.operators.fallback else None
             try:
                 values = STRUCTURED[node.op_type](Control(self._node(node, inputs, scope), import_graph, as_island))
-            except (NoForm, DiagnosticError) as refused:
-                if not self.operators.fallback and isinstance(refused, NoForm):
+            except (NoRegionForm, DiagnosticError) as refused:
+                if not self.operators.fallback and isinstance(refused, NoRegionForm):
                     raise node_error(node, f"{refused}: the operator is unsupported") from refused
                 if not self.operators.fallback:
                     raise

@@ -27,7 +27,7 @@ from qmlir.ir.provenance import Origin, origins_of
 from qmlir.onnx.checking import inferred_outputs, is_large, opsets, type_fault
 from qmlir.onnx.control import STRUCTURED
 from qmlir.onnx.errors import RefusedNodeError, describe_node, model_error, node_error, node_name, reason_of
-from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, plain_proto, value_info
+from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.order import nodes_within, producers_of, subgraphs, used_tensors
 from qmlir.onnx.ports import tensor_type
@@ -587,7 +587,7 @@ INFERENCE: Mapping[str, Callable[..., Any]] = {"types": result_types}
 # --- Exporting --------------------------------------------------------------------------------------------------------
 
 
-def _in_opset(model: ModelProto, out: Outgoing) -> ModelProto:
+def _in_opset(model: ModelProto, out: NodeEmitter) -> ModelProto:
     """Converts `model` to the exported version of ONNX's operator set; returns it unchanged if no operator differs."""
     versions = opsets(model.opset_import)
     own = versions.get("", out.opset)
@@ -612,7 +612,7 @@ def _since(node: NodeProto, version: int) -> int:
         return 0
 
 
-def _export_island(out: Outgoing, op: OnnxIslandOp) -> None:
+def _export_island(out: NodeEmitter, op: OnnxIslandOp) -> None:
     model = _in_opset(_model_of(op), out)
     if model.functions:
         raise out.error("its subgraphs call functions of the model, which cannot be exported")

@@ -29,12 +29,12 @@ from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.nn.strings import ops as text
 from qmlir.ir.interfaces import ReadsShapesOnly, Slot
-from qmlir.onnx.export.emission import WINDOWS, Exporter, Outgoing, attributes_of
+from qmlir.onnx.export.emission import WINDOWS, Exporter, NodeEmitter, attributes_of
 from qmlir.onnx.node import Importer, Node
 
 
 @dataclass(frozen=True)
-class Mirrored:
+class OneToOne:
     """An ONNX operator and the corresponding operation."""
 
     op_type: str
@@ -79,7 +79,7 @@ class Mirrored:
         given = (operands.get(name) for name in kinds)
         return node.add(operation, *given, attributes=self.attributes, **properties).results
 
-    def exported(self, out: Outgoing, op: Operation) -> None:
+    def exported(self, out: NodeEmitter, op: Operation) -> None:
         """Exports an operation of this row as one node."""
         out.needs(self.since, self.op_type)
         names: list[str] = []
@@ -122,65 +122,65 @@ _REDUCTIONS: Mapping[str, type[NnOp]] = {
     "ReduceLogSumExp": reduction.ReduceLogSumExpOp, "ReduceSumSquare": reduction.ReduceSumSquareOp,
 }  # fmt: skip
 
-MIRRORED: Sequence[Mirrored] = (
-    *(Mirrored(op_type, operation) for op_type, operation in _PLAIN.items()),
-    Mirrored("LeakyRelu", activations.LeakyReluOp, "alpha"),
-    Mirrored("ThresholdedRelu", activations.ThresholdedReluOp, "alpha"),
-    Mirrored("Elu", activations.EluOp, "alpha"),
-    Mirrored("Celu", activations.CeluOp, "alpha"),
-    Mirrored("Selu", activations.SeluOp, "alpha gamma"),
-    Mirrored("HardSigmoid", activations.HardSigmoidOp, "alpha beta"),
-    Mirrored("IsInf", logic.IsInfOp, "detect_negative detect_positive"),
-    Mirrored("Einsum", contraction.EinsumOp, "equation"),
-    Mirrored("GlobalLpPool", pooling.GlobalLpPoolOp, "p"),
-    Mirrored("InstanceNormalization", normalization.InstanceNormOp, "epsilon"),
-    Mirrored("LRN", normalization.LocalResponseNormOp, "size alpha beta bias"),
-    Mirrored("ArgMax", reduction.ArgMaxOp, "axis keepdims=keep_dims select_last_index"),
-    Mirrored("ArgMin", reduction.ArgMinOp, "axis keepdims=keep_dims select_last_index"),
-    Mirrored("CumSum", reduction.CumSumOp, "exclusive reverse"),
-    Mirrored("CumProd", reduction.CumProdOp, "exclusive reverse", since=26),
-    Mirrored("Concat", movement.ConcatOp, "axis"),
-    Mirrored("DepthToSpace", movement.DepthToSpaceOp, "mode blocksize=block_size"),
-    Mirrored("Gather", indexing.GatherOp, "axis"),
-    Mirrored("GatherElements", indexing.GatherElementsOp, "axis"),
-    Mirrored("GatherND", indexing.GatherNDOp, "batch_dims"),
-    Mirrored("ScatterElements", indexing.ScatterElementsOp, "axis reduction"),
-    Mirrored("ScatterND", indexing.ScatterNDOp, "reduction"),
-    Mirrored("OneHot", indexing.OneHotOp, "axis", inputs="indices depth values"),
-    Mirrored("Unique", indexing.UniqueOp, "axis sorted=sorted_values"),
-    Mirrored("ReverseSequence", indexing.ReverseSequenceOp, "batch_axis time_axis"),
-    Mirrored("Shape", shapes.ShapeOp, "start end"),
-    Mirrored("StringSplit", text.StringSplitOp, "delimiter maxsplit=max_split"),
-    *(Mirrored(op_type, kind, "keepdims=keep_dims noop_with_empty_axes") for op_type, kind in _REDUCTIONS.items()),
+MIRRORED: Sequence[OneToOne] = (
+    *(OneToOne(op_type, operation) for op_type, operation in _PLAIN.items()),
+    OneToOne("LeakyRelu", activations.LeakyReluOp, "alpha"),
+    OneToOne("ThresholdedRelu", activations.ThresholdedReluOp, "alpha"),
+    OneToOne("Elu", activations.EluOp, "alpha"),
+    OneToOne("Celu", activations.CeluOp, "alpha"),
+    OneToOne("Selu", activations.SeluOp, "alpha gamma"),
+    OneToOne("HardSigmoid", activations.HardSigmoidOp, "alpha beta"),
+    OneToOne("IsInf", logic.IsInfOp, "detect_negative detect_positive"),
+    OneToOne("Einsum", contraction.EinsumOp, "equation"),
+    OneToOne("GlobalLpPool", pooling.GlobalLpPoolOp, "p"),
+    OneToOne("InstanceNormalization", normalization.InstanceNormOp, "epsilon"),
+    OneToOne("LRN", normalization.LocalResponseNormOp, "size alpha beta bias"),
+    OneToOne("ArgMax", reduction.ArgMaxOp, "axis keepdims=keep_dims select_last_index"),
+    OneToOne("ArgMin", reduction.ArgMinOp, "axis keepdims=keep_dims select_last_index"),
+    OneToOne("CumSum", reduction.CumSumOp, "exclusive reverse"),
+    OneToOne("CumProd", reduction.CumProdOp, "exclusive reverse", since=26),
+    OneToOne("Concat", movement.ConcatOp, "axis"),
+    OneToOne("DepthToSpace", movement.DepthToSpaceOp, "mode blocksize=block_size"),
+    OneToOne("Gather", indexing.GatherOp, "axis"),
+    OneToOne("GatherElements", indexing.GatherElementsOp, "axis"),
+    OneToOne("GatherND", indexing.GatherNDOp, "batch_dims"),
+    OneToOne("ScatterElements", indexing.ScatterElementsOp, "axis reduction"),
+    OneToOne("ScatterND", indexing.ScatterNDOp, "reduction"),
+    OneToOne("OneHot", indexing.OneHotOp, "axis", inputs="indices depth values"),
+    OneToOne("Unique", indexing.UniqueOp, "axis sorted=sorted_values"),
+    OneToOne("ReverseSequence", indexing.ReverseSequenceOp, "batch_axis time_axis"),
+    OneToOne("Shape", shapes.ShapeOp, "start end"),
+    OneToOne("StringSplit", text.StringSplitOp, "delimiter maxsplit=max_split"),
+    *(OneToOne(op_type, kind, "keepdims=keep_dims noop_with_empty_axes") for op_type, kind in _REDUCTIONS.items()),
 )
 
-EXPORTED: Sequence[Mirrored] = (
-    Mirrored("Pow", elementwise.PowOp),
-    Mirrored("Min", elementwise.MinOp),
-    Mirrored("Max", elementwise.MaxOp),
-    Mirrored("PRelu", activations.PReluOp),
-    Mirrored("RotaryEmbedding", attention.RotaryEmbeddingOp, "interleaved rotary_embedding_dim=size", since=23),
-    Mirrored("Conv", contraction.ConvOp, WINDOWS),
-    Mirrored("ConvTranspose", contraction.ConvTransposeOp, f"{WINDOWS} output_padding"),
-    Mirrored("LogSoftmax", normalization.LogSoftmaxOp, "axis"),
-    Mirrored("Hardmax", normalization.HardmaxOp, "axis"),
-    Mirrored("Expand", shapes.ExpandOp),
-    Mirrored("Trilu", shapes.TriluOp, "upper"),
-    Mirrored("Transpose", movement.TransposeOp, "perm=permutation"),
-    Mirrored("SequenceConstruct", sequence.SequenceConstructOp),
-    Mirrored("SequenceInsert", sequence.SequenceInsertOp),
-    Mirrored("SequenceErase", sequence.SequenceEraseOp),
-    Mirrored("SequenceAt", sequence.SequenceAtOp),
-    Mirrored("SequenceLength", sequence.SequenceLengthOp),
-    Mirrored("SplitToSequence", sequence.SplitToSequenceOp, "axis keepdims=keep_dims"),
-    Mirrored("ConcatFromSequence", sequence.ConcatFromSequenceOp, "axis new_axis"),
-    Mirrored("StringNormalizer", text.StringNormalizerOp, "case_change_action=case_change is_case_sensitive stopwords"),
+EXPORTED: Sequence[OneToOne] = (
+    OneToOne("Pow", elementwise.PowOp),
+    OneToOne("Min", elementwise.MinOp),
+    OneToOne("Max", elementwise.MaxOp),
+    OneToOne("PRelu", activations.PReluOp),
+    OneToOne("RotaryEmbedding", attention.RotaryEmbeddingOp, "interleaved rotary_embedding_dim=size", since=23),
+    OneToOne("Conv", contraction.ConvOp, WINDOWS),
+    OneToOne("ConvTranspose", contraction.ConvTransposeOp, f"{WINDOWS} output_padding"),
+    OneToOne("LogSoftmax", normalization.LogSoftmaxOp, "axis"),
+    OneToOne("Hardmax", normalization.HardmaxOp, "axis"),
+    OneToOne("Expand", shapes.ExpandOp),
+    OneToOne("Trilu", shapes.TriluOp, "upper"),
+    OneToOne("Transpose", movement.TransposeOp, "perm=permutation"),
+    OneToOne("SequenceConstruct", sequence.SequenceConstructOp),
+    OneToOne("SequenceInsert", sequence.SequenceInsertOp),
+    OneToOne("SequenceErase", sequence.SequenceEraseOp),
+    OneToOne("SequenceAt", sequence.SequenceAtOp),
+    OneToOne("SequenceLength", sequence.SequenceLengthOp),
+    OneToOne("SplitToSequence", sequence.SplitToSequenceOp, "axis keepdims=keep_dims"),
+    OneToOne("ConcatFromSequence", sequence.ConcatFromSequenceOp, "axis new_axis"),
+    OneToOne("StringNormalizer", text.StringNormalizerOp, "case_change_action=case_change is_case_sensitive stopwords"),
     # The recorded statistics and their key are in the metadata of the node.
-    Mirrored("Identity", ObserveOp),
+    OneToOne("Identity", ObserveOp),
 )
 """Operators whose import has more cases than a row can describe."""
 
-_SCATTER = Mirrored("Scatter", indexing.ScatterElementsOp, "axis")
+_SCATTER = OneToOne("Scatter", indexing.ScatterElementsOp, "axis")
 """The name of ScatterElements before version 11."""
 
 IMPORTERS: dict[str, Importer] = {row.op_type: row.imported for row in (*MIRRORED, _SCATTER)}

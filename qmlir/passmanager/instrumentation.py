@@ -202,11 +202,11 @@ def _folders(op: Operation) -> Iterator[str]:
 # Changes of the operations that implement a node of the model, by pass.
 #
 # Before and after each pass, the name, types, attributes and regions of every operation with provenance are recorded.
-# A difference becomes a `Change` of the node by the pass. The module is only read.
+# A difference becomes a `PassChange` of the node by the pass. The module is only read.
 
 
 @dataclass(frozen=True)
-class Change:
+class PassChange:
     """A change that one pass made to the operations of one node."""
 
     pass_name: str
@@ -294,7 +294,7 @@ class ProvenanceChanges(Instrumentation):
     """Records the changes that passes make to every node, by provenance key (`fc1`, `fc1/matmul`)."""
 
     def __init__(self) -> None:
-        self._changes: dict[str, list[Change]] = defaultdict(list)
+        self._changes: dict[str, list[PassChange]] = defaultdict(list)
 
     @contextmanager
     def around_pass(self, step: ModulePass, op: Operation) -> Generator[None]:
@@ -306,9 +306,9 @@ class ProvenanceChanges(Instrumentation):
             if old != new:
                 names = [tuple(look.name for look in looks) for looks in (old, new)]
                 differs = tuple(_differences(old, new)) if names[0] == names[1] else ()
-                self._changes[key].append(Change(step.name, names[0], names[1], differs))
+                self._changes[key].append(PassChange(step.name, names[0], names[1], differs))
 
-    def of(self, key: str) -> tuple[Change, ...]:
+    def of(self, key: str) -> tuple[PassChange, ...]:
         """Returns the changes of the node or component `key`, in the order of the passes."""
         return tuple(self._changes.get(key, ()))
 

@@ -416,6 +416,8 @@ class _PipelineParser:
         """Builds the pass `name` after checking its options against their types."""
         if name.text not in self.factories:
             known = (*self.factories, *self.named)
+            if now := renamed(name.text, known, "pass", lambda new: new.replace("_", "-")):
+                self.fail(name, f"pass {now}")
             self.fail(name, f"unknown pass '{name.text}'{nearest_name(name.text, known)}")
         try:
             pass_type = self.factories[name.text]()

@@ -264,7 +264,7 @@ def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:
 
 
 @dataclass(frozen=True)
-class KeptByTargets:
+class TargetComposites:
     """The set of composites that are not decomposed for the given targets."""
 
     targets: Sequence[Description]
@@ -275,7 +275,7 @@ class KeptByTargets:
 
 def kept(names: tuple[str, ...], targets: Sequence[Description]) -> Container[Operation]:
     """Returns the composites that are not decomposed: those in `names`, or else those that `targets` keep."""
-    return Keep(names) if names else KeptByTargets(targets)
+    return Keep(names) if names else TargetComposites(targets)
 
 
 def is_wanted_whole(targets: Sequence[Description], kind: str, origins: Iterable[Origin], last: Operation) -> bool:

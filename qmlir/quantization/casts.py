@@ -17,7 +17,7 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
-from qmlir.ir.control_flow import HandedOn, together
+from qmlir.ir.control_flow import ForwardedValue, together
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import Origin, origins_of, set_origins
@@ -265,7 +265,7 @@ class QuantizeConstant(RewritePattern):
             rewriter.replace(op, quantized_constant(op.input, type_))
 
 
-class HandOnQuantized(RewritePattern):
+class QuantizeForwarding(RewritePattern):
     """Passes values through a branch or a loop in quantized form, if all of them are dequantized from the same type.
 
     Exact: the values are dequantized to the same floats after the branch or loop.
@@ -288,7 +288,7 @@ class HandOnQuantized(RewritePattern):
 
     @staticmethod
     def _store(
-        value: SSAValue, type_: UniformQuantizedType, given: Sequence[HandedOn], rewriter: PatternRewriter
+        value: SSAValue, type_: UniformQuantizedType, given: Sequence[ForwardedValue], rewriter: PatternRewriter
     ) -> None:
         """Changes `value` to the stored type, and dequantizes it for users that do not pass it on."""
         plain = value.type
@@ -310,7 +310,7 @@ class HandOnQuantized(RewritePattern):
         )
 
 
-FUSION_PATTERNS: tuple[RewritePattern, ...] = (QuantizeConstant(), FuseCasts(), HandOnQuantized())
+FUSION_PATTERNS: tuple[RewritePattern, ...] = (QuantizeConstant(), FuseCasts(), QuantizeForwarding())
 
 
 def rewrite(module: ModuleOp, patterns: Sequence[RewritePattern], ctx: Context) -> None:

@@ -28,7 +28,7 @@ def parse_scale(text: str) -> str:
     return text
 
 
-REPAIRS = ("quant-correct-bias", "quant-gptq", "quant-round", "quant-search-scales")
+REPAIRS = ("quant-correct-bias", "quant-gptq", "quant-adaround", "quant-search-scales")
 """The passes that recover accuracy by changing weights and biases (`quantize --effort`)."""
 
 ALL_REPAIRS, NO_REPAIR = "*", "none"

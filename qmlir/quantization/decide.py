@@ -29,7 +29,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.dialects.target.description import Accepted, Description
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control_flow import HandedOn, makers, together
+from qmlir.ir.control_flow import ForwardedValue, makers, together
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import FixedRange, MultipliesAndAdds, Quantizable, Slot
@@ -91,10 +91,10 @@ def _known(array: Array) -> Observed:
     return Observed.of_constant(array[np.isfinite(array)])
 
 
-def _begun_by_nan(control: Sequence[tuple[Operation, Sequence[HandedOn], Sequence[SSAValue]]]) -> set[SSAValue]:
+def _begun_by_nan(control: Sequence[tuple[Operation, Sequence[ForwardedValue], Sequence[SSAValue]]]) -> set[SSAValue]:
     """Returns the values that loops and branches carry together with a constant that contains NaN."""
 
-    def has_nan(each: HandedOn) -> bool:
+    def has_nan(each: ForwardedValue) -> bool:
         array = constant_array(each.given)
         return array is not None and bool(np.isnan(array).any())
 
@@ -199,7 +199,7 @@ class _Decider:
     # A loop-carried value has one type at both ends, so that no iteration casts it; the result of an `if` has one type
     # in both branches. It is the type of the group if a quantized operation inside produces the value; otherwise
     # nothing is rounded inside.
-    def _hand_on(self, op: Operation, given: Sequence[HandedOn], taken: Sequence[SSAValue]) -> None:
+    def _hand_on(self, op: Operation, given: Sequence[ForwardedValue], taken: Sequence[SSAValue]) -> None:
         """Gives the values that the branch or loop `op` yields or carries the type of their group."""
         type_ = self.group_types.get(self.groups.find(taken[0]))
         owners = makers(self.groups.members(taken[0]))

@@ -32,7 +32,7 @@ from qmlir.dialects.nn.indexing.ops import ScatteringOp
 from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, TransposeOp
 from qmlir.dialects.nn.shapes.ops import ExpandOp, TileOp
 from qmlir.ir.builtin_types import as_integer, element_of
-from qmlir.ir.control_flow import HandedOn, read_only_by, together
+from qmlir.ir.control_flow import ForwardedValue, read_only_by, together
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.quantization.profiles.statistics import observed, seen_statistics
@@ -251,7 +251,7 @@ class Fills:
 
     # --- Where fills come from ----------------------------------------------------------------------------------------
 
-    def _begun(self, given: Sequence[HandedOn]) -> Fill | None:
+    def _begun(self, given: Sequence[ForwardedValue]) -> Fill | None:
         """Returns the fill of a constant that initializes a loop, or that a branch yields alongside computed values."""
         masks = [number for each in given for number in self.numbers(each.given) or ()]
         near = [self._near(each.given, masks) for each in given if self.numbers(each.given) is None]

@@ -141,7 +141,7 @@ def widest(types: Iterable[UniformQuantizedType]) -> UniformQuantizedType | None
     return next((type_ for type_ in found if all(_holds(type_, other) for other in found)), None)
 
 
-class ComputeOnce(RewritePattern):
+class ShareRequantize(RewritePattern):
     """`qcast_T(f(…)), qcast_U(f(…)) -> qcast_T(f(…)), qcast_U(dcast(qcast_T(f(…))))`, so that `f` is computed in `T`.
 
     `T` is the requested type that covers all others, so it preserves everything that they represent. A value of type

@@ -23,7 +23,7 @@ from qmlir.ir.control_flow import reached, read_only_by
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.diagnostics import printable
 from qmlir.ir.float_reasons import FloatCause
-from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, ReadsExactNumbers
+from qmlir.ir.interfaces import MultipliesAndAdds, NumericallyDiscontinuous, Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.casts import fusion_refusal
 from qmlir.quantization.decisions import Decisions
@@ -73,7 +73,7 @@ def scales_dynamically(function: FuncOp) -> Set[Operation]:
 
 
 def _is_reader(op: Operation) -> bool:
-    return op.has_trait(ReadsExactNumbers, value_if_unregistered=False)
+    return op.has_trait(NumericallyDiscontinuous, value_if_unregistered=False)
 
 
 # Branches and loops that depend on comparisons of quantized values. Near its threshold, such a comparison may differ
@@ -148,7 +148,7 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class LayerGain:
+class LayerImprovement:
     """The effect of an accuracy recovery pass on one layer."""
 
     repair: str

@@ -115,7 +115,7 @@ class QuantizeSettings(TypedDict, total=False):
         SettingRow("accumulator width of 8-bit contractions: 16 (for AVX2 without VNNI) or 32", "32", "N"),
     ]
     """With 16, weights are rounded so that no sum of `accumulator_pairs` product pairs overflows
-    (`quant-shorten-sums`)."""
+    (`quant-fit-i16-accumulators`)."""
 
     accumulator_pairs: Annotated[
         int,

@@ -29,11 +29,11 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, ranked_tensor, unranked_tensor
-from qmlir.ir.control_flow import HandedOn, captured, handed_on
+from qmlir.ir.control_flow import ForwardedValue, captured, handed_on
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.evaluation import evaluate, not_computed, operand_groups
-from qmlir.ir.interfaces import HasParameters, InferResultTypes, ReadsShapesOnly, Replacement, SizesKnownInRun
+from qmlir.ir.interfaces import DataDependentShape, HasParameters, InferResultTypes, ReadsShapesOnly, Replacement
 from qmlir.ir.provenance import TENSOR, hand_on, origins_of, set_tensor_names, tensor_names
 from qmlir.ir.signature import DIMS, NAME, inputs_of
 from qmlir.specialization.inputs import check_known_inputs, checked_value, function_of, shape_text, static_types
@@ -451,7 +451,7 @@ class _Specializer:
 
     def _note_late(self, op: Operation) -> None:
         """Records the results whose sizes don't follow from the operands."""
-        if op.has_trait(SizesKnownInRun, value_if_unregistered=False) or not self.late.isdisjoint(op.operands):
+        if op.has_trait(DataDependentShape, value_if_unregistered=False) or not self.late.isdisjoint(op.operands):
             self.late.update(result for result in op.results if is_open(result.type))
 
     def _call(self, op: CallOp) -> None:
@@ -484,7 +484,7 @@ class _Specializer:
                 self._visit(inner)
         self._hand_on(op, lambda _: True)
 
-    def _hand_on(self, op: Operation, is_now: Callable[[HandedOn], bool]) -> None:
+    def _hand_on(self, op: Operation, is_now: Callable[[ForwardedValue], bool]) -> None:
         """Propagates sizes to the block arguments and results that values are forwarded to, if `is_now` allows it."""
         for place in range(len(list(handed_on(op)))):
             each = list(handed_on(op))[place]  # listed again: retyping replaces a value

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import targets
 from qmlir.ir.diagnostics import text_error
-from qmlir.target import HOST, INTERPRETER, Running, find_target, find_targets
+from qmlir.target import HOST, INTERPRETER, ExecutionOptions, find_target, find_targets
 from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.emitters.card import PARTS_FORM
@@ -87,7 +87,7 @@ def compile(
         )  # fmt: skip
     if max_sizes is not None:
         raise text_error(f"dynamic dimensions are supported only for target 'cpu', but got {', '.join(owners)}")
-    running = Running(threads, isa, tuned, progress, checked_emitter(codegen))
+    running = ExecutionOptions(threads, isa, tuned, progress, checked_emitter(codegen))
     divided = targets.partitioned(module, names) if set(names) - {HOST} else module
     return targets.compile_parts(divided, function, running)
 

@@ -24,17 +24,17 @@ from qmlir.dialects.nn.island.ops import OnnxIslandOp
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit, op_error, text_error, without_remarks
 from qmlir.ir.equivalence import fingerprint
-from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluate, evaluator_of, operand_layout
+from qmlir.ir.evaluation import RegionEvaluator, arguments_by, evaluate, evaluator_of, operand_layout
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import MAIN, inputs_of, outputs_of
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of, signature_text
 from qmlir.specialization.specialize import is_open, specialize
-from qmlir.target import HOST, Runnable, Running, find_target
+from qmlir.target import HOST, ExecutionOptions, Runnable, find_target
 from qmlir.targets.cpu.batch_tiling import OpenBatch, Shapes, batch_plan
 from qmlir.targets.cpu.compiler import (
     Program,
-    Runs,
+    RunnableProgram,
     load_program,
     module_bytes,
     module_of_bytes,
@@ -138,7 +138,7 @@ class StaticProgram:
             return call
 
         evaluator, layout = evaluator_of(op), operand_layout(op)
-        if evaluator is None or isinstance(evaluator, RunsRegions):
+        if evaluator is None or isinstance(evaluator, RegionEvaluator):
             raise op_error(op, "is not in a part and has no evaluator")
 
         def compute(values: list[Any]) -> None:
@@ -200,14 +200,14 @@ def without_calls(module: ModuleOp) -> ModuleOp:
         return run_pipeline(module.clone(), "inline")
 
 
-class HybridProgram(Runs):
+class HybridProgram(RunnableProgram):
     """A compiled model for several targets, created by `compile`. Call it with the inputs to get the outputs.
 
     It can be copied and pickled; a pickle contains the module. If dimensions are dynamic, the parts for a new
     combination of sizes are compiled when it is first called with these sizes.
     """
 
-    def __init__(self, module: ModuleOp, function: str, running: Running, make: Make):
+    def __init__(self, module: ModuleOp, function: str, running: ExecutionOptions, make: Make):
         self._module, self._running, self._make = module, running, make
         self._function = function_of(module, function)
         self._name = function
@@ -422,18 +422,18 @@ def _card_port(port: runtime.ArrayPort) -> CardPort:
     return CardPort(port.name, str(port.dtype), tuple(port.shape))
 
 
-def _part(module: ModuleOp, name: str, target: str, running: Running) -> Runnable:
+def _part(module: ModuleOp, name: str, target: str, running: ExecutionOptions) -> Runnable:
     alone = part_module(module, name)
     function_of(alone, name).sym_name = StringAttr(MAIN)  # programs start at `main`
     return execute_for(find_target(target), alone, MAIN, running)
 
 
-def _again(module: bytes, function: str, running: Running) -> HybridProgram:
+def _again(module: bytes, function: str, running: ExecutionOptions) -> HybridProgram:
     """Restores a pickled program: its parts are created again, those of the CPU from the cache."""
     return HybridProgram(module_of_bytes(module), function, running, partial(_part, running=running))
 
 
-def compile_parts(module: ModuleOp, function: str, running: Running) -> HybridProgram:
+def compile_parts(module: ModuleOp, function: str, running: ExecutionOptions) -> HybridProgram:
     """Compiles a partitioned module; operations that belong to no part are compiled for this CPU.
 
     Raises `DiagnosticError` if a target is not installed, or if an operation can't be compiled.
@@ -459,7 +459,7 @@ def load_parts(path: Path, card: ProgramCard) -> HybridProgram:
 
     Raises `DiagnosticError`.
     """
-    how, saved = Running(card.threads, emitter=checked_emitter(card.emitter)), saved_parts(card)
+    how, saved = ExecutionOptions(card.threads, emitter=checked_emitter(card.emitter)), saved_parts(card)
     module = load_module(default_environment().new_context(), path / MODULE)
 
     def make(module: ModuleOp, name: str, target: str) -> Runnable:

@@ -18,10 +18,10 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.evaluation import evaluate, not_computed
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
-from qmlir.target import INTERPRETER, Runnable, Running, Support, Target
+from qmlir.target import INTERPRETER, ExecutionOptions, Runnable, Support, Target
 
 
-def execute(module: ModuleOp, function: str, running: Running) -> Runnable:
+def execute(module: ModuleOp, function: str, running: ExecutionOptions) -> Runnable:
     """Returns a callable that runs `function` in the interpreter.
 
     A function that consists only of islands and constants runs without the interpreter; its islands are prepared once.

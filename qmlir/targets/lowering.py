@@ -26,7 +26,7 @@ from qmlir.pipelines import PIPELINES
 from qmlir.registry import at_code, in_package
 from qmlir.registry.faults import RAISED, one_line
 from qmlir.specialization.inputs import function_of
-from qmlir.target import Runnable, Running, Target, function_of_target
+from qmlir.target import ExecutionOptions, Runnable, Target, function_of_target
 
 
 def lowering_passes(target: Target, **values: str) -> Pipeline:
@@ -101,12 +101,14 @@ def _checked(target: Target, run: Runnable, outputs: Sequence[Port], where: str)
     return checked
 
 
-def execute_for(target: Target, module: ModuleOp, function: str = "main", running: Running | None = None) -> Runnable:
+def execute_for(
+    target: Target, module: ModuleOp, function: str = "main", running: ExecutionOptions | None = None
+) -> Runnable:
     """Returns a callable that runs `function` of a quantized-level module on `target`."""
     if target.execute:
         execute = function_of_target(target, target.execute)
         with _faults_of(target, target.execute):
-            made: object = execute(module, function, running or Running())
+            made: object = execute(module, function, running or ExecutionOptions())
         if not at_code(execute):  # part of qmlir
             return cast(Runnable, made)
         if not callable(made):

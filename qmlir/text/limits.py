@@ -94,7 +94,7 @@ def _children(attribute: Attribute) -> Iterable[Attribute]:
 
 
 @dataclass
-class Growth:
+class ExpansionGuard:
     """Tracks how much a text expands through aliases and splat constants, and limits it."""
 
     _sizes: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])

@@ -51,7 +51,7 @@ from qmlir.ir.gc_control import paused_collection
 from qmlir.text.diagnostics import LineTable, check_strings, metadata_position
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
 from qmlir.text.files import mistaken_for, note_input, read_given, reason_of
-from qmlir.text.limits import MAX_INT64, Growth, check_affine, check_attribute, check_depth
+from qmlir.text.limits import MAX_INT64, ExpansionGuard, check_affine, check_attribute, check_depth
 from qmlir.text.renames import OPERATIONS
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader, is_blob, resource_key
 
@@ -127,7 +127,7 @@ class ModuleParser(Parser):
         self._weights = weights
         self._given_location: LocationAttr | None = None
         self._reading = 0
-        self._growth = Growth()
+        self._growth = ExpansionGuard()
         self._depth = 0
         self._locations: dict[str, LocationAttr | None] = {}
         self._first_uses: dict[str, int] = {}

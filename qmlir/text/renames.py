@@ -1,4 +1,4 @@
-"""Names that qmlir 0.1 used for options, settings, recipe keys and operations.
+"""Names that qmlir 0.1 used for passes, options, settings, recipe keys and operations.
 
 Messages suggest the new name for an old one. Old names are accepted in files written by 0.1, which have no version or
 an older one; in a newer file, an old name is an error. This module does not depend on the compiler.
@@ -48,6 +48,18 @@ _BY_OWNER: Mapping[str, Mapping[str, str]] = {
         "rate": "learning_rate",
     },
     "partition": {"minimum": "min_ops", "setup": "transfer_bytes"},
+    "pass": {
+        "kernel_fill_borders": "kernel_fill_halo",
+        "kernel_interleave": "kernel_tile_producers",
+        "kernel_join_rows": "kernel_fuse_attention",
+        "kernel_share": "kernel_merge_functions",
+        "kernel_tabulate": "kernel_lookup_tables",
+        "nn_share_tables": "nn_tie_embeddings",
+        "nn_split_columns": "nn_split_outlier_channels",
+        "quant_open_composites": "quant_dequantize_composites",
+        "quant_round": "quant_adaround",
+        "quant_shorten_sums": "quant_fit_i16_accumulators",
+    },
     "report": {"limit": "samples"},
     "search": {
         "bound": "min_accuracy",
@@ -61,7 +73,7 @@ _BY_OWNER: Mapping[str, Mapping[str, str]] = {
     "trainable": {"only": "train"},
     "tune": {"again": "remeasure"},
 }
-"""Names specific to the options of one command, the keyword arguments of one function, or recipes."""
+"""Names specific to the options of one command, the keyword arguments of one function, recipes, or passes."""
 
 
 def renamed(
@@ -72,7 +84,7 @@ def renamed(
     Args:
         old: The name that was found, with underscores or dashes.
         accepted: Names that `owner` accepts, as spelled by `written`; `None` if it accepts all names of settings.
-        owner: The command, function or `recipe` that received the name.
+        owner: The command or function that received the name, `recipe` or `pass`.
         written: Converts a name with underscores to the spelling that `owner` uses.
     """
     plain = old.lstrip("-").replace("-", "_")

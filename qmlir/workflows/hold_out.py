@@ -34,7 +34,7 @@ def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
 
 
 @dataclass
-class EvenRuns:
+class EvenSampler:
     """Selects at most `most` runs, evenly spread over a stream of unknown length.
 
     The stream is divided into segments of equal length, and one run of each is taken. So all classes are included if
@@ -90,12 +90,12 @@ class HoldOut:
     held_out: list[Run] = field(default_factory=list[Run], init=False)
 
     def __post_init__(self) -> None:
-        self._lent, self._judges = EvenRuns(self.most), EvenRuns(self.most)
-        self._repair = EvenRuns(self.most_repair)
+        self._lent, self._judges = EvenSampler(self.most), EvenSampler(self.most)
+        self._repair = EvenSampler(self.most_repair)
 
     def keep_for_repair(self, most: int) -> None:
         """Keeps at most `most` runs for a repair. Must be called before calibration begins."""
-        self.most_repair, self._repair = most, EvenRuns(most)
+        self.most_repair, self._repair = most, EvenSampler(most)
 
     def calibrating(self, runs: Iterable[Run]) -> Iterator[Run]:
         """Yields the runs that calibrate, and keeps the others.

@@ -11,7 +11,7 @@ from typing import Any, LiteralString
 from qmlir.ir.diagnostics import printable
 from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.recipe_text import RecipeText, RuleTable
-from qmlir.quantization.report import LayerGain
+from qmlir.quantization.report import LayerImprovement
 from qmlir.text.tables import Readable, counted
 from qmlir.workflows.validating import Validation
 
@@ -45,7 +45,7 @@ class Repair(Readable):
     after_db: float
     """SQNR of the outputs with the repair, in dB."""
 
-    layers: tuple[LayerGain, ...] = ()
+    layers: tuple[LayerImprovement, ...] = ()
     """The effect of the repair on each layer; empty if the repair was not kept."""
 
     others: tuple[tuple[str, float], ...] = ()
@@ -99,7 +99,7 @@ class Repair(Readable):
         return {**found, **ratios, "layers": layers, "others": others, "is_kept": self.is_kept}
 
 
-def gains_text(gains: Iterable[LayerGain]) -> str:
+def gains_text(gains: Iterable[LayerImprovement]) -> str:
     """Lists the layers that gained most, one per line, with the gain of each pass; the remaining layers are counted."""
     told: dict[str, list[str]] = {}
     sums: dict[str, float] = {}

@@ -22,7 +22,7 @@ from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.environment import default_environment
-from qmlir.interpreter.differences import Changed, changed_output, first_changed
+from qmlir.interpreter.differences import OutputDifference, changed_output, first_changed
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.passes import ROUNDED
@@ -119,7 +119,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("integer", f"convert-nn-to-kernel,{CLEAN}", "specialized"),
     Stage("laid out", "kernel-propagate-layout", "integer"),
     Stage("fused", "kernel-fuse", "laid out"),
-    Stage("ranged", "kernel-tabulate,kernel-narrow,kernel-analyze-ranges", "fused"),
+    Stage("ranged", "kernel-lookup-tables,kernel-narrow,kernel-analyze-ranges", "fused"),
     Stage("by integers", 'kernel-requantize-by-integers{isa="portable-integer"}', "ranged"),
     Stage("simplified", "kernel-simplify-rounding", "ranged"),
     Stage("expanded", f"math-expand,{CLEAN}", "fused"),
@@ -156,7 +156,7 @@ class Failure:
 
     stage: Stage
     reason: str
-    changed: Changed | None = None
+    changed: OutputDifference | None = None
 
     def __str__(self) -> str:
         return f"stage '{self.stage.name}' ({self.stage.pipeline}): {self.reason}"

@@ -22,7 +22,7 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.universe import Universe
 
 from qmlir.dialects.kernel.custom import CustomKernel
-from qmlir.ir.evaluation import RunsRegions, TakesStored
+from qmlir.ir.evaluation import RegionEvaluator, TakesStored
 from qmlir.ir.interfaces import InferResultTypes
 from qmlir.registry import Contribution
 
@@ -178,7 +178,7 @@ def _map(frame: Any, op: MapOp, x: np.ndarray) -> tuple[np.ndarray]:
     return (np.array(given, x.dtype).reshape(x.shape),)
 
 
-SOFT_EVALUATORS = {ThresholdOp: _threshold, SplitOp: _split, MapOp: RunsRegions(_map)}
+SOFT_EVALUATORS = {ThresholdOp: _threshold, SplitOp: _split, MapOp: RegionEvaluator(_map)}
 WRONG_EVALUATORS = {kind: _twice for kind in WRONG if kind is not MeaninglessOp}
 
 

@@ -14,7 +14,7 @@ from qmlir.extensions.report.reporting.model import (
     ReportNode,
     WarningLevel,
 )
-from qmlir.quantization.report import LayerGain
+from qmlir.quantization.report import LayerImprovement
 
 EVIL = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>\u2028&lt;"
 """A node's name that tries everything."""
@@ -36,8 +36,8 @@ def chain(count: int, channels: int = 4, name: str = "node") -> Report:
                 (-1.0,) * channels, (1.0,) * channels, (0.1,) * channels,
             ),
             repairs=(
-                LayerGain("quant-gptq", (f"{name}{place}",), 12.0, 17.5),
-                LayerGain("quant-correct-bias", (f"{name}{place}",)),
+                LayerImprovement("quant-gptq", (f"{name}{place}",), 12.0, 17.5),
+                LayerImprovement("quant-correct-bias", (f"{name}{place}",)),
             ),
             multiply_adds=1000 * (count - place), bytes=100 + place,
             kernels=(KernelUse("conv_8x4x4_i8", 2e-5, (place,)),), seconds=2e-5,

@@ -100,7 +100,7 @@ ENVIRONMENT = default_environment()
         ("quantize{requantize=shift:up stages=rescale}", "quant-set-requantize{mode=shift ties=up}"),
         (
             "quantize{accumulator-bits=16 accumulator-pairs=2 stages=repair}",
-            "quant-shorten-sums{steps=2},quant-store-constants",
+            "quant-fit-i16-accumulators{steps=2},quant-store-constants",
         ),
         (
             "quantize{profile=p.json keep_composites=relu,gelu activations=i16 assert-all-quantized}",
@@ -149,6 +149,7 @@ def test_an_element_has_what_packages_insert() -> None:
         ("quantize{device=nothing}", "column 1: pipeline 'quantize': "),
         ("quantize{keep=gelu}", "column 10: pipeline 'quantize': option 'keep' is now 'keep_composites'"),
         ("quantize{is_trained}", "column 10: pipeline 'quantize' has no option 'is_trained'"),
+        ("dce,kernel-share", "column 5: pass 'kernel-share' is now 'kernel-merge-functions'"),
         ("compil", "column 1: unknown pass 'compil'; did you mean 'compile'?"),
     ],
 )

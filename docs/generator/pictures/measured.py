@@ -30,7 +30,7 @@ calibrator = { name = "percentile", percent = 99.0 }
 """The recipe of `docs/debugging-accuracy.md` for samples with an outlier."""
 _PLAN = (
     "compile{{isa=avx2 stages=lower,fuse,schedule}},kernel-bufferize,kernel-mark-in-place,kernel-outline,"
-    "kernel-share,kernel-plan-memory{{plan_file={}}}"
+    "kernel-merge-functions,kernel-plan-memory{{plan_file={}}}"
 )
 
 

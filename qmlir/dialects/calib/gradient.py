@@ -14,7 +14,7 @@ from qmlir.dialects.calib.ops import FakeQuantOp, ObserveOp, RowNormOp, Straight
 from qmlir.dialects.nn.elementwise.ops import CeilOp, ClipOp, MaxOp, MinOp, RoundOp, SqrtOp
 from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule
 from qmlir.dialects.nn.reduction.ops import ReduceMeanOp
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 from qmlir.ir.builtin_types import shape_of
 
 
@@ -22,52 +22,52 @@ from qmlir.ir.builtin_types import shape_of
 class _Step:
     """The quantization of `x`: `v = x / s`, `r` its rounding, `q = r + z`, and the limits of `q`."""
 
-    g: Term
-    s: Term
-    z: Term | float
-    v: Term
-    r: Term
-    q: Term
+    g: Expr
+    s: Expr
+    z: Expr | float
+    v: Expr
+    r: Expr
+    q: Expr
     low: float
     high: float
 
     @staticmethod
-    def of(op: FakeQuantOp, g: Term, x: Term, s: Term, z: Term | float = 0.0) -> "_Step":
+    def of(op: FakeQuantOp, g: Expr, x: Expr, s: Expr, z: Expr | float = 0.0) -> "_Step":
         low, high = op.limits
         v = x / s
         r = v.apply(RoundOp)
         return _Step(g, s, z, v, r, r if isinstance(z, float) else r + z, float(low), float(high))
 
-    def unclipped(self) -> Term:
+    def unclipped(self) -> Expr:
         """Returns `g` where `q` is inside the limits, 0 elsewhere."""
         return self.g.where(self.q >= self.low).where(self.q <= self.high)
 
-    def clipped(self) -> Term:
+    def clipped(self) -> Expr:
         """Returns `g` where `q` is clipped, 0 elsewhere."""
         return self.g.where(self.q < self.low, self.g.where(self.q > self.high))
 
-    def of_scale(self) -> Term:
+    def of_scale(self) -> Expr:
         """Returns `g` times the derivative by the scale."""
         outer = (self.low - self.z, self.high - self.z)
         slope = (self.r - self.v).unless(self.q < self.low, outer[0]).unless(self.q > self.high, outer[1])
         return self.g * slope
 
 
-Estimate = Callable[..., tuple[Term, ...]]
+Estimate = Callable[..., tuple[Expr, ...]]
 """A gradient estimate `estimate(op, g, x, *parameters)`.
 
 It returns the gradient of `x` and, for each parameter, an array of terms whose sum is the gradient of that parameter.
 """
 
 
-def _tqt(op: FakeQuantOp, g: Term, x: Term, threshold: Term) -> tuple[Term, ...]:
+def _tqt(op: FakeQuantOp, g: Expr, x: Expr, threshold: Expr) -> tuple[Expr, ...]:
     bits = op.bits.value.data - (1 if op.is_signed else 0)
-    s = Term(g.at, g.at.constant(2.0, x.value)) ** (threshold.apply(CeilOp) - float(bits))
+    s = Expr(g.at, g.at.constant(2.0, x.value)) ** (threshold.apply(CeilOp) - float(bits))
     step = _Step.of(op, g, x, s)
     return step.unclipped(), step.of_scale() * s * math.log(2)
 
 
-def _lsq(op: FakeQuantOp, g: Term, x: Term, s: Term, offset: Term | None = None) -> tuple[Term, ...]:
+def _lsq(op: FakeQuantOp, g: Expr, x: Expr, s: Expr, offset: Expr | None = None) -> tuple[Expr, ...]:
     step = _Step.of(op, g, x if offset is None else x - offset, s)
     low, high = step.v <= step.low, step.v >= step.high
     inside = g.unless(low).unless(high)
@@ -79,19 +79,19 @@ def _lsq(op: FakeQuantOp, g: Term, x: Term, s: Term, offset: Term | None = None)
     return (inside, of_scale) if offset is None else (inside, of_scale, (g - inside) * factor)
 
 
-def _pact(op: FakeQuantOp, g: Term, x: Term, limit: Term) -> tuple[Term, ...]:
+def _pact(op: FakeQuantOp, g: Expr, x: Expr, limit: Expr) -> tuple[Expr, ...]:
     above = x >= limit
     return g.where(x >= 0.0).unless(above), g.where(above)
 
 
-def _affine(op: FakeQuantOp, g: Term, x: Term, s: Term, zero_point: Term) -> tuple[Term, ...]:
+def _affine(op: FakeQuantOp, g: Expr, x: Expr, s: Expr, zero_point: Expr) -> tuple[Expr, ...]:
     low, high = op.limits
-    z = Term(g.at, g.at.add(ClipOp, zero_point.apply(RoundOp).value, minimum=float(low), maximum=float(high)).result)
+    z = Expr(g.at, g.at.add(ClipOp, zero_point.apply(RoundOp).value, minimum=float(low), maximum=float(high)).result)
     step = _Step.of(op, g, x, s, z)
     return step.unclipped(), step.of_scale(), -(step.clipped() * s)
 
 
-def _range(op: FakeQuantOp, g: Term, x: Term, minimum: Term, maximum: Term) -> tuple[Term, ...]:
+def _range(op: FakeQuantOp, g: Expr, x: Expr, minimum: Expr, maximum: Expr) -> tuple[Expr, ...]:
     """`z = n - min / s` has the derivative `-1 / s` by the minimum, and `min / s^2` by the scale."""
     low, high = op.limits
     least, most = minimum.apply(MinOp, 0.0), maximum.apply(MaxOp, 0.0)
@@ -109,8 +109,8 @@ ESTIMATES: dict[str, Estimate] = {
 def _fake_quant(at: Backward, op: FakeQuantOp, gradient: SSAValue) -> Gradients:
     layout = op.beside(len(shape_of(op.input)))
     sizes = [shape_of(op.parameters[0])[0] if size == -1 else size for size in layout]
-    beside = [Term(at, at.reshaped(value, sizes) if sizes else value) for value in op.parameters]
-    own, *parts = ESTIMATES[op.method.data](op, Term(at, gradient), Term(at, op.input), *beside)
+    beside = [Expr(at, at.reshaped(value, sizes) if sizes else value) for value in op.parameters]
+    own, *parts = ESTIMATES[op.method.data](op, Expr(at, gradient), Expr(at, op.input), *beside)
     axes = [axis for axis, _ in enumerate(shape_of(op.input)) if not layout or layout[axis] == 1]
     return [own.value, *(at.sum(part.value, axes) for part in parts)]
 
@@ -128,10 +128,10 @@ def _row_norm(at: Backward, op: RowNormOp, gradient: SSAValue) -> Gradients:
     its
     mean if `c` is `d` minus its mean; for `s` it is the sum of `g y rho^2 epsilon / s^3`."""
 
-    def mean(term: Term) -> Term:
-        return Term(at, at.add(ReduceMeanOp, term.value, axes=list(op.row), keep_dims=True).result)
+    def mean(term: Expr) -> Expr:
+        return Expr(at, at.add(ReduceMeanOp, term.value, axes=list(op.row), keep_dims=True).result)
 
-    g, d, s, y = (Term(at, value) for value in (gradient, op.input, op.scale, op.result))
+    g, d, s, y = (Expr(at, value) for value in (gradient, op.input, op.scale, op.result))
     c = d - mean(d) if op.is_centred else d
     added = float(np.float32(op.epsilon.value.data)) / (s * s)
     squared = 1.0 / (mean(c * c) + added)

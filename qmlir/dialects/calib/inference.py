@@ -9,13 +9,13 @@ from qmlir.dialects.calib.evaluate import scale_and_zero_point
 from qmlir.dialects.calib.ops import METHODS, FakeQuantOp, ObserveOp, StraightThroughOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.inference import AtInference
-from qmlir.dialects.nn.terms import Site, Term
+from qmlir.dialects.nn.terms import Expr, InsertionBuilder
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 
 
-def _fake_quant(at: Site, op: FakeQuantOp) -> Sequence[SSAValue]:
+def _fake_quant(at: InsertionBuilder, op: FakeQuantOp) -> Sequence[SSAValue]:
     """Converts to a quantize and a dequantize cast; parameters must be constant. `lsq_plus` subtracts and adds its
     offset."""
     parameters = [constant_array(value) for value in op.parameters]
@@ -35,13 +35,13 @@ def _fake_quant(at: Site, op: FakeQuantOp) -> Sequence[SSAValue]:
     else:
         type_ = UniformQuantizedType.per_axis(storage, element, op.axis.value.data, scales, zero_points)
     sizes = shape_of(op.input)
-    value, offset = Term(at, op.input), None
+    value, offset = Expr(at, op.input), None
     if op.method.data == "lsq_plus":
         layout = [len(known[1]) if size == -1 else size for size in op.beside(len(sizes))]
-        offset = Term(at, at.constant(known[1].reshape(layout), op.input))
+        offset = Expr(at, at.constant(known[1].reshape(layout), op.input))
         value = value - offset
     quantized = at.append(QuantizeCastOp(value.value, TensorType(type_, sizes)))
-    found = Term(at, at.append(DequantizeCastOp(quantized.result, TensorType(element, sizes))).result)
+    found = Expr(at, at.append(DequantizeCastOp(quantized.result, TensorType(element, sizes))).result)
     return [(found if offset is None else found + offset).value]
 
 

@@ -42,7 +42,7 @@ from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.row_norms import RowBounds
 from qmlir.dialects.quant.infer import element_type, expressed_type
 from qmlir.ir.builtin_types import reshaped_like, tensor
-from qmlir.ir.interfaces import ActsBesideResults, InferResultTypes, Recomputable
+from qmlir.ir.interfaces import HasSideEffect, InferResultTypes, Recomputable
 
 
 @irdl_op_definition
@@ -64,7 +64,7 @@ class ObserveOp(IRDLOperation, InferResultTypes):
     observers = opt_prop_def(ArrayAttr[StringAttr])
 
     assembly_format = "$input $key (`axis` $axis^)? (`with` $observers^)? attr-dict `:` type($input)"
-    traits = traits_def(ActsBesideResults())
+    traits = traits_def(HasSideEffect())
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.quant.infer import element_type
-from qmlir.ir.interfaces import ActsBesideResults
+from qmlir.ir.interfaces import HasSideEffect
 
 
 class ExpectationOp(IRDLOperation):
@@ -28,7 +28,7 @@ class ExpectationOp(IRDLOperation):
     actual = operand_def(T)
     expected = operand_def(T)
 
-    traits = traits_def(ActsBesideResults())
+    traits = traits_def(HasSideEffect())
 
 
 @irdl_op_definition

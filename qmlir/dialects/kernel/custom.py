@@ -52,7 +52,7 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.evaluation import (
     ByOperation,
     Evaluator,
-    RunsRegions,
+    RegionEvaluator,
     arguments_by,
     check_writable,
     evaluator_of,
@@ -384,18 +384,18 @@ def as_stored(array: Array, own: Attribute) -> Array:
     return array if array.dtype == dtype else array.view(dtype)
 
 
-def _choose(op: CustomOp) -> Evaluator | RunsRegions:
+def _choose(op: CustomOp) -> Evaluator | RegionEvaluator:
     original = op.operation()
     evaluator = evaluator_of(original)
     if evaluator is None:
         raise InterpretationError(f"implements '{original.name}', which the interpreter cannot evaluate")
-    if isinstance(evaluator, RunsRegions):
+    if isinstance(evaluator, RegionEvaluator):
         function = evaluator.function
 
         def run(frame: Any, op: CustomOp, inputs: Sequence[Array], outs: Sequence[Array]) -> tuple[Array, ...]:
             return _computed(original, partial(function, frame), op, inputs, outs)
 
-        return RunsRegions(run)
+        return RegionEvaluator(run)
     return partial(_computed, original, evaluator)
 
 
@@ -429,4 +429,4 @@ def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:
     return values.view(dtype)
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {CustomOp: ByOperation(_choose)}
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {CustomOp: ByOperation(_choose)}

@@ -34,7 +34,7 @@ from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedConvOp, Packe
 from qmlir.dialects.kernel.winograd import WinogradOp, winograd_sums
 from qmlir.dialects.quant.infer import integer_dtype
 from qmlir.ir.builtin_types import as_integer, integer_list, memref_type
-from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator, check_writable
 from qmlir.text.elements import integers_of, narrowed
 
 
@@ -138,7 +138,7 @@ def _finished(frame: Any, op: EpilogueOp, sums: Array, epilogue: tuple[Array, ..
     return (np.array(whole),)
 
 
-def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
+def _contraction(sums_of: Callable[..., Array]) -> RegionEvaluator:
     def evaluator(
         frame: Any,
         op: ContractionOp,
@@ -151,7 +151,7 @@ def _contraction(sums_of: Callable[..., Array]) -> RunsRegions:
         sums = _accumulated(op, sums_of(op, *_operands(op, x, w, weight_zero_points)))
         return _finished(frame, op, sums, epilogue, outs)
 
-    return RunsRegions(evaluator)
+    return RegionEvaluator(evaluator)
 
 
 def _read(op: PackedOp, x: Array) -> Array:
@@ -297,15 +297,15 @@ def _join(op: JoinOp, parts: tuple[Any, ...]) -> tuple[Any]:
     return (joined if joined.ndim else joined[()],)
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     **custom.EVALUATORS,
     **record.EVALUATORS,
     **rows.EVALUATORS,
     ConvOp: _contraction(_conv_sums),
     JoinOp: _join,
     MatMulOp: _contraction(_matmul_sums),
-    **dict.fromkeys(packed_ops.PACKED.values(), RunsRegions(_packed)),
-    PackedBlocksOp: RunsRegions(_blocks),
+    **dict.fromkeys(packed_ops.PACKED.values(), RegionEvaluator(_packed)),
+    PackedBlocksOp: RegionEvaluator(_blocks),
     ReciprocalRootOp: _reciprocal_root,
     RequantizeOp: _requantize,
     ReshapeOp: _reshape,

@@ -55,7 +55,7 @@ from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.kernel.attributes import OVERWRITTEN
 from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.ir.builtin_types import as_integer, integer_list, sizes_of
-from qmlir.ir.evaluation import RunsRegions, evaluate
+from qmlir.ir.evaluation import RegionEvaluator, evaluate
 
 
 class RowReduceOp(IRDLOperation, ABC):
@@ -448,6 +448,6 @@ def _fused(frame: Any, op: RowFusionOp, outs: tuple[Any, ...]) -> tuple[Any, ...
     return frame.run(op.body, *outs)
 
 
-EVALUATORS: dict[type[Operation], RunsRegions] = {
-    RowMaxOp: RunsRegions(_reduced), RowSumOp: RunsRegions(_reduced), RowFusionOp: RunsRegions(_fused),
+EVALUATORS: dict[type[Operation], RegionEvaluator] = {
+    RowMaxOp: RegionEvaluator(_reduced), RowSumOp: RegionEvaluator(_reduced), RowFusionOp: RegionEvaluator(_fused),
 }  # fmt: skip

@@ -390,7 +390,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
                 )
 
 
-class KeptOp(NnOp, abc.ABC):
+class ComponentwiseOp(NnOp, abc.ABC):
     """A composite that is quantized by its parts, whose types are in `components`; without these, it stays in float."""
 
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type, shapes_agree
-from qmlir.dialects.nn.terms import Site, Term
+from qmlir.dialects.nn.terms import Expr, InsertionBuilder
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.registry import Hook
@@ -28,7 +28,7 @@ Rule = Callable[..., Gradients]
 
 
 @dataclass(frozen=True)
-class Backward(Site):
+class Backward(InsertionBuilder):
     """Adds the gradient operations of `op`; their origins are those of `op` with the role `gradient`."""
 
     ROLE: ClassVar[str] = "gradient"
@@ -65,19 +65,19 @@ class Backward(Site):
         return self.squeezed(self.sum(gradient, summed, keep_dims=True), range(added))
 
 
-Terms = Term | tuple[Term | None, ...]
+Terms = Expr | tuple[Expr | None, ...]
 
 
 @overload
-def formula(function: Callable[[Term, Term, Term], Terms]) -> Rule: ...
+def formula(function: Callable[[Expr, Expr, Expr], Terms]) -> Rule: ...
 @overload
-def formula(function: Callable[[Term, Term, Term, Term], Terms]) -> Rule: ...
+def formula(function: Callable[[Expr, Expr, Expr, Expr], Terms]) -> Rule: ...
 @overload
-def formula(function: Callable[[Term, Term, Term, Term, Term], Terms]) -> Rule: ...
+def formula(function: Callable[[Expr, Expr, Expr, Expr, Expr], Terms]) -> Rule: ...
 @overload
-def formula(function: Callable[[Term, Term, Term, float], Terms], name: str, /) -> Rule: ...
+def formula(function: Callable[[Expr, Expr, Expr, float], Terms], name: str, /) -> Rule: ...
 @overload
-def formula(function: Callable[[Term, Term, Term, float, float], Terms], name: str, other: str, /) -> Rule: ...
+def formula(function: Callable[[Expr, Expr, Expr, float, float], Terms], name: str, other: str, /) -> Rule: ...
 def formula(function: Callable[..., Terms], *properties: str) -> Rule:
     """Returns the rule of an elementwise operation that `function(g, *operands, result, *numbers)` defines on terms.
 
@@ -88,7 +88,7 @@ def formula(function: Callable[..., Terms], *properties: str) -> Rule:
     def rule(at: Backward, op: Operation, gradient: SSAValue) -> Gradients:
         values = (gradient, *op.operands, op.results[0])
         numbers = (getattr(op, name).value.data for name in properties)
-        given = function(*(Term(at, value) for value in values), *numbers)
+        given = function(*(Expr(at, value) for value in values), *numbers)
         parts = given if isinstance(given, tuple) else (given,)
         sizes = [shape_of(operand) for operand in op.operands]
         return [

@@ -13,13 +13,13 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.normalization.ops import BatchNormOp
-from qmlir.dialects.nn.terms import Site
+from qmlir.dialects.nn.terms import InsertionBuilder
 from qmlir.dialects.nn.training.ops import BatchNormTrainingOp, DropoutOp
 
-AtInference = Callable[[Site, Any], Sequence[SSAValue | None]]
+AtInference = Callable[[InsertionBuilder, Any], Sequence[SSAValue | None]]
 
 
-def _dropout(at: Site, op: DropoutOp) -> Sequence[SSAValue | None]:
+def _dropout(at: InsertionBuilder, op: DropoutOp) -> Sequence[SSAValue | None]:
     """Keeps every element."""
     if op.mask.first_use is None:
         return [op.input, None]
@@ -27,7 +27,7 @@ def _dropout(at: Site, op: DropoutOp) -> Sequence[SSAValue | None]:
     return [op.input, at.expanded(kept, op.input)]
 
 
-def _batch_norm(at: Site, op: BatchNormTrainingOp) -> Sequence[SSAValue]:
+def _batch_norm(at: InsertionBuilder, op: BatchNormTrainingOp) -> Sequence[SSAValue]:
     """Normalizes by the running statistics, and leaves these unchanged."""
     statistics = op.mean, op.variance
     result = at.add(BatchNormOp, op.data, op.scale, op.bias, *statistics, epsilon=op.epsilon).result

@@ -25,7 +25,7 @@ from qmlir.dialects.nn.elementwise.ops import CastOp, MaxOp, MinOp, WhereOp
 from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.logic.ops import AndOp
 from qmlir.dialects.nn.movement.ops import ConcatOp
-from qmlir.dialects.nn.terms import Site, Term
+from qmlir.dialects.nn.terms import Expr, InsertionBuilder
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.diagnostics import DiagnosticError, op_error
@@ -179,7 +179,7 @@ class PaddingSite:
         self.function = function
         self.op: Operation = function
         """The operation whose rule is being called."""
-        self.start = Site(function, self._begin)
+        self.start = InsertionBuilder(function, self._begin)
         """Inserts operations on runtime sizes and constants at the start of the function."""
         self.capacities = capacities
         self.is_sized = is_sized
@@ -194,7 +194,7 @@ class PaddingSite:
         self._fixed: set[SSAValue] = set()
         self._placed: set[Operation] = set()
         self._begun: Operation | None = None
-        self._sizes: dict[Extent, Term] = {}
+        self._sizes: dict[Extent, Expr] = {}
         self._masks: dict[tuple[Extent, int], SSAValue] = {}
         self._taken = {port.name for port in inputs_of(function)}
 
@@ -320,9 +320,9 @@ class PaddingSite:
     # --- Rewrites of the operation ------------------------------------------------------------------------------------
 
     @property
-    def here(self) -> Site:
+    def here(self) -> InsertionBuilder:
         """A site that inserts operations before the current one, with its provenance and location."""
-        return Site(self.op, self._insert)
+        return InsertionBuilder(self.op, self._insert)
 
     def _insert(self, op: Operation) -> None:
         op.location = self.op.location
@@ -380,7 +380,7 @@ class PaddingSite:
                 found = Rewriter.replace_value_with_new_type(made.result, type_)
         return found
 
-    def take(self, operand: SSAValue, axis: int, indices: Term) -> None:
+    def take(self, operand: SSAValue, axis: int, indices: Expr) -> None:
         """Makes the operation read the elements of `operand` at `indices` along `axis`, in the order of the indices."""
         made = self.here.add(GatherOp, operand, indices.value, axis=axis).result
         self._read(operand, self.keep(made, self._facts[operand]))
@@ -400,23 +400,23 @@ class PaddingSite:
         """Returns a scalar constant with the element type of `like`; `number` is the stored value."""
         return self.start.append(ConstantOp.of(number, TensorType(element_of(like), []))).result
 
-    def constant(self, array: Array) -> Term:
+    def constant(self, array: Array) -> Expr:
         """Returns a constant tensor of type i64."""
         made = ConstantOp.of(array.astype(np.int64), TensorType(i64, array.shape))
-        return Term(self.start, self.start.append(made).result)
+        return Expr(self.start, self.start.append(made).result)
 
-    def size(self, extent: Extent) -> Term:
+    def size(self, extent: Extent) -> Expr:
         """Returns the runtime size of `extent` as an i64 scalar."""
         if extent not in self._sizes:
             self._sizes[extent] = self._computed(extent)
         return self._sizes[extent]
 
-    def _computed(self, extent: Extent) -> Term:
+    def _computed(self, extent: Extent) -> Expr:
         match extent.factors:
             case (str() as name,):
                 argument = self._block.insert_arg(TensorType(i64, []), len(self._block.args))
                 self.size_inputs[name] = self._new_name(name)
-                return Term(self.start, self.keep(argument, PaddedValue(())))
+                return Expr(self.start, self.keep(argument, PaddedValue(())))
             case (Quotient() as found,):
                 return self._quotient(found)
             case (first, second, *rest):
@@ -424,7 +424,7 @@ class PaddingSite:
             case _:
                 return self.constant(np.array(extent.scale))
 
-    def _quotient(self, size: Quotient) -> Term:
+    def _quotient(self, size: Quotient) -> Expr:
         total = self.size(Extent.of(size.add))
         for factor, scale in size.terms:
             total = total + self.size(Extent.of(factor, scale))

@@ -29,7 +29,7 @@ OperationT = TypeVar("OperationT", bound=Operation)
 
 
 @dataclass(frozen=True)
-class Site:
+class InsertionBuilder:
     """An insertion point for operations that replace or extend `op`, with the origins of `op` in the role `ROLE`."""
 
     ROLE: ClassVar[str] = ""
@@ -147,80 +147,80 @@ class Site:
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class Expr:
     """A value in a formula, with Python operators; a number as operand becomes a constant of the value's type."""
 
-    at: Site
+    at: InsertionBuilder
     value: SSAValue
 
-    def apply(self, operation: type[NnOp], *others: Term | float) -> Term:
+    def apply(self, operation: type[NnOp], *others: Expr | float) -> Expr:
         """Applies an operation of `nn` to this value and others, and returns the result."""
         values = [self._like(other).value for other in others]
-        return Term(self.at, self.at.add(operation, self.value, *values).results[0])
+        return Expr(self.at, self.at.add(operation, self.value, *values).results[0])
 
-    def _flipped(self, operation: type[NnOp], left: float) -> Term:
+    def _flipped(self, operation: type[NnOp], left: float) -> Expr:
         return self._like(left).apply(operation, self)
 
-    def __add__(self, other: Term | float) -> Term:
+    def __add__(self, other: Expr | float) -> Expr:
         return self.apply(elementwise.AddOp, other)
 
-    def __radd__(self, other: float) -> Term:
+    def __radd__(self, other: float) -> Expr:
         return self + other
 
-    def __sub__(self, other: Term | float) -> Term:
+    def __sub__(self, other: Expr | float) -> Expr:
         return self.apply(elementwise.SubOp, other)
 
-    def __rsub__(self, other: float) -> Term:
+    def __rsub__(self, other: float) -> Expr:
         return self._flipped(elementwise.SubOp, other)
 
-    def __mul__(self, other: Term | float) -> Term:
+    def __mul__(self, other: Expr | float) -> Expr:
         return self.apply(elementwise.MulOp, other)
 
-    def __rmul__(self, other: float) -> Term:
+    def __rmul__(self, other: float) -> Expr:
         return self * other
 
-    def __truediv__(self, other: Term | float) -> Term:
+    def __truediv__(self, other: Expr | float) -> Expr:
         return self.apply(elementwise.DivOp, other)
 
-    def __rtruediv__(self, other: float) -> Term:
+    def __rtruediv__(self, other: float) -> Expr:
         return self._flipped(elementwise.DivOp, other)
 
-    def __pow__(self, other: Term | float) -> Term:
+    def __pow__(self, other: Expr | float) -> Expr:
         return self.apply(elementwise.PowOp, other)
 
-    def __neg__(self) -> Term:
+    def __neg__(self) -> Expr:
         return self.apply(elementwise.NegOp)
 
-    def __abs__(self) -> Term:
+    def __abs__(self) -> Expr:
         return self.apply(elementwise.AbsOp)
 
-    def __gt__(self, other: Term | float) -> Term:
+    def __gt__(self, other: Expr | float) -> Expr:
         return self.apply(elementwise.GreaterOp, other)
 
-    def __ge__(self, other: Term | float) -> Term:
+    def __ge__(self, other: Expr | float) -> Expr:
         return self.apply(elementwise.GreaterOrEqualOp, other)
 
-    def __lt__(self, other: Term | float) -> Term:
+    def __lt__(self, other: Expr | float) -> Expr:
         return self.apply(elementwise.LessOp, other)
 
-    def __le__(self, other: Term | float) -> Term:
+    def __le__(self, other: Expr | float) -> Expr:
         return self.apply(elementwise.LessOrEqualOp, other)
 
-    def equals(self, other: Term | float) -> Term:
+    def equals(self, other: Expr | float) -> Expr:
         """Compares elements for equality; the result has the element type i1."""
         return self.apply(elementwise.EqualOp, other)
 
-    def where(self, condition: Term, otherwise: Term | float = 0.0) -> Term:
+    def where(self, condition: Expr, otherwise: Expr | float = 0.0) -> Expr:
         """Returns this value where the condition is true, and `otherwise` elsewhere."""
         return self._either(condition, self, self._like(otherwise))
 
-    def unless(self, condition: Term, otherwise: Term | float = 0.0) -> Term:
+    def unless(self, condition: Expr, otherwise: Expr | float = 0.0) -> Expr:
         """Returns `otherwise` where the condition is true, and this value elsewhere."""
         return self._either(condition, self._like(otherwise), self)
 
-    def _like(self, other: Term | float) -> Term:
-        return other if isinstance(other, Term) else Term(self.at, self.at.constant(other, self.value))
+    def _like(self, other: Expr | float) -> Expr:
+        return other if isinstance(other, Expr) else Expr(self.at, self.at.constant(other, self.value))
 
-    def _either(self, condition: Term, chosen: Term, otherwise: Term) -> Term:
+    def _either(self, condition: Expr, chosen: Expr, otherwise: Expr) -> Expr:
         op = self.at.add(elementwise.WhereOp, condition.value, chosen.value, otherwise.value)
-        return Term(self.at, op.result)
+        return Expr(self.at, op.result)

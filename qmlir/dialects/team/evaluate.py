@@ -5,7 +5,7 @@ from typing import Any
 from xdsl.ir import Operation
 
 from qmlir.dialects.team.ops import ChunksOp, SingleOp, chunk_bounds
-from qmlir.ir.evaluation import Evaluator, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 
 THREADS = 2
 """The number of simulated threads: more than one, so that wrong chunk bounds yield wrong results."""
@@ -23,7 +23,7 @@ def _chunks(frame: Any, op: ChunksOp) -> tuple[Any, ...]:
     return ()
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
-    SingleOp: RunsRegions(_single),
-    ChunksOp: RunsRegions(_chunks),
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
+    SingleOp: RegionEvaluator(_single),
+    ChunksOp: RegionEvaluator(_chunks),
 }

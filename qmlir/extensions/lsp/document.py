@@ -27,12 +27,12 @@ _WORD = re.compile(r'[%^!#@]?(?:"[^"\n]*"|[\w$.-]+)')
 
 
 @dataclass(frozen=True)
-class Placed:
+class LocatedDiagnostic:
     """A diagnostic and its place in the text; `notes` holds its notes with their places."""
 
     diagnostic: Diagnostic
     place: Place
-    notes: Sequence["Placed"] = ()
+    notes: Sequence["LocatedDiagnostic"] = ()
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Document:
     source: str
     path: Path
     context: Context
-    diagnostics: list[Placed] = field(default_factory=list[Placed])
+    diagnostics: list[LocatedDiagnostic] = field(default_factory=list[LocatedDiagnostic])
     _parts: list[_Part] = field(default_factory=list[_Part])
 
     @staticmethod
@@ -85,9 +85,9 @@ class Document:
                     said.extend(error.diagnostics)
             self.diagnostics += (self._placed(each, part) for each in said)
 
-    def _placed(self, diagnostic: Diagnostic, part: _Part) -> Placed:
+    def _placed(self, diagnostic: Diagnostic, part: _Part) -> LocatedDiagnostic:
         notes = [self._placed(each, part) for each in diagnostic.notes]
-        return Placed(diagnostic, self._place(diagnostic, part), notes)
+        return LocatedDiagnostic(diagnostic, self._place(diagnostic, part), notes)
 
     def _place(self, diagnostic: Diagnostic, part: _Part) -> Place:
         """Returns the line of the operation at fault, or the word; without a location, the first line."""

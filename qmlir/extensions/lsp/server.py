@@ -8,7 +8,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
-from qmlir.extensions.lsp.document import Document, Place, Placed
+from qmlir.extensions.lsp.document import Document, LocatedDiagnostic, Place
 from qmlir.ir.diagnostics import Severity, printable
 
 _SEVERITIES = {
@@ -24,7 +24,7 @@ def _range(text: TextDocument, place: Place) -> types.Range:
     return types.Range(start, end)
 
 
-def _diagnostic(text: TextDocument, placed: Placed) -> types.Diagnostic:
+def _diagnostic(text: TextDocument, placed: LocatedDiagnostic) -> types.Diagnostic:
     return types.Diagnostic(
         range=_range(text, placed.place),
         message=printable(placed.diagnostic.message),

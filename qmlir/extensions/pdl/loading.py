@@ -17,7 +17,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from qmlir.extensions.pdl.matching import COMMUTATIVE, Found, Matcher, roots_among
-from qmlir.extensions.pdl.natives import NativeFunction, Role, WrongKindError, native_functions
+from qmlir.extensions.pdl.natives import NativeFunction, Role, TypeMismatchError, native_functions
 from qmlir.extensions.pdl.rewriting import Rewrite, check_property
 from qmlir.ir.diagnostics import DiagnosticError, note, op_error, source_location, text_error, unknown
 from qmlir.ir.verification import verify
@@ -116,7 +116,7 @@ def _function(op: Operation, name: str, arguments: Sequence[SSAValue], role: Rol
             parameter = function.parameter(place)
             try:
                 parameter.kind.convert(value.owner.value)
-            except WrongKindError as error:
+            except TypeMismatchError as error:
                 raise op_error(
                     op, f"calls {function}: '{parameter.name}' must be {error}, but got {value.owner.value}"
                 ) from error

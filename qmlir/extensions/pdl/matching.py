@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 
-from qmlir.extensions.pdl.natives import NativeFunction, WrongKindError
+from qmlir.extensions.pdl.natives import NativeFunction, TypeMismatchError
 from qmlir.ir.diagnostics import op_error
 from qmlir.registry import in_package
 from qmlir.registry.faults import one_line
@@ -201,7 +201,7 @@ class Matcher:
         for op, function in self.constraints:
             try:
                 results = function([argument(each, found) for each in op.args])
-            except WrongKindError:
+            except TypeMismatchError:
                 results = None
             except Exception as error:  # any error of a package's function names the pattern
                 raise op_error(op, f"'{function.name}' failed: {one_line(error)}{in_package(error)}") from error

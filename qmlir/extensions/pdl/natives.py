@@ -27,14 +27,14 @@ Typed = Annotated[Attribute, "type of a value, or a type"]
 """The annotation of a parameter that accepts a type, or a value, whose type is used."""
 
 
-class WrongKindError(TypeError):
+class TypeMismatchError(TypeError):
     """Raised if the content of an attribute does not match a parameter; a constraint then does not hold."""
 
 
 def _integer(attribute: Attribute) -> int:
     if isinstance(attribute, IntegerAttr):
         return cast(IntegerAttr[IntegerType], attribute).value.data
-    raise WrongKindError("an integer")
+    raise TypeMismatchError("an integer")
 
 
 def _float(attribute: Attribute) -> float:
@@ -46,13 +46,13 @@ def _float(attribute: Attribute) -> float:
 def _text(attribute: Attribute) -> str:
     if isinstance(attribute, StringAttr):
         return attribute.data
-    raise WrongKindError("a text")
+    raise TypeMismatchError("a text")
 
 
 def _elements(attribute: Attribute, what: str) -> Sequence[Attribute]:
     if isinstance(attribute, ArrayAttr):
         return cast(ArrayAttr[Attribute], attribute).data
-    raise WrongKindError(what)
+    raise TypeMismatchError(what)
 
 
 def _integers(attribute: Attribute) -> tuple[int, ...]:
@@ -74,11 +74,11 @@ def _type(given: Any) -> Any:
 def uniform(given: Any) -> UniformQuantizedType:
     """Returns the uniform quantized type of a value or a type; for a tensor, its element type.
 
-    Raises `WrongKindError` if there is no such type.
+    Raises `TypeMismatchError` if there is no such type.
     """
     element = element_type(_type(given))
     if not isinstance(element, UniformQuantizedType):
-        raise WrongKindError("a uniform quantized type of integers")
+        raise TypeMismatchError("a uniform quantized type of integers")
     return element
 
 
@@ -163,7 +163,7 @@ class NativeFunction:
     def __call__(self, arguments: Sequence[Any], rewriter: PatternRewriter | None = None) -> tuple[Any, ...] | None:
         """Calls the function and returns its results; `None` if it is a constraint that does not hold.
 
-        Raises `WrongKindError` if the content of an attribute does not match its parameter.
+        Raises `TypeMismatchError` if the content of an attribute does not match its parameter.
         """
         converted = [self.parameter(place).kind.convert(each) for place, each in enumerate(arguments)]
         found = self.function(*((rewriter,) if self.takes_rewriter else ()), *converted)

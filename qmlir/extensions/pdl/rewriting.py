@@ -29,7 +29,7 @@ from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.extensions.pdl.matching import Found, argument
-from qmlir.extensions.pdl.natives import NativeFunction, WrongKindError
+from qmlir.extensions.pdl.natives import NativeFunction, TypeMismatchError
 from qmlir.ir.diagnostics import DiagnosticError, note, op_error
 from qmlir.ir.interfaces import InferResultTypes
 from qmlir.ir.provenance import describe, merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
@@ -92,7 +92,7 @@ class Rewrite:
         given = [self._argument(name) for name in names]
         try:
             results = function(given, self.rewriter)
-        except WrongKindError as error:
+        except TypeMismatchError as error:
             raise op_error(
                 op, f"'{function.name}' requires {error}, but got {', '.join(map(_shown, given))}"
             ) from error

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.recovery.repairs import LayerGain, RepairsWeights, nodes_of
+from qmlir.extensions.recovery.repairs import LayerImprovement, RepairsWeights, nodes_of
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.ir.passes import MEANING, Preservation, count
 
@@ -64,11 +64,13 @@ def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Opera
     return [bias.op]
 
 
-def settled_bias(weight: RoundedWeight, seen: Means, gained: Callable[[LayerGain], None] | None) -> Sequence[Operation]:
+def settled_bias(
+    weight: RoundedWeight, seen: Means, gained: Callable[[LayerImprovement], None] | None
+) -> Sequence[Operation]:
     """Corrects the bias of the layer of `weight`, reports a change to `gained`, and returns the changed constants."""
     changed = correct_bias(weight, seen.mean, seen.exact_mean)
     if changed and gained is not None:
-        gained(LayerGain(QuantCorrectBias.name, nodes_of(weight)))
+        gained(LayerImprovement(QuantCorrectBias.name, nodes_of(weight)))
     return changed
 
 

@@ -112,7 +112,7 @@ class SecondMoments:
 
 
 @dataclass(frozen=True)
-class Aim:
+class GptqObjective:
     """The weights that the codes of a channel group should match, `[channels, terms]`, and their error weighting."""
 
     wanted: npt.NDArray[np.float64]
@@ -125,8 +125,8 @@ class Aim:
     """The triangular factors of `moments`."""
 
 
-def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float) -> Iterator[Aim]:
-    """Yields the `Aim` for each group of channels of `weight`.
+def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float) -> Iterator[GptqObjective]:
+    """Yields the `GptqObjective` for each group of channels of `weight`.
 
     `damping` is passed to `DampedFactors`, `share` to `compensated`.
     """
@@ -134,11 +134,11 @@ def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: f
     for place, each in enumerate(unrounded):
         own, cross = seen.of_group(place, is_centred=weight.bias is not None)
         factors = DampedFactors.of(own, damping)
-        yield Aim(compensated(each, own, cross, share=share, factors=factors), own, factors)
+        yield GptqObjective(compensated(each, own, cross, share=share, factors=factors), own, factors)
 
 
 @dataclass(frozen=True)
-class SeesMoments(RepairsWeights[SecondMoments], ABC):
+class HessianPass(RepairsWeights[SecondMoments], ABC):
     """A pass that chooses quantized weights based on the second moments of their layer's input."""
 
     def see(self, rows: Array, exact: Array) -> SecondMoments:
@@ -155,7 +155,7 @@ class SeesMoments(RepairsWeights[SecondMoments], ABC):
 
 
 @dataclass(frozen=True)
-class QuantGptq(SeesMoments):
+class QuantGptq(HessianPass):
     """Rounds weights so as to minimize the error of a layer's products rather than the error of each weight (GPTQ).
 
     Reduction terms are rounded one at a time, and the later terms compensate for the resulting error on the layer

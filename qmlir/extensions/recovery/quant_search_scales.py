@@ -13,7 +13,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import are_powers_of_two
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
-from qmlir.extensions.recovery.quant_gptq import SecondMoments, SeesMoments
+from qmlir.extensions.recovery.quant_gptq import HessianPass, SecondMoments
 from qmlir.extensions.recovery.reference_activations import FloatData
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.extensions.recovery.weight_rounding import CodeGrid, DampedFactors, scale_shares
@@ -53,7 +53,7 @@ def best_scales(
 
 
 @dataclass(frozen=True)
-class QuantSearchScales(SeesMoments):
+class QuantSearchScales(HessianPass):
     """Chooses weight scales that minimize the error of the layer's products, clipping the largest weights if useful.
 
     For each scale (per-tensor, per-channel or block-wise), the pass tries factors from 1 down to 0.4 with the nearest

@@ -16,7 +16,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.evaluation.arrays import rows_of
 from qmlir.extensions.training.nn_gradient import NnGradient
 from qmlir.extensions.training.value_gradients import PlaceGradients
-from qmlir.interpreter.interpreter import RunsInStep
+from qmlir.interpreter.interpreter import Lockstep
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
@@ -44,7 +44,7 @@ class FloatData:
         self._givers = {kind: op for op in operations if alike[kind := _kind(op)] == 1 and op.results}
         self._readers = {value: op for op in reversed(operations) for value in op.operands}  # the first reader
         self._left = dict.fromkeys(operations)
-        self._steps = RunsInStep(module, name, runs)
+        self._steps = Lockstep(module, name, runs)
         self._program = iter(self._steps)
         self._at: Operation | None = None
 

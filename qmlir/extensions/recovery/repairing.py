@@ -23,7 +23,7 @@ from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import CLEAN, STORE, QuantizeOptions
 from qmlir.quantization.predicates import depthwise
 from qmlir.quantization.profiles.keys import ENTRY
-from qmlir.quantization.report import LayerGain
+from qmlir.quantization.report import LayerImprovement
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.calibrated import AccuracyRecovery, Attempt, Calibrated, Decided, decided, stages_of
 from qmlir.workflows.comparison.compare import arguments_of
@@ -41,14 +41,14 @@ little accuracy, and the codes can compensate for it.
 EFFORTS: Mapping[int, LiteralString] = {
     1: "quant-correct-bias",
     2: f"{_SCALES},quant-gptq,quant-correct-bias",
-    3: f"{_SCALES},quant-gptq,quant-round,quant-correct-bias",
+    3: f"{_SCALES},quant-gptq,quant-adaround,quant-correct-bias",
 }
 """The passes of each effort level. A higher level takes longer: it also tries the passes of the lower levels, and keeps
 the best result.
 """
 
 BLOCKS: Mapping[LiteralString, LiteralString] = {
-    EFFORTS[3]: f"{_SCALES},quant-gptq,quant-round,quant-round{{blocks=3 weighted}},quant-correct-bias"
+    EFFORTS[3]: f"{_SCALES},quant-gptq,quant-adaround,quant-adaround{{blocks=3 weighted}},quant-correct-bias"
 }
 """The passes that are tried last, after the passes of the effort level and the equalized model, because they take as
 long as all of those together.
@@ -94,7 +94,7 @@ def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralStr
 def runs_to_repair(module: ModuleOp) -> int:
     """Returns the number of runs of `module` that a repair uses; large values reduce it.
 
-    A value computed from constants alone, such as an embedding table, is held once for all runs (`RunsInStep`).
+    A value computed from constants alone, such as an embedding table, is held once for all runs (`Lockstep`).
     """
     once, each = set[SSAValue](), list[SSAValue]()
     for op in function_of(module, ENTRY).walk():
@@ -158,7 +158,7 @@ def repaired(
     run_pipeline(plain, f"{required},{STORE}" if required else STORE)
     runs(candidates[-1])(plain, "raise", "rescale")
     chosen: LiteralString = candidates[-1]
-    best, known, layers = (plain, made), judged(plain), tuple[LayerGain, ...]()
+    best, known, layers = (plain, made), judged(plain), tuple[LayerImprovement, ...]()
     unrepaired, found = known, dict[str, Mapping[str, float]]()
 
     def attempts() -> Iterator[tuple[LiteralString, LiteralString, Decided]]:
@@ -171,7 +171,7 @@ def repaired(
             yield passes, passes, made
 
     for name, passes, of in attempts():
-        gains, module = list[LayerGain](), of.module.clone()
+        gains, module = list[LayerImprovement](), of.module.clone()
         run = runs(passes)
         run(module, "repair", samples=samples, floats=of.profiled, gained=gains.append, biases=set[Operation]())
         run(module, "raise", "rescale")

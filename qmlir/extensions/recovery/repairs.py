@@ -28,27 +28,27 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.extensions.recovery.cut_points import Section
 from qmlir.extensions.recovery.reference_activations import FloatData
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight, rounded_weights
-from qmlir.interpreter.interpreter import RunsInStep
+from qmlir.interpreter.interpreter import Lockstep
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.passes import TakesValues
 from qmlir.ir.provenance import origins_of
-from qmlir.quantization.report import LayerGain
+from qmlir.quantization.report import LayerImprovement
 from qmlir.quantization.retyping import REPAIRED
 from qmlir.specialization.inputs import function_of
 
 _Seen = TypeVar("_Seen")
 
 
-def _as_attribute(gain: LayerGain) -> DictionaryAttr:
+def _as_attribute(gain: LayerImprovement) -> DictionaryAttr:
     """Returns a gain as an entry of the attribute `quant.repaired`."""
     figures = {"before_db": gain.before_db, "after_db": gain.after_db}
     told = {name: FloatAttr(round(each, 2), f64) for name, each in figures.items() if each is not None}
     return DictionaryAttr({"pass": StringAttr(gain.repair), **told})
 
 
-def mark_repaired(function: FuncOp, gains: Iterable[LayerGain]) -> None:
+def mark_repaired(function: FuncOp, gains: Iterable[LayerImprovement]) -> None:
     """Records each layer's repairs: sets `quant.repaired` on the operations of `function` that read its weights."""
     told = list(gains)
     for op in function.walk():
@@ -59,16 +59,16 @@ def mark_repaired(function: FuncOp, gains: Iterable[LayerGain]) -> None:
             op.attributes[REPAIRED] = ArrayAttr(own)
 
 
-def repairs_of(op: Operation) -> tuple[LayerGain, ...]:
+def repairs_of(op: Operation) -> tuple[LayerImprovement, ...]:
     """Returns the gains recorded on `op` by `mark_repaired`; entries that cannot be parsed are ignored."""
     return tuple(_gains_in(op.attributes.get(REPAIRED), _nodes_of(op)))
 
 
-def _gains_in(entries: Attribute | None, nodes: tuple[str, ...]) -> Iterator[LayerGain]:
+def _gains_in(entries: Attribute | None, nodes: tuple[str, ...]) -> Iterator[LayerImprovement]:
     for each in cast(ArrayAttr[Attribute], entries) if isinstance(entries, ArrayAttr) else ():
         if isinstance(each, DictionaryAttr) and isinstance(name := each.data.get("pass"), StringAttr):
             before, after = (_number(each.data.get(key)) for key in ("before_db", "after_db"))
-            yield LayerGain(name.data, nodes, before, after)
+            yield LayerImprovement(name.data, nodes, before, after)
 
 
 def _number(attribute: Attribute | None) -> float | None:
@@ -107,7 +107,7 @@ class BlockData:
     """The value of the float program whose contents `exact` holds."""
 
 
-def _block_data(block: WeightBlock, steps: RunsInStep, floats: FloatData | None) -> BlockData:
+def _block_data(block: WeightBlock, steps: Lockstep, floats: FloatData | None) -> BlockData:
     """Returns the data of a block that `steps` has just reached."""
     start = block.section.start
     last = next(
@@ -132,7 +132,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
     floats: ClassVar[ModuleOp | None] = None
     """The float program that the quantized one was derived from; corresponding contractions have the same origins."""
 
-    gained: ClassVar[Callable[[LayerGain], None] | None] = None
+    gained: ClassVar[Callable[[LayerImprovement], None] | None] = None
     """A callback that receives the gain of each layer that the pass changes."""
 
     biases: ClassVar[set[Operation] | None] = None
@@ -151,7 +151,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         emit_remark(weight.readers[0][0], f"{what}: {text}")
         if self.gained is not None:
             figures = (_decibels(signal, before), _decibels(signal, after)) if signal > 0 else (None, None)
-            self.gained(LayerGain(self.name, nodes_of(weight), *figures))
+            self.gained(LayerImprovement(self.name, nodes_of(weight), *figures))
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
         """Returns the weights that the pass may change."""
@@ -207,7 +207,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         for weight, seen in self.seen(module, shared, runs):
             settle(weight, seen)
         single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
-        steps = RunsInStep(module, self.function, runs)
+        steps = Lockstep(module, self.function, runs)
         exact = None if self.floats is None or not single else FloatData(self.floats, self.function, runs)
         for reader in steps if single else ():
             if (weight := single.get(reader)) is not None:
@@ -236,7 +236,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         `settle` returns the constants that it changed; the later layers are computed with these.
         """
         begun = {block.section.operations[0]: block for block in blocks}
-        steps = RunsInStep(module, self.function, runs)
+        steps = Lockstep(module, self.function, runs)
         floats = None if self.floats is None or not begun else FloatData(self.floats, self.function, runs)
         for op in steps if begun else ():
             if (block := begun.get(op)) is not None:
@@ -249,7 +249,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         """Returns each of `weights` that is read, with the statistics of all its rows in the unchanged function."""
         readers = {reader: (weight, rows) for weight in weights for reader, rows in weight.readers}
         found: dict[Operation, tuple[RoundedWeight, _Seen]] = {}
-        steps = RunsInStep(module, self.function, runs)
+        steps = Lockstep(module, self.function, runs)
         for reader in steps if readers else ():
             if reader in readers:
                 weight, rows = readers[reader]
@@ -257,7 +257,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
                 found[weight.op] = weight, self.add(found[weight.op][1], seen) if weight.op in found else seen
         return list(found.values())
 
-    def _of_all(self, steps: RunsInStep, rows: ContractionRows, exact: Sequence[Array] | None = None) -> _Seen:
+    def _of_all(self, steps: Lockstep, rows: ContractionRows, exact: Sequence[Array] | None = None) -> _Seen:
         """Returns the statistics of the rows of all runs; `exact` holds the data of the float program."""
         element, runs = quantized_type(rows.data), steps.values(rows.data)
         return self.of_runs(rows, (each if element is None else dequantize(each, element) for each in runs), exact)

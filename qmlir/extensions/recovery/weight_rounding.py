@@ -342,7 +342,7 @@ class Objective(Protocol):
 
 
 @dataclass(frozen=True)
-class ByMoments:
+class HessianLoss:
     """The error of a layer without an activation, from second moments `[groups, terms, terms]`."""
 
     wanted: F64
@@ -366,7 +366,7 @@ class ByMoments:
 
 
 @dataclass(frozen=True)
-class ByRows:
+class SampleLoss:
     """The error of a layer with an activation, evaluated on rows of its data."""
 
     rows: F32

@@ -29,7 +29,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.extensions.search.knapsack import Option, Selection, front, least
 from qmlir.extensions.search.measurements import Latency, Measurements
 from qmlir.extensions.search.sensitivity import PASSES, Rounded, divergences, rounded
-from qmlir.extensions.search.widths import Layered, Width, Widths
+from qmlir.extensions.search.widths import LayerwiseModel, Width, Widths
 from qmlir.extensions.training.evaluating import Batch
 from qmlir.interpreter.jobs import content_digest
 from qmlir.ir.diagnostics import text_error
@@ -100,7 +100,7 @@ class LayerWidth:
 
 
 @dataclass(frozen=True)
-class FrontPoint:
+class ParetoPoint:
     """A Pareto-optimal choice of widths: every other choice that costs no more has a larger loss."""
 
     bytes: int
@@ -126,17 +126,17 @@ class Allotment:
     """The number of samples on which the loss was predicted."""
 
     layers: tuple[LayerWidth, ...]
-    front: tuple[FrontPoint, ...]
+    front: tuple[ParetoPoint, ...]
     """At most `SHOWN` points of the Pareto front, cheapest first, including the chosen point."""
 
     points: int
     """The number of points of the complete front."""
 
     measured_time: float | None = None
-    """The measured time of the chosen point, in the unit of `FrontPoint.time`; `None` if times are estimated."""
+    """The measured time of the chosen point, in the unit of `ParetoPoint.time`; `None` if times are estimated."""
 
     @property
-    def chosen(self) -> FrontPoint:
+    def chosen(self) -> ParetoPoint:
         """The point with the least loss."""
         return next(each for each in self.front if each.is_chosen)
 
@@ -257,7 +257,7 @@ def samples_to_grade(module: ModuleOp, function: str = ENTRY) -> int:
     return max(FEWEST, min(SAMPLES, int(MULTIPLY_ADDS / products))) if products > 0 else SAMPLES
 
 
-def rounded_by(layered: Layered, choices: Sequence[Widths]) -> list[Rounded]:
+def rounded_by(layered: LayerwiseModel, choices: Sequence[Widths]) -> list[Rounded]:
     """Returns, for each choice of widths, the values and operands that it rounds, with their types.
 
     These belong to the functions of `layered.decided`.
@@ -271,7 +271,7 @@ Divergences = Callable[[Sequence[Widths]], F64]
 
 
 def predict(
-    layered: Layered,
+    layered: LayerwiseModel,
     batches: Iterable[Batch],
     output: str,
     wanted: Sequence[Alone],
@@ -300,7 +300,7 @@ def predict(
 
 
 def allot(
-    layered: Layered,
+    layered: LayerwiseModel,
     batches: Iterable[Batch],
     output: str,
     budget: SearchBudget,
@@ -356,12 +356,12 @@ def allot(
     best = min(found, key=lambda each: (each.loss, each.costs))
     sizes = {(name, width): constant_bytes(layered, {name: width}) - size for name, width in kept}
 
-    def point(choice: Selection) -> FrontPoint:
+    def point(choice: Selection) -> ParetoPoint:
         picked = ((name, each[pick]) for (name, each), pick in zip(ways.items(), choice.picks, strict=True))
         widths = {name: width for name, width in picked if width is not None}
         taken = None if budget.time is None else 1 + choice.costs[-1] / time
         total = size + sum(sizes[each] for each in widths.items())
-        return FrontPoint(total, taken, float(known.matrix[0, 0]) + choice.loss, widths, choice is best)
+        return ParetoPoint(total, taken, float(known.matrix[0, 0]) + choice.loss, widths, choice is best)
 
     shown = _spread([each for each in found if each is not best], SHOWN - 1)
     points = tuple(point(each) for each in found if each is best or each in shown)
@@ -400,7 +400,7 @@ def _text(widths: Widths) -> str:
     return json.dumps(dict(sorted(widths.items())), ensure_ascii=False)
 
 
-def constant_bytes(layered: Layered, widths: Widths) -> int:
+def constant_bytes(layered: LayerwiseModel, widths: Widths) -> int:
     """Returns the bytes of the packed quantized constants, counting a constant once per type."""
     constants: dict[tuple[SSAValue, UniformQuantizedType], int] = {}
     for each in layered.decisions(widths):
@@ -410,7 +410,7 @@ def constant_bytes(layered: Layered, widths: Widths) -> int:
     return sum(constants.values())
 
 
-def _estimated(layered: Layered, figures: Measurements) -> Callable[[Widths], int]:
+def _estimated(layered: LayerwiseModel, figures: Measurements) -> Callable[[Widths], int]:
     """Returns a function that estimates the time of the model with given widths."""
 
     def count(widths: Widths) -> int:

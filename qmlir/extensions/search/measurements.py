@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.search.widths import Layered, Widths
+from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.timing import KernelTime
@@ -100,7 +100,7 @@ affects it least.
 class Latency:
     """Measures the latency of a module, compiled with chosen layer widths, on one sample."""
 
-    layered: Layered
+    layered: LayerwiseModel
     inputs: Mapping[str, Array]
     threads: int = 1
 

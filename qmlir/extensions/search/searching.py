@@ -40,7 +40,7 @@ from qmlir.dialects.target.attributes import targets_of
 from qmlir.extensions.search.budget import Allotment, SearchBudget, allot, samples_to_grade
 from qmlir.extensions.search.measurements import Latency, Measurements
 from qmlir.extensions.search.trials import SearchSubject, Trials, TrialsByWorkers
-from qmlir.extensions.search.widths import Layered, Width, Widths
+from qmlir.extensions.search.widths import LayerwiseModel, Width, Widths
 from qmlir.extensions.training.evaluating import (
     Accuracy,
     Batches,
@@ -234,7 +234,7 @@ class _Search:
     """One search: its subject, and the figures measured so far."""
 
     def __init__(
-        self, layered: Layered, trials: Trials | TrialsByWorkers, measurements: Measurements, bound: float,
+        self, layered: LayerwiseModel, trials: Trials | TrialsByWorkers, measurements: Measurements, bound: float,
         widest: Width, advance: Callable[[int], object], on_step: Callable[[SearchStep], object],
     ) -> None:  # fmt: skip
         self.layered = layered
@@ -414,7 +414,7 @@ def _bar(candidates: int, progress: IO[str] | None) -> AbstractContextManager[Ad
     return bar("searching", 2 * candidates + 2, progress)
 
 
-def _latency(layered: Layered, batches: Batches, threads: int) -> Latency:
+def _latency(layered: LayerwiseModel, batches: Batches, threads: int) -> Latency:
     return Latency(layered, next(iter(batches)).inputs, threads)
 
 
@@ -534,7 +534,7 @@ def search(
         asked = {**asdict(options), "output": scores, "recipe": recipe.text if recipe else ""}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)
         accuracy = Accuracy(batches, known, module, scores, runner)
-        layered = Layered(start.profiled, options)
+        layered = LayerwiseModel(start.profiled, options)
         ranked_on = Batches(module, calibrating, limit=RANKED_ON)
         trials: Trials | TrialsByWorkers = Trials(layered, accuracy, ranked_on)
         if workers is not None:

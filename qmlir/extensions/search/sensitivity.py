@@ -81,7 +81,7 @@ def _difference(array: Array, type_: UniformQuantizedType) -> Array:
     return dequantize(quantize(array, type_), type_).astype(np.float64) - array
 
 
-class Changes:
+class LogitSensitivity:
     """Computes, batch by batch, the changes that roundings cause in the logits `output` of a profiled module."""
 
     def __init__(self, module: ModuleOp, output: str, wanted: Sequence[Rounded]) -> None:
@@ -117,7 +117,7 @@ def divergences(module: ModuleOp, output: str, batches: Iterable[Batch], wanted:
     `c_i + c_j - c_0`. `module` must be profiled, and must contain the values and operands of `wanted`. Raises
     `DiagnosticError` if an operation has no gradient, or the output holds no logits.
     """
-    changes = Changes(module, output, wanted)
+    changes = LogitSensitivity(module, output, wanted)
     rows = ((changes.of(batch, place), batch.samples) for place, batch in enumerate(batches))
     return averaged(rows, len(wanted))
 

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 from qmlir.extensions.search.budget import rounded_by
-from qmlir.extensions.search.sensitivity import PASSES, Changes, averaged
-from qmlir.extensions.search.widths import Layered, Widths
+from qmlir.extensions.search.sensitivity import PASSES, LogitSensitivity, averaged
+from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.evaluating import Accuracy, Batch, Engine, Runner, predicted
 from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
 from qmlir.ir.diagnostics import without_remarks
@@ -34,7 +34,7 @@ _TASK_BYTES, _TASK_SAMPLES = 1 << 22, 512
 class Noise:
     """Measures the SQNR, in decibels, of an output under one choice of widths relative to another choice."""
 
-    layered: Layered
+    layered: LayerwiseModel
     output: str
     runner: Runner
     batches: Iterable[Batch]
@@ -61,7 +61,7 @@ class Trials:
 
     at_once = 1
 
-    def __init__(self, layered: Layered, accuracy: Accuracy, ranked_on: Iterable[Batch]) -> None:
+    def __init__(self, layered: LayerwiseModel, accuracy: Accuracy, ranked_on: Iterable[Batch]) -> None:
         self._layered, self._accuracy = layered, accuracy
         self._noise = Noise(layered, accuracy.output, accuracy.runner, ranked_on)
 
@@ -95,9 +95,9 @@ class SearchSubject:
     threads: int
 
     @property
-    def layered(self) -> Layered:
+    def layered(self) -> LayerwiseModel:
         """The module whose layer widths are searched."""
-        return Layered(self.profiled.module(), self.options)
+        return LayerwiseModel(self.profiled.module(), self.options)
 
     @property
     def runner(self) -> Runner:
@@ -192,7 +192,7 @@ def _begin_grading(graded: _Graded) -> Begun:
     There is one change for each choice of widths.
     """
     layered = graded.subject.layered
-    changes = Changes(layered.decided, graded.subject.output, rounded_by(layered, graded.choices))
+    changes = LogitSensitivity(layered.decided, graded.subject.output, rounded_by(layered, graded.choices))
 
     def grade(task: tuple[int, Batch]) -> bytes:
         with without_remarks():

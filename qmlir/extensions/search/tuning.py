@@ -48,7 +48,7 @@ from qmlir.pipelines import COMPILE
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.compiler import checked_isa, temporary_program
-from qmlir.targets.cpu.scheduled.kernel_interleave import KernelInterleave
+from qmlir.targets.cpu.scheduled.kernel_tile_producers import KernelTileProducers
 from qmlir.targets.cpu.timing import time_steps
 from qmlir.text.data import parse_data
 from qmlir.text.tables import Readable, aligned, counted
@@ -305,7 +305,7 @@ def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[
     """Returns the contractions of a static module without a schedule, one per kernel, by decreasing work."""
     lowered = module.clone()
     _run(lowered, COMPILE.passes(*_TO_KERNELS, isa=isa))
-    _run(lowered, Pipeline((KernelInterleave(isa=isa),)))
+    _run(lowered, Pipeline((KernelTileProducers(isa=isa),)))
     found: dict[str, TunableKernel] = {}
     for op in function_of(lowered, function).walk():
         if isinstance(op, ContractionOp) and op.schedule is None:

@@ -97,7 +97,7 @@ def _name_of(op: Operation) -> str | None:
 
 
 @dataclass
-class _Watching(Recipe):
+class _RecordingRecipe(Recipe):
     """A recipe that records each choice it was asked for."""
 
     decided: dict[str, dict[tuple[Slot, Storage], Choice]] = field(
@@ -128,7 +128,7 @@ class _Probe:
     """The decisions of each function."""
 
 
-class Layered:
+class LayerwiseModel:
     """A lowered and profiled module that can be quantized with any choice of widths."""
 
     def __init__(self, profiled: ModuleOp, options: QuantizeOptions) -> None:
@@ -156,7 +156,7 @@ class Layered:
         base = make_recipe(self._options.rules(), self._options.recipe).rules
         # A rule that decides nothing in this module is ignored, not rejected.
         tried = [Rule(rule.settings, rule.origin, rule.role, rule.op, rule.slot) for rule in map(_rule, tables)]
-        recipe = _Watching([*base, *tried])
+        recipe = _RecordingRecipe([*base, *tried])
         left: set[str] = set()
         weights: dict[str, int] = defaultdict(int)
         found: list[Decisions] = []

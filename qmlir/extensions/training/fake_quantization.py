@@ -45,7 +45,7 @@ from qmlir.dialects.nn.reduction.ops import ArgExtremeOp, ReduceMeanOp, ReduceSu
 from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, quantized_type, ratios
 from qmlir.dialects.nn.result_shapes import covered_elements
 from qmlir.dialects.nn.shapes.ops import TileOp
-from qmlir.dialects.nn.terms import Site, Term
+from qmlir.dialects.nn.terms import Expr, InsertionBuilder
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -57,18 +57,18 @@ from qmlir.quantization.signed_weights import SIGNED
 # weights.
 
 
-def straight_through(hard: Term, soft: Term) -> Term:
+def straight_through(hard: Expr, soft: Expr) -> Expr:
     """Returns `hard` with the gradient of `soft`."""
     op = StraightThroughOp.create(operands=[hard.value, soft.value], result_types=[hard.value.type])
-    return Term(hard.at, hard.at.append(op).result)
+    return Expr(hard.at, hard.at.append(op).result)
 
 
-def rounded(term: Term, ties: Ties = Ties.EVEN) -> Term:
+def rounded(term: Expr, ties: Ties = Ties.EVEN) -> Expr:
     """Rounds to the nearest integers, with a straight-through gradient."""
     return straight_through(term.apply(RoundOp) if ties is Ties.EVEN else (term + 0.5).apply(FloorOp), term)
 
 
-def signs_of(real: Term, scale: Term) -> Term:
+def signs_of(real: Expr, scale: Expr) -> Expr:
     """Returns the codes -1 and 1 of binary weights `scale * sign(real)`; the sign of 0 is 1.
 
     The gradient of each weight passes to `real` unchanged (Courbariaux et al., BinaryConnect, 2015); that of the scale
@@ -76,7 +76,7 @@ def signs_of(real: Term, scale: Term) -> Term:
     """
     at = real.at
     hard = (real.apply(SignOp) * 2.0 + 1.0).apply(MinOp, 1.0).apply(MaxOp, -1.0)
-    fixed = straight_through(scale, Term(at, at.constant(np.ones(shape_of(scale.value)), real.value)))
+    fixed = straight_through(scale, Expr(at, at.constant(np.ones(shape_of(scale.value)), real.value)))
     return straight_through(hard, real / fixed)
 
 
@@ -84,19 +84,19 @@ def signs_of(real: Term, scale: Term) -> Term:
 # the scale in each run.
 
 
-def simulated_rows(at: Site, op: ops.RowNormOp, integers: Term, scale: SSAValue) -> Term:
+def simulated_rows(at: InsertionBuilder, op: ops.RowNormOp, integers: Expr, scale: SSAValue) -> Expr:
     """Returns the f32 result of `op`, before it is quantized, for `integers` (`q - z`) with a single `scale`.
 
     The steps are those of `qmlir.dialects.nn.normalization.evaluate`.
     """
     sizes = shape_of(op.operands[0])
     first, grouped = op.first_axis if isinstance(op, ops.TrailingNormOp) else 2, sizes
-    parameters = [Term(at, value) for value in op.operands[1:]]
+    parameters = [Expr(at, value) for value in op.operands[1:]]
     if isinstance(op, ops.ScaledChannelNormOp):
         batch, channels, *image = sizes
         if isinstance(op, ops.GroupNormOp) and (groups := op.groups.value.data) != channels:
             grouped = (batch, groups, channels // groups, *image)
-        parameters = [Term(at, at.reshaped(each.value, [channels, *(1 for _ in image)])) for each in parameters]
+        parameters = [Expr(at, at.reshaped(each.value, [channels, *(1 for _ in image)])) for each in parameters]
     rows = IntegerRowNormOp.create(
         operands=[_shaped(at, integers.value, grouped), scale],
         result_types=[TensorType(f32, grouped)],
@@ -105,13 +105,13 @@ def simulated_rows(at: Site, op: ops.RowNormOp, integers: Term, scale: SSAValue)
             "epsilon": op.epsilon, "centred": BoolAttr.from_bool(op.IS_CENTRED),
         },
     )  # fmt: skip
-    found = Term(at, _shaped(at, at.append(rows).result, sizes))
+    found = Expr(at, _shaped(at, at.append(rows).result, sizes))
     for operation, parameter in zip((MulOp, AddOp), parameters, strict=False):  # the scale, then the bias
         found = found.apply(operation, parameter)
     return found
 
 
-def _shaped(at: Site, value: SSAValue, sizes: Sequence[int]) -> SSAValue:
+def _shaped(at: InsertionBuilder, value: SSAValue, sizes: Sequence[int]) -> SSAValue:
     return value if shape_of(value) == tuple(sizes) else at.reshaped(value, sizes)
 
 
@@ -215,26 +215,26 @@ class Simulated:
     scale: SSAValue
     element: UniformQuantizedType
 
-    def floats(self, at: Site, element: Attribute) -> Term:
+    def floats(self, at: InsertionBuilder, element: Attribute) -> Expr:
         """Returns the integers as floats of type `element`."""
-        return as_type(Term(at, self.integers), element)
+        return as_type(Expr(at, self.integers), element)
 
-    def beside(self, at: Site) -> Term:
+    def beside(self, at: InsertionBuilder) -> Expr:
         """Returns the scale in a shape that broadcasts to the integers."""
-        return beside(Term(at, self.scale), self.element, len(shape_of(self.integers)))
+        return beside(Expr(at, self.scale), self.element, len(shape_of(self.integers)))
 
-    def real(self, at: Site) -> Term:
+    def real(self, at: InsertionBuilder) -> Expr:
         """Dequantizes as `quant.dcast` does; adding 0 removes the sign of a zero, which integers don't have."""
         return self.beside(at) * (self.floats(at, f32) + 0.0)
 
-    def stored(self, at: Site) -> Term:
+    def stored(self, at: InsertionBuilder) -> Expr:
         """Returns the integers as stored in memory, including the zero point."""
         zero_points = np.asarray(self.element.zero_points, np.float64)
         if not zero_points.any():
-            return Term(at, self.integers)
-        numbers = Term(at, at.constant(zero_points, self.integers))
+            return Expr(at, self.integers)
+        numbers = Expr(at, at.constant(zero_points, self.integers))
         rank = len(shape_of(self.integers))
-        return Term(at, self.integers) + (numbers if zero_points.size == 1 else beside(numbers, self.element, rank))
+        return Expr(at, self.integers) + (numbers if zero_points.size == 1 else beside(numbers, self.element, rank))
 
     def largest(self) -> int:
         """Returns the largest magnitude of the integers."""
@@ -248,7 +248,7 @@ def centred_limits(element: UniformQuantizedType) -> tuple[Array, Array]:
     return element.storage_min - zero_points, element.storage_max - zero_points
 
 
-def beside(numbers: Term, element: UniformQuantizedType, rank: int) -> Term:
+def beside(numbers: Expr, element: UniformQuantizedType, rank: int) -> Expr:
     """Reshapes the parameters of `element` so that they broadcast to `rank` axes.
 
     `numbers` holds a single parameter, one per index of an axis, or one per block.
@@ -262,7 +262,7 @@ def beside(numbers: Term, element: UniformQuantizedType, rank: int) -> Term:
             return _of_blocks(numbers, dict(zip(element.axes, element.block_sizes, strict=True)))
 
 
-def _of_blocks(numbers: Term, block_sizes: Mapping[int, int]) -> Term:
+def _of_blocks(numbers: Expr, block_sizes: Mapping[int, int]) -> Expr:
     """Repeats each block's element by the block size along each axis."""
     at, counts = numbers.at, shape_of(numbers.value)
     sizes = [block_sizes.get(axis, 1) for axis in range(len(counts))]
@@ -271,25 +271,25 @@ def _of_blocks(numbers: Term, block_sizes: Mapping[int, int]) -> Term:
     pairs = list(zip(counts, sizes, strict=True))
     parted = at.reshaped(numbers.value, [each for count, _ in pairs for each in (count, 1)])
     repeated = at.expanded_to(parted, [each for pair in pairs for each in pair])
-    return Term(at, at.reshaped(repeated, [count * size for count, size in pairs]))
+    return Expr(at, at.reshaped(repeated, [count * size for count, size in pairs]))
 
 
-def along(numbers: Term, axis: int, rank: int) -> Term:
+def along(numbers: Expr, axis: int, rank: int) -> Expr:
     """Reshapes a vector with one element per index of `axis` so that it broadcasts to `rank` axes."""
     sizes = [1] * rank
     sizes[axis] = shape_of(numbers.value)[0]
-    return Term(numbers.at, numbers.at.reshaped(numbers.value, sizes))
+    return Expr(numbers.at, numbers.at.reshaped(numbers.value, sizes))
 
 
-def as_type(term: Term, element: Attribute) -> Term:
+def as_type(term: Expr, element: Attribute) -> Expr:
     """Converts `term` to another float type."""
     if element_of(term.value) == element:
         return term
     cast = term.at.add(CastOp, term.value, result_types=[TensorType(element, shape_of(term.value))])
-    return Term(term.at, cast.result)
+    return Expr(term.at, cast.result)
 
 
-def _saturated(term: Term, element: UniformQuantizedType) -> Term:
+def _saturated(term: Expr, element: UniformQuantizedType) -> Expr:
     """Clips integers to the limits of `q - z`; gradients pass within the limits.
 
     A single pair of limits becomes one clip. Limits that differ by channel become a max and a min, which pass half of
@@ -304,20 +304,20 @@ def _saturated(term: Term, element: UniformQuantizedType) -> Term:
         clip = ClipOp.create(
             operands=[term.value], result_types=[term.value.type], properties={"minimum": least, "maximum": most}
         )
-        return Term(term.at, term.at.append(clip).result)
+        return Expr(term.at, term.at.append(clip).result)
     rank = len(shape_of(term.value))
-    limits = [Term(term.at, term.at.constant(each.flat[0] if is_one else each, term.value)) for each in (low, high)]
+    limits = [Expr(term.at, term.at.constant(each.flat[0] if is_one else each, term.value)) for each in (low, high)]
     least, most = limits if is_one else [beside(each, element, rank) for each in limits]
     return term.apply(MaxOp, least).apply(MinOp, most)
 
 
-def _chosen(left: Term, right: Term, equal: Term, other: Term) -> Term:
+def _chosen(left: Expr, right: Expr, equal: Expr, other: Expr) -> Expr:
     """Returns `equal` where `left` and `right` are the same number, and `other` elsewhere."""
     is_equal = left.at.add(EqualOp, left.value, right.value).result
-    return Term(left.at, left.at.add(WhereOp, is_equal, equal.value, other.value).result)
+    return Expr(left.at, left.at.add(WhereOp, is_equal, equal.value, other.value).result)
 
 
-def _summed_axes(at: Site, op: ContractionOp, element: UniformQuantizedType) -> tuple[int, int]:
+def _summed_axes(at: InsertionBuilder, op: ContractionOp, element: UniformQuantizedType) -> tuple[int, int]:
     """Returns the axes of the data and of the weights along which weights of type `element` have blocks.
 
     Raises `DiagnosticError` for blocks along several axes, or with grouped channels.
@@ -355,8 +355,8 @@ def _terms(op: ContractionOp) -> int:
 class _Sums:
     """The exact integer sums of an operation."""
 
-    integers: Term
-    scale: Term
+    integers: Expr
+    scale: Expr
     """The scale, in a shape that broadcasts to the sums."""
 
     count: Array = field(default_factory=lambda: np.ones((), np.int64))
@@ -381,15 +381,15 @@ class Simulation:
         """Inserts the float counterpart of `op` before it, if it has quantized operands or results."""
         if not any(quantized_type(value) is not None for value in (*op.operands, *op.results)):
             return
-        at = Site(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
+        at = InsertionBuilder(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
         match op:
             case QuantizeCastOp():
                 if SOFT in op.attributes:
-                    self._keep(op.result, Term(at, op.input))
+                    self._keep(op.result, Expr(at, op.input))
                 elif SIGNED in op.attributes:
-                    self._keep(op.result, signs_of(Term(at, op.input), self._own_scale(at, op.result)))
+                    self._keep(op.result, signs_of(Expr(at, op.input), self._own_scale(at, op.result)))
                 elif not is_bias(op.result):
-                    self._keep(op.result, self._quantized(Term(at, op.input), op.result))
+                    self._keep(op.result, self._quantized(Expr(at, op.input), op.result))
             case DequantizeCastOp():
                 op.result.replace_all_uses_with(self.found[op.input].real(at).value)
             case StorageCastOp() if op.input in self.found:
@@ -416,7 +416,7 @@ class Simulation:
     # Values
 
     def _keep(
-        self, value: SSAValue, integers: Term, scale: SSAValue | None = None, largest: int = EXACT_IN_F32
+        self, value: SSAValue, integers: Expr, scale: SSAValue | None = None, largest: int = EXACT_IN_F32
     ) -> None:
         """Records `integers`, of a magnitude of at most `largest`, as the integers of `value`."""
         element = quantized_type(value)
@@ -425,18 +425,18 @@ class Simulation:
         integers.value.name_hint = value.name_hint
         self.found[value] = Simulated(integers.value, self.scales[value] if scale is None else scale, element)
 
-    def _own_scale(self, at: Site, value: SSAValue) -> Term:
+    def _own_scale(self, at: InsertionBuilder, value: SSAValue) -> Expr:
         element = quantized_type(value)
         assert element is not None
-        return beside(Term(at, self.scales[value]), element, len(shape_of(value)))
+        return beside(Expr(at, self.scales[value]), element, len(shape_of(value)))
 
-    def _quantized(self, real: Term, value: SSAValue) -> Term:
+    def _quantized(self, real: Expr, value: SSAValue) -> Expr:
         """Returns the integers to which `quant.qcast` quantizes `real`."""
         element = quantized_type(value)
         assert element is not None
         return _saturated(rounded(real / self._own_scale(real.at, value)), element)
 
-    def _constant(self, at: Site, op: ConstantOp) -> None:
+    def _constant(self, at: InsertionBuilder, op: ConstantOp) -> None:
         stored, element = constant_array(op.result), quantized_type(op.result)
         if stored is None or element is None:
             raise at.error("cannot be trained: its elements must be constant")
@@ -445,11 +445,11 @@ class Simulation:
         _, zero_points = broadcast_parameters(element, stored.shape)
         like, dtype = (f32, np.float32) if element.bits <= 16 else (f64, np.float64)
         held = ConstantOp.of((stored.astype(np.int64) - zero_points).astype(dtype), TensorType(like, stored.shape))
-        self._keep(op.result, Term(at, at.append(held).result))
+        self._keep(op.result, Expr(at, at.append(held).result))
 
     # Operations
 
-    def _compute(self, at: Site, op: NnOp) -> None:
+    def _compute(self, at: InsertionBuilder, op: NnOp) -> None:
         attribute = op.requantize
         mode, ties = (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
         if mode not in (Mode.F32, Mode.SHIFT) or ties is Ties.AWAY:
@@ -475,7 +475,9 @@ class Simulation:
         else:
             self._rescale(op, self._sums(at, op), mode, ties)
 
-    def _cloned(self, at: Site, op: NnOp, operands: Sequence[SSAValue | None], element: Attribute) -> Operation:
+    def _cloned(
+        self, at: InsertionBuilder, op: NnOp, operands: Sequence[SSAValue | None], element: Attribute
+    ) -> Operation:
         """Clones `op` with other operands, without those that are `None`, and with float results of type `element`."""
         kept = [value for value in operands if value is not None]
         properties = {name: each for name, each in op.properties.items() if name != REQUANTIZE}
@@ -492,7 +494,7 @@ class Simulation:
                 old.replace_all_uses_with(new)
         return made
 
-    def _integers(self, at: Site, op: NnOp, element: Attribute) -> list[SSAValue | None]:
+    def _integers(self, at: InsertionBuilder, op: NnOp, element: Attribute) -> list[SSAValue | None]:
         """Returns the operands of `op`; quantized ones as integers in floats of type `element`."""
         return [self.found[value].floats(at, element).value if value in self.found else value for value in op.operands]
 
@@ -500,7 +502,7 @@ class Simulation:
         widths = {element_of(self.found[value].integers) for value in op.operands if value in self.found}
         return f64 if f64 in widths else f32
 
-    def _move(self, at: Site, op: NnOp) -> None:
+    def _move(self, at: InsertionBuilder, op: NnOp) -> None:
         """Simulates movement, max pools and selection: the integers move like the values."""
         element = self._widest(op)
         made = self._cloned(at, op, self._integers(at, op, element), element)
@@ -511,9 +513,9 @@ class Simulation:
                 continue
             if kind.granularity is not Granularity.TENSOR and shape_of(first.scale) != (len(kind.scales),):
                 raise at.error("cannot be trained: it moves slices with separate quantization parameters")
-            self._keep(old, Term(at, new), first.scale)
+            self._keep(old, Expr(at, new), first.scale)
 
-    def _by_scales(self, at: Site, op: NnOp) -> None:
+    def _by_scales(self, at: InsertionBuilder, op: NnOp) -> None:
         """Simulates a sum, difference or extremum of two operands.
 
         It is computed on integers if both have the same scale at run time.
@@ -525,11 +527,11 @@ class Simulation:
         result = op.results[0]
         by_reals = self.found[result]
         self._rescale(op, self._sums(at, op), Mode.F32, Ties.EVEN)
-        left, right = (Term(at, each.scale) for each in known)
-        chosen = _chosen(left, right, Term(at, self.found[result].integers), Term(at, by_reals.integers))
+        left, right = (Expr(at, each.scale) for each in known)
+        chosen = _chosen(left, right, Expr(at, self.found[result].integers), Expr(at, by_reals.integers))
         self._keep(result, chosen, by_reals.scale)
 
-    def _through_reals(self, at: Site, op: NnOp, element: Attribute, ties: Ties = Ties.EVEN) -> None:
+    def _through_reals(self, at: InsertionBuilder, op: NnOp, element: Attribute, ties: Ties = Ties.EVEN) -> None:
         operands: list[SSAValue | None] = []
         for value in op.operands:
             known = self.found.get(value)
@@ -548,8 +550,8 @@ class Simulation:
             held = self.scales.get(old)
             if held is None:  # an accumulator of sums whose scales no longer agree: it has that of the first
                 held = next(self.found[value].scale for value in op.operands if keeps_sums(value))
-            scale = as_type(beside(Term(at, held), kind, len(shape_of(old))), element)
-            self._keep(old, _saturated(rounded(Term(at, new) / scale, ties), kind), held)
+            scale = as_type(beside(Expr(at, held), kind, len(shape_of(old))), element)
+            self._keep(old, _saturated(rounded(Expr(at, new) / scale, ties), kind), held)
 
     def _is_common(self, op: NnOp) -> bool:
         # A bias has the scale of all accumulators it is added to, such as those of all steps of a recurrent layer.
@@ -558,7 +560,7 @@ class Simulation:
         scales = {self.found[value].scale for value in op.operands if value in self.found}
         return len(scales) == 1
 
-    def _sums(self, at: Site, op: NnOp) -> _Sums:
+    def _sums(self, at: InsertionBuilder, op: NnOp) -> _Sums:
         for value in op.operands:
             if op.accumulator is Accumulator.COMMON and value not in self.found:
                 self._take_bias(at, op, value)
@@ -578,7 +580,7 @@ class Simulation:
             is_wide = isinstance(op, ReduceSumOp) or any(each is not None and each.element.bits > 16 for each in known)
             element = f64 if is_wide else self._widest(op)
             made = self._cloned(at, op, self._integers(at, op, element), element)
-            return _Sums(Term(at, made.results[0]), operand.beside(at))
+            return _Sums(Expr(at, made.results[0]), operand.beside(at))
         if isinstance(op, EinsumOp):
             raise at.error("cannot be trained in float; exclude it with --exclude")
         x, w = (each for each in known[:2] if each is not None)
@@ -589,20 +591,20 @@ class Simulation:
         element = f32 if largest < EXACT_IN_F32 else f64
         operands: list[SSAValue | None] = [each.floats(at, element).value for each in (x, w)]
         made = self._cloned(at, op, operands, element)
-        sums = Term(at, made.results[0])
+        sums = Expr(at, made.results[0])
         if not isinstance(op, ContractionOp):
             return _Sums(sums, x.beside(at) * w.beside(at))
-        scale = Term(at, x.scale) * Term(at, w.scale)
+        scale = Expr(at, x.scale) * Expr(at, w.scale)
         if isinstance(op, ConvTransposeOp) and shape_of(scale.value) and op.group_count > 1:
             repeats = op.output_channels() // shape_of(scale.value)[0]
             if repeats > 1:
-                scale = Term(at, at.add(TileOp, scale.value, repeats=[repeats]).result)
+                scale = Expr(at, at.add(TileOp, scale.value, repeats=[repeats]).result)
         if isinstance(op, BiasedContractionOp) and op.bias is not None:
             sums = as_type(sums, f64) + self._laid(op, as_type(self._bias(at, op.bias, scale), f64), rank)
             return _Sums(sums, self._laid(op, scale, rank))
         return _Sums(sums, self._laid(op, scale, rank), largest=largest)
 
-    def _sum_blocks(self, at: Site, op: ContractionOp) -> None:
+    def _sum_blocks(self, at: InsertionBuilder, op: ContractionOp) -> None:
         """Multiplies the exact sum of each block by its scale, and adds these in f32 in block order, the bias last."""
         x, w = (self.found[value] for value in op.operands[:2])
         data_axis, axis = _summed_axes(at, op, w.element)
@@ -611,23 +613,23 @@ class Simulation:
         like = f32 if _terms(op) * size // length * x.largest() * w.largest() < EXACT_IN_F32 else f64
         integers, weights = (each.floats(at, like).value for each in (x, w))
         scales, rank = w.beside(at).value, len(shape_of(op.results[0]))
-        parts: list[Term] = []
+        parts: list[Expr] = []
         for start in range(0, length, size):
             factors = [
                 at.sliced(integers, data_axis, start, start + size),
                 at.sliced(weights, axis, start, start + size),
             ]
-            sums = Term(at, self._cloned(at, op, factors, like).results[0])
-            scale = Term(at, x.scale) * self._of_channels(op, Term(at, at.sliced(scales, axis, start, start + 1)), rank)
+            sums = Expr(at, self._cloned(at, op, factors, like).results[0])
+            scale = Expr(at, x.scale) * self._of_channels(op, Expr(at, at.sliced(scales, axis, start, start + 1)), rank)
             parts.append(scale * as_type(sums, f32))
-        total = reduce(Term.__add__, parts)
+        total = reduce(Expr.__add__, parts)
         if isinstance(op, BiasedContractionOp) and op.bias is not None:
             total = total + self._of_channels(op, self.found[op.bias].real(at), rank)
         element = quantized_type(op.results[0])
         assert element is not None
         self._keep(op.results[0], _saturated(rounded(total / self._own_scale(at, op.results[0])), element))
 
-    def _of_channels(self, op: ContractionOp, numbers: Term, rank: int) -> Term:
+    def _of_channels(self, op: ContractionOp, numbers: Expr, rank: int) -> Expr:
         """Reshapes elements that differ only by output channel to broadcast to the result.
 
         They have the layout of weights or of a bias.
@@ -636,12 +638,12 @@ class Simulation:
         if isinstance(op, MatMulOp):
             turned = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
             return (
-                Term(at, at.transposed(numbers.value, turned)) if op.is_rhs_transposed and len(shape) > 1 else numbers
+                Expr(at, at.transposed(numbers.value, turned)) if op.is_rhs_transposed and len(shape) > 1 else numbers
             )
-        return self._laid(op, Term(at, at.reshaped(numbers.value, [volume(shape)])), rank)
+        return self._laid(op, Expr(at, at.reshaped(numbers.value, [volume(shape)])), rank)
 
     @staticmethod
-    def _laid(op: ContractionOp, numbers: Term, rank: int) -> Term:
+    def _laid(op: ContractionOp, numbers: Expr, rank: int) -> Expr:
         """Reshapes one element, or one per channel, so that it broadcasts to the result."""
         if not shape_of(numbers.value):
             return numbers
@@ -649,29 +651,29 @@ class Simulation:
         assert axis is not None
         return along(numbers, axis, rank)
 
-    def _take_bias(self, at: Site, op: NnOp, bias: SSAValue) -> None:
+    def _take_bias(self, at: InsertionBuilder, op: NnOp, bias: SSAValue) -> None:
         """Records the integers of a bias that `op` adds to an accumulator."""
         sums, element = next(self.found[value] for value in op.operands if value in self.found), quantized_type(bias)
         assert element is not None
-        scale = beside(Term(at, sums.scale), element, len(shape_of(bias)))
+        scale = beside(Expr(at, sums.scale), element, len(shape_of(bias)))
         self._keep(bias, self._bias(at, bias, scale), sums.scale)
 
-    def _bias(self, at: Site, bias: SSAValue, scale: Term) -> Term:
+    def _bias(self, at: InsertionBuilder, bias: SSAValue, scale: Expr) -> Expr:
         """Returns the integers of a bias in the scale of the accumulator, which broadcasts to it."""
         element = quantized_type(bias)
         assert element is not None
         if isinstance(bias.owner, QuantizeCastOp):
-            quotient = Term(at, bias.owner.input) / scale
+            quotient = Expr(at, bias.owner.input) / scale
             return _saturated(as_type(rounded(quotient), f64), element)
         stored = constant_array(bias)
         assert stored is not None
         held = ConstantOp.of(stored.astype(np.float64), TensorType(f64, stored.shape))
-        return Term(at, at.append(held).result)
+        return Expr(at, at.append(held).result)
 
-    def _sums_of_mean(self, at: Site, op: NnOp, operand: Simulated) -> _Sums:
+    def _sums_of_mean(self, at: InsertionBuilder, op: NnOp, operand: Simulated) -> _Sums:
         """Returns the sums of a mean: the f64 mean times its count, rounded, as its error is far below 1/2."""
         made = self._cloned(at, op, self._integers(at, op, f64), f64)
-        mean = Term(at, made.results[0])
+        mean = Expr(at, made.results[0])
         count = op.divisors()
         if isinstance(op, AveragePoolOp) and count.size > 1:
             sizes = shape_of(op.data)[2:]
@@ -681,8 +683,8 @@ class Simulation:
                 "cannot be trained: its mean depends on dynamic dimensions; fix the input shapes with --shape"
             )
         count = count.reshape(()) if count.size == 1 else count
-        total = mean * Term(at, at.constant(count, mean.value))
-        return _Sums(rounded(total), Term(at, operand.scale), np.asarray(count))
+        total = mean * Expr(at, at.constant(count, mean.value))
+        return _Sums(rounded(total), Expr(at, operand.scale), np.asarray(count))
 
     def _rescale(self, op: NnOp, given: _Sums, mode: Mode, ties: Ties) -> None:
         """Requantizes exact sums to the integers of the result."""
@@ -693,7 +695,7 @@ class Simulation:
         if result not in self.scales:  # an accumulator keeps the scale of its sums
             flat = scale
             if element.granularity is not Granularity.TENSOR:
-                flat = Term(at, at.reshaped(scale.value, [len(element.scales)]))
+                flat = Expr(at, at.reshaped(scale.value, [len(element.scales)]))
             if given.largest is not None and given.largest <= min(-element.storage_min, element.storage_max):
                 self._keep(result, sums, flat.value, given.largest)
             else:
@@ -701,25 +703,25 @@ class Simulation:
             return
         target = self._own_scale(at, result)
         if count.size > 1 or count != 1:
-            target = target * Term(at, at.constant(count.astype(np.float32), target.value))
+            target = target * Expr(at, at.constant(count.astype(np.float32), target.value))
         integers = sums
         if scale.value is not target.value:  # a multiplier of 1 keeps the integers
             multiplier, kind = scale / target, f64 if mode is Mode.SHIFT else f32
             integers = rounded(as_type(sums, kind) * as_type(multiplier, kind), ties)
             if mode is Mode.F32 and element.bits > 16:  # equal scales keep integers that f32 cannot represent
-                one = Term(at, at.constant(1.0, multiplier.value))
+                one = Expr(at, at.constant(1.0, multiplier.value))
                 integers = _chosen(multiplier, one, as_type(sums, f64), as_type(integers, f64))
         integers = _saturated(integers, element)
         if isinstance(op, ClipOp):
             integers = self._between(op, integers)
         self._keep(result, integers)
 
-    def _between(self, op: ClipOp, integers: Term) -> Term:
+    def _between(self, op: ClipOp, integers: Expr) -> Expr:
         """Clips to the bounds of `op`, quantized to the type of the result."""
         for bound, limit in ((op.minimum, MaxOp), (op.maximum, MinOp)):
             if bound is not None:
                 at = integers.at
-                real = Term(at, at.constant(bound.value.data, self.scales[op.result]))
+                real = Expr(at, at.constant(bound.value.data, self.scales[op.result]))
                 element = quantized_type(op.result)
                 assert element is not None
                 number = _saturated(rounded(real / self._own_scale(at, op.result)), element)

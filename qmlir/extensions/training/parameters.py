@@ -32,7 +32,7 @@ from qmlir.dialects.nn.requantize import (
     quantized_type,
     scales_fault,
 )
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -102,7 +102,7 @@ class ScaleMethod:
 
     suffix: str
     initial: Callable[[UniformQuantizedType], Array]
-    scale: Callable[[UniformQuantizedType, Term], Term]
+    scale: Callable[[UniformQuantizedType, Expr], Expr]
     frozen: Callable[[UniformQuantizedType, Array], Array]
     """Computes the final scale of a type from the trained parameter; the result equals that of `scale`."""
 
@@ -118,9 +118,9 @@ def _steps(element: UniformQuantizedType) -> float:
     return float(2 ** (element.bits - (1 if element.is_signed else 0)))
 
 
-def power_of_two(exponent: Term) -> Term:
+def power_of_two(exponent: Expr) -> Expr:
     """Returns `2^x`, elementwise, for exponents `x`."""
-    return Term(exponent.at, exponent.at.constant(2.0, exponent.value)) ** exponent
+    return Expr(exponent.at, exponent.at.constant(2.0, exponent.value)) ** exponent
 
 
 FIXED = "fixed"

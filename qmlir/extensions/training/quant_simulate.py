@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
-from qmlir.dialects.nn.terms import Site, Term
+from qmlir.dialects.nn.terms import Expr, InsertionBuilder
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.extensions.training.fake_quantization import Simulation
 from qmlir.extensions.training.parameters import (
@@ -79,7 +79,7 @@ class QuantSimulate(ModulePass):
     learns the base-2 logarithms of thresholds (Jain et al., Trained Quantization Thresholds, 2019), whose scales are
     powers of two. Each argument is named after its node, and its initial value is in `nn.trainable`. `only` holds
     patterns of argument names, in which `*` matches any text; parameters that match no pattern stay constant. A
-    constant whose cast is marked `quant.soft` holds codes and is not rounded; `quant-round` uses such constants to
+    constant whose cast is marked `quant.soft` holds codes and is not rounded; `quant-adaround` uses such constants to
     learn the rounding.
 
     Before (run with `scales=lsq`):
@@ -155,7 +155,7 @@ class QuantSimulate(ModulePass):
                 taken.append(constant)
                 continue
             element, at = self._place(value, first)
-            scale = parameter.method.scale(element, Term(at, argument)).value
+            scale = parameter.method.scale(element, Expr(at, argument)).value
             scales.update(dict.fromkeys(parameter.values, scale))
         for value, members in groups.items():
             element, at = self._place(value, first)
@@ -168,9 +168,9 @@ class QuantSimulate(ModulePass):
         return scales
 
     @staticmethod
-    def _place(value: SSAValue, first: Operation) -> tuple[UniformQuantizedType, Site]:
+    def _place(value: SSAValue, first: Operation) -> tuple[UniformQuantizedType, InsertionBuilder]:
         """Returns the type of `value`, and an insertion point before all operations for computing its scale."""
         element, op = quantized_type(value), value.owner
         assert element is not None
         assert isinstance(op, Operation)
-        return element, Site(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(first)))
+        return element, InsertionBuilder(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(first)))

@@ -15,7 +15,7 @@ from qmlir.dialects.nn.base import tensor_like
 from qmlir.dialects.nn.contraction.ops import WindowedContractionOp
 from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, is_differentiable
-from qmlir.dialects.nn.terms import Site
+from qmlir.dialects.nn.terms import InsertionBuilder
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts, parts_given
 from qmlir.ir.diagnostics import op_error
@@ -276,10 +276,10 @@ def _channels_last(value: SSAValue) -> list[int]:
     return [0, *range(2, len(shape_of(value))), 1]
 
 
-def _site(owner: Operation | Block, place: Operation) -> Site:
+def _site(owner: Operation | Block, place: Operation) -> InsertionBuilder:
     """Returns an insertion point before `place` for operations with the origins of `owner`."""
     assert isinstance(owner, Operation)
-    return Site(owner, lambda made: Rewriter.insert_op(made, InsertPoint.before(place)))
+    return InsertionBuilder(owner, lambda made: Rewriter.insert_op(made, InsertPoint.before(place)))
 
 
 def _free(name: str, taken: Iterable[str]) -> str:

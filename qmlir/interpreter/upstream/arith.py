@@ -31,11 +31,11 @@ from qmlir.interpreter.upstream.scalars import (
     wrap,
 )
 from qmlir.ir.builtin_types import as_dense
-from qmlir.ir.evaluation import Evaluator, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 from qmlir.text.elements import dense_array
 
 Function = Callable[..., Any]
-Reading = Callable[[Any, Attribute], Any]
+OperandAccess = Callable[[Any, Attribute], Any]
 
 # Aliases of type `Any`, because these are used on values of any kind.
 _python: Any = operator
@@ -111,7 +111,7 @@ def _larger(a: Any, b: Any) -> Any:
 class _Integer:
     """A function of two integers, the signedness in which it reads them, and a check of its domain."""
 
-    reading: Reading
+    reading: OperandAccess
     function: Function
     check: Callable[[Any, Any, Attribute], None] | None = None
 
@@ -172,7 +172,7 @@ def _add_with_carry(op: arith.AddUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any,
     return like_operands(wrap(total, element), (lhs, rhs)), like_operands(carry, (lhs, rhs))
 
 
-def _multiply_extended(reading: Reading) -> Evaluator:
+def _multiply_extended(reading: OperandAccess) -> Evaluator:
     def evaluator(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any, Any]:
         element = get_element_type_or_self(op.lhs.type)
         product = exact(reading(lhs, element)) * exact(reading(rhs, element))
@@ -222,14 +222,14 @@ def _compare_floats(op: arith.CmpfOp, lhs: Any, rhs: Any) -> tuple[Any]:
 # --- Conversions ------------------------------------------------------------------------------------------------------
 
 
-def _resize(reading: Reading) -> Function:
+def _resize(reading: OperandAccess) -> Function:
     def convert(source: Attribute, target: Attribute, value: Any) -> Any:
         return wrap(reading(value, source), target)
 
     return convert
 
 
-def _integer_to_float(reading: Reading) -> Function:
+def _integer_to_float(reading: OperandAccess) -> Function:
     def convert(source: Attribute, target: Attribute, value: Any) -> Any:
         return float_of_integer(reading(value, source), dtype_of(target))
 
@@ -329,7 +329,7 @@ BINARY: dict[type[Operation], Function] = {
 }
 """The function `f(element type, *elements)` of each operation on elements of one type."""
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     **{operation: elementwise(function) for operation, function in BINARY.items()},
     **{operation: _converts(function) for operation, function in _CONVERSIONS.items()},
     arith.ConstantOp: _constant,

@@ -6,11 +6,11 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation
 
 from qmlir.interpreter.interpreter import Frame
-from qmlir.ir.evaluation import Evaluator, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 
 
 def _call(frame: Frame, op: CallOp, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return frame.call(op.callee.root_reference.data, arguments)
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {CallOp: RunsRegions(_call)}
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {CallOp: RegionEvaluator(_call)}

@@ -28,7 +28,7 @@ from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.interpreter.interpreter import Frame
 from qmlir.interpreter.upstream.scalars import is_array, scalar_of
 from qmlir.ir.builtin_types import integer_list, lies_outside
-from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator, check_writable
 
 _ELEMENTWISE_DIALECTS = ("arith", "math")
 """The dialects whose scalar operations can also run on whole arrays."""
@@ -229,13 +229,13 @@ def _reduce(frame: Frame, op: ops.ReduceOp, array: Array, init: Array) -> tuple[
     return _run(frame, op.region, kinds, [source], [target])
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     **{
-        operation: RunsRegions(_structured)
+        operation: RegionEvaluator(_structured)
         for operation in Linalg.operations
         if issubclass(operation, LinalgStructuredOperation)
     },
-    ops.IndexOp: RunsRegions(_index),
-    ops.BroadcastOp: RunsRegions(_broadcast),
-    ops.ReduceOp: RunsRegions(_reduce),
+    ops.IndexOp: RegionEvaluator(_index),
+    ops.BroadcastOp: RegionEvaluator(_broadcast),
+    ops.ReduceOp: RegionEvaluator(_reduce),
 }

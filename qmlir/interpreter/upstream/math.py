@@ -18,7 +18,7 @@ from qmlir.arithmetic.arrays import sum_to_odd
 from qmlir.arithmetic.functions import FUNCTIONS
 from qmlir.interpreter.upstream.arith import elementwise, exact, has_any, of_floats
 from qmlir.interpreter.upstream.scalars import is_array, round_to, signed, unsigned, width_of, wrap
-from qmlir.ir.evaluation import Evaluator, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 
 Function = Callable[..., Any]
 
@@ -145,7 +145,7 @@ _FUNCTIONS: dict[type[Operation], Function] = {
     math.IPowIOp: _integer_power,
 }
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     **{operation: elementwise(function) for operation, function in _FUNCTIONS.items()},
     math.FPowIOp: _float_to_integer_power,
 }

@@ -36,7 +36,7 @@ from qmlir.interpreter.upstream.indexing import (
     slices,
 )
 from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten
-from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator, check_writable
 
 
 def _shape_of(type_: Attribute) -> tuple[int, ...]:
@@ -213,10 +213,10 @@ def _alloca_scope(frame: Frame, op: memref.AllocaScopeOp) -> tuple[Any, ...]:
     return frame.run(op.scope)
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     memref.AllocOp: _allocate,
     memref.AllocaOp: _allocate,
-    memref.AllocaScopeOp: RunsRegions(_alloca_scope),
+    memref.AllocaScopeOp: RegionEvaluator(_alloca_scope),
     memref.AssumeAlignmentOp: _same,
     memref.CastOp: _cast,
     memref.CollapseShapeOp: _collapse_shape,
@@ -225,7 +225,7 @@ EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     memref.DimOp: _dim,
     memref.ExpandShapeOp: _expand_shape,
     memref.ExtractStridedMetaDataOp: _extract_strided_metadata,
-    memref.GetGlobalOp: RunsRegions(_get_global),
+    memref.GetGlobalOp: RegionEvaluator(_get_global),
     memref.LoadOp: _load,
     memref.MemorySpaceCastOp: _cast,
     memref.RankOp: _rank,

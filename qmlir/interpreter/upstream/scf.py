@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.interpreter.interpreter import Frame
 from qmlir.interpreter.upstream.scalars import signed, wrap
-from qmlir.ir.evaluation import Evaluator, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 
 Values = tuple[Any, ...]
 
@@ -64,11 +64,11 @@ def _execute_region(frame: Frame, op: scf.ExecuteRegionOp) -> Values:
     return frame.run(op.region)
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
-    scf.ForOp: RunsRegions(_for),
-    scf.IfOp: RunsRegions(_if),
-    scf.WhileOp: RunsRegions(_while),
-    scf.IndexSwitchOp: RunsRegions(_index_switch),
-    scf.ParallelOp: RunsRegions(_parallel),
-    scf.ExecuteRegionOp: RunsRegions(_execute_region),
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
+    scf.ForOp: RegionEvaluator(_for),
+    scf.IfOp: RegionEvaluator(_if),
+    scf.WhileOp: RegionEvaluator(_while),
+    scf.IndexSwitchOp: RegionEvaluator(_index_switch),
+    scf.ParallelOp: RegionEvaluator(_parallel),
+    scf.ExecuteRegionOp: RegionEvaluator(_execute_region),
 }

@@ -27,7 +27,7 @@ from qmlir.interpreter.upstream.indexing import (
 )
 from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten
 from qmlir.ir import builtin_types
-from qmlir.ir.evaluation import Evaluator, RunsRegions
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 
 
 def _empty(op: tensor.EmptyOp, sizes: Place) -> tuple[Array]:
@@ -131,7 +131,7 @@ def _pad(frame: Frame, op: tensor.PadOp, array: Array, low: Place, high: Place) 
     return (padded,)
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     tensor.CastOp: _cast,
     tensor.CollapseShapeOp: _collapse_shape,
     tensor.ConcatOp: _concat,
@@ -143,7 +143,7 @@ EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
     tensor.FromElementsOp: _from_elements,
     tensor.InsertOp: _insert,
     tensor.InsertSliceOp: _insert_slice,
-    tensor.PadOp: RunsRegions(_pad),
+    tensor.PadOp: RegionEvaluator(_pad),
     tensor.ReshapeOp: _reshape,
     tensor.SplatOp: _splat,
 }

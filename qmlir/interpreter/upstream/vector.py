@@ -19,7 +19,7 @@ from qmlir.interpreter.upstream.indexing import Place, check_place, mixed, slice
 from qmlir.interpreter.upstream.math import fused_multiply_add
 from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten_value
 from qmlir.ir.builtin_types import integer_list
-from qmlir.ir.evaluation import Evaluator, RunsRegions, check_writable
+from qmlir.ir.evaluation import Evaluator, RegionEvaluator, check_writable
 
 
 def _shape_of(value: SSAValue) -> tuple[int, ...]:
@@ -196,7 +196,7 @@ def _transfer_write(
     return (target,) if is_value else ()
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RunsRegions] = {
+EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     vector.BitcastOp: _bitcast,
     vector.BroadcastOp: _broadcast,
     vector.CreateMaskOp: _create_mask,

@@ -27,7 +27,7 @@ from qmlir.ir.control_flow import CONTROL, known_bound
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
-from qmlir.onnx.export.emission import Outgoing, value_info
+from qmlir.onnx.export.emission import NodeEmitter, value_info
 from qmlir.onnx.export.naming import ValueNames
 
 SILENT = (arith.ConstantOp, arith.IndexCastOp, tensor.ExtractOp)
@@ -223,7 +223,7 @@ def nested_values(function: FuncOp) -> Iterator[SSAValue]:
 
 _SEQUENCE, _RESHAPE, _BACKWARD = "hidden/sequence", "hidden/reshape", prefix_of(1)
 
-WritePart = Callable[[Outgoing, int, dict[SSAValue, str]], None]
+WritePart = Callable[[NodeEmitter, int, dict[SSAValue, str]], None]
 """Exports the component with a given index, given the names of earlier values, and adds the names of its results."""
 
 
@@ -265,7 +265,7 @@ def _directions(op: Layer, parts: Parts) -> list[_Direction]:
     return found
 
 
-def write_steps(out: Outgoing, op: Layer, parts: Parts, write: WritePart) -> dict[SSAValue, str]:
+def write_steps(out: NodeEmitter, op: Layer, parts: Parts, write: WritePart) -> dict[SSAValue, str]:
     """Exports the components of a recurrent layer of dynamic length; returns the names of their results."""
     if out.settings.functions:
         raise out.error("is exported as a Loop, which cannot use local functions (functions=False)")
@@ -291,7 +291,7 @@ def write_steps(out: Outgoing, op: Layer, parts: Parts, write: WritePart) -> dic
 
 
 def _write_loop(
-    out: Outgoing,
+    out: NodeEmitter,
     op: Layer,
     parts: Parts,
     direction: _Direction,

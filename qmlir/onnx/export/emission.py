@@ -1,8 +1,9 @@
-"""`Outgoing`, the interface of exporters: one operation, the ONNX names of its operands and results, and its nodes.
+"""`NodeEmitter`, the interface of exporters: one operation, the ONNX names of its operands and results, and its nodes.
 
-An exporter is a function that takes an `Outgoing` and adds nodes to it; these nodes must produce the tensors `outputs`.
-Packages use the same interface: the entry point group `qmlir.onnx_exporters` names tables from operation class to
-exporter. The names of tensors inside an operation derive from the names of its results, so the export is deterministic.
+An exporter is a function that takes a `NodeEmitter` and adds nodes to it; these nodes must produce the tensors
+`outputs`. Packages use the same interface: the entry point group `qmlir.onnx_exporters` names tables from operation
+class to exporter. The names of tensors inside an operation derive from the names of its results, so the export is
+deterministic.
 
 A quantized value becomes a tensor of its stored integers, in the smallest type that ONNX operators support: 8, 16 or 32
 bits. Constants of at most 4 bits are packed if they are only dequantized.
@@ -208,7 +209,7 @@ class NeedsOpsetError(DiagnosticException):
 
 
 @dataclass
-class Outgoing:
+class NodeEmitter:
     """An operation to export, the names of its operands and results, and the nodes and tensors added for it."""
 
     op: Operation
@@ -351,7 +352,7 @@ class Outgoing:
         return self.constant(np.array(numbers[0] if is_scalar else numbers, np.int64))
 
 
-Exporter = Callable[[Outgoing, Any], None]
+Exporter = Callable[[NodeEmitter, Any], None]
 """A function that adds the nodes of an operation."""
 
 

@@ -29,7 +29,7 @@ from qmlir.onnx.export.emission import (
     Exporter,
     ExportForm,
     NeedsOpsetError,
-    Outgoing,
+    NodeEmitter,
     Settings,
     has_onnx_type,
     value_info,
@@ -107,7 +107,7 @@ class _ModuleExporter:
         if op.regions:
             raise op_error(op, "cannot be exported: it has a region")
         if not isinstance(op, ConstantOp):
-            exporter_of(Outgoing(op, self.settings, self.names, []), op, self.exporters)
+            exporter_of(NodeEmitter(op, self.settings, self.names, []), op, self.exporters)
         with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
             found = written(op, self.settings, self.names, self.exporters, self.packed, self.unsigned)
         if isinstance(op, ConstantOp):

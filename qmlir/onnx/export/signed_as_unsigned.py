@@ -34,7 +34,7 @@ from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import AnyQuantizedType, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, ranked_tensor, tensor
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.onnx.export.emission import Outgoing, Settings, container
+from qmlir.onnx.export.emission import NodeEmitter, Settings, container
 from qmlir.text.weights import ExternalWeightsAttr
 
 UNSIGNED = IntegerType(8, Signedness.UNSIGNED)
@@ -153,7 +153,7 @@ def means_its_storage(op: Operation) -> bool:
     return isinstance(op, StorageCastOp) or (isinstance(op, NnOp) and requantization_of(op)[0] is Mode.QLINEAR)
 
 
-def shifted(out: Outgoing, name: str, element: Attribute, *, up: bool, output: str | None = None) -> str:
+def shifted(out: NodeEmitter, name: str, element: Attribute, *, up: bool, output: str | None = None) -> str:
     """Converts signed integers to shifted unsigned ones (`up`) or back; returns the name of the output."""
     assert isinstance(element, StoredType)
     number = offset(element) if up else -offset(element)
@@ -162,7 +162,7 @@ def shifted(out: Outgoing, name: str, element: Attribute, *, up: bool, output: s
 
 
 def write_as_held(
-    out: Outgoing, op: Operation, unsigned: AbstractSet[SSAValue], write: Callable[[Outgoing, Operation], None]
+    out: NodeEmitter, op: Operation, unsigned: AbstractSet[SSAValue], write: Callable[[NodeEmitter, Operation], None]
 ) -> None:
     """Exports an operation with `write`; `unsigned` contains the values that are exported as unsigned.
 

@@ -20,7 +20,7 @@ from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.export import naming
-from qmlir.onnx.export.emission import Exporter, ExportForm, Outgoing, Settings, packed_type, tensor_proto
+from qmlir.onnx.export.emission import Exporter, ExportForm, NodeEmitter, Settings, packed_type, tensor_proto
 from qmlir.onnx.export.forms.choosing import write, write_constant
 from qmlir.onnx.export.forms.qdq import can_be_between_casts
 from qmlir.onnx.export.signed_as_unsigned import shifted_constant, write_as_held
@@ -52,14 +52,14 @@ def written(
 
     `packed` and `unsigned` contain the values whose exported tensors have another type than the values.
     """
-    out = Outgoing(op, settings, names, [names[result] for result in op.results], packed=packed)
+    out = NodeEmitter(op, settings, names, [names[result] for result in op.results], packed=packed)
     if isinstance(op, ConstantOp):
         return Written([], [_constant(out, op, is_unsigned=op.result in unsigned)])
     write_as_held(out, op, unsigned, lambda out, op: write(out, op, exporters))
     return Written(out.nodes, out.initializers, out.versions)
 
 
-def _constant(out: Outgoing, op: ConstantOp, *, is_unsigned: bool) -> TensorProto:
+def _constant(out: NodeEmitter, op: ConstantOp, *, is_unsigned: bool) -> TensorProto:
     if isinstance(op.value, ExternalWeightsAttr):
         raise out.error("has elided weights; read the module together with its weights file")
     if op.result in out.packed:

@@ -5,13 +5,13 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.activations import ops
 from qmlir.dialects.nn.movement.ops import UnsqueezeOp
-from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.one_to_one import Mirrored
+from qmlir.onnx.one_to_one import OneToOne
 
 SWISH_SINCE = 24
 
-_SWISH = Mirrored("Swish", ops.SwishOp, "alpha")
+_SWISH = OneToOne("Swish", ops.SwishOp, "alpha")
 
 
 def _gelu(node: Node) -> SSAValue:
@@ -30,12 +30,12 @@ def _prelu(node: Node) -> SSAValue:
     return node.add(ops.PReluOp, data, slope).result
 
 
-def _export_gelu(out: Outgoing, op: ops.GeluOp) -> None:
+def _export_gelu(out: NodeEmitter, op: ops.GeluOp) -> None:
     kind = "tanh" if op.tanh_approximation.value.data else "none"
     out.node("Gelu", out.inputs, out.output, approximate=kind)
 
 
-def _export_swish(out: Outgoing, op: ops.SwishOp) -> None:
+def _export_swish(out: NodeEmitter, op: ops.SwishOp) -> None:
     """ONNX Swish; in older operator sets its definition, `x * sigmoid(alpha * x)`."""
     if out.opset >= SWISH_SINCE:
         _SWISH.exported(out, op)

@@ -9,7 +9,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp, ModOp
 from qmlir.dialects.nn.indexing.ops import ScatterElementsOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, UnsqueezeOp, normalized_axis
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, data_type
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, data_type
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.shapes import expanded_as, places, size_of
 
@@ -102,7 +102,7 @@ def _tensor_scatter(node: Node) -> SSAValue:
     return node.add(ScatterElementsOp, cache, indices, updates, axis=axis).result
 
 
-def _export_attention(out: Outgoing, op: ops.AttentionOp) -> None:
+def _export_attention(out: NodeEmitter, op: ops.AttentionOp) -> None:
     out.needs(ATTENTION_SINCE, "Attention")
     given = attributes_of(op, _WINDOWS)
     windows = {name: window for name, window in given.items() if window != -1}

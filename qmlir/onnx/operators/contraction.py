@@ -10,7 +10,7 @@ from qmlir.dialects.nn.contraction import ops
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing
+from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
 
 TRANSPOSE_PADS_AS_CONV = 11
@@ -180,7 +180,7 @@ def gemm(node: Node) -> SSAValue:
     return node.add(elementwise.AddOp, result, _scaled(node, bias, beta)).result
 
 
-def _export_matmul(out: Outgoing, op: ops.MatMulOp) -> None:
+def _export_matmul(out: NodeEmitter, op: ops.MatMulOp) -> None:
     """ONNX MatMul; with a transposed right factor Gemm where both are matrices, and a Transpose elsewhere."""
     lhs, rhs = out.inputs
     ranks = [len(shape_of(value)) for value in op.operands]
@@ -190,7 +190,7 @@ def _export_matmul(out: Outgoing, op: ops.MatMulOp) -> None:
     out.node("MatMul", [lhs, out.transposed(rhs, ranks[1]) if op.is_rhs_transposed else rhs], out.output)
 
 
-def _export_fully_connected(out: Outgoing, op: ops.FullyConnectedOp) -> None:
+def _export_fully_connected(out: NodeEmitter, op: ops.FullyConnectedOp) -> None:
     """ONNX Gemm, of matrices; of more axes MatMul and Add."""
     if len(shape_of(op.data)) == MATRIX:
         out.node("Gemm", out.inputs, out.output, transB=1)

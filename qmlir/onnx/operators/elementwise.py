@@ -10,9 +10,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.logic.ops import BitShiftOp
 from qmlir.ir.builtin_types import as_integer, as_small_float, element_of
-from qmlir.onnx.export.emission import Exporter, Outgoing, data_type, is_integer
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type, is_integer
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.one_to_one import Mirrored
+from qmlir.onnx.one_to_one import OneToOne
 
 BIT_CAST_SINCE, SIGNED_SHIFT_SINCE = 26, 28
 
@@ -91,7 +91,7 @@ def _clip(node: Node) -> SSAValue:
     return value
 
 
-def _export_clip(out: Outgoing, op: ops.ClipOp) -> None:
+def _export_clip(out: NodeEmitter, op: ops.ClipOp) -> None:
     element = out.element(op.input)
     bounds = [
         "" if bound is None else out.constant(np.array(bound.value.data), element) for bound in (op.minimum, op.maximum)
@@ -99,7 +99,7 @@ def _export_clip(out: Outgoing, op: ops.ClipOp) -> None:
     out.node("Clip", [*out.inputs, *bounds], out.output)
 
 
-def _export_mod(out: Outgoing, op: ops.ModOp) -> None:
+def _export_mod(out: NodeEmitter, op: ops.ModOp) -> None:
     """ONNX Mod, which for floats is C's alone: a remainder of the other sign gets the divisor added."""
     by_truncation = bool(op.fmod.value.data)
     element = out.element(op.lhs)
@@ -112,18 +112,18 @@ def _export_mod(out: Outgoing, op: ops.ModOp) -> None:
     out.node("Where", [differ, out.node("Add", [rest, rhs]), rest], out.output)
 
 
-def _export_cast(out: Outgoing, op: ops.CastOp) -> None:
+def _export_cast(out: NodeEmitter, op: ops.CastOp) -> None:
     kind = data_type(out.element(op.result))
     mode = None if op.round_mode is None else op.round_mode.data
     out.node("Cast", out.inputs, out.output, to=kind, saturate=None if op.saturates else 0, round_mode=mode)
 
 
-def _export_bit_cast(out: Outgoing, op: ops.BitCastOp) -> None:
+def _export_bit_cast(out: NodeEmitter, op: ops.BitCastOp) -> None:
     out.needs(BIT_CAST_SINCE, "BitCast")
     out.node("BitCast", out.inputs, out.output, to=data_type(out.element(op.result)))
 
 
-def _export_bit_shift(out: Outgoing, op: BitShiftOp) -> None:
+def _export_bit_shift(out: NodeEmitter, op: BitShiftOp) -> None:
     element = as_integer(out.element(op.lhs))
     if element is None or element.signedness.data is not Signedness.UNSIGNED:
         out.needs(SIGNED_SHIFT_SINCE, "BitShift of signed integers")
@@ -135,7 +135,7 @@ _JOINED: dict[str, type[ops.BinaryOp]] = {"Sum": ops.AddOp, "Max": ops.MaxOp, "M
 IMPORTERS: dict[str, Importer] = {
     **{name: partial(_chain, operation=operation) for name, operation in _JOINED.items()},
     "Mean": _mean,
-    "Mod": Mirrored("Mod", ops.ModOp, "fmod").imported,
+    "Mod": OneToOne("Mod", ops.ModOp, "fmod").imported,
     "BitShift": _bit_shift,
     "Pow": _pow,
     "Clip": _clip,

@@ -28,7 +28,7 @@ from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.trees import ops as trees
 from qmlir.dialects.nn.trees.evaluate import checked_trees
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.movement import flattened
 
@@ -490,7 +490,7 @@ def _one_of_two(node: Node, model: _Model, labels: Array, kind: str) -> list[SSA
 # --- Exporting --------------------------------------------------------------------------------------------------------
 
 
-def _known(out: Outgoing, name: str, value: SSAValue) -> Array:
+def _known(out: NodeEmitter, name: str, value: SSAValue) -> Array:
     array = constant_array(value)
     if array is None:
         raise out.error(f"'{name}' must be constant: ONNX stores trees as attributes")
@@ -557,7 +557,7 @@ _NODE_FIELDS = (
 _LEAF_FIELDS = ("treeids", "nodeids", "ids", "weights")
 
 
-def _export(out: Outgoing, op: trees.TreeEnsembleOp) -> None:
+def _export(out: NodeEmitter, op: trees.TreeEnsembleOp) -> None:
     """A TreeEnsembleRegressor, in which two comparisons that tell what equals a number are one."""
     if element_of(op.input) != f32:
         raise out.error(f"requires f32 in older operator sets of ONNX, but got {element_of(op.input)}")

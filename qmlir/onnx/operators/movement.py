@@ -15,9 +15,9 @@ from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.constant_shapes import Copied, resolved_sizes, size_source
-from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, number
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, number
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.one_to_one import Mirrored
+from qmlir.onnx.one_to_one import OneToOne
 
 # Data movement: operators that reorder or reshape elements.
 
@@ -106,7 +106,7 @@ def _split(node: Node) -> Sequence[SSAValue]:
     return node.add(movement.SplitOp, node.quantized(), split=sizes, axis=axis, results=count).results
 
 
-def _export_reshape(out: Outgoing, op: movement.ReshapeOp) -> None:
+def _export_reshape(out: NodeEmitter, op: movement.ReshapeOp) -> None:
     data = out.name(op.input)
     if op.shape is not None:
         out.node("Reshape", [data, out.name(op.shape)], out.output, allowzero=number(op.allow_zero) or None)
@@ -119,13 +119,13 @@ def _export_reshape(out: Outgoing, op: movement.ReshapeOp) -> None:
     out.node("Reshape", [data, out.constant(np.array(sizes, np.int64))], out.output, allowzero=int(0 in sizes) or None)
 
 
-def _export_split(out: Outgoing, op: movement.SplitOp) -> None:
+def _export_split(out: NodeEmitter, op: movement.SplitOp) -> None:
     sizes = out.parameter("split")
     count = None if sizes else len(op.parts)
     out.node("Split", [out.name(op.input), sizes], out.outputs, axis=number(op.axis), num_outputs=count)
 
 
-def _export_space_to_depth(out: Outgoing, op: movement.SpaceToDepthOp) -> None:
+def _export_space_to_depth(out: NodeEmitter, op: movement.SpaceToDepthOp) -> None:
     mode = None if op.is_depth_outer else op.mode.data
     if mode is not None:
         out.needs(SPACE_MODE_SINCE, f"SpaceToDepth of mode {mode}")
@@ -146,7 +146,7 @@ def _compress(node: Node) -> SSAValue:
     return node.add(indexing.GatherOp, data, places, axis=axis).result
 
 
-def _export_top_k(out: Outgoing, op: indexing.TopKOp) -> None:
+def _export_top_k(out: NodeEmitter, op: indexing.TopKOp) -> None:
     k = out.parameter("k") if op.k_value is None else out.scalar(op.k_value, axes=1)
     out.node("TopK", [out.name(op.input), k], out.outputs, **attributes_of(op, "axis largest"))
 
@@ -157,8 +157,8 @@ IMPORTERS: dict[str, Importer] = {
     "Flatten": _flatten,
     "Transpose": _transpose,
     "Split": _split,
-    "SpaceToDepth": Mirrored("SpaceToDepth", movement.SpaceToDepthOp, "mode blocksize=block_size").imported,
-    "TopK": Mirrored("TopK", indexing.TopKOp, "axis largest").imported,
+    "SpaceToDepth": OneToOne("SpaceToDepth", movement.SpaceToDepthOp, "mode blocksize=block_size").imported,
+    "TopK": OneToOne("TopK", indexing.TopKOp, "axis largest").imported,
     "Compress": _compress,
 }
 EXPORTERS: dict[type[Operation], Exporter] = {

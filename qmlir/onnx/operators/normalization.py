@@ -17,9 +17,9 @@ from qmlir.dialects.nn.reduction.ops import ReduceMeanOp
 from qmlir.dialects.nn.shapes.ops import ShapeOp
 from qmlir.dialects.nn.training.ops import BatchNormTrainingOp
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, data_type
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, data_type
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.one_to_one import Mirrored
+from qmlir.onnx.one_to_one import OneToOne
 from qmlir.text.elements import dense_dtype
 
 RMS_SINCE = 23
@@ -28,7 +28,7 @@ MODE_SINCE = 14
 """The first version with `training_mode`; in earlier versions, additional outputs imply training mode."""
 
 _GROUP_NORM = "num_groups=groups epsilon"
-_LP_NORM = Mirrored("LpNormalization", ops.LpNormOp, "axis p")
+_LP_NORM = OneToOne("LpNormalization", ops.LpNormOp, "axis p")
 
 
 def wanted(node: Node, place: int) -> bool:
@@ -139,7 +139,7 @@ def rms_norm(node: Node, axis: int, epsilon: float) -> SSAValue:
 def _two_stages(op_type: str, attributes: str) -> Exporter:
     """The exporter of a normalization whose first stage has a type of its own, `stash_type`."""
 
-    def exporter(out: Outgoing, op: ops.LayerNormOp | ops.RmsNormOp | ops.GroupNormOp) -> None:
+    def exporter(out: NodeEmitter, op: ops.LayerNormOp | ops.RmsNormOp | ops.GroupNormOp) -> None:
         inputs = out.inputs
         if isinstance(op, ops.RmsNormOp):
             out.needs(RMS_SINCE, op_type)
@@ -150,7 +150,7 @@ def _two_stages(op_type: str, attributes: str) -> Exporter:
     return exporter
 
 
-def _ones(out: Outgoing, op: ops.RmsNormOp) -> str:
+def _ones(out: NodeEmitter, op: ops.RmsNormOp) -> str:
     """The scale of an RMSNormalization that has none."""
     sizes = shape_of(op.data)[op.first_axis :]
     if any(size < 0 for size in sizes):
@@ -158,7 +158,7 @@ def _ones(out: Outgoing, op: ops.RmsNormOp) -> str:
     return out.constant(np.ones(sizes), out.element(op.data))
 
 
-def _export_batch_norm(out: Outgoing, op: ops.BatchNormOp) -> None:
+def _export_batch_norm(out: NodeEmitter, op: ops.BatchNormOp) -> None:
     inputs = list(out.inputs)
     attributes: dict[str, Any] = dict(attributes_of(op, "epsilon"))
     if op.statistics is None:
@@ -169,7 +169,7 @@ def _export_batch_norm(out: Outgoing, op: ops.BatchNormOp) -> None:
     out.node("BatchNormalization", inputs, out.output, **attributes)
 
 
-def _export_batch_norm_training(out: Outgoing, op: BatchNormTrainingOp) -> None:
+def _export_batch_norm_training(out: NodeEmitter, op: BatchNormTrainingOp) -> None:
     out.needs(MODE_SINCE, "BatchNormalization in training")
     if op.batch_mean.first_use is not None or op.batch_variance.first_use is not None:
         raise out.error("returns the batch mean and variance, but ONNX returns the running ones")
@@ -177,7 +177,7 @@ def _export_batch_norm_training(out: Outgoing, op: BatchNormTrainingOp) -> None:
     out.node("BatchNormalization", out.inputs, out.outputs[:3], training_mode=1, **attributes)
 
 
-def _export_lp_norm(out: Outgoing, op: ops.LpNormOp) -> None:
+def _export_lp_norm(out: NodeEmitter, op: ops.LpNormOp) -> None:
     if op.epsilon is None:
         _LP_NORM.exported(out, op)
         return
@@ -217,7 +217,7 @@ def _over_trailing_axes(node: Node, operation: type[ops.SoftmaxLikeOp], axis: in
     return node.reshaped(result, shape, back)
 
 
-def _export_softmax(out: Outgoing, op: ops.SoftmaxOp) -> None:
+def _export_softmax(out: NodeEmitter, op: ops.SoftmaxOp) -> None:
     """What is masked gets the lowest number of the type, of which a row without any other gives `1 / n`."""
     data, attributes = out.name(op.input), attributes_of(op, "axis")
     if op.mask is None:

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.pooling import ops
 from qmlir.ir.builtin_types import shape_of
-from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of, number
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, number
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import auto_pad, window_properties
 
@@ -67,7 +67,7 @@ def _counts_padding(op: ops.PoolOp) -> bool:
 def _pool(op_type: str, more: str = "") -> Exporter:
     """The exporter of a pool with `more` attributes, as `attributes_of` reads them."""
 
-    def exporter(out: Outgoing, op: ops.PoolOp) -> None:
+    def exporter(out: NodeEmitter, op: ops.PoolOp) -> None:
         attributes = attributes_of(op, f"kernel_shape=kernel strides dilations pads {more}")
         if all(step == 1 for step in op.windows.dilations):
             # ONNX Runtime hands every attribute on to QLinearAveragePool, which has no dilations and takes none.

@@ -35,7 +35,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCa
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float, element_of, shape_of
 from qmlir.ir.diagnostics import op_error
-from qmlir.onnx.export.emission import Exporter, Outgoing
+from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.onnx.export.forms.casts import (
     PRECISION_OPSET,
     WIDE_BITS,
@@ -351,11 +351,11 @@ def _rescaled(accumulator: SSAValue, left: SSAValue, right: SSAValue, y: QParams
 # Casts of the `quant` dialect
 
 
-def _cast_type(out: Outgoing, element: Attribute) -> UniformType:
+def _cast_type(out: NodeEmitter, element: Attribute) -> UniformType:
     return element if isinstance(element, UniformFloatType) else uniform(out, element)
 
 
-def _export_qcast(out: Outgoing, op: QuantizeCastOp) -> None:
+def _export_qcast(out: NodeEmitter, op: QuantizeCastOp) -> None:
     element, name = _cast_type(out, element_of(op.result)), out.inputs[0]
     if isinstance(element, UniformQuantizedType) and _would_be_fused(op, element):
         name = kept_apart(out, name, op.result, element)
@@ -373,7 +373,7 @@ def _would_be_fused(op: QuantizeCastOp, element: UniformQuantizedType) -> bool:
     return isinstance(op.input.owner, NnOp) and not has_bound
 
 
-def _export_dcast(out: Outgoing, op: DequantizeCastOp) -> None:
+def _export_dcast(out: NodeEmitter, op: DequantizeCastOp) -> None:
     element, name = _cast_type(out, element_of(op.input)), out.inputs[0]
     if isinstance(element, UniformQuantizedType) and _would_be_moved(op, element):
         kept_apart(out, dequantize(out, name, op.input, element), op.input, element, out.output)
@@ -392,7 +392,7 @@ def _would_be_moved(op: DequantizeCastOp, element: UniformQuantizedType) -> bool
     return moves and element.is_signed and element.granularity is Granularity.TENSOR and element.bits <= 8
 
 
-def _export_scast(out: Outgoing, op: StorageCastOp) -> None:
+def _export_scast(out: NodeEmitter, op: StorageCastOp) -> None:
     """Exports the same integers in another type of the same width; a Cast keeps the bits."""
     source, target = out.element(op.input), out.element(op.result)
     if source == target:
@@ -407,7 +407,7 @@ CAST_BITS = 16
 """The largest width, in bits, of integers that QuantizeLinear supports."""
 
 
-def _fake_quant(out: Outgoing, op: FakeQuantOp) -> None:
+def _fake_quant(out: NodeEmitter, op: FakeQuantOp) -> None:
     """QuantizeLinear and DequantizeLinear of the trained scale; the formula where that is known at run time only."""
     if op.method.data != "tqt" or element_of(op.input) == f64:
         raise op_error(op, f"can be exported only for f32 and method 'tqt', but got '{op.method.data}'")
@@ -432,7 +432,7 @@ def _exponent(op: FakeQuantOp) -> int:
     return bits - 1 if op.is_signed else bits
 
 
-def _spelled_out(out: Outgoing, op: FakeQuantOp) -> None:
+def _spelled_out(out: NodeEmitter, op: FakeQuantOp) -> None:
     """`clip(rne(x / s), n, p) * s`, the integers in f64."""
     x, threshold = out.inputs
     exponent = out.node("Sub", [out.node("Ceil", [threshold]), out.constant(np.array(float(_exponent(op))), f32)])

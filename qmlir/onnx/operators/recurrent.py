@@ -13,7 +13,7 @@ from qmlir.dialects.nn.recurrent import ops
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import MICROSOFT, Exporter, Outgoing, attributes_of, container, number, plain_proto
+from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, attributes_of, container, number, plain_proto
 from qmlir.onnx.export.forms.casts import uniform
 from qmlir.onnx.export.signed_as_unsigned import UNSIGNED, offset, shifted
 from qmlir.onnx.node import Importer, Node
@@ -125,14 +125,14 @@ def _attributes(op: Any, flag: str) -> dict[str, Any]:
 def _exporter(op_type: str, states: Sequence[str], flag: str = "") -> Exporter:
     """Returns the exporter of a layer with these operands after the lengths, and its `flag`."""
 
-    def exporter(out: Outgoing, op: Any) -> None:
+    def exporter(out: NodeEmitter, op: Any) -> None:
         names = ("data", "weight", "recurrence", "bias", "lengths", *states)
         out.node(op_type, [out.name(getattr(op, name)) for name in names], out.outputs, **_attributes(op, flag))
 
     return exporter
 
 
-def _by_rows(out: Outgoing, weight: SSAValue, values: Array) -> Array:
+def _by_rows(out: NodeEmitter, weight: SSAValue, values: Array) -> Array:
     """Returns parameters of weights `[D, rows, terms]`: one per direction, or one per row of each direction."""
     element = uniform(out, element_of(weight))
     if element.granularity is not Granularity.BLOCK:
@@ -141,7 +141,7 @@ def _by_rows(out: Outgoing, weight: SSAValue, values: Array) -> Array:
     return rows[:, 0] if (rows == rows[:, :1]).all() else rows
 
 
-def _dynamic_lstm(out: Outgoing, op: ops.DynamicLstmOp) -> None:
+def _dynamic_lstm(out: NodeEmitter, op: ops.DynamicLstmOp) -> None:
     """Exports DynamicQuantizeLSTM of ONNX Runtime, with weights of shape `[D, terms, rows]`.
 
     The operator doesn't support per-row zero points of signed weights. Both weights must have the same type: if only

@@ -11,7 +11,7 @@ from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.resizing import ops
 from qmlir.dialects.nn.resizing.evaluate import Axis, changed_axes, coordinates, weights_of
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of
 from qmlir.onnx.node import Importer, Node
 
 MODES = {"nearest": ops.NEAREST, "linear": ops.LINEAR, "cubic": ops.CUBIC} | dict.fromkeys(
@@ -78,13 +78,13 @@ def _resize(node: Node) -> SSAValue:
     ).result
 
 
-def _export_floats(out: Outgoing, op: ops.ResizeOp, name: str) -> str:
+def _export_floats(out: NodeEmitter, op: ops.ResizeOp, name: str) -> str:
     value = getattr(op, f"{name}_value")
     found = op.floats(name)
     return out.name(value) if found is None else out.constant(np.array(found, np.float32), f32)
 
 
-def _export_resize(out: Outgoing, op: ops.ResizeOp) -> None:
+def _export_resize(out: NodeEmitter, op: ops.ResizeOp) -> None:
     scales, sizes = _export_floats(out, op, "scales"), out.parameter("sizes")
     if op.nearest_mode.data == ops.FLOOR_UP_CEIL_DOWN and op.is_nearest:
         _by_growth(out, op, scales, sizes)
@@ -94,7 +94,7 @@ def _export_resize(out: Outgoing, op: ops.ResizeOp) -> None:
         _node(out, op, out.name(op.input), scales, sizes, op.nearest_mode.data, out.output)
 
 
-def _summed_axes(out: Outgoing, op: ops.ResizeOp) -> list[Axis] | None:
+def _summed_axes(out: NodeEmitter, op: ops.ResizeOp) -> list[Axis] | None:
     """The axes along which a quantized value is interpolated, where its integers are to be ours in every session."""
     shape, is_quantized = shape_of(op.input), kind_of(element_of(op.input)) is Kind.QUANTIZED
     if not is_quantized or op.is_nearest or op.is_crop or out.settings.exact is False:
@@ -103,7 +103,7 @@ def _summed_axes(out: Outgoing, op: ops.ResizeOp) -> list[Axis] | None:
     return None if found is None or 0 in shape else changed_axes(op, shape, found)
 
 
-def _by_sums(out: Outgoing, op: ops.ResizeOp, axes: Sequence[Axis]) -> None:
+def _by_sums(out: NodeEmitter, op: ops.ResizeOp, axes: Sequence[Axis]) -> None:
     """Exports each new element as a sum of products, in the order of qmlir's arithmetic.
 
     The order of the terms in Resize depends on the runtime. If weights are multiples of a quarter, a sum of integers is
@@ -126,7 +126,7 @@ def _by_sums(out: Outgoing, op: ops.ResizeOp, axes: Sequence[Axis]) -> None:
 
 
 def _node(
-    out: Outgoing, op: ops.ResizeOp, source: str, scales: str, sizes: str, nearest_mode: str, output: str | None
+    out: NodeEmitter, op: ops.ResizeOp, source: str, scales: str, sizes: str, nearest_mode: str, output: str | None
 ) -> str:
     inputs = [source, _export_floats(out, op, "roi"), scales, sizes]
     attributes = attributes_of(op, f"mode keep_aspect_ratio_policy {_PLAIN}")
@@ -135,7 +135,7 @@ def _node(
     return out.node("Resize", inputs, output, **attributes)
 
 
-def _by_growth(out: Outgoing, op: ops.ResizeOp, scales: str, sizes: str) -> None:
+def _by_growth(out: NodeEmitter, op: ops.ResizeOp, scales: str, sizes: str) -> None:
     """The floor along axes that grow and the ceiling along those that shrink: two nodes where there are both."""
     found = op.resized(shape_of(op.input))
     if found is None or not all(each.scale > 0 for each in found):

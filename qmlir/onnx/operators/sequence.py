@@ -10,7 +10,7 @@ from qmlir.dialects.nn.building import Operand
 from qmlir.dialects.nn.sequence import ops
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, tensor, unranked_tensor
-from qmlir.onnx.export.emission import Exporter, Outgoing, data_type
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type
 from qmlir.onnx.node import Importer, Node
 
 
@@ -69,7 +69,7 @@ def _concat(node: Node) -> SSAValue:
     return _added(node, ops.ConcatFromSequenceOp, sequence, result_type=type_, axis=axis, new_axis=new_axis)
 
 
-def _export_empty(out: Outgoing, op: ops.SequenceEmptyOp) -> None:
+def _export_empty(out: NodeEmitter, op: ops.SequenceEmptyOp) -> None:
     element = ops.sequence_of(op.result).tensors.get_element_type()
     out.node("SequenceEmpty", [], out.output, dtype=data_type(element))
 

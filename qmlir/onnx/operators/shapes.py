@@ -15,7 +15,7 @@ from qmlir.dialects.nn.training.ops import DropoutOp
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, Outgoing, attributes_of
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of
 from qmlir.onnx.node import Importer, Node
 
 # Ranges and constants, and the indices along an axis for importers of other operators.
@@ -82,7 +82,7 @@ def places(node: Node, value: SSAValue, axis: int) -> SSAValue:
     return counting(node, size_of(node, value, axis) if size == DYNAMIC_INDEX else None, size)
 
 
-def _export_range(out: Outgoing, op: ops.RangeOp) -> None:
+def _export_range(out: NodeEmitter, op: ops.RangeOp) -> None:
     """Exports ONNX Range, whose operands have no axes."""
     out.node("Range", list(map(out.scalar, op.operands)), out.output)
 
@@ -220,7 +220,7 @@ def _reflected(op: ops.PadOp) -> dict[int, list[int]] | None:
     return None if is_once else found
 
 
-def _export_pad(out: Outgoing, op: ops.PadOp) -> None:
+def _export_pad(out: NodeEmitter, op: ops.PadOp) -> None:
     if reflected := _reflected(op):
         name, last = out.name(op.input), list(reflected)[-1]
         for axis, places in reflected.items():
@@ -231,7 +231,7 @@ def _export_pad(out: Outgoing, op: ops.PadOp) -> None:
     out.node("Pad", inputs, out.output, mode=op.mode.data)
 
 
-def _export_dropout(out: Outgoing, op: DropoutOp) -> None:
+def _export_dropout(out: NodeEmitter, op: DropoutOp) -> None:
     out.needs(TRAINING_SINCE, "Dropout that is told whether it is in training")
     inputs = [out.name(op.input), out.scalar(op.ratio), out.scalar(op.training) or out.constant(np.array(True), i1)]
     out.node("Dropout", inputs, out.outputs, **attributes_of(op, "seed"))

@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir import registry
 from qmlir.dialects.nn.inference import AtInference
-from qmlir.dialects.nn.terms import Site
+from qmlir.dialects.nn.terms import InsertionBuilder
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES
@@ -108,7 +108,7 @@ def _strip(op: Operation, rule: AtInference) -> None:
         Rewriter.insert_op(new, InsertPoint.before(op))
         added.append(new)
 
-    values = rule(Site(op, insert), op)
+    values = rule(InsertionBuilder(op, insert), op)
     names = " and ".join(dict.fromkeys(new.name for new in added))
     emit_remark(op, f"is only for training: {f'{names} in its place' if names else 'it is removed'}")
     count("operations replaced" if names else "operations removed")

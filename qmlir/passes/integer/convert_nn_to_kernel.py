@@ -35,7 +35,7 @@ from qmlir.dialects.quant.types import CalibratedQuantizedType, QuantizedType, S
 from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import as_integer, ranked_tensor
 from qmlir.ir.control_flow import CONTROL
-from qmlir.ir.conversion import HandOnConverted, Legality, TypeConversion, convert
+from qmlir.ir.conversion import ConvertForwarding, Legality, TypeConversion, convert
 from qmlir.ir.decomposition import Parts, results_given
 from qmlir.ir.evaluation import evaluator_of
 from qmlir.ir.interfaces import HeldElement
@@ -206,4 +206,4 @@ class ConvertNnToKernel(ModulePass):
             accepted="operations that a dialect or a package has a lowering or a kernel for",
             types=types,
         )
-        convert(op, [Lower(types), HandOnConverted(types, handed_on)], legality, ctx)
+        convert(op, [Lower(types), ConvertForwarding(types, handed_on)], legality, ctx)

@@ -28,7 +28,7 @@ from qmlir.analysis.intervals import Interval, constant_interval, range_of_type,
 from qmlir.analysis.intervals import wrapped as wrapped_interval
 from qmlir.analysis.operand_accesses import (
     Assembly,
-    Reading,
+    OperandAccess,
     Structured,
     computes_only,
     defining,
@@ -71,20 +71,20 @@ MOST_OPERATIONS = 96
 """The maximum number of operations in a fused body, so that compilers can optimize the kernel."""
 
 
-def _is_within_limits(op: Structured, other: Structured, readings: Sequence[Reading]) -> bool:
+def _is_within_limits(op: Structured, other: Structured, readings: Sequence[OperandAccess]) -> bool:
     operations = sum(1 for each in (op, other) for _ in each.body.walk())
     distinct = {(reading.value, reading.map_) for reading in readings}
     return len(distinct) <= MOST_READINGS and operations <= MOST_OPERATIONS
 
 
-def reread(op: Structured, readings: Sequence[Reading], rewriter: PatternRewriter) -> None:
+def reread(op: Structured, readings: Sequence[OperandAccess], rewriter: PatternRewriter) -> None:
     """Replaces `op` with an equal operation that reads its operands through `readings`."""
     assembly = Assembly(op, readings)
     made = assembly.finish(assembly.inline(op.body.block))
     rewriter.replace(op, [made], list(made.results))
 
 
-class ReadThrough(RewritePattern):
+class FoldIntoAccess(RewritePattern):
     """Makes a structured operation read the source of an operand directly if another operation only moves it."""
 
     @op_type_rewrite_pattern
@@ -95,7 +95,7 @@ class ReadThrough(RewritePattern):
         if not is_same and determines_iterators(op, changed):
             reread(op, changed, rewriter)
 
-    def through(self, op: Structured, reading: Reading) -> Reading:
+    def through(self, op: Structured, reading: OperandAccess) -> OperandAccess:
         """Returns a reading of the source; `reading` itself if no operation moves the elements."""
         raise NotImplementedError
 
@@ -117,7 +117,7 @@ class FuseProducer(RewritePattern):
                     return
 
     @staticmethod
-    def _is_worth_it(op: Structured, producer: GenericOp, slots: Sequence[Reading]) -> bool:
+    def _is_worth_it(op: Structured, producer: GenericOp, slots: Sequence[OperandAccess]) -> bool:
         is_once = points_of(op) <= points_of(producer)
         if is_movement(producer):
             source = int(np.prod(sizes_of(producer.inputs[0])))
@@ -128,7 +128,7 @@ class FuseProducer(RewritePattern):
         return is_once and uses == len(slots)
 
     @staticmethod
-    def _is_by_whole_rows(op: Structured, producer: GenericOp, slot: Reading) -> bool:
+    def _is_by_whole_rows(op: Structured, producer: GenericOp, slot: OperandAccess) -> bool:
         """Returns True if `op` computes one element for each row of `producer`, and does not reduce rows itself."""
         places = permutation_of(slot.map_)
         if places is None or not is_elementwise(op) or reduces_rows(op):
@@ -137,7 +137,7 @@ class FuseProducer(RewritePattern):
         return [ranges[place] for place in places] == list(sizes_of(producer.res[0]))
 
     @staticmethod
-    def _fuse(op: Structured, producer: GenericOp, slots: Sequence[Reading], rewriter: PatternRewriter) -> bool:
+    def _fuse(op: Structured, producer: GenericOp, slots: Sequence[OperandAccess], rewriter: PatternRewriter) -> bool:
         order = permutation_of(output_maps(producer)[0])
         assert order is not None
         count = len(ranges_of(op))
@@ -266,7 +266,7 @@ def _has_no_effect(op: Operation) -> bool:
     return all(computes_only(each) or each.has_trait(IsTerminator) for each in op.body.block.ops)
 
 
-class SettleUnits(RewritePattern):
+class PropagateUnitDims(RewritePattern):
     """Replaces iterators with a trip count of 1 by 0 in index sums, such as those of a pool with a single window."""
 
     @op_type_rewrite_pattern
@@ -301,7 +301,7 @@ def _settled(expression: AffineExpr, settled: Sequence[AffineExpr], ranges: Sequ
     return expression if is_part else found
 
 
-class ForgetOutput(RewritePattern):
+class DropDeadOutput(RewritePattern):
     """Replaces an output operand with an empty tensor if its elements are not read."""
 
     @op_type_rewrite_pattern
@@ -320,10 +320,10 @@ class ForgetOutput(RewritePattern):
 # --- Reshapes ---------------------------------------------------------------------------------------------------------
 
 
-class ReadThroughReshape(ReadThrough):
+class FoldReshapeIntoAccess(FoldIntoAccess):
     """Reads the source of a reshape that only adds or removes unit axes."""
 
-    def through(self, op: Structured, reading: Reading) -> Reading:
+    def through(self, op: Structured, reading: OperandAccess) -> OperandAccess:
         reshape = defining(reading.value)
         if not isinstance(reshape, ReshapeOp):
             return reading
@@ -333,7 +333,7 @@ class ReadThroughReshape(ReadThrough):
         taken = iter([reading.map_.results[axis] for axis in real_axes(target)])
         results = [AffineExpr.constant(0) if size == 1 else next(taken) for size in source]
         map_ = type(reading.map_)(reading.map_.num_dims, 0, tuple(results))
-        return Reading(reshape.source, map_, reading.argument)
+        return OperandAccess(reshape.source, map_, reading.argument)
 
 
 # --- Epilogues --------------------------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ class FuseEpilogue(RewritePattern):
                 return
 
     @staticmethod
-    def _fuse(op: GenericOp, contraction: ContractionOp, slot: Reading, rewriter: PatternRewriter) -> bool:
+    def _fuse(op: GenericOp, contraction: ContractionOp, slot: OperandAccess, rewriter: PatternRewriter) -> bool:
         slots = [each for each in readings_of(op) if each.value is slot.value]
         if any(each.map_ != slot.map_ for each in slots):
             return False
@@ -397,7 +397,7 @@ def _place(op: Operation) -> int:
     return block.get_operation_index(op)
 
 
-def _dimensions_by(slot: Reading, ranges: Sequence[int], shape: Sequence[int]) -> list[AffineExpr] | None:
+def _dimensions_by(slot: OperandAccess, ranges: Sequence[int], shape: Sequence[int]) -> list[AffineExpr] | None:
     """Returns the axis of `shape` along which each iterator runs; `None` unless `slot` reads each element exactly
     once."""
     dims: list[AffineExpr | None] = [None] * len(ranges)
@@ -415,8 +415,8 @@ def _dimensions_by(slot: Reading, ranges: Sequence[int], shape: Sequence[int]) -
 
 
 PATTERNS: tuple[RewritePattern, ...] = (
-    EraseUnused(),
-    SettleUnits(), InlineSplats(), DropReadings(), ForgetOutput(), ReadThroughReshape(), FuseProducer(), FuseEpilogue(),
+    EraseUnused(), PropagateUnitDims(), InlineSplats(), DropReadings(), DropDeadOutput(), FoldReshapeIntoAccess(),
+    FuseProducer(), FuseEpilogue(),
 )  # fmt: skip
 
 
@@ -462,7 +462,7 @@ class DropExtremum(RewritePattern):
             rewriter.replace(op, [], [pair[1]])
 
 
-class ResizeOnce(RewritePattern):
+class MergeCasts(RewritePattern):
     """Merges two integer resizes into one if the first loses no bits of the value."""
 
     @op_type_rewrite_pattern
@@ -566,7 +566,7 @@ class ClampInRequantize(RewritePattern):
             return
 
 
-class OneClamp(RewritePattern):
+class MergeClamps(RewritePattern):
     """Merges two nested maxima, or two nested minima, with constants into one."""
 
     @op_type_rewrite_pattern
@@ -594,7 +594,7 @@ def _offset(op: Operation | None) -> tuple[SSAValue, int] | None:
     return None
 
 
-class OneOffset(RewritePattern):
+class MergeOffsets(RewritePattern):
     """Merges nested additions of constants into at most one, since sums are exact modulo 2^N."""
 
     @op_type_rewrite_pattern
@@ -630,7 +630,7 @@ class FloatOfNarrow(RewritePattern):
 
 
 SCALAR_PATTERNS: tuple[RewritePattern, ...] = (
-    DropExtremum(), ResizeOnce(), ClampInRequantize(), OneClamp(), OneOffset(), FloatOfNarrow(),
+    DropExtremum(), MergeCasts(), ClampInRequantize(), MergeClamps(), MergeOffsets(), FloatOfNarrow(),
 )  # fmt: skip
 
 

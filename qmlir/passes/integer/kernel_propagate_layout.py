@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.analysis.operand_accesses import (
-    Reading,
+    OperandAccess,
     Structured,
     constant_array,
     defining,
@@ -41,7 +41,7 @@ from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import merged_origins, origins_of, set_origins
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.passes.integer.kernel_fuse import EraseUnused, ReadThrough
+from qmlir.passes.integer.kernel_fuse import EraseUnused, FoldIntoAccess
 
 # Patterns that move transposes down to where they cancel, fold into constants, or reach a result of the function.
 #
@@ -195,10 +195,10 @@ class TransposeAsReshape(_OnTransposes):
 # --- Reading through transposes ---------------------------------------------------------------------------------------
 
 
-class ReadThroughTranspose(ReadThrough):
+class FoldTransposeIntoAccess(FoldIntoAccess):
     """Reads the source of a transposed operand at permuted indices, if each element is read once."""
 
-    def through(self, op: Structured, reading: Reading) -> Reading:
+    def through(self, op: Structured, reading: OperandAccess) -> OperandAccess:
         found = _source(reading.value, op)
         if found is None or transpose_order(op) is not None:
             return reading
@@ -206,10 +206,10 @@ class ReadThroughTranspose(ReadThrough):
         if not is_elementwise(op) and points_of(op) > int(np.prod(sizes_of(source))):
             return reading  # overlapping windows, or a broadcast into a sum: neighboring elements must stay adjacent
         results = tuple(reading.map_.results[order.index(axis)] for axis in range(len(order)))
-        return Reading(source, AffineMap(reading.map_.num_dims, 0, results), reading.argument)
+        return OperandAccess(source, AffineMap(reading.map_.num_dims, 0, results), reading.argument)
 
 
-class WriteAsRead(RewritePattern):
+class MatchOperandLayout(RewritePattern):
     """Computes an elementwise operation in the layout that most of its operands have, and transposes the result."""
 
     @op_type_rewrite_pattern
@@ -268,7 +268,7 @@ def _layouts_read(value: SSAValue, order: Sequence[int], ranges: Sequence[int]) 
             yield from _layouts_read(use.operation.results[0], [order[axis] for axis in through], ranges)
 
 
-def _relaid(op: GenericOp, readings: Sequence[Reading], order: Order, output: SSAValue) -> GenericOp:
+def _relaid(op: GenericOp, readings: Sequence[OperandAccess], order: Order, output: SSAValue) -> GenericOp:
     """Returns an elementwise operation with the iterators of `op` in another order, and its output in that order."""
     body = op.body.clone()
     for inner in body.walk():
@@ -386,7 +386,7 @@ class ThroughReshape(RewritePattern):
         return any(transpose_order(use.operation) is not None for use in op.result.uses)
 
 
-class IntoWeights(RewritePattern):
+class FoldTransposeIntoWeights(RewritePattern):
     """Permutes the constant weights of a matrix product to the layout of its input, so that the input need not be
     transposed.
 
@@ -432,8 +432,9 @@ class RecordAnyOrder(RewritePattern):
 
 
 PATTERNS: tuple[RewritePattern, ...] = (
-    EraseUnused(), Compose(), TransposeAsReshape(), FoldConstant(), FoldReshapedConstant(), ReadThroughTranspose(),
-    WriteAsRead(), ThroughInsert(), ThroughExtract(), ThroughReshape(), IntoWeights(), RecordAnyOrder(),
+    EraseUnused(), Compose(), TransposeAsReshape(), FoldConstant(), FoldReshapedConstant(), FoldTransposeIntoAccess(),
+    MatchOperandLayout(), ThroughInsert(), ThroughExtract(), ThroughReshape(), FoldTransposeIntoWeights(),
+    RecordAnyOrder(),
 )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.interpreter.interpreter import Frame, Interpreter
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import op_error
-from qmlir.ir.evaluation import RunsRegions, arguments_by, evaluator_of, operand_layout
+from qmlir.ir.evaluation import RegionEvaluator, arguments_by, evaluator_of, operand_layout
 from qmlir.ir.passes import count
 from qmlir.registry import at_code
 from qmlir.registry.faults import RAISED, one_line
@@ -129,7 +129,7 @@ def _evaluated(op: CustomOp, original: Operation, inputs: Sequence[Array]) -> Se
     if evaluator is None:
         raise op_error(op, f"implements '{original.name}', which the interpreter cannot evaluate")
     arguments = arguments_by(operand_layout(original), inputs)
-    if isinstance(evaluator, RunsRegions):
+    if isinstance(evaluator, RegionEvaluator):
         return evaluator.function(Frame(Interpreter(ModuleOp([])), {}), original, *arguments)
     return evaluator(original, *arguments)
 

@@ -63,9 +63,9 @@ class CalibInsertObservers(ModulePass):
     The key is made from the provenance of the value: the node and the role. Values with the same key, such as those of
     the time steps of an unrolled LSTM, are observed together. With `axis`, a range is also recorded for each index
     along this axis (negative values count from the last axis), if the value has such an axis of static size. Without
-    `axis`, ranges along the last axis are recorded only for values that `nn-smooth` and `nn-split-columns` need them
-    for: norm results that matrix products read, and elementwise results between two matrix products. A value that was
-    dequantized, or is quantized to one type, already has its parameters and is not observed. `observers` names
+    `axis`, ranges along the last axis are recorded only for values that `nn-smooth` and `nn-split-outlier-channels`
+    need them for: norm results that matrix products read, and elementwise results between two matrix products. A value
+    that was dequantized, or is quantized to one type, already has its parameters and is not observed. `observers` names
     observers from packages, which record additional data.
 
     Before:

@@ -49,7 +49,7 @@ from qmlir.quantization.retyping import imagined, on_types
 # NaN is ignored: rounding returns an integer, or NaN for NaN.
 
 
-class Whole(NamedTuple):
+class IntegralRange(NamedTuple):
     """The range of integers `low <= x <= high`; an infinite limit means that the range is unbounded on that side."""
 
     low: float
@@ -60,9 +60,9 @@ class Whole(NamedTuple):
         """The largest absolute value in the range."""
         return max(-self.low, self.high)
 
-    def with_zero(self) -> "Whole":
+    def with_zero(self) -> "IntegralRange":
         """Returns the smallest range that contains this one and 0."""
-        return Whole(min(self.low, 0.0), max(self.high, 0.0))
+        return IntegralRange(min(self.low, 0.0), max(self.high, 0.0))
 
 
 def moved_values(op: Operation) -> list[SSAValue]:
@@ -75,9 +75,9 @@ def moved_values(op: Operation) -> list[SSAValue]:
     return [value for value, slot in op.operands_with_slots() if slot is not None]
 
 
-def whole_numbers(function: FuncOp) -> dict[SSAValue, Whole]:
+def whole_numbers(function: FuncOp) -> dict[SSAValue, IntegralRange]:
     """Returns the float values of `function` that hold only integers, each with its range."""
-    found: dict[SSAValue, Whole] = {}
+    found: dict[SSAValue, IntegralRange] = {}
     for op in function.walk():
         whole = _of(op, found)
         if whole is not None:
@@ -85,12 +85,12 @@ def whole_numbers(function: FuncOp) -> dict[SSAValue, Whole]:
     return found
 
 
-def _of(op: Operation, found: dict[SSAValue, Whole]) -> Whole | None:
+def _of(op: Operation, found: dict[SSAValue, IntegralRange]) -> IntegralRange | None:
     match op:
         case ConstantOp():
             return _of_constant(op)
         case RoundOp() | FloorOp() | CeilOp():
-            return found.get(op.operands[0], Whole(-math.inf, math.inf))
+            return found.get(op.operands[0], IntegralRange(-math.inf, math.inf))
         case StraightThroughOp():
             return found.get(op.hard)
         case CastOp():
@@ -99,13 +99,13 @@ def _of(op: Operation, found: dict[SSAValue, Whole]) -> Whole | None:
             return _of_clip(op, found.get(op.operands[0]))
         case ReluOp():
             taken = found.get(op.operands[0])
-            return None if taken is None else Whole(max(taken.low, 0.0), max(taken.high, 0.0))
+            return None if taken is None else IntegralRange(max(taken.low, 0.0), max(taken.high, 0.0))
         case MaxOp() | MinOp():
             pair = [found.get(value) for value in op.operands]
             known = [each for each in pair if each is not None]
             choose = max if isinstance(op, MaxOp) else min
             is_known = len(known) == len(pair)
-            return Whole(choose(x.low for x in known), choose(x.high for x in known)) if is_known else None
+            return IntegralRange(choose(x.low for x in known), choose(x.high for x in known)) if is_known else None
         case _ if _may_choose_of_nothing(op):
             return None
         case _:
@@ -136,46 +136,46 @@ def _are_positive(sizes: Sequence[int]) -> bool:
     return all(size != DYNAMIC_INDEX and size > 0 for size in sizes)
 
 
-def _of_constant(op: ConstantOp) -> Whole | None:
+def _of_constant(op: ConstantOp) -> IntegralRange | None:
     array = constant_array(op.result)
     if array is None or not array.size or not isinstance(element_of(op.result), AnyFloat):
         return None
     numbers = array.astype(np.float64)
     if not np.isfinite(numbers).all() or not np.array_equal(numbers, np.rint(numbers)):
         return None
-    return Whole(float(numbers.min()), float(numbers.max()))
+    return IntegralRange(float(numbers.min()), float(numbers.max()))
 
 
-def _of_clip(op: ClipOp, taken: Whole | None) -> Whole | None:
+def _of_clip(op: ClipOp, taken: IntegralRange | None) -> IntegralRange | None:
     low, high = (_bound(each, none) for each, none in ((op.minimum, -math.inf), (op.maximum, math.inf)))
     if taken is None or not all(math.isinf(each) or each.is_integer() for each in (low, high)):
         return None
-    return Whole(min(max(taken.low, low), high), min(max(taken.high, low), high))
+    return IntegralRange(min(max(taken.low, low), high), min(max(taken.high, low), high))
 
 
-def _of_cast(taken: Whole | None, element: Attribute) -> Whole | None:
+def _of_cast(taken: IntegralRange | None, element: Attribute) -> IntegralRange | None:
     """Returns the range after a cast: rounding to a narrower float keeps integers and their order."""
     if taken is None or element not in (f32, f64):
         return None
-    return Whole(*(float(np.float32(each)) if element == f32 else each for each in taken))
+    return IntegralRange(*(float(np.float32(each)) if element == f32 else each for each in taken))
 
 
 def _bound(given: FloatAttr | None, none: float) -> float:
     return none if given is None else float(given.value.data)
 
 
-def _of_moved(taken: list[Whole | None]) -> Whole | None:
+def _of_moved(taken: list[IntegralRange | None]) -> IntegralRange | None:
     known = [each.with_zero() for each in taken if each is not None]
     if not known or len(known) < len(taken):
         return None
-    return Whole(min(each.low for each in known), max(each.high for each in known))
+    return IntegralRange(min(each.low for each in known), max(each.high for each in known))
 
 
 _SUMS = UniformQuantizedType.per_tensor(IntegerType(accumulators.BITS), f32, 1.0)
 """The type of sums of products of integers."""
 
 
-def integer_type(whole: Whole) -> UniformQuantizedType | None:
+def integer_type(whole: IntegralRange) -> UniformQuantizedType | None:
     """Returns a type of scale 1 that holds the range and 0 in 8 or 16 bits, or `None` if 16 bits do not suffice."""
     low, high = whole.with_zero()
     for bits in (8, 16):
@@ -191,7 +191,7 @@ def integer_type(whole: Whole) -> UniformQuantizedType | None:
 class _Integers:
     """The integer-valued floats of a function, and the values that store them as integers."""
 
-    limits: dict[SSAValue, Whole]
+    limits: dict[SSAValue, IntegralRange]
     casts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     def type_of(self, value: SSAValue) -> UniformQuantizedType | None:

@@ -13,11 +13,11 @@ from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction.ops import FullyConnectedOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp
-from qmlir.dialects.nn.raising.candidates import TurnedProduct, candidates, layer_fault
+from qmlir.dialects.nn.raising.candidates import TransposedMatMul, candidates, layer_fault
 from qmlir.dialects.nn.raising.cells import LstmCell, looks_like_gru
 from qmlir.dialects.nn.raising.groups import Raised, Refusal, raise_group
 from qmlir.dialects.nn.raising.templates import Template, templates
-from qmlir.dialects.nn.raising.unification import DiffersError
+from qmlir.dialects.nn.raising.unification import CompositeMismatchError
 from qmlir.dialects.nn.recurrent.ops import GruOp, LstmOp
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.dialects.target.description import Description
@@ -129,7 +129,7 @@ class _Raising:
             if root.parent is None or self._raise_cell(root):
                 continue
             is_layer = isinstance(root, AddOp) and self._wants(FullyConnectedOp, root)
-            turned = TurnedProduct.of(root) if is_layer else None
+            turned = TransposedMatMul.of(root) if is_layer else None
             is_raised = self._raise_candidate(root)
             if turned is not None:
                 turned.settle(is_raised=is_raised)
@@ -143,15 +143,15 @@ class _Raising:
         kind = GruOp if looks_like_gru(root) else LstmOp
         try:
             if kind is GruOp:
-                raise DiffersError("only nn.lstm cells can be raised")
+                raise CompositeMismatchError("only nn.lstm cells can be raised")
             cell = LstmCell.of(root)
             if cell is None or not self._wants(kind, root):
                 return False
             found = cell.raised()
             if not self.kinds and (fault := raising_fault(self.targets, found.composite, found.parts)) is not None:
                 found.discard()
-                raise DiffersError(fault)
-        except DiffersError as error:
+                raise CompositeMismatchError(fault)
+        except CompositeMismatchError as error:
             if self._wants(kind, root):
                 self.remarks.setdefault(root, f"looks like a cell of {kind.name}, but is not raised: {error}")
             return False

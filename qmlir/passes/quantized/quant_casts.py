@@ -9,7 +9,7 @@ from xdsl.passes import ModulePass
 
 from qmlir.ir.passes import MEANING, Preservation
 from qmlir.quantization.casts import FUSION_PATTERNS, rewrite
-from qmlir.quantization.propagation import PATTERNS, ComputeOnce, Refit
+from qmlir.quantization.propagation import PATTERNS, Refit, ShareRequantize
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.settings import TakesRecipe, Watch, decide_and_insert
 
@@ -138,7 +138,7 @@ class QuantPropagateTypes(ModulePass):
     exact: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        others = (Refit(self.exact),) if self.exact else (Refit(self.exact), ComputeOnce())
+        others = (Refit(self.exact),) if self.exact else (Refit(self.exact), ShareRequantize())
         rewrite(op, (*PATTERNS, *others), ctx)
 
 

@@ -83,7 +83,7 @@ from qmlir.text.writing import folder_result
 
 
 @dataclass(frozen=True)
-class MadeFor:
+class ProgramTarget:
     """The target of a program: instruction set, threads, code generator, and whether tuned schedules apply."""
 
     isa: str
@@ -93,7 +93,7 @@ class MadeFor:
 
 
 def _build(
-    module: ModuleOp, made_for: MadeFor, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
+    module: ModuleOp, made_for: ProgramTarget, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
 ) -> None:
     """Lowers a static module, writes its package to `folder`, and compiles it there in at most `limit` processes."""
     with rare_collection(COLLECTED):
@@ -111,7 +111,7 @@ def _warn(message: str) -> None:
 
 
 def compiled_entry(
-    module: ModuleOp, made_for: MadeFor, progress: IO[str] | None = None, slow: str = ""
+    module: ModuleOp, made_for: ProgramTarget, progress: IO[str] | None = None, slow: str = ""
 ) -> tuple[Path, Any]:
     """Returns the folder and the program of a static module, from the cache if possible.
 
@@ -185,13 +185,13 @@ def module_of_bytes(data: bytes) -> ModuleOp:
     return parse_module(default_environment().new_context(), data.decode())
 
 
-def _again(module: bytes, made_for: MadeFor, function: str, lengths: Lengths | None) -> "Program":
+def _again(module: bytes, made_for: ProgramTarget, function: str, lengths: Lengths | None) -> "Program":
     """Restores a pickled program: from the cache if possible, otherwise by compiling it."""
     checked_isa(made_for.isa, made_for.threads)
     return Program(module_of_bytes(module), made_for, function=function, lengths=lengths)
 
 
-class Runs(Readable):
+class RunnableProgram(Readable):
     """Base class of programs; its errors tell users of other libraries how to call a program."""
 
     def __getattr__(self, name: str) -> Any:
@@ -205,7 +205,7 @@ class Runs(Readable):
             raise runtime.InputError(f"inputs must be passed as one dict: program({{{next(iter(named))!r}: …}})")
 
 
-class Program(Runs):
+class Program(RunnableProgram):
     """A compiled model, created by `compile`. Call it with the inputs to get the outputs.
 
     Several threads may call it at once. It can be copied and pickled; a pickle contains the module, not the code. If
@@ -221,7 +221,7 @@ class Program(Runs):
     def __init__(
         self,
         module: ModuleOp,
-        made_for: MadeFor,
+        made_for: ProgramTarget,
         *,
         function: str = "main",
         progress: IO[str] | None = None,
@@ -550,7 +550,7 @@ def compile_module(
     Raises `DiagnosticError` if the instruction set or the emitter is unknown, if this CPU lacks the instruction set, or
     if an operation can't be compiled.
     """
-    made_for = MadeFor(checked_isa(isa, threads), threads, checked_emitter(emitter), tuned)
+    made_for = ProgramTarget(checked_isa(isa, threads), threads, checked_emitter(emitter), tuned)
     return Program(module, made_for, function=function, progress=progress, lengths=lengths)
 
 

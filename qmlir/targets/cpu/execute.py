@@ -2,11 +2,11 @@
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.target import Running
+from qmlir.target import ExecutionOptions
 from qmlir.targets.cpu.compiler import Program, compile_module
 
 
-def execute(module: ModuleOp, function: str, running: Running) -> Program:
+def execute(module: ModuleOp, function: str, running: ExecutionOptions) -> Program:
     """Compiles `function` to a program. Raises `DiagnosticError` if an operation can't be compiled."""
     return compile_module(
         module, threads=running.threads, isa=running.isa, function=function, progress=running.progress,

@@ -38,7 +38,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.parallel import helped
-from qmlir.targets.cpu.runtime.errors import DamagedError
+from qmlir.targets.cpu.runtime.errors import CorruptProgramError
 from qmlir.targets.cpu.runtime.machine_code import IR, SOURCE, digest_of, is_for_here
 from qmlir.text.elements import dense_array
 
@@ -325,7 +325,7 @@ def load_package(
                 constants: Any = importlib.import_module(f"{name}.{RUNTIME}.constants")
                 constants.is_checked = True
             loader.exec_module(module)
-    except DamagedError as error:
+    except CorruptProgramError as error:
         forget(name)
         raise text_error(str(error)) from error
     except SyntaxError as error:

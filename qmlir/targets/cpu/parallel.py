@@ -67,7 +67,7 @@ def helped(runtime: Any, program: Path, count: int) -> Generator[None]:
         command = [sys.executable, str(script), str(program), claims]
         helpers = [each for _ in range(count) if (each := _started(command, environment)) is not None]
 
-        class Shared(runtime.Work):
+        class Shared(runtime.CompileShare):
             """Takes kernels that no helper has claimed, and waits for the helpers."""
 
             def takes(self, kernel: str) -> bool:

@@ -27,7 +27,7 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.kernel.record import RecordOp
 from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.observers import Images, ObservedValue, Recorder, RunFigures, depends_on_data
-from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way
+from qmlir.interpreter.profiling import ExecutionMode, Interpreted, Machine, RunOptions
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.builtin_types import dense, sizes_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
@@ -131,7 +131,7 @@ class CompiledProfiling:
 
     progress: IO[str] | None = None
 
-    def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[Way]:
+    def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[ExecutionMode]:
         """Returns three ways to run: interpreted, interpreted in batches with compiled records, and compiled."""
         sizes = _Sizes.of(module, options, run)
         batch = _batch_of(samples)
@@ -139,13 +139,13 @@ class CompiledProfiling:
         taken = _OPERATION * sizes.operations
         products = _PRODUCT * sizes.products
         return [
-            Way(0.0, taken + products + _OBSERVER * sizes.observers + _ELEMENT * sizes.elements),
-            Way(
+            ExecutionMode(0.0, taken + products + _OBSERVER * sizes.observers + _ELEMENT * sizes.elements),
+            ExecutionMode(
                 _RECORDING,
                 taken / at_once + products + _RECORDED * sizes.elements,
                 partial(_batched, module, options, run, batch, at_once),
             ),
-            Way(
+            ExecutionMode(
                 _COMPILING + _COMPILED_OPERATION * sizes.operations,
                 _CALL + _COMPILED_PRODUCT * sizes.products + _RECORDED_AT_ONCE * sizes.elements,
                 partial(_compiled, module, options, run, self.progress),

@@ -15,7 +15,7 @@ from xdsl.traits import SymbolTable, is_side_effect_free
 from qmlir.dialects.quant.infer import bytes_of, elements_of
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.dialects.target.description import Description
-from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, SizesKnownInRun
+from qmlir.ir.interfaces import DataDependentShape, MultipliesAndAdds, Quantizable
 from qmlir.quantization.supports import why_not
 from qmlir.target import HOST, PART
 from qmlir.targets.partitioning.phases import Plan, best_plan
@@ -48,7 +48,7 @@ def is_free(op: Operation) -> bool:
     """Returns true if `op` only moves or selects values: it is placed where the fewest bytes cross."""
     if isinstance(op, CastOperation):
         return True
-    if op.has_trait(SizesKnownInRun, value_if_unregistered=False):
+    if op.has_trait(DataDependentShape, value_if_unregistered=False):
         return False
     return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
 

@@ -168,7 +168,7 @@ def expanded(problem: Problem, plan: Plan, phase: int) -> Plan:
     return _Expansion(problem, plan, phase, max(*plan, phase), 1, lambda _: 0).best()
 
 
-class Descent:
+class LocalSearch:
     """Expands one phase at a time, in a cycle over all phases, until no expansion lowers the cost.
 
     Among plans of equal cost, those with operations in late phases are preferred if `late` is set, otherwise those with
@@ -212,7 +212,7 @@ def _starts(problem: Problem) -> Iterator[Plan]:
         yield (HOST,) * len(problem.nodes)
 
 
-def _alternate(problem: Problem, first: Descent, second: Descent, plan: Plan) -> Plan:
+def _alternate(problem: Problem, first: LocalSearch, second: LocalSearch, plan: Plan) -> Plan:
     """Runs both descents in turn, starting from `plan`, until they no longer lower the cost; returns the best plan."""
     while True:
         found = second.run(first.run(plan))
@@ -231,7 +231,7 @@ def best_plan(problem: Problem) -> Plan:
     found: list[tuple[int, int, int, Plan]] = []
     for start in _starts(problem):
         phases = max(start) + 1 + problem.places
-        directions = [Descent(problem, phases, late=late) for late in (False, True)]
+        directions = [LocalSearch(problem, phases, late=late) for late in (False, True)]
         for first, second in (directions, reversed(directions)):
             plan = _alternate(problem, first, second, start)
             parts = {phase for phase in plan if problem.place(phase) != HOST}

@@ -28,7 +28,7 @@ from qmlir.targets.partitioning.outlining import OutlinedPart, outlined, outline
 from qmlir.targets.partitioning.phases import earliest, preferred
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
 from qmlir.targets.partitioning.problem import CostGraph, graph_of
-from qmlir.targets.partitioning.report import PartitionReport, Stay, part_report, partition_report
+from qmlir.targets.partitioning.report import PartitionReport, RejectedOperation, part_report, partition_report
 from qmlir.targets.parts import parts_of
 
 # Outlining the parts of each target as functions, with a report per function.
@@ -112,11 +112,11 @@ def partition_function(
     An operation that isn't assigned to the preferred target gets a remark with the reason.
     """
     division = Division(function, targets, preferences)
-    stays: list[Stay] = []
+    stays: list[RejectedOperation] = []
     for op, (target, reason) in division.elsewhere().items():
         place = "stays on the host" if target == HOST else f"goes to target '{target}'"
         emit_remark(op, f"{place}: {reason}")
-        stays.append(Stay(key_of(op), op.name, target, reason))
+        stays.append(RejectedOperation(key_of(op), op.name, target, reason))
     targets_by_phase = {phase: division.name_of(phase) for phase in division.phases()}
     parts = _outline(module, function, division.graph, division.plan, targets_by_phase)
     reports = [part_report(part.function, targets_by_phase[part.phase]) for part in parts]

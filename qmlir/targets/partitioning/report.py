@@ -20,7 +20,7 @@ from qmlir.text.tables import Readable, aligned, bytes_text, counted, number
 
 
 @dataclass(frozen=True)
-class Crossing:
+class BorderTransfer:
     """A value that crosses the border of a part."""
 
     name: str
@@ -33,7 +33,7 @@ class Crossing:
     """Its size in bytes, packed."""
 
     @staticmethod
-    def of(port: Port) -> "Crossing":
+    def of(port: Port) -> "BorderTransfer":
         """Describes an argument or a result of a part.
 
         Args:
@@ -42,7 +42,7 @@ class Crossing:
         Returns:
             The crossing.
         """
-        return Crossing(port.name, _type_text(port.type), type_bytes(port.type))
+        return BorderTransfer(port.name, _type_text(port.type), type_bytes(port.type))
 
 
 @dataclass(frozen=True)
@@ -61,20 +61,20 @@ class PartReport:
     multiply_adds: int
     """Multiply-adds; dynamic dimensions count as 1."""
 
-    arguments: tuple[Crossing, ...]
+    arguments: tuple[BorderTransfer, ...]
     """The values that it takes."""
 
-    results: tuple[Crossing, ...]
+    results: tuple[BorderTransfer, ...]
     """The values that it returns."""
 
     @property
-    def crossings(self) -> tuple[Crossing, ...]:
+    def crossings(self) -> tuple[BorderTransfer, ...]:
         """The values that it takes and returns."""
         return (*self.arguments, *self.results)
 
 
 @dataclass(frozen=True)
-class Stay:
+class RejectedOperation:
     """An operation that is not assigned to the preferred target, with the reason."""
 
     node: str
@@ -103,7 +103,7 @@ class PartitionReport(Readable):
     parts: tuple[PartReport, ...]
     """The parts, with their targets, work, and the values that cross their borders."""
 
-    stays: tuple[Stay, ...]
+    stays: tuple[RejectedOperation, ...]
     """The operations that are not assigned to the preferred target, with the reasons."""
 
     crossings: int
@@ -130,7 +130,7 @@ _RIGHT = frozenset({"operations", "macs", "bytes"})
 _LONGEST = 48
 
 
-def _values(crossings: Sequence[Crossing]) -> str:
+def _values(crossings: Sequence[BorderTransfer]) -> str:
     text = ", ".join(f"{each.name} {each.type}".strip() for each in crossings)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
@@ -185,13 +185,13 @@ def part_report(function: FuncOp, target: str) -> PartReport:
         target,
         len(computing(function.body.block)),
         _multiply_adds(function),
-        tuple(map(Crossing.of, inputs_of(function))),
-        tuple(map(Crossing.of, outputs_of(function))),
+        tuple(map(BorderTransfer.of, inputs_of(function))),
+        tuple(map(BorderTransfer.of, outputs_of(function))),
     )
 
 
 def partition_report(
-    function: FuncOp, targets: Iterable[str], parts: Iterable[PartReport], stays: Iterable[Stay]
+    function: FuncOp, targets: Iterable[str], parts: Iterable[PartReport], stays: Iterable[RejectedOperation]
 ) -> PartitionReport:
     """Returns the report of a function divided into `parts`, with the operations that are not on the first target."""
     found = tuple(parts)

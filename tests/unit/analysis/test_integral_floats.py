@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.environment import default_environment
-from qmlir.passes.quantized.nn_contract_integers import Whole, whole_numbers
+from qmlir.passes.quantized.nn_contract_integers import IntegralRange, whole_numbers
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 
@@ -36,31 +36,32 @@ SCATTERED = """%i = nn.constant dense<0> : tensor<4xi64>
 @pytest.mark.parametrize(
     ("lines", "wanted"),
     [
-        (["%y = nn.round %x : tensor<4xf32>"], Whole(-math.inf, math.inf)),
+        (["%y = nn.round %x : tensor<4xf32>"], IntegralRange(-math.inf, math.inf)),
         (["%y = nn.neg %x : tensor<4xf32>"], None),
         (["%y = nn.clip %x {minimum = -3.0, maximum = 9.0} : tensor<4xf32>"], None),
-        ([*CLIPPED, "%y = nn.ceil %a : tensor<4xf32>"], Whole(-3, 9)),
-        ([*CLIPPED, "%y = nn.relu %a : tensor<4xf32>"], Whole(0, 9)),
+        ([*CLIPPED, "%y = nn.ceil %a : tensor<4xf32>"], IntegralRange(-3, 9)),
+        ([*CLIPPED, "%y = nn.relu %a : tensor<4xf32>"], IntegralRange(0, 9)),
         ([*CLIPPED, "%y = nn.clip %a {minimum = -2.5} : tensor<4xf32>"], None),
-        ([*CLIPPED, "%y = nn.clip %a {maximum = -5.0} : tensor<4xf32>"], Whole(-5, -5)),
-        ([*CLIPPED, "%y = nn.clip %r {minimum = 4.0} : tensor<4xf32>"], Whole(4, math.inf)),
-        ([*CLIPPED, "%y = calib.straight_through %a for %x : tensor<4xf32>"], Whole(-3, 9)),
+        ([*CLIPPED, "%y = nn.clip %a {maximum = -5.0} : tensor<4xf32>"], IntegralRange(-5, -5)),
+        ([*CLIPPED, "%y = nn.clip %r {minimum = 4.0} : tensor<4xf32>"], IntegralRange(4, math.inf)),
+        ([*CLIPPED, "%y = calib.straight_through %a for %x : tensor<4xf32>"], IntegralRange(-3, 9)),
         ([*CLIPPED, "%y = calib.straight_through %x for %a : tensor<4xf32>"], None),
         ([*CLIPPED, "%l = nn.constant dense<[5.0, 1.0, 2.0, 3.0]> : tensor<4xf32>",
-          "%y = nn.max %a, %l : tensor<4xf32>"], Whole(1, 9)),
+          "%y = nn.max %a, %l : tensor<4xf32>"], IntegralRange(1, 9)),
         ([*CLIPPED, "%l = nn.constant dense<[5.0, 1.0, 2.0, 3.0]> : tensor<4xf32>",
-          "%y = nn.min %a, %l : tensor<4xf32>"], Whole(-3, 5)),
+          "%y = nn.min %a, %l : tensor<4xf32>"], IntegralRange(-3, 5)),
         ([*CLIPPED, "%l = nn.constant dense<[5.0, 1.5, 2.0, 3.0]> : tensor<4xf32>",
           "%y = nn.max %a, %l : tensor<4xf32>"], None),
         ([*CLIPPED, "%l = nn.constant dense<12.0> : tensor<4xf32>",
-          "%y = nn.where %c, %a, %l : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>"], Whole(-3, 12)),
+          "%y = nn.where %c, %a, %l : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>"],
+         IntegralRange(-3, 12)),
         ([*CLIPPED, "%y = nn.where %c, %a, %x : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>"], None),
-        ([*CLIPPED, SCATTERED.format("none")], Whole(-3, 9)),
-        ([*CLIPPED, SCATTERED.format("max")], Whole(-3, 9)),
+        ([*CLIPPED, SCATTERED.format("none")], IntegralRange(-3, 9)),
+        ([*CLIPPED, SCATTERED.format("max")], IntegralRange(-3, 9)),
         ([*CLIPPED, SCATTERED.format("add")], None),
     ],
 )  # fmt: skip
-def test_limits_hold_what_there_is(lines: list[str], wanted: Whole | None) -> None:
+def test_limits_hold_what_there_is(lines: list[str], wanted: IntegralRange | None) -> None:
     module = _module(*lines)
     found = whole_numbers(function_of(module, "main"))
     returned = function_of(module, "main").get_return_op()
@@ -77,13 +78,13 @@ def test_limits_hold_what_there_is(lines: list[str], wanted: Whole | None) -> No
 @pytest.mark.parametrize(
     ("most", "element", "wanted"),
     [
-        (9.0, "f64", Whole(-3, 9)),
+        (9.0, "f64", IntegralRange(-3, 9)),
         (9.0, "i32", None),
         (300.0, "bf16", None),  # 299 is none
-        (2.0**24 + 3, "f32", Whole(-3, 2**24 + 4)),
+        (2.0**24 + 3, "f32", IntegralRange(-3, 2**24 + 4)),
     ],
 )
-def test_casts_keep_limits_that_the_result_has(most: float, element: str, wanted: Whole | None) -> None:
+def test_casts_keep_limits_that_the_result_has(most: float, element: str, wanted: IntegralRange | None) -> None:
     module = _module(
         "%w = nn.cast %x : (tensor<4xf32>) -> tensor<4xf64>",
         "%r = nn.round %w : tensor<4xf64>",

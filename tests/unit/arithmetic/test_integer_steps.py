@@ -10,7 +10,7 @@ import pytest
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import requantize_f32, requantize_qlinear, requantize_single_round
-from qmlir.arithmetic.step_functions import IntegerSteps, StepPlaces, fit_steps, steps_of, steps_on_grid
+from qmlir.arithmetic.step_functions import IntegerSteps, StepPositions, fit_steps, steps_of, steps_on_grid
 
 LIMITS = {8: (-128, 127), 16: (-32768, 32767)}
 
@@ -34,7 +34,7 @@ def _ends(range_: tuple[int, int], channels: int) -> tuple[Any, Any]:
     return np.full(channels, range_[0]), np.full(channels, range_[1])
 
 
-def _around(steps: StepPlaces, range_: tuple[int, int]) -> Array:
+def _around(steps: StepPositions, range_: tuple[int, int]) -> Array:
     """The steps and what is next to them."""
     places = np.concatenate([steps.reached[0] + move for move in (-1, 0, 1)], axis=1)
     return np.clip(places, *range_)
@@ -103,7 +103,7 @@ def test_an_addend_off_by_one_is_found_out_where_the_interval_ends() -> None:
     """Of a function that leaves one addend only: (7 a + 3) >> 3 over three channels' worth of residues."""
     places = np.arange(-400, 401)[None]
     wanted = (places * 7 + 3) >> 3
-    steps = StepPlaces(
+    steps = StepPositions(
         places[None], wanted, places[None], wanted + 1, int(wanted.min()) - 1, int(wanted.max()) + 1, [(-400, 400)]
     )
     exact = IntegerSteps([np.array([7])], np.array([3]), 3, 32, steps.low, steps.high, (-351, 351))

@@ -36,9 +36,9 @@ def test_a_pass_that_is_not_there() -> None:
 def test_a_pass_with_an_effect_and_one_without(tmp_path: Path) -> None:
     """Without fusion, there are two loops."""
     (tmp_path / "m.mlir").write_text(MODULE)
-    names = ("kernel-fuse", "kernel-interleave")
+    names = ("kernel-fuse", "kernel-tile-producers")
     timed, idle = measure(tmp_path / "m.mlir", "generic", names, 0.1, {})
-    assert (timed.what, idle.what) == ("kernel-fuse", "kernel-interleave, no effect")
+    assert (timed.what, idle.what) == ("kernel-fuse", "kernel-tile-producers, no effect")
     assert timed.low is not None
     assert timed.low > 0
     assert idle.figure == 1

@@ -66,7 +66,7 @@ def ceiling(a: int, b: int) -> int:
     return -(-a // b)
 
 
-Reading = Callable[[int, int], int]
+OperandAccess = Callable[[int, int], int]
 Binary = Callable[[int, int, int], int | None]
 """From two numbers and a width to the number, `None` where upstream leaves it undefined."""
 
@@ -81,7 +81,7 @@ def quotient(divide: Callable[[int, int], int], is_signed: bool) -> Binary:
     return divided
 
 
-EXPECTED: dict[type[Operation], tuple[Reading, Binary]] = {
+EXPECTED: dict[type[Operation], tuple[OperandAccess, Binary]] = {
     arith.AddiOp: (as_signed, lambda a, b, n: a + b),
     arith.SubiOp: (as_signed, lambda a, b, n: a - b),
     arith.MuliOp: (as_signed, lambda a, b, n: a * b),
@@ -162,7 +162,7 @@ def test_extended(numbers: tuple[int, int, int]) -> None:
     np.testing.assert_array_equal(carry, np.full(2, (a + b) >> bits, np.int8), strict=True)
 
 
-PREDICATES: dict[str, tuple[Reading, Callable[[int, int], bool]]] = {
+PREDICATES: dict[str, tuple[OperandAccess, Callable[[int, int], bool]]] = {
     "eq": (as_signed, lambda a, b: a == b),
     "ne": (as_signed, lambda a, b: a != b),
     "slt": (as_signed, lambda a, b: a < b),

@@ -18,7 +18,7 @@ from qmlir.arithmetic.statistics import Statistics
 from qmlir.environment import default_environment
 from qmlir.interpreter.interpreter import Interpreter, Listener
 from qmlir.interpreter.jobs import Job, Workers
-from qmlir.interpreter.profiling import Interpreted, Machine, RunOptions, Way, run_profile
+from qmlir.interpreter.profiling import ExecutionMode, Interpreted, Machine, RunOptions, run_profile
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
@@ -388,12 +388,12 @@ class _Counted:
         self.worth = worth
         self.made = 0
 
-    def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[Way]:
+    def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[ExecutionMode]:
         def make() -> Callable[[], Machine]:
             self.made += 1
             return lambda: Interpreted(module, options)
 
-        return [Way(0, 1), Way(self.worth - 0.5, 0, make)]
+        return [ExecutionMode(0, 1), ExecutionMode(self.worth - 0.5, 0, make)]
 
 
 @pytest.mark.parametrize(("worth", "made"), [(3, 1), (4, 1), (5, 0)])
@@ -420,11 +420,11 @@ def test_the_fastest_way_that_there_is_runs() -> None:
         return make
 
     class Ways:
-        def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[Way]:
+        def ways(self, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[ExecutionMode]:
             machine = lambda: Interpreted(module, options)  # noqa: E731
             return [
-                Way(0, 100), Way(10, 1, made("slow start", machine)), Way(1, 1, made("none", None)),
-                Way(2, 1, made("good", machine)),
+                ExecutionMode(0, 100), ExecutionMode(10, 1, made("slow start", machine)),
+                ExecutionMode(1, 1, made("none", None)), ExecutionMode(2, 1, made("good", machine)),
             ]  # fmt: skip
 
     assert run_profile(module, X, faster=Ways()).to_text() == run_profile(module, X).to_text()

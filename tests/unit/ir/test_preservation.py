@@ -28,13 +28,13 @@ def test_a_pass_that_says_nothing_keeps_every_bit() -> None:
 _ROUNDED = {
     "canonicalize", "convert-kernel-to-loops", "convert-nn-to-kernel", "kernel-pack", "kernel-propagate-layout",
     "nn-contract-integers", "nn-decompose", "nn-equalize", "nn-fold-constants", "nn-raise", "nn-recognize",
-    "nn-recognize-masks", "nn-smooth", "nn-split-columns", "quant-expand-floats",
+    "nn-recognize-masks", "nn-smooth", "nn-split-outlier-channels", "quant-expand-floats",
 }  # fmt: skip
 _DECIDING = {
     "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types",
-    "quant-correct-bias", "quant-fuse-casts", "quant-gptq", "quant-insert-casts", "quant-open-composites",
-    "quant-propagate-types", "quant-restore-weights", "quant-round", "quant-search-scales", "quant-set-requantize",
-    "quant-shorten-sums", "quant-simulate", "quant-store-states", "strip-training",
+    "quant-correct-bias", "quant-fuse-casts", "quant-gptq", "quant-insert-casts", "quant-dequantize-composites",
+    "quant-propagate-types", "quant-restore-weights", "quant-adaround", "quant-search-scales", "quant-set-requantize",
+    "quant-fit-i16-accumulators", "quant-simulate", "quant-store-states", "strip-training",
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from qmlir.dialects.nn.elementwise.ops import AbsOp, NegOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.conversion import HandOnConverted, Legality, TypeConversion, convert
+from qmlir.ir.conversion import ConvertForwarding, Legality, TypeConversion, convert
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.verification import verify
 from qmlir.text.parsing import parse_module
@@ -55,7 +55,7 @@ def _convert(module: ModuleOp, patterns: Sequence[RewritePattern], legality: Leg
     convert(module, patterns, legality, default_environment().new_context())
 
 
-def _converted(source: str, hand_on: HandOnConverted) -> str:
+def _converted(source: str, hand_on: ConvertForwarding) -> str:
     module, _ = _parsed(source)
     _convert(module, [OnStorage(), hand_on], Legality(types=TYPES))
     verify(module)
@@ -84,7 +84,7 @@ func.func @main(%x: {Q}, %y: f32) -> ({Q}, f32) {
         source.replace("{Q}", type_).replace("{relu}", relu) for type_, relu in ((Q, "nn.relu"), (STORED, "nn.abs"))
     )
     # Provenance too is what it was: a cast that came and went belongs to nobody.
-    assert _converted(before, HandOnConverted(TYPES)) == _expected(after)
+    assert _converted(before, ConvertForwarding(TYPES)) == _expected(after)
 
 
 def test_control_flow_follows_where_it_is_named() -> None:
@@ -104,7 +104,7 @@ func.func @main(%c: i1, %x: {Q}) -> {Q} {
         source.replace("{Q}", type_).replace("{relu}", relu) for type_, relu in ((Q, "nn.relu"), (STORED, "nn.abs"))
     )
     operations = (FuncOp, CallOp, ReturnOp, BranchOp, ConditionalBranchOp)
-    assert _converted(before, HandOnConverted(TYPES, operations)) == _expected(after)
+    assert _converted(before, ConvertForwarding(TYPES, operations)) == _expected(after)
 
 
 CHAIN = f"""func.func @main(%x: {Q}) -> {Q} {{
@@ -119,7 +119,7 @@ CHAIN = f"""func.func @main(%x: {Q}) -> {Q} {{
 def _refusal(legality: Legality) -> str:
     module, _ = _parsed(CHAIN)
     with pytest.raises(DiagnosticError) as caught:
-        _convert(module, [OnStorage(), HandOnConverted(TYPES)], legality)
+        _convert(module, [OnStorage(), ConvertForwarding(TYPES)], legality)
     return str(caught.value)
 
 
@@ -146,7 +146,7 @@ def test_what_gives_the_old_type_is_named() -> None:
 """)
     legality = Legality(types=TYPES, is_kept=lambda op: op.name == "quant.scast")
     with pytest.raises(DiagnosticError, match=r"returns a value of type tensor<2x!quant.uniform<i8:f32,"):
-        _convert(module, [HandOnConverted(TYPES)], legality)
+        _convert(module, [ConvertForwarding(TYPES)], legality)
 
 
 def test_casts_that_were_there_before_stay() -> None:
@@ -157,7 +157,7 @@ def test_casts_that_were_there_before_stay() -> None:
 }}
 func.func private @outside({Q})
 """)
-    _convert(module, [HandOnConverted(TYPES)], Legality(types=TYPES))
+    _convert(module, [ConvertForwarding(TYPES)], Legality(types=TYPES))
     assert module_text(module).count("builtin.unrealized_conversion_cast") == 2
 
 

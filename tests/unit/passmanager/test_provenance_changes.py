@@ -1,7 +1,7 @@
 """Which passes changed a node, on modules small enough to see it."""
 
 from qmlir.environment import default_environment
-from qmlir.passmanager.instrumentation import Change, ProvenanceChanges
+from qmlir.passmanager.instrumentation import PassChange, ProvenanceChanges
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.text.parsing import parse_module
@@ -33,17 +33,17 @@ def test_what_each_pass_does_to_a_node() -> None:
     found = changes_of(MODULE, "dce,cse,nn-decompose,nn-raise,cse")
     parts = ("nn.matmul", "nn.add")
     assert found.of("fc1") == (
-        Change("nn-decompose", ("nn.fully_connected",), parts),
-        Change("nn-raise", parts, ("nn.fully_connected",)),
+        PassChange("nn-decompose", ("nn.fully_connected",), parts),
+        PassChange("nn-raise", parts, ("nn.fully_connected",)),
     )
     assert found.of("fc1/matmul") == (
-        Change("nn-decompose", (), ("nn.matmul",)),
-        Change("nn-raise", ("nn.matmul",), ()),
+        PassChange("nn-decompose", (), ("nn.matmul",)),
+        PassChange("nn-raise", ("nn.matmul",), ()),
     )
     # The two are one now, which stands for both: of the first the attribute is another one, the second has become it.
-    assert found.of("r1") == (Change("cse", ("nn.relu",), ("nn.relu",), ("attributes",)),)
+    assert found.of("r1") == (PassChange("cse", ("nn.relu",), ("nn.relu",), ("attributes",)),)
     assert found.of("r2")[0].pass_name == "cse"
-    assert found.of("gone") == (Change("dce", ("nn.abs",), ()),)
+    assert found.of("gone") == (PassChange("dce", ("nn.abs",), ()),)
     assert found.of("w") == found.of("nobody") == ()
 
 
@@ -54,7 +54,7 @@ def test_types_and_nests() -> None:
     named = text.replace("%x: tensor<?x4xf32>)", '%x: tensor<?x4xf32> {nn.name = "x"})')
     found = changes_of(named, 'fix-shapes{shapes="x=1x4"}')
     for node, kind in (("fc1", "nn.fully_connected"), ("r1", "nn.relu")):
-        assert found.of(node) == (Change("fix-shapes", (kind,), (kind,), ("types",)),)
+        assert found.of(node) == (PassChange("fix-shapes", (kind,), (kind,), ("types",)),)
 
 
 def test_what_is_in_a_region_belongs_to_what_is_around_it() -> None:
@@ -70,9 +70,9 @@ def test_what_is_in_a_region_belongs_to_what_is_around_it() -> None:
       } -> tensor<4xf32>
       func.return %1 : tensor<4xf32>
     }"""
-    assert changes_of(text, "dce").of("r") == (Change("dce", ("linalg.generic",), ("linalg.generic",), ("body",)),)
+    assert changes_of(text, "dce").of("r") == (PassChange("dce", ("linalg.generic",), ("linalg.generic",), ("body",)),)
 
 
 def test_the_text() -> None:
-    assert Change("p", ("nn.a", "nn.b", "nn.a"), ()).text == "2 x nn.a, nn.b -> nothing"
-    assert Change("p", ("nn.a",), ("nn.a",), ("types", "body")).text == "nn.a: other types, body"
+    assert PassChange("p", ("nn.a", "nn.b", "nn.a"), ()).text == "2 x nn.a, nn.b -> nothing"
+    assert PassChange("p", ("nn.a",), ("nn.a",), ("types", "body")).text == "nn.a: other types, body"

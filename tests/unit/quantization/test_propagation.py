@@ -175,7 +175,7 @@ def test_moving_casts_changes_no_bit(is_fused: bool) -> None:
         assert_same(before, outputs_of(module, inputs))
     elsewhere = {"QuantizeConstant"} if is_fused else {"NarrowLimited"}
     # A rescale that is kept nearly always folds by itself, and these graphs have no loops.
-    elsewhere |= {"FoldRescaleChain", "HandOnQuantized"}
+    elsewhere |= {"FoldRescaleChain", "QuantizeForwarding"}
     assert {type(pattern).__name__ for pattern in MOVES} - elsewhere <= set(counts), counts
 
 

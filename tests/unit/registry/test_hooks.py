@@ -33,7 +33,7 @@ from qmlir.dialects.nn.padding_rules import PaddedValue
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.ir.evaluation import ByOperation, RunsRegions, TakesStored
+from qmlir.ir.evaluation import ByOperation, RegionEvaluator, TakesStored
 from qmlir.ir.interfaces import Replacement
 from qmlir.onnx.export.exporter import export_model
 from qmlir.onnx.importer import import_model
@@ -395,7 +395,7 @@ FAULTS: dict[str, tuple[Use, Any]] = {
     "evaluator: writes an operand": (evaluated(), writes),
     "evaluator: adds in place": (evaluated(), adds_in_place),
     "evaluator: marks the operation": (evaluated(), marks),
-    "evaluator: with regions": (evaluated(), RunsRegions(lambda frame, op, x: None)),
+    "evaluator: with regions": (evaluated(), RegionEvaluator(lambda frame, op, x: None)),
     "evaluator: by operation": (evaluated(), ByOperation(lambda op: lambda op, x: (x[1:],))),
     "evaluator: choosing raises": (evaluated(), ByOperation(raises)),
     "evaluator: quantized, stored integers": (evaluated(NARROW), lambda op, x: (np.ones(4, np.int8),)),

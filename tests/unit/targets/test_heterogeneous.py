@@ -15,7 +15,7 @@ from qmlir.dialects.target.description import Description, Support
 from qmlir.environment import default_environment, plugins
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.specialize import specialize
-from qmlir.target import PART, Running
+from qmlir.target import PART, ExecutionOptions
 from qmlir.targets.cpu.runtime.program import InputError
 from qmlir.targets.heterogeneous import HybridProgram, compile_parts, without_calls
 from qmlir.targets.partitioning.choices import Preferences
@@ -270,7 +270,7 @@ def test_a_call_of_what_is_no_part() -> None:
     }
     """)
     with pytest.raises(DiagnosticError, match="calls @callee, which is not a part; inline it before partitioning"):
-        compile_parts(module, "main", Running())
+        compile_parts(module, "main", ExecutionOptions())
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_names_of_parts_lead_nowhere_else(name: str) -> None:
     }}
     """)
     with pytest.raises(DiagnosticError, match=r"whose name must consist of letters, digits, '_', '-' and '\.'"):
-        compile_parts(module, "main", Running())
+        compile_parts(module, "main", ExecutionOptions())
 
 
 def _descriptions(module: ModuleOp, seed: int) -> list[Description]:
@@ -310,4 +310,4 @@ def test_random_graphs(seed: int) -> None:
     expected = qmlir.interpret(case.module, case.inputs)
     _same(qmlir.interpret(divided, case.inputs), expected)
     assert len(report.stays) + sum(part.operations for part in report.parts) > 0
-    _same(compile_parts(divided, "main", Running(isa="generic", tuned=False))(case.inputs), expected)
+    _same(compile_parts(divided, "main", ExecutionOptions(isa="generic", tuned=False))(case.inputs), expected)

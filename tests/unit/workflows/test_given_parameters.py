@@ -89,7 +89,7 @@ def test_only_parts_without_parameters_are_profiled(quantized: ModuleOp) -> None
     module = quantized.clone()
     (gelu,) = (op for op in module.walk() if isinstance(op, GeluOp))
     del gelu.properties["components"]
-    opened = _run(module, "quant-open-composites")
+    opened = _run(module, "quant-dequantize-composites")
     profiled = qmlir.profile(opened, SAMPLES, passes="nn-decompose")
     seen = {key for key in profiled.values if key not in ("x", "y") and not key.startswith("quant.")}
     assert seen == {"gelu/argument", "gelu/erf", "gelu/gate", "gelu/half"}

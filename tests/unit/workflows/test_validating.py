@@ -15,7 +15,7 @@ from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.comparison.errors import lost_places, misplaced
-from qmlir.workflows.hold_out import ENOUGH, MOST, EvenRuns, HoldOut, runs_to_compare
+from qmlir.workflows.hold_out import ENOUGH, MOST, EvenSampler, HoldOut, runs_to_compare
 from qmlir.workflows.validating import (
     Cause,
     References,
@@ -146,7 +146,7 @@ def test_the_share_that_is_held_out(count: int, held: int) -> None:
 def test_no_period_of_the_samples_hides_some() -> None:
     """Of every period, half of the runs that are taken would have one phase by chance; none has all of them."""
     for period in (2, 4, 8):
-        even = EvenRuns(16)
+        even = EvenSampler(16)
         for run in _numbered(250):
             even.take(run)
         phases = Counter(run.first % period for run in even.taken)

@@ -178,9 +178,9 @@ def _power(bits: Scalar, saturates: bool, rounding: PowerRounding) -> Scalar:
 
 # Reads and writes of elements in bodies: stored integers become exact integers or floats, and results are rounded once.
 #
-# A `ScalarRead` holds the inputs for an operand (including parameters that vary by element) and the function that
-# combines their scalars; a `Writing` does the same for a result. The formulas follow the quantized semantics of `nn`
-# (`qmlir.dialects.nn.quantized_evaluators`) step by step, so that results are bit-identical.
+# An `ElementLoad` holds the inputs for an operand (including parameters that vary by element) and the function that
+# combines their scalars; an `ElementStore` does the same for a result. The formulas follow the quantized semantics of
+# `nn` (`qmlir.dialects.nn.quantized_evaluators`) step by step, so that results are bit-identical.
 
 ANY = (-(1 << 61), 1 << 61)
 """Limits beyond any rescaled integer; the sum of two values within them still fits in 64 bits."""
@@ -190,7 +190,7 @@ _EXACT_IN_F32 = 1 << 24
 
 
 @dataclass(frozen=True)
-class ScalarRead:
+class ElementLoad:
     """The inputs that a structured operation needs to read an operand, and the function that combines their scalars."""
 
     inputs: tuple[Input, ...]
@@ -198,7 +198,7 @@ class ScalarRead:
 
 
 @dataclass(frozen=True)
-class Writing:
+class ElementStore:
     """The inputs needed to write a result, and the function that converts a computed value to a stored element."""
 
     inputs: tuple[Input, ...]
@@ -294,25 +294,25 @@ def _dtype(type_: Attribute) -> npt.DTypeLike:
     return {f32: np.float32, f64: np.float64, i32: np.int32, i64: np.int64}[cast(Any, type_)]
 
 
-def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
+def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     """Reads an operand that is not quantized; floats shorter than f32 are converted to f32 for computation."""
     small = small_float_of(tensor_type(value.type).get_element_type())
     if small is not None:
-        return ScalarRead((Input(at.value(value), map_, unsigned=True),), lambda scalars: decoded(scalars[0], small))
+        return ElementLoad((Input(at.value(value), map_, unsigned=True),), lambda scalars: decoded(scalars[0], small))
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
         (element,) = scalars
         return element.to(_arithmetic(element.type)) if element.is_float else element
 
-    return ScalarRead((Input(at.value(value), map_, at.signedness(value)),), read)
+    return ElementLoad((Input(at.value(value), map_, at.signedness(value)),), read)
 
 
-def stored(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
+def stored(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     """Reads the stored elements of an operand, unchanged."""
-    return ScalarRead((Input(at.value(value), map_, at.signedness(value)),), lambda scalars: scalars[0])
+    return ElementLoad((Input(at.value(value), map_, at.signedness(value)),), lambda scalars: scalars[0])
 
 
-def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
+def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     """Reads the exact integers `q - z` of a quantized operand as i32, or i64 if storage exceeds 16 bits."""
     element = uniform_element(at, value)
     assert element is not None
@@ -325,10 +325,10 @@ def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
         integer = scalars[0].to(wide)
         return integer if offset.is_always(0) else integer - offset.of(scalars[1:], integer)
 
-    return ScalarRead((operand, *offset.inputs), read)
+    return ElementLoad((operand, *offset.inputs), read)
 
 
-def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
+def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     """Reads the elements of an operand as dequantized floats; elements that are not quantized are read as in `plain`.
 
     Stored integers are dequantized like `quant.dcast`: `scale * (q - z)`, where the product is rounded once in the
@@ -350,10 +350,10 @@ def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ScalarRead:
         product = scale.of(factors, integer) * integer.to(arithmetic)
         return product.to(element.expressed).to(arithmetic)
 
-    return ScalarRead((*exact.inputs, *scale.inputs), read)
+    return ElementLoad((*exact.inputs, *scale.inputs), read)
 
 
-def _real_of_small(at: Lowering, value: SSAValue, map_: AffineMap, element: UniformFloatType) -> ScalarRead:
+def _real_of_small(at: Lowering, value: SSAValue, map_: AffineMap, element: UniformFloatType) -> ElementLoad:
     exact = plain(at, value, map_)
     arithmetic = _arithmetic(element.expressed)
     scale = _scales(at, element, tensor_type(value.type).get_shape(), map_)
@@ -363,7 +363,7 @@ def _real_of_small(at: Lowering, value: SSAValue, map_: AffineMap, element: Unif
         number = exact.read(own).to(arithmetic)
         return (scale.of(factors, number) * number).to(element.expressed).to(arithmetic)
 
-    return ScalarRead((*exact.inputs, *scale.inputs), read)
+    return ElementLoad((*exact.inputs, *scale.inputs), read)
 
 
 def _scales(at: Lowering, element: UniformType, shape: Sequence[int], map_: AffineMap) -> Parameter:
@@ -388,7 +388,7 @@ def _narrowed(whole: Scalar, zero_point: int, limits: tuple[int, int], result: I
 
 def quantizing(
     at: Lowering, element: UniformQuantizedType, shape: Sequence[int], map_: AffineMap, *, is_rounded: bool = False
-) -> Writing:
+) -> ElementStore:
     """Quantizes floats as `quant.qcast` does: `saturate(rne(x / scale) + z)`, with a true division.
 
     The floats are first rounded to the expressed type, unless `is_rounded` states that they already are.
@@ -407,10 +407,12 @@ def quantizing(
             return _narrowed(whole, int(offset.number), limits, result)
         return _saturated(whole, offset.of(offsets, whole), limits, result)
 
-    return Writing((*scale.inputs, *offset.inputs), write)
+    return ElementStore((*scale.inputs, *offset.inputs), write)
 
 
-def _quantizing_to_small(at: Lowering, element: UniformFloatType, shape: Sequence[int], map_: AffineMap) -> Writing:
+def _quantizing_to_small(
+    at: Lowering, element: UniformFloatType, shape: Sequence[int], map_: AffineMap
+) -> ElementStore:
     """Quantizes floats to low-precision floats as `quant.qcast` does: the quotient is rounded through f32 and
     saturates."""
     arithmetic = _arithmetic(element.expressed)
@@ -420,18 +422,18 @@ def _quantizing_to_small(at: Lowering, element: UniformFloatType, shape: Sequenc
         rounded = value.to(element.expressed).to(arithmetic)
         return encoded((rounded / scale.of(scalars, rounded)).to(f32), element.storage)
 
-    return Writing(scale.inputs, write)
+    return ElementStore(scale.inputs, write)
 
 
-def converting(element: Attribute) -> Writing:
+def converting(element: Attribute) -> ElementStore:
     """Converts computed values to a type that is not quantized: rounds floats, keeps integers."""
     small = small_float_of(element)
     if small is not None:
-        return Writing((), lambda value, scalars: encoded(value.to(f32), small))
-    return Writing((), lambda value, scalars: value.to(plain_element(element), is_unsigned(element)))
+        return ElementStore((), lambda value, scalars: encoded(value.to(f32), small))
+    return ElementStore((), lambda value, scalars: value.to(plain_element(element), is_unsigned(element)))
 
 
-def writing(at: Lowering, index: int, map_: AffineMap) -> Writing:
+def writing(at: Lowering, index: int, map_: AffineMap) -> ElementStore:
     """Writes computed floats, or plain values, to a result in the type of that result."""
     value = at.op.results[index]
     element = tensor_type(value.type).get_element_type()
@@ -458,7 +460,7 @@ def requantizing(
     count: npt.ArrayLike = 1,
     mode: RequantizeAttr | None = None,
     spread: Callable[[Array], Array] = lambda parameters: parameters,
-) -> Writing:
+) -> ElementStore:
     """Requantizes exact integers of f32 scale `scale` and magnitude up to `largest` to a result.
 
     `scale` broadcasts to the result. For a mean, the integers are sums of `count` elements. `spread` maps parameters
@@ -514,16 +516,18 @@ def _kept(
     return _keep(integer, offset.of(offsets, integer), limits, result)
 
 
-def _keeping(find: Find, element: UniformQuantizedType, zero_points: Array, largest: int) -> Writing:
+def _keeping(find: Find, element: UniformQuantizedType, zero_points: Array, largest: int) -> ElementStore:
     """Stores integers of magnitude up to `largest` with unchanged scale."""
     offset = find(zero_points.astype(np.int64), i64)
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
-    return Writing(offset.inputs, lambda integer, offsets: _kept(integer, offset, offsets, largest, limits, result))
+    return ElementStore(
+        offset.inputs, lambda integer, offsets: _kept(integer, offset, offsets, largest, limits, result)
+    )
 
 
 def _f32_rescaling(
     find: Find, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int
-) -> Writing:
+) -> ElementStore:
     factor = find(factors, f32)
     offset = find(zero_points.astype(np.int64), i64)
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
@@ -548,12 +552,12 @@ def _f32_rescaling(
             return value
         return multiplier.compare("eq", 1.0).select(_keep(integer, offset.of(offsets, integer), limits, result), value)
 
-    return Writing((*factor.inputs, *offset.inputs), write)
+    return ElementStore((*factor.inputs, *offset.inputs), write)
 
 
 def _qlinear_rescaling(
     find: Find, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int
-) -> Writing:
+) -> ElementStore:
     """Rescales with a single zero point, added before rounding; a multiplier of 1 is no exception."""
     factor, offset = find(factors, f32), int(zero_points.item())
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
@@ -564,7 +568,7 @@ def _qlinear_rescaling(
         op = RequantizeOp(integer.value, [multiplier.value], result, mode, offset, limits)
         return integer.made(integer.builder.insert(op), unsigned=False)
 
-    return Writing(factor.inputs, write)
+    return ElementStore(factor.inputs, write)
 
 
 def rescaling(
@@ -575,7 +579,7 @@ def rescaling(
     limits: tuple[int, int],
     result: IntegerType,
     where: Where,
-) -> Writing:
+) -> ElementStore:
     """Rescales integers by `ratio` in an integer mode; zero points that vary are added after the rescaling."""
     if mode.mode is Mode.SHIFT:
         arrays = [(power_of_two_shift(ratio), IntegerType(8), np.int8)]
@@ -597,13 +601,13 @@ def rescaling(
         op = RequantizeOp(integer.value, values, i64, mode, 0, ANY)
         return _keep(integer.made(integer.builder.insert(op), unsigned=False), offsets[0], limits, result)
 
-    return Writing(tuple(each for found in (*parameters, offset) for each in found.inputs), write)
+    return ElementStore(tuple(each for found in (*parameters, offset) for each in found.inputs), write)
 
 
 def compute(
     at: Lowering,
-    readings: Sequence[ScalarRead],
-    writing: Writing,
+    readings: Sequence[ElementLoad],
+    writing: ElementStore,
     function: Callable[..., Scalar],
     index: int = 0,
 ) -> SSAValue:

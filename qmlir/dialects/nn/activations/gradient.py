@@ -11,42 +11,42 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.nn.activations import ops
 from qmlir.dialects.nn.elementwise.ops import ErfOp, ExpOp
 from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, Terms, formula
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 
 
-def _elu(g: Term, x: Term, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Term:
+def _elu(g: Expr, x: Expr, alpha: float, scale: float = 1.0, rate: float = 1.0) -> Expr:
     """The gradient of `scale x` for `x > 0`, `scale alpha (e^(rate x) - 1)` otherwise."""
     above = g if scale == 1 else g * scale
     return above.where(x > 0.0, g * (x * rate).apply(ExpOp) * (scale * alpha * rate))
 
 
-def _prelu(g: Term, x: Term, slope: Term, y: Term) -> Terms:
+def _prelu(g: Expr, x: Expr, slope: Expr, y: Expr) -> Terms:
     is_above = x > 0.0
     return g.where(is_above, g * slope), (g * x).unless(is_above)
 
 
-def _hard_sigmoid(g: Term, x: Term, y: Term, alpha: float, beta: float) -> Term:
+def _hard_sigmoid(g: Expr, x: Expr, y: Expr, alpha: float, beta: float) -> Expr:
     line = x * alpha + beta
     return (g * alpha).where(line > 0.0).where(line < 1.0)
 
 
-def _hard_swish(g: Term, x: Term, y: Term) -> Term:
+def _hard_swish(g: Expr, x: Expr, y: Expr) -> Expr:
     return (g * (x * (1 / 3) + 0.5)).where(x < 3.0, g).where(x > -3.0)
 
 
-def _swish(g: Term, x: Term, y: Term, alpha: float) -> Term:
+def _swish(g: Expr, x: Expr, y: Expr, alpha: float) -> Expr:
     """The gradient is `s + alpha x s (1 - s)` with `s = sigmoid(alpha x)`."""
     s = (x * alpha).apply(ops.SigmoidOp)
     return g * (s + y * (1.0 - s) * alpha)
 
 
-def _mish(g: Term, x: Term, y: Term) -> Term:
+def _mish(g: Expr, x: Expr, y: Expr) -> Expr:
     """The gradient is `t + x (1 - t^2) sigmoid(x)` with `t = tanh(softplus(x))`."""
     t = x.apply(ops.SoftplusOp).apply(ops.TanhOp)
     return g * (t + x * (1.0 - t * t) * x.apply(ops.SigmoidOp))
 
 
-def _softsign(g: Term, x: Term, y: Term) -> Term:
+def _softsign(g: Expr, x: Expr, y: Expr) -> Expr:
     width = abs(x) + 1.0
     return g / (width * width)
 
@@ -54,11 +54,11 @@ def _softsign(g: Term, x: Term, y: Term) -> Term:
 def _gelu(at: Backward, op: ops.GeluOp, gradient: SSAValue) -> Gradients:
     """The gradient is `Phi(x) + x phi(x)`, or the derivative of the approximation."""
 
-    def exact(g: Term, x: Term, y: Term) -> Term:
+    def exact(g: Expr, x: Expr, y: Expr) -> Expr:
         density = (x * x * -0.5).apply(ExpOp) * (1 / math.sqrt(2 * math.pi))
         return g * (((x * math.sqrt(0.5)).apply(ErfOp) + 1.0) * 0.5 + x * density)
 
-    def approximate(g: Term, x: Term, y: Term) -> Term:
+    def approximate(g: Expr, x: Expr, y: Expr) -> Expr:
         factor = math.sqrt(2 / math.pi)
         t = ((x + x * x * x * 0.044715) * factor).apply(ops.TanhOp)
         inner = (x * x * (3 * 0.044715) + 1.0) * factor

@@ -29,7 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import KeptOp, Kind, NnOp, shapes_agree, tensor_like, verify_precision
+from qmlir.dialects.nn.base import ComponentwiseOp, Kind, NnOp, shapes_agree, tensor_like, verify_precision
 from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
 from qmlir.dialects.nn.result_shapes import check_choice, check_shape, shape_text
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
@@ -46,7 +46,7 @@ def _known(*sizes: int) -> int:
 
 
 @irdl_op_definition
-class AttentionOp(KeptOp, MultipliesAndAdds):
+class AttentionOp(ComponentwiseOp, MultipliesAndAdds):
     """Attention `softmax(cap(q k^T) + bias) v` for each head (ONNX Attention): result, present keys and values, scores.
 
     The operands are `q [B, Hq, S, D]`, `k [B, Hk, T, D]` and `v [B, Hk, T, Dv]`, where `Hk` divides `Hq`, and each head

@@ -179,7 +179,7 @@ def _rescaled(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
     scale = accumulator_scale(*scales) if len(scales) > 1 else scales[0]
     identity = AffineMap.identity(len(at.result_shape()))
     writing = quantized.requantizing(at, 0, scale, largest, identity)
-    reading = quantized.ScalarRead((Input(total, identity),), lambda scalars: scalars[0])
+    reading = quantized.ElementLoad((Input(total, identity),), lambda scalars: scalars[0])
 
     def unchanged(integer: Scalar) -> Scalar:
         return integer

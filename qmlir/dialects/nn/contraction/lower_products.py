@@ -372,7 +372,7 @@ def _quantized(at: Lowering, total: Input, bias: SSAValue | None, channel_axis: 
     element, shape = uniform_type(at, result), at.result_shape()
     identity = AffineMap.identity(len(shape))
     writing = quantized.quantizing(at, element, shape, identity, is_rounded=True)
-    readings = [quantized.ScalarRead((total,), lambda scalars: scalars[0])]
+    readings = [quantized.ElementLoad((total,), lambda scalars: scalars[0])]
     if bias is not None:
         readings.append(quantized.real(at, bias, axes_map(len(shape), [channel_axis])))
 
@@ -422,12 +422,12 @@ def matrix_product(
 # --- Convolutions -----------------------------------------------------------------------------------------------------
 
 
-Reading = Callable[[int, AffineExpr, AffineExpr], AffineExpr]
+OperandAccess = Callable[[int, AffineExpr, AffineExpr], AffineExpr]
 """Returns the index into padded data along a spatial axis, given the indices into the result and into the kernel."""
 
 
 def _windows(
-    at: Lowering, groups: int, padded: SSAValue, counts: Sequence[int], sizes: Sequence[int], reading: Reading
+    at: Lowering, groups: int, padded: SSAValue, counts: Sequence[int], sizes: Sequence[int], reading: OperandAccess
 ) -> SSAValue:
     """Returns the windows of channels-last data, `[group, blocks…, N, windows…, terms of a block…]`.
 
@@ -472,7 +472,7 @@ def _convolved(
     padded: Factor,
     blocks: _Blocks,
     weights: tuple[Sequence[int], Sequence[int]],
-    reading: Reading,
+    reading: OperandAccess,
 ) -> SSAValue:
     """Computes the sums of windows of padded, channels-last data.
 

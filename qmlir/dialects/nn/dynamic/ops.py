@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.base import Kind, NnOp, plain_type
 from qmlir.dialects.nn.result_shapes import check_choice
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
-from qmlir.ir.interfaces import ReadsExactNumbers
+from qmlir.ir.interfaces import NumericallyDiscontinuous
 
 STORAGE = IntegerType(8, Signedness.UNSIGNED)
 """The storage type of the result and of its zero point."""
@@ -38,7 +38,7 @@ class DynamicQuantizeOp(NnOp):
     name = "nn.dynamic_quantize"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
 
-    traits = traits_def(ReadsExactNumbers())
+    traits = traits_def(NumericallyDiscontinuous())
 
     input = operand_def(TensorType)
     zeros = opt_prop_def(StringAttr, StringAttr("onnx"))

@@ -13,34 +13,34 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, Terms, formula, nothing
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 from qmlir.ir.builtin_types import element_of, shape_of
 
 
-def _root_of_square(x: Term, sign: float) -> Term:
+def _root_of_square(x: Expr, sign: float) -> Expr:
     """Computes `sqrt(x^2 + sign)`."""
     return (x * x + sign).apply(ops.SqrtOp)
 
 
-def _chosen(g: Term, a: Term, b: Term, first: Term) -> Terms:
+def _chosen(g: Expr, a: Expr, b: Expr, first: Expr) -> Terms:
     """The gradients of `min` and `max`; `first` is true where only `a` is the result."""
     left = g.where(first, (g * 0.5).where(a.equals(b)))
     return left, g - left
 
 
-def _quotient(g: Term, a: Term, b: Term, y: Term) -> Terms:
+def _quotient(g: Expr, a: Expr, b: Expr, y: Expr) -> Terms:
     part = g / b
     return part, -(part * y)
 
 
-def _power(g: Term, a: Term, b: Term, y: Term) -> Terms:
+def _power(g: Expr, a: Expr, b: Expr, y: Expr) -> Terms:
     """For `a^b`: `b a^(b - 1)`, 0 if `b` is 0; `a^b ln a`, 0 if `a` is 0 and `b` is not negative."""
     rise = y * a.apply(ops.LogOp)
     return g * (b * a ** (b - 1.0)).unless(b.equals(0.0)), g * rise.unless(a.equals(0.0), rise.unless(b >= 0.0))
 
 
 def _remainder(at: Backward, op: ops.ModOp, gradient: SSAValue) -> Gradients:
-    def slopes(g: Term, a: Term, b: Term, y: Term) -> Terms:
+    def slopes(g: Expr, a: Expr, b: Expr, y: Expr) -> Terms:
         quotient = (a - y) / b  # a whole number
         return g, -(g * quotient.apply(ops.RoundOp))
 
@@ -48,8 +48,8 @@ def _remainder(at: Backward, op: ops.ModOp, gradient: SSAValue) -> Gradients:
 
 
 def _clip(at: Backward, op: ops.ClipOp, gradient: SSAValue) -> Gradients:
-    g, x = Term(at, gradient), Term(at, op.input)
-    for bound, is_inside in ((op.minimum, Term.__ge__), (op.maximum, Term.__le__)):
+    g, x = Expr(at, gradient), Expr(at, op.input)
+    for bound, is_inside in ((op.minimum, Expr.__ge__), (op.maximum, Expr.__le__)):
         if bound is not None:
             g = g.where(is_inside(x, bound.value.data))
     return [g.value]

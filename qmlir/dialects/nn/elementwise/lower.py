@@ -26,7 +26,7 @@ from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.requantization import Mode, accumulator_scale, power_of_two_shift
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, unchanged
-from qmlir.dialects.kernel.lowering.quantized import Writing, encoded
+from qmlir.dialects.kernel.lowering.quantized import ElementStore, encoded
 from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
 from qmlir.dialects.nn.activations.ops import ReluOp
 from qmlir.dialects.nn.base import plain_type
@@ -91,7 +91,7 @@ def _converted(x: Scalar, source: Attribute, element: Attribute) -> Scalar:
     return _to_integer(x, source, target) if x.is_float else x.to(target)
 
 
-_AS_IT_IS = Writing((), lambda value, scalars: value)
+_AS_IT_IS = ElementStore((), lambda value, scalars: value)
 
 
 def _cast(op: ops.CastOp, at: Lowering) -> Sequence[SSAValue]:
@@ -171,7 +171,7 @@ def _where(op: ops.WhereOp, at: Lowering) -> Sequence[SSAValue]:
         else reals(at, op.operands[1:])
     )
     writing = (
-        quantized.Writing((), lambda value, scalars: value) if is_moved else quantized.writing(at, 0, identity(at))
+        quantized.ElementStore((), lambda value, scalars: value) if is_moved else quantized.writing(at, 0, identity(at))
     )
     return (quantized.compute(at, [condition, *readings], writing, Scalar.select),)
 
@@ -253,7 +253,7 @@ def _shifted_together(
     if max(largest, *reach) >= 1 << 31:
         return None
     every = identity(at)
-    readings: list[quantized.ScalarRead] = []
+    readings: list[quantized.ElementLoad] = []
     for value, place in zip(op.operands, places, strict=True):
         own = quantized.centred(at, value, operand_map(at, value))
         by = quantized.parameter(at, place.astype(np.int32), i32, every)
@@ -263,12 +263,12 @@ def _shifted_together(
             integer = own.read(integers).to(i32)
             return integer if by.is_always(0) else integer << by.of(shifts, integer)
 
-        readings.append(quantized.ScalarRead((*own.inputs, *by.inputs), read))
+        readings.append(quantized.ElementLoad((*own.inputs, *by.inputs), read))
     writing = quantized.requantizing(at, 0, common, largest, every)
     return quantized.compute(at, readings, writing, lambda *integers: function(op, *integers))
 
 
-def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: int) -> quantized.ScalarRead:
+def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: int) -> quantized.ElementLoad:
     """Reads the integers of an operand rescaled to the scale `common`, in i64."""
     map_ = operand_map(at, value)
     own = quantized.centred(at, value, map_)
@@ -286,7 +286,7 @@ def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: in
         shifted = wide << places if places else wide
         return rescaled.write(shifted.to(i32) if is_short else shifted, parameters)
 
-    return quantized.ScalarRead((*own.inputs, *rescaled.inputs), read)
+    return quantized.ElementLoad((*own.inputs, *rescaled.inputs), read)
 
 
 def _mul(op: ops.MulOp, at: Lowering) -> Sequence[SSAValue]:
@@ -325,7 +325,7 @@ def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
                 stored = stored.maximum(limit) if is_minimum else stored.minimum(limit)
         return stored
 
-    both = quantized.Writing((*writing.inputs, *inputs), write)
+    both = quantized.ElementStore((*writing.inputs, *inputs), write)
     return (quantized.compute(at, readings, both, unchanged),)
 
 
@@ -346,7 +346,7 @@ def _compare(predicate: str) -> Lower:
             return (through_reals(at, plain),)
         values, maps = op.operands, [operand_map(at, value) for value in op.operands]
         scales = [exact_scales(value, element) for value, element in zip(values, elements, strict=True)]
-        readings: Sequence[quantized.ScalarRead | ExactReading] = (
+        readings: Sequence[quantized.ElementLoad | ExactReading] = (
             [quantized.centred(at, value, map_) for value, map_ in zip(values, maps, strict=True)]
             if np.all(scales[0] == scales[1])
             else exact_reals(at, list(zip(values, elements, maps, strict=True)))

@@ -19,7 +19,7 @@ from qmlir.dialects.nn.recurrent.ops import Layer
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
-from qmlir.ir.evaluation import ByOperation, Evaluator, Results, RunsRegions, evaluate, operand_groups
+from qmlir.ir.evaluation import ByOperation, Evaluator, RegionEvaluator, Results, evaluate, operand_groups
 
 
 def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
@@ -78,7 +78,7 @@ def _of_known_sizes(
 
 
 def _or_parts(evaluator: Evaluator) -> ByOperation:
-    def choose(op: NnOp) -> Evaluator | RunsRegions:
+    def choose(op: NnOp) -> Evaluator | RegionEvaluator:
         if op.components is not None and any(is_quantized(value) for value in op.data_operands()):
             return of_parts
         return evaluator.choose(op) if isinstance(evaluator, ByOperation) else evaluator

@@ -24,7 +24,7 @@ from qmlir.dialects.nn.recurrent.ops import Layer
 from qmlir.dialects.nn.requantize import hand_on_requantization
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.decomposition import Parts
-from qmlir.ir.evaluation import Evaluator, Layout, Results, RunsRegions, arguments_by, evaluator_of, operand_layout
+from qmlir.ir.evaluation import Evaluator, Layout, RegionEvaluator, Results, arguments_by, evaluator_of, operand_layout
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 
 STEPS = 3
@@ -158,7 +158,7 @@ def _prepared(parts: Parts, skipped: frozenset[Operation]) -> Iterator[tuple[int
         if isinstance(part, ConstantOp) or part in skipped:
             continue
         evaluator = evaluator_of(part)
-        if evaluator is None or isinstance(evaluator, RunsRegions):
+        if evaluator is None or isinstance(evaluator, RegionEvaluator):
             raise InterpretationError(f"{part.name}, a part of {parts.composite.name}, has no evaluator")
         yield number, _Part(role, part, evaluator, operand_layout(part))
 

@@ -19,7 +19,7 @@ from qmlir.text.elements import narrowed
 
 # Gather and scatter operations on stored values of any kind.
 
-Places = tuple[Array, ...]
+IndexTable = tuple[Array, ...]
 """Indices into each of the leading axes, in arrays that broadcast against each other."""
 
 
@@ -37,7 +37,7 @@ def _gather(op: ops.GatherOp, x: Array, indices: Array) -> tuple[Array]:
     return (np.asarray(np.take(x, checked_indices(indices, x.shape[axis]), axis=axis)),)
 
 
-def _element_places(shape: tuple[int, ...], indices: Array, axis: int) -> Places:
+def _element_places(shape: tuple[int, ...], indices: Array, axis: int) -> IndexTable:
     """Returns the position of each index, with the coordinate along `axis` replaced by the index."""
     axis = normalized_axis(axis, len(shape))
     places = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
@@ -50,10 +50,10 @@ def _element_places(shape: tuple[int, ...], indices: Array, axis: int) -> Places
     return tuple(places)
 
 
-def _tuple_places(shape: tuple[int, ...], indices: Array, batch_dims: int) -> Places:
+def _tuple_places(shape: tuple[int, ...], indices: Array, batch_dims: int) -> IndexTable:
     """Returns the positions named by tuples along the last axis of `indices`, in the batches of these tuples."""
     lead = indices.shape[:-1]
-    batches: Places = tuple(np.ogrid[tuple(slice(size) for size in lead)])[:batch_dims]
+    batches: IndexTable = tuple(np.ogrid[tuple(slice(size) for size in lead)])[:batch_dims]
     numbers = (checked_indices(indices[..., place], shape[batch_dims + place]) for place in range(indices.shape[-1]))
     return (*batches, *numbers)
 
@@ -66,8 +66,8 @@ def _gather_nd(op: ops.GatherNDOp, x: Array, indices: Array) -> tuple[Array]:
     return (np.asarray(x[_tuple_places(x.shape, indices, op.batch_dims.value.data)]),)
 
 
-def _put(combine: np.ufunc) -> Callable[[Array, Places, Array], Array]:
-    def put(values: Array, places: Places, updates: Array) -> Array:
+def _put(combine: np.ufunc) -> Callable[[Array, IndexTable, Array], Array]:
+    def put(values: Array, places: IndexTable, updates: Array) -> Array:
         result = values.copy()
         combine.at(result, places, updates)
         return result
@@ -75,7 +75,7 @@ def _put(combine: np.ufunc) -> Callable[[Array, Places, Array], Array]:
     return put
 
 
-_REDUCTIONS: dict[str, Callable[[Array, Places, Array], Array]] = {
+_REDUCTIONS: dict[str, Callable[[Array, IndexTable, Array], Array]] = {
     "add": _put(np.add),
     "mul": _put(np.multiply),
     "min": minimum.at,
@@ -85,7 +85,7 @@ _OF_BOOLEANS = {"add": "max", "mul": "min"}
 """The reduction that replaces each reduction on booleans: a sum is a disjunction, a product a conjunction."""
 
 
-def _scattered(op: ops.ScatteringOp, x: Array, places: Places, updates: Array) -> tuple[Array]:
+def _scattered(op: ops.ScatteringOp, x: Array, places: IndexTable, updates: Array) -> tuple[Array]:
     """Applies the updates to `x`; f16 and bf16 are combined in f32 and rounded once, integers wrap."""
     element, name = element_of(op.input), op.reduction.data
     updates = updates.copy(order="C")  # NumPy writes in the order of memory, the last update is that in row-major order

@@ -13,7 +13,7 @@ from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, first_on
 from qmlir.dialects.nn.indexing import ops
 from qmlir.dialects.nn.indexing.ops import TopKOp
 from qmlir.dialects.nn.movement.ops import ConcatOp, normalized_axis
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 from qmlir.ir.builtin_types import element_of, shape_of
 
 
@@ -83,7 +83,7 @@ def _scattering(read: Callable[[Backward, Any, SSAValue], SSAValue]) -> Rule:
         nobody = at.expanded_to(_integers(at, -1, op.indices), at.known_shape(op.input))
         stays = at.add(EqualOp, read(at, op, written(nobody, numbers)), numbers).result
         data = written(gradient, at.filled(0.0, op.updates))
-        return data, None, Term(at, updates).where(Term(at, stays)).value
+        return data, None, Expr(at, updates).where(Expr(at, stays)).value
 
     return rule
 
@@ -104,7 +104,7 @@ def _one_hot(at: Backward, op: ops.OneHotOp, gradient: SSAValue) -> Gradients:
     for values in ((1.0, 0.0), (0.0, 1.0)):
         pair = at.constant(values, gradient)
         mask = at.add(ops.OneHotOp, op.indices, pair, depth=depth, axis=op.axis).result
-        sums.append(at.unsqueezed(at.sum((Term(at, gradient) * Term(at, mask)).value, axes), [0]))
+        sums.append(at.unsqueezed(at.sum((Expr(at, gradient) * Expr(at, mask)).value, axes), [0]))
     return [None, at.add(ConcatOp, sums, axis=0).result, *[None] * (len(op.operands) - 2)]
 
 

@@ -17,7 +17,7 @@ from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.nn.result_shapes import check_choice, check_shape, shape_text
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, shape_of
-from qmlir.ir.interfaces import QuantizationSlots, SizesKnownInRun, Slot
+from qmlir.ir.interfaces import DataDependentShape, QuantizationSlots, Slot
 
 # Result shapes of gather and scatter operations, and the new positions of the data axes.
 
@@ -333,7 +333,7 @@ class NonZeroOp(OneOperandOp):
     name = "nn.non_zero"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.INTEGER | Kind.BOOLEAN
 
-    traits = traits_def(SizesKnownInRun())
+    traits = traits_def(DataDependentShape())
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [TensorType(i64, [len(shape_of(self.input)), DYNAMIC_INDEX])]
@@ -360,7 +360,7 @@ class UniqueOp(NnOp):
     axis = opt_prop_def(IntegerAttr)
     sorted_values = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
 
-    traits = traits_def(SizesKnownInRun())
+    traits = traits_def(DataDependentShape())
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = list(shape_of(self.input))

@@ -22,11 +22,11 @@ from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import as_dense, dense, ranked_tensor
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import (
+    DataDependentShape,
     InferResultTypes,
+    NumericallyDiscontinuous,
     Quantizable,
     QuantizationSlots,
-    ReadsExactNumbers,
-    SizesKnownInRun,
     Slot,
 )
 from qmlir.text.weights import ExternalWeightsAttr
@@ -63,7 +63,7 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
     model = prop_def(DenseIntOrFPElementsAttr | ExternalWeightsAttr)
     reason = prop_def(StringAttr)
 
-    traits = traits_def(Pure(), SizesKnownInRun(), ReadsExactNumbers())
+    traits = traits_def(Pure(), DataDependentShape(), NumericallyDiscontinuous())
 
     @classmethod
     def of(cls, model: bytes, reason: str, operands: Sequence[SSAValue], result_types: Sequence[TypeAttribute]) -> Self:

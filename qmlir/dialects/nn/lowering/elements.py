@@ -17,7 +17,7 @@ from xdsl.utils.test_value import create_ssa_value
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, broadcast_map
-from qmlir.dialects.kernel.lowering.quantized import ScalarRead
+from qmlir.dialects.kernel.lowering.quantized import ElementLoad
 from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
 from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.decomposition import is_quantized
@@ -148,7 +148,7 @@ def identity(at: Lowering) -> AffineMap:
     return AffineMap.identity(len(at.result_shape()))
 
 
-def reals(at: Lowering, values: Sequence[SSAValue]) -> list[ScalarRead]:
+def reals(at: Lowering, values: Sequence[SSAValue]) -> list[ElementLoad]:
     """Reads quantized operands as floats, and all other operands unchanged."""
     return [quantized.real(at, value, operand_map(at, value)) for value in values]
 

@@ -46,7 +46,7 @@ def checked(at: Lowering, indices: Array, size: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Places:
+class IndexTable:
     """Indices into an axis of `size` elements, read from an input of a structured operation."""
 
     input: Input
@@ -59,7 +59,7 @@ class Places:
         return index.to(IndexType()) if self.is_checked else place_of(index, self.size)
 
 
-def places(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, component: int | None = None) -> Places:
+def places(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, component: int | None = None) -> IndexTable:
     """Reads indices into an axis of `size` elements from an operand with the indexing map `map_`.
 
     With `component`, the last axis of the operand holds index tuples, of which the component with that number is read;
@@ -71,10 +71,10 @@ def places(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, componen
     if known is not None:
         chosen = known if component is None else known[..., component]
         table = at.constant(checked(at, chosen, size).astype(np.int32), i32)
-        return Places(Input(table, map_), size, is_checked=True)
+        return IndexTable(Input(table, map_), size, is_checked=True)
     last = () if component is None else (AffineExpr.constant(component),)
     whole = AffineMap(map_.num_dims, 0, (*map_.results, *last))
-    return Places(Input(at.value(indices), whole, at.signedness(indices)), size, is_checked=False)
+    return IndexTable(Input(at.value(indices), whole, at.signedness(indices)), size, is_checked=False)
 
 
 def run_of(indices: Array) -> range | None:

@@ -50,7 +50,7 @@ def _add(op: AddOp, at: Lowering) -> Sequence[SSAValue]:
         inner = y.apply(math.FmaOp, y.constant(float(steps.right_ratio)), y.constant(float(steps.offset)))
         return x.apply(math.FmaOp, x.constant(float(steps.left_ratio)), inner)
 
-    writing = quantized.Writing((), lambda value, scalars: _rounded(result, value))
+    writing = quantized.ElementStore((), lambda value, scalars: _rounded(result, value))
     return (quantized.compute(at, readings, writing, fused),)
 
 

@@ -199,7 +199,7 @@ def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[
 
     readings = [
         quantized.plain(at, op.input, identity(at)),
-        quantized.ScalarRead((Input(total, identity(at)),), lambda scalars: scalars[0]),
+        quantized.ElementLoad((Input(total, identity(at)),), lambda scalars: scalars[0]),
     ]
     return (quantized.compute(at, readings, quantized.writing(at, 0, identity(at)), normalized),)
 

@@ -33,7 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.requantization import Affine
 from qmlir.arithmetic.row_norms import RowBounds, RowNorm
 from qmlir.dialects.nn.base import (
-    KeptOp,
+    ComponentwiseOp,
     Kind,
     OneOperandOp,
     kind_of,
@@ -125,7 +125,7 @@ class SoftmaxOp(SoftmaxLikeOp):
 
 
 @irdl_op_definition
-class LogSoftmaxOp(KeptOp, SoftmaxLikeOp):
+class LogSoftmaxOp(ComponentwiseOp, SoftmaxLikeOp):
     """Computes `x - log(sum(e^x))` along one axis (ONNX LogSoftmax from opset 13)."""
 
     name = "nn.log_softmax"
@@ -155,7 +155,7 @@ def default_precision(value: SSAValue) -> Attribute:
     return f64 if plain_type(element_of(value)) == f64 else f32
 
 
-class NormOp(KeptOp, ABC):
+class NormOp(ComponentwiseOp, ABC):
     """A normalization that divides by a root, under which `epsilon` keeps the divisor away from 0.
 
     xDSL orders the operands of a subclass before inherited ones, so each operation defines its own.
@@ -409,7 +409,7 @@ class RmsNormOp(TrailingNormOp):
 
 
 @irdl_op_definition
-class LpNormOp(KeptOp, OneOperandOp):
+class LpNormOp(ComponentwiseOp, OneOperandOp):
     """Computes `x / sum(|x|^p)^(1/p)` along one axis, or 0 if the sum is 0 (ONNX LpNormalization); `p` is 1 or 2.
 
     `epsilon`, which does not exist in ONNX, is a lower bound on the norm.

@@ -16,7 +16,7 @@ from qmlir.dialects.nn.indexing.ops import ScatterElementsOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.pooling import ops
 from qmlir.dialects.nn.result_shapes import Windows, covered_elements
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 from qmlir.ir.builtin_types import shape_of
 
 
@@ -64,35 +64,35 @@ def _to_windows(at: Backward, value: SSAValue, windows: Windows, data: SSAValue)
 def _average_pool(at: Backward, op: ops.AveragePoolOp, gradient: SSAValue) -> SSAValue:
     sizes = at.known_shape(op.data)[2:]
     counts = covered_elements(op.windows, op.counts(sizes), sizes, bool(op.count_include_pad.value.data))
-    count = Term(at, at.constant(counts, gradient)) if counts.min() != counts.max() else float(counts.max())
-    return _to_windows(at, (Term(at, gradient) / count).value, op.windows, op.data)
+    count = Expr(at, at.constant(counts, gradient)) if counts.min() != counts.max() else float(counts.max())
+    return _to_windows(at, (Expr(at, gradient) / count).value, op.windows, op.data)
 
 
-def _of_norm(at: Backward, g: Term, y: Term, p: int) -> Term:
+def _of_norm(at: Backward, g: Expr, y: Expr, p: int) -> Expr:
     """Computes `g y^(1 - p)`, 0 if the norm is 0: the factor of each `x |x|^(p - 2)`."""
     factor = g if p == 1 else g / y if p == 2 else g / y ** (p - 1.0)
     return factor.unless(y.equals(0.0))
 
 
-def _signed_power(x: Term, p: int) -> Term:
+def _signed_power(x: Expr, p: int) -> Expr:
     """Computes `x |x|^(p - 2)`."""
     return x if p == 2 else x / abs(x).unless(x.equals(0.0), 1.0) if p == 1 else x * abs(x) ** (p - 2.0)
 
 
 def _lp_pool(at: Backward, op: ops.LpPoolOp, gradient: SSAValue) -> SSAValue:
     p = op.p.value.data
-    factor = _of_norm(at, Term(at, gradient), Term(at, op.result), p)
-    return (_signed_power(Term(at, op.data), p) * Term(at, _to_windows(at, factor.value, op.windows, op.data))).value
+    factor = _of_norm(at, Expr(at, gradient), Expr(at, op.result), p)
+    return (_signed_power(Expr(at, op.data), p) * Expr(at, _to_windows(at, factor.value, op.windows, op.data))).value
 
 
 def _global_lp_pool(at: Backward, op: ops.GlobalLpPoolOp, gradient: SSAValue) -> SSAValue:
     p = op.p.value.data
-    return (_signed_power(Term(at, op.data), p) * _of_norm(at, Term(at, gradient), Term(at, op.result), p)).value
+    return (_signed_power(Expr(at, op.data), p) * _of_norm(at, Expr(at, gradient), Expr(at, op.result), p)).value
 
 
 def _global_average_pool(at: Backward, op: ops.GlobalAveragePoolOp, gradient: SSAValue) -> SSAValue:
     sizes: Sequence[int] = at.known_shape(op.data)[2:]
-    return at.expanded((Term(at, gradient) / float(math.prod(sizes))).value, op.data)
+    return at.expanded((Expr(at, gradient) / float(math.prod(sizes))).value, op.data)
 
 
 RULES: dict[type[Operation], Rule] = {

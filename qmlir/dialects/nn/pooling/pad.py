@@ -27,7 +27,7 @@ from qmlir.dialects.nn.pooling import ops
 from qmlir.dialects.nn.reduction.pad import mean_of_the_run, reduce_along
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.dialects.nn.shapes.ops import PadOp
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 
 
 def _pool(fill: Fill) -> Rule:
@@ -94,7 +94,7 @@ def _stacked(op: ops.AveragePoolOp, at: PaddingSite, spatial: Sequence[Extent]) 
     return at.keep(stacked, PaddedValue((*axes[:2], *spatial, Extent.of(len(parts)))))
 
 
-def _covered(op: ops.AveragePoolOp, at: PaddingSite, data: Axes, spatial: Sequence[Extent]) -> Term:
+def _covered(op: ops.AveragePoolOp, at: PaddingSite, data: Axes, spatial: Sequence[Extent]) -> Expr:
     """Computes the number of elements that each window covers at run time, `[*spatial]`; 1 for padding windows."""
     windows, with_padding = op.windows, bool(op.count_include_pad.value.data)
     total = at.size(ONE)
@@ -106,9 +106,9 @@ def _covered(op: ops.AveragePoolOp, at: PaddingSite, data: Axes, spatial: Sequen
         bound = at.size(quotient(data[2 + axis], behind, 1))
         is_there = at.constant(np.where(places >= first, places, np.iinfo(np.int64).max)) < bound
         ones = at.start.add(CastOp, is_there.value, result_types=[TensorType(i64, places.shape)]).result
-        some = Term(at.start, at.start.sum(ones, [1])).apply(MaxOp, at.size(ONE))
+        some = Expr(at.start, at.start.sum(ones, [1])).apply(MaxOp, at.size(ONE))
         shaped = at.start.reshaped(some.value, [count, *(1,) * (len(spatial) - axis - 1)])
-        total = total * Term(at.start, shaped)
+        total = total * Expr(at.start, shaped)
     return total
 
 

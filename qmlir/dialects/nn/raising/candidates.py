@@ -96,7 +96,7 @@ def layer_fault(root: Operation) -> str | None:
 
 
 @dataclass(frozen=True)
-class TurnedProduct:
+class TransposedMatMul:
     """A matrix product with constant weights `[K, N]`, and its equivalent with the weights of a layer, `[N, K]`."""
 
     product: MatMulOp
@@ -104,7 +104,7 @@ class TurnedProduct:
     weight: ConstantOp
 
     @staticmethod
-    def of(root: Operation) -> "TurnedProduct | None":
+    def of(root: Operation) -> "TransposedMatMul | None":
         """Replaces the product to which `root` adds a bias with its transposed form; `None` if there is none."""
         product = next((op for op in map(giver, root.operands) if isinstance(op, MatMulOp)), None)
         if product is None or product.is_rhs_transposed or not product.result.has_one_use():
@@ -119,7 +119,7 @@ class TurnedProduct:
         made.result.name_hint = weight.result.name_hint
         turned = product.clone({product.rhs: made.result})
         turned.transpose_b = BoolAttr.from_bool(True)
-        found = TurnedProduct(product, turned, made)
+        found = TransposedMatMul(product, turned, made)
         found._exchange(product, [made, turned])
         return found
 

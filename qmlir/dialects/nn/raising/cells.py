@@ -27,7 +27,7 @@ from qmlir.dialects.nn.movement.ops import ReshapeOp, SliceOp, SplitOp
 from qmlir.dialects.nn.raising.constants import constant_of, element_of_whole
 from qmlir.dialects.nn.raising.groups import Raised, fault_of, other_user
 from qmlir.dialects.nn.raising.spellings import giver
-from qmlir.dialects.nn.raising.unification import DiffersError
+from qmlir.dialects.nn.raising.unification import CompositeMismatchError
 from qmlir.dialects.nn.recurrent.ops import LstmOp
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -71,7 +71,7 @@ class _Made:
         if op not in self._parts:
             parts = Parts(op)
             if decompose(op, parts) is None:
-                raise DiffersError(f"'components' of {describe(op)} {parts.missing_type()}")
+                raise CompositeMismatchError(f"'components' of {describe(op)} {parts.missing_type()}")
             self.operations += parts.operations
             self._parts[op] = tuple(part for part in parts.operations if isinstance(part, NnOp))
         return self._parts[op]
@@ -102,7 +102,7 @@ class _Product:
 
     @staticmethod
     def of(value: SSAValue, made: _Made) -> "_Product":
-        """Matches the product that defines `value`; created parts are added to `made`. Raises `DiffersError`
+        """Matches the product that defines `value`; created parts are added to `made`. Raises `CompositeMismatchError`
         otherwise."""
         op = giver(value)
         if isinstance(op, FullyConnectedOp):
@@ -120,7 +120,7 @@ class _Product:
             weight = constant_of(op.rhs)
             if weight is not None and len(shape_of(op.rhs)) == 2:
                 return _Product(op.lhs, weight, not op.is_rhs_transposed, (op,), (op,))
-        raise DiffersError(f"{_named(value)} is not a matmul with constant weights")
+        raise CompositeMismatchError(f"{_named(value)} is not a matmul with constant weights")
 
     @property
     def op(self) -> Operation:
@@ -147,14 +147,14 @@ class _Gate:
         role = name.replace("_", " ")
         if not isinstance(function, wanted):
             found = "nothing" if function is None else describe(function)
-            raise DiffersError(f"its {role} must apply {wanted.name}, but applies {found}")
+            raise CompositeMismatchError(f"its {role} must apply {wanted.name}, but applies {found}")
         value, start, moved = function.input, 0, tuple[Operation, ...]()
         piece = giver(value)
         if isinstance(piece, SplitOp | SliceOp):
             value, start, moved = piece.operands[0], _first_column(piece, cast(OpResult, value)), (piece,)
         total = giver(value)
         if not isinstance(total, AddOp):
-            raise DiffersError(f"its {role} must read the sum of two matmuls, but reads {_named(value)}")
+            raise CompositeMismatchError(f"its {role} must read the sum of two matmuls, but reads {_named(value)}")
         return _Gate(function, total, start, moved)
 
 
@@ -167,7 +167,7 @@ def _first_column(piece: SplitOp | SliceOp, value: OpResult) -> int:
         starts, _, axes, steps = piece.bounds()
         if len(axes) == 1 and axes[0] % rank == rank - 1 and steps[0] == 1:
             return int(starts[0]) % shape_of(piece.operands[0])[-1]
-    raise DiffersError(f"{describe(piece)} does not select columns of the gate sums")
+    raise CompositeMismatchError(f"{describe(piece)} does not select columns of the gate sums")
 
 
 @dataclass
@@ -188,7 +188,7 @@ class LstmCell:
     def of(root: Operation) -> "LstmCell | None":
         """Matches the quantized cell whose output is `root`; `None` if `root` is not the end of a cell.
 
-        Raises `DiffersError` if a cell matches only in part.
+        Raises `CompositeMismatchError` if a cell matches only in part.
         """
         if not isinstance(root, MulOp) or not isinstance(element_of(root.result), UniformQuantizedType):
             return None
@@ -212,7 +212,7 @@ class LstmCell:
         }
         for op in (root, curve, cell, kept, fresh, *(gate.function for gate in gates.values())):
             if shape_of(op.results[0]) != shape_of(root.result):
-                raise DiffersError(
+                raise CompositeMismatchError(
                     f"{describe(op)} must have the shape of a state ('{root.result.type}'), but has type "
                     f"'{op.results[0].type}'"
                 )
@@ -241,7 +241,7 @@ class LstmCell:
     def _piece(self, element: Attribute, start: int, axis: int) -> Attribute:
         """Returns the type of this cell's columns from `start` on, along `axis` if they have separate scales."""
         if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.BLOCK:
-            raise DiffersError(f"one of its parts has the unsupported type '{element}'")
+            raise CompositeMismatchError(f"one of its parts has the unsupported type '{element}'")
         if element.granularity is Granularity.TENSOR:
             return element
         own = slice(start, start + self.hidden)
@@ -264,7 +264,7 @@ class LstmCell:
         if len(shape) == 3 and shape[0] == 1:
             return value
         if len(shape) != 2:
-            raise DiffersError(f"{_named(value)} must have one row per sequence, but has type '{value.type}'")
+            raise CompositeMismatchError(f"{_named(value)} must have one row per sequence, but has type '{value.type}'")
         reshaped = ReshapeOp(value, (1, *shape))
         self.made.add(reshaped)
         return reshaped.result
@@ -273,21 +273,21 @@ class LstmCell:
         """Returns the product of the input, which may have a bias, and that of the state."""
         first, second = (_Product.of(value, self.made) for value in gate.total.operands)
         if first.bias is not None and second.bias is not None:
-            raise DiffersError(
+            raise CompositeMismatchError(
                 f"{describe(first.op)} and {describe(second.op)} both add a bias, but only one of them may"
             )
         if second.bias is not None or (first.bias is None and first.data is self.state):
             first, second = second, first
         if self.data not in (None, first.data) or self.state not in (None, second.data):
-            raise DiffersError(f"{describe(gate.total)} reads other values than the other gates")
+            raise CompositeMismatchError(f"{describe(gate.total)} reads other values than the other gates")
         columns = {shape_of(gate.total.result)[-1], *(each.rows.shape[0] for each in (first, second))}
         if len(columns) > 1 or (first.bias is not None and {first.bias.array.size} != columns):
-            raise DiffersError(
+            raise CompositeMismatchError(
                 f"{describe(gate.total)} must add two matmuls and a bias with the same number of columns"
             )
         if second.rows.shape[1] != self.hidden:
             width = second.rows.shape[1]
-            raise DiffersError(
+            raise CompositeMismatchError(
                 f"{describe(second.op)} must multiply states of {self.hidden} elements, but multiplies {width}"
             )
         self.data, self.state = first.data, second.data
@@ -330,7 +330,7 @@ class LstmCell:
         array = np.concatenate([array, np.zeros_like(array)], axis=1) if has_zeros else array
         element = element_of_whole({element_of(piece) for piece in pieces}, array.shape)
         if element is None:
-            raise DiffersError(f"the constants of its gates have different types (one is '{pieces[0].type}')")
+            raise CompositeMismatchError(f"the constants of its gates have different types (one is '{pieces[0].type}')")
         made = ConstantOp.of(array, TensorType(cast(Any, element), array.shape))
         set_origins(made, (origin for origin in merged_origins(constants) if not origin.role))
         self.made.add(made)
@@ -354,15 +354,15 @@ class LstmCell:
     def raised(self) -> Raised:
         """Returns the replacement of the cell with a layer.
 
-        Raises `DiffersError` if the cell and the layer differ; the cell is then left unchanged.
+        Raises `CompositeMismatchError` if the cell and the layer differ; the cell is then left unchanged.
         """
         try:
             if (fault := self._other_user()) is not None:
-                raise DiffersError(fault)
+                raise CompositeMismatchError(fault)
             found = self._in_place(self._layer())
-        except (DiffersError, VerifyException) as error:
+        except (CompositeMismatchError, VerifyException) as error:
             self.made.erase()
-            raise DiffersError(str(error)) from error
+            raise CompositeMismatchError(str(error)) from error
         self.made.erase(found.made)
         return found
 
@@ -371,7 +371,7 @@ class LstmCell:
         into, out, forget, new = (self._activated(name, operands) for name in GATES)
         for value in filter(None, (self.before, self.state)):
             if shape_of(value) != shape_of(self.root.result):
-                raise DiffersError(
+                raise CompositeMismatchError(
                     f"{_named(value)} must be a state of type '{self.root.result.type}', but has type '{value.type}'"
                 )
         before = self._step(self.before)
@@ -390,7 +390,7 @@ class LstmCell:
         layer.requantize = self.root.requantize
         inner = {role: type_ for role, type_ in self.types.items() if role not in ("cell/sum", "hidden/product")}
         if (fault := fault_of(layer, inner, {1: output, 2: cell})) is not None:
-            raise DiffersError(fault)
+            raise CompositeMismatchError(fault)
         return layer
 
     def _in_place(self, layer: LstmOp) -> Raised:

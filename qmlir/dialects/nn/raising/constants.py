@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.movement.ops import MovementOp
-from qmlir.dialects.nn.raising.unification import DiffersError, Held
+from qmlir.dialects.nn.raising.unification import CompositeMismatchError, Held
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import AnyQuantizedType, Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -92,7 +92,7 @@ def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) 
         constant = None if value is None else constant_of(value)
         stored = np.zeros(places.size, dtype) if constant is None else constant.array.reshape(-1)
         if places.size != stored.size or (known[places] & (data[places] != stored)).any():
-            raise DiffersError("its constants have conflicting values")
+            raise CompositeMismatchError("its constants have conflicting values")
         data[places], known[places] = stored, True
     return data.reshape(shape)
 
@@ -100,7 +100,7 @@ def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) 
 def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp]:
     """Returns a constant for each placeholder, assembled from the constants of `held`.
 
-    Raises `DiffersError` if a placeholder cannot be assembled.
+    Raises `CompositeMismatchError` if a placeholder cannot be assembled.
     """
     slices: dict[SSAValue, list[Held]] = defaultdict(list)
     for template, value in held:
@@ -112,6 +112,6 @@ def put_together(held: Sequence[Held]) -> dict[SSAValue, ConstantOp]:
         dtypes = [constant.array.dtype for constant in constants if constant is not None]
         element = element_of_whole({element_of(value) for _, value in own if value is not None}, shape)
         if DYNAMIC_INDEX in shape or element is None or not dtypes:
-            raise DiffersError("its constants cannot be combined")
+            raise CompositeMismatchError("its constants cannot be combined")
         found[placeholder] = ConstantOp.of(_filled(shape, own, dtypes[0]), TensorType(element, shape))
     return found

@@ -22,7 +22,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put_together
 from qmlir.dialects.nn.raising.templates import Template
-from qmlir.dialects.nn.raising.unification import DiffersError, Held, Mismatch, Rules, Unification, unify
+from qmlir.dialects.nn.raising.unification import CompositeMismatchError, Held, Mismatch, Rules, Unification, unify
 from qmlir.dialects.nn.requantize import REQUANTIZE, decompose, may_requantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
@@ -120,14 +120,14 @@ class Raised:
         after: Sequence[NnOp] = (),
         values: Sequence[SSAValue] | None = None,
     ) -> "Raised":
-        """Creates the replacement of a group. Raises `DiffersError` if a quantized type of the group would be lost.
+        """Creates the replacement of a group. Raises `CompositeMismatchError` if a quantized type would be lost.
 
         `values` replace `results`; by default, they are the results of the last new operation. All raised composites
         are created here, so a rule that forgets a type cannot change a result.
         """
         taken = [op for op in parts if not isinstance(op, ConstantOp)]
         if (fault := _lost_type(taken, composite)) is not None:
-            raise DiffersError(fault)
+            raise CompositeMismatchError(fault)
         last = [composite, *after][-1]
         return Raised(composite, before, results, parts, after, last.results if values is None else values)
 
@@ -324,7 +324,7 @@ def _hand_on(
 def _element_types(template: Template, found: Unification) -> dict[str, Attribute]:
     """Returns the element types of the inner parts by role.
 
-    Raises `DiffersError` if the steps of a layer neither agree nor imply theirs.
+    Raises `CompositeMismatchError` if the steps of a layer neither agree nor imply theirs.
     """
     types: dict[str, Attribute] = {}
     giving = result_indices(template.composite, template.results)
@@ -336,9 +336,9 @@ def _element_types(template: Template, found: Unification) -> dict[str, Attribut
             elements.clear()
         nested = {f"{role}/{inner}": type_ for inner, type_ in components_of(other).items()}
         if any(types.setdefault(key, type_) != type_ for key, type_ in nested.items()):
-            raise DiffersError(f"steps of its part '{role}' have inner parts of different types")
+            raise CompositeMismatchError(f"steps of its part '{role}' have inner parts of different types")
         if any(types.setdefault(role, element) != element for element in elements):
-            raise DiffersError(f"steps of its part '{role}' have different types")
+            raise CompositeMismatchError(f"steps of its part '{role}' have different types")
     return types
 
 
@@ -423,10 +423,10 @@ class _Exposed:
 
 
 def _compose(template: Template, found: Unification, constants: Mapping[SSAValue, ConstantOp]) -> NnOp:
-    """Returns the composite on the matched operands, with the types of the group. Raises `DiffersError`."""
+    """Returns the composite on the matched operands, with the types of the group. Raises `CompositeMismatchError`."""
     values = found.values | {placeholder: constant.result for placeholder, constant in constants.items()}
     if any(placeholder not in values for placeholder in template.block.args):
-        raise DiffersError("some of its operands do not appear in its parts")
+        raise CompositeMismatchError("some of its operands do not appear in its parts")
     operands = [values[placeholder] for placeholder in template.block.args]
     types: list[Attribute] = []
     for value, result in zip(template.results, template.composite.results, strict=True):
@@ -436,7 +436,7 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
     parts = [part for part in found.operations.values() if isinstance(part, NnOp) and may_requantize(part)]
     modes = {part.requantize for part in parts}
     if len(modes) > 1:
-        raise DiffersError("its parts use different requantization modes")
+        raise CompositeMismatchError("its parts use different requantization modes")
     if mode := next(iter(modes), None):
         properties[REQUANTIZE] = mode
     return type(template.composite).create(operands=operands, result_types=types, properties=properties)
@@ -537,7 +537,7 @@ def _raise(template: Template, found: Unification) -> Raised | Refusal:
         constants = put_together(found.held)
         made += constants.values()
         if (fault := _other_user(template, found)) is not None:
-            raise DiffersError(fault)
+            raise CompositeMismatchError(fault)
         types, composite = _element_types(template, found), _compose(template, found, constants)
         made.insert(0, composite)
         results = [found.values.get(value) for value in template.results]
@@ -546,15 +546,15 @@ def _raise(template: Template, found: Unification) -> Raised | Refusal:
             index: value for index, value in enumerate(results) if isinstance(value, OpResult) and value.op in inner
         }
         if (fault := fault_of(composite, types, pairs, is_excerpt=template.parts.may_be_excerpt)) is not None:
-            raise DiffersError(fault)
+            raise CompositeMismatchError(fault)
         slices = [value.op for _, value in found.held if isinstance(value, OpResult)]
         in_order = [found.operations[part] for part in template.parts.operations if part in found.operations]
         raised = Raised.of(composite, list(constants.values()), results, list(dict.fromkeys([*slices, *in_order])))
         if not _stands(raised):
-            raise DiffersError("its operands are defined after uses of its results")
+            raise CompositeMismatchError("its operands are defined after uses of its results")
         _hand_on(template, found, composite, constants, results)
         return raised
-    except DiffersError as error:
+    except CompositeMismatchError as error:
         for op in made:
             op.erase(safe_erase=False)
         return Refusal(str(error), is_computed=True)

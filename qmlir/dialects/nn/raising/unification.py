@@ -21,7 +21,7 @@ Held = tuple[SSAValue, SSAValue | None]
 """A template value that only moves a placeholder's elements, and the constant that matches it (`None` for 0)."""
 
 
-class DiffersError(Exception):
+class CompositeMismatchError(Exception):
     """A difference between a group of operations and a composite that prevents raising."""
 
 

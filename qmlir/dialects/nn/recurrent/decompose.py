@@ -209,7 +209,7 @@ CELLS = ("cell/sum", "cell/kept")
 """The roles of the cell states that an LSTM passes from step to step."""
 
 
-class AtPlace(Protocol):
+class AtTimeStep(Protocol):
     """A value for each position of the sequence."""
 
     def __getitem__(self, place: int, /) -> SSAValue: ...
@@ -267,7 +267,7 @@ class Direction:
         """The length of the sequence, or of the excerpt."""
         return EXCERPT if self.parts.is_excerpt else shape_of(self.op.data)[0]
 
-    def at_steps(self, role: str, value: SSAValue) -> AtPlace:
+    def at_steps(self, role: str, value: SSAValue) -> AtTimeStep:
         """Splits `value` `[T, N, H]` into one slice `[1, N, H]` for each position."""
         if self.steps == 1:
             return [value]
@@ -280,7 +280,7 @@ class Direction:
         self.splits.append(split)
         return list(split.results)
 
-    def running(self, column: SSAValue) -> AtPlace:
+    def running(self, column: SSAValue) -> AtTimeStep:
         """Returns the masks of the sequences that reach each position; `column` holds the lengths, `[1, N, 1]`."""
         self.running_at = [self.runs(self.number(place), column) for place in range(self.steps)]
         return self.running_at
@@ -294,7 +294,7 @@ class Direction:
     def add(self, role: str, op: Operation) -> SSAValue:
         return self.parts.add(self.prefix + role, op).results[0]
 
-    def projected(self, gate: str, number: int, bias: SSAValue | None) -> AtPlace:
+    def projected(self, gate: str, number: int, bias: SSAValue | None) -> AtTimeStep:
         """Returns `W x + b` of a gate at each step, `[1, N, H]`."""
         weight = self.rows(f"{gate}/input_weight", self.op.weight, number)
         value = self.product(f"{gate}/input_matmul", self.op.data, weight)
@@ -460,7 +460,7 @@ class Mask:
 
     walk: Direction
     zero: SSAValue
-    runs: AtPlace
+    runs: AtTimeStep
 
     @staticmethod
     def of(walk: Direction) -> "Mask | None":

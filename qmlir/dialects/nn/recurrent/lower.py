@@ -34,7 +34,7 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.decomposition import assign_elements, components_of, is_quantized
 from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.dialects.nn.recurrent import ops
-from qmlir.dialects.nn.recurrent.decompose import WALKS, AtPlace, Direction, State, Walk, prefix_of
+from qmlir.dialects.nn.recurrent.decompose import WALKS, AtTimeStep, Direction, State, Walk, prefix_of
 from qmlir.dialects.nn.requantize import hand_on_requantization
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -100,10 +100,10 @@ class _Rolled(Direction):
     runs_here: SSAValue | None = None
     """The mask of the sequences that reach the current position."""
 
-    def at_steps(self, role: str, value: SSAValue) -> AtPlace:
+    def at_steps(self, role: str, value: SSAValue) -> AtTimeStep:
         return _Slices(self, value)
 
-    def running(self, column: SSAValue) -> AtPlace:
+    def running(self, column: SSAValue) -> AtTimeStep:
         return _Running(self, column)
 
 

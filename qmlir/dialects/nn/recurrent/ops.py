@@ -33,7 +33,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import KeptOp, Kind, kind_of, tensor_like
+from qmlir.dialects.nn.base import ComponentwiseOp, Kind, kind_of, tensor_like
 from qmlir.dialects.nn.result_shapes import check_choice, check_shape
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, float_list, shape_of
@@ -76,7 +76,7 @@ operators, default to `x` and `tanh(x)`.
 """
 
 
-class RecurrentOp(KeptOp, MultipliesAndAdds, ABC):
+class RecurrentOp(ComponentwiseOp, MultipliesAndAdds, ABC):
     """A recurrent layer with a hidden state of `hidden_size` elements.
 
     A quantized layer computes its parts, whose types are in `components`. If the gates of a weight have separate types,

@@ -14,7 +14,7 @@ from qmlir.dialects.nn.elementwise.ops import CastOp, ExpOp, SignOp
 from qmlir.dialects.nn.gradient_rules import Backward, Rule, first_only
 from qmlir.dialects.nn.reduction import ops
 from qmlir.dialects.nn.shapes import ops as shapes
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 from qmlir.ir.builtin_types import element_of, shape_of
 
 
@@ -25,54 +25,54 @@ def _kept(at: Backward, op: ops.ReduceOp, value: SSAValue) -> SSAValue:
     return value if op.keeps_axes else at.unsqueezed(value, op.reduced_axes(len(shape_of(op.input))))
 
 
-def _reducing(function: Callable[[Term, Term, Term], Term]) -> Rule:
+def _reducing(function: Callable[[Expr, Expr, Expr], Expr]) -> Rule:
     """Returns the rule by `function(g, x, y)` of the gradient, the operand and the result, with reduced axes kept."""
 
     def rule(at: Backward, op: ops.ReduceOp, gradient: SSAValue) -> SSAValue:
-        g, y = (Term(at, _kept(at, op, value)) for value in (gradient, op.result))
-        return at.expanded(function(g, Term(at, op.input), y).value, op.input)
+        g, y = (Expr(at, _kept(at, op, value)) for value in (gradient, op.result))
+        return at.expanded(function(g, Expr(at, op.input), y).value, op.input)
 
     return first_only(rule)
 
 
 def _mean(at: Backward, op: ops.ReduceMeanOp, gradient: SSAValue) -> SSAValue:
-    return at.expanded(_kept(at, op, (Term(at, gradient) / _count(at, op, gradient)).value), op.input)
+    return at.expanded(_kept(at, op, (Expr(at, gradient) / _count(at, op, gradient)).value), op.input)
 
 
-def _count(at: Backward, op: ops.ReduceMeanOp, gradient: SSAValue) -> Term | float:
+def _count(at: Backward, op: ops.ReduceMeanOp, gradient: SSAValue) -> Expr | float:
     """Returns the number of elements of each mean."""
     known = [math.prod(shape_of(value)) for value in (op.input, op.result) if DYNAMIC_INDEX not in shape_of(value)]
     if len(known) == 2:
         return known[0] / max(known[1], 1)
     type_ = TensorType(element_of(gradient), [])
     sizes = [at.add(shapes.SizeOp, value).result for value in (op.input, op.result)]
-    total, count = (Term(at, at.add(CastOp, size, result_types=[type_]).result) for size in sizes)
+    total, count = (Expr(at, at.add(CastOp, size, result_types=[type_]).result) for size in sizes)
     return total / count
 
 
 def _extreme(at: Backward, op: ops.ExtremeOp, gradient: SSAValue) -> SSAValue:
-    x, y, g = (Term(at, value) for value in (op.input, _kept(at, op, op.result), _kept(at, op, gradient)))
+    x, y, g = (Expr(at, value) for value in (op.input, _kept(at, op, op.result), _kept(at, op, gradient)))
     axes = op.reduced_axes(len(shape_of(op.input)))
     is_chosen = x.equals(y)
-    ones = Term(at, at.filled(1.0, op.input)).where(is_chosen)
-    return (g / Term(at, at.sum(ones.value, axes, keep_dims=True))).where(is_chosen).value
+    ones = Expr(at, at.filled(1.0, op.input)).where(is_chosen)
+    return (g / Expr(at, at.sum(ones.value, axes, keep_dims=True))).where(is_chosen).value
 
 
 def _product(at: Backward, op: ops.ReduceProdOp, gradient: SSAValue) -> SSAValue:
     """Multiplies the products of the elements before and after each one, which avoids a division by 0."""
     shape = at.known_shape(op.input)
-    g = Term(at, _kept(at, op, gradient))
+    g = Expr(at, _kept(at, op, gradient))
     axes = op.reduced_axes(len(shape))
     order = [*(axis for axis in range(len(shape)) if axis not in axes), *axes]
     count = math.prod(shape[axis] for axis in axes)
     moved = at.transposed(op.input, order)
     rows = at.reshaped(moved, [*(shape[axis] for axis in order[: len(shape) - len(axes)]), count])
     before, after = (
-        Term(at, at.add(ops.CumProdOp, rows, axis=len(shape) - len(axes), exclusive=True, reverse=reverse).result)
+        Expr(at, at.add(ops.CumProdOp, rows, axis=len(shape) - len(axes), exclusive=True, reverse=reverse).result)
         for reverse in (False, True)
     )
     others = at.reshaped((before * after).value, shape_of(moved))
-    return (g * Term(at, at.restored(others, order))).value
+    return (g * Expr(at, at.restored(others, order))).value
 
 
 def _running_sum(at: Backward, op: ops.CumSumOp, gradient: SSAValue) -> SSAValue:

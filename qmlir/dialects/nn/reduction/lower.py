@@ -75,7 +75,7 @@ def _combined(
 def _finished(at: Lowering, reduced: SSAValue, after: Step, unsigned: bool = False) -> SSAValue:
     """Applies `after` to every reduced element, in the shape and the type of the result."""
     whole = at.reshape(reduced, at.result_shape())
-    reading = quantized.ScalarRead((Input(whole, identity(at), unsigned),), lambda scalars: after(scalars[0]))
+    reading = quantized.ElementLoad((Input(whole, identity(at), unsigned),), lambda scalars: after(scalars[0]))
     return quantized.compute(at, [reading], quantized.writing(at, 0, identity(at)), _same)
 
 
@@ -141,7 +141,7 @@ def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: boo
     if scale.ndim and not op.keeps_axes:
         scale = scale.squeeze(tuple(gone))
     writing = quantized.requantizing(at, 0, scale, largest, identity(at), count if is_mean else 1)
-    whole = quantized.ScalarRead(
+    whole = quantized.ElementLoad(
         (Input(at.reshape(total, at.result_shape()), identity(at)),), lambda scalars: scalars[0]
     )
     return quantized.compute(at, [whole], writing, _same)
@@ -165,7 +165,7 @@ def _log_sum_exp(op: ops.ReduceLogSumExpOp, at: Lowering) -> Sequence[SSAValue]:
 
     total = at.generic([*reading.inputs, Input(largest, kept)], [(init, kept)], add)[0]
     both = [at.reshape(each, at.result_shape()) for each in (total, largest)]
-    readings = [quantized.ScalarRead((Input(each, identity(at)),), lambda scalars: scalars[0]) for each in both]
+    readings = [quantized.ElementLoad((Input(each, identity(at)),), lambda scalars: scalars[0]) for each in both]
 
     def finish(sum_: Scalar, extreme: Scalar) -> Scalar:
         return sum_.to(computing).apply(math.LogOp) + _finite(extreme)
@@ -259,7 +259,7 @@ def _places(
 
 
 def _place_of_number(
-    op: ops.ArgExtremeOp, at: Lowering, axis: int, reading: quantized.ScalarRead, predicate: str
+    op: ops.ArgExtremeOp, at: Lowering, axis: int, reading: quantized.ElementLoad, predicate: str
 ) -> SSAValue:
     unsigned, takes_last = at.signedness(op.input), predicate in ("ge", "le")
 

@@ -28,7 +28,7 @@ from qmlir.dialects.nn.padding_rules import (
     zero_of,
 )
 from qmlir.dialects.nn.reduction import ops
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 from qmlir.dialects.quant.ops import QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -89,7 +89,7 @@ def _reduce(op: ops.ReduceOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
 
 def mean_of_the_run(
     op: NnOp, at: PaddingSite, data: SSAValue, gone: Sequence[int], facts: PaddedValue, *, keeps: bool = True,
-    count: Term | None = None,
+    count: Expr | None = None,
 ) -> None:  # fmt: skip
     """Replaces `op`, a mean of `data` over the axes `gone`, with a sum divided by the number of valid elements.
 
@@ -112,7 +112,7 @@ def _as_float(at: PaddingSite, value: SSAValue, element: Attribute) -> SSAValue:
 
 
 def _quantized_mean(
-    op: NnOp, at: PaddingSite, data: SSAValue, gone: Sequence[int], keeps: bool, count: Term
+    op: NnOp, at: PaddingSite, data: SSAValue, gone: Sequence[int], keeps: bool, count: Expr
 ) -> SSAValue:
     """Computes `saturate(rne(f32(sum) * f32(s_x / f32(s_y * n))) + z)` with the runtime count `n`.
 

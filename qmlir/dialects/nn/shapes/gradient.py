@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, first_only
 from qmlir.dialects.nn.movement.gradient import along, check_known
 from qmlir.dialects.nn.shapes import ops
-from qmlir.dialects.nn.terms import Term
+from qmlir.dialects.nn.terms import Expr
 from qmlir.ir.builtin_types import shape_of
 
 
@@ -38,7 +38,7 @@ def _pad(at: Backward, op: ops.PadOp, gradient: SSAValue) -> Gradients:
         one = at.constant(1.0, op.input)
         lists = [each.before for each in pads], [each.after for each in pads]
         added = at.add(ops.PadOp, inside, one, pads=[*lists[0], *lists[1]]).result
-        total = at.sum((Term(at, gradient) * Term(at, added)).value, range(len(shape)))
+        total = at.sum((Expr(at, gradient) * Expr(at, added)).value, range(len(shape)))
         value = at.reshaped(total, shape_of(op.value))
     for axis, (before, after) in enumerate(pads):
         if mode == "constant" or min(before, after) < 0:

@@ -18,7 +18,7 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, RegisteredCanonicalization
 
 
-class DrawsNumbers(MemoryEffect):
+class Nondeterministic(MemoryEffect):
     """Marks operations that draw random numbers: equal ones have different results, but unused ones may be erased."""
 
     @classmethod
@@ -45,7 +45,7 @@ class DropoutOp(NnOp):
     name = "nn.dropout"
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(operands={"ratio": None, "training": None})
-    traits = traits_def(DrawsNumbers(), RegisteredCanonicalization())
+    traits = traits_def(Nondeterministic(), RegisteredCanonicalization())
 
     input = operand_def(TensorType)
     ratio = operand_def(TensorType)

@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.base import Kind, NnOp, plain_type, shapes_agree
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.float_reasons import FloatCause
-from qmlir.ir.interfaces import QuantizationSlots, ReadsExactNumbers
+from qmlir.ir.interfaces import NumericallyDiscontinuous, QuantizationSlots
 
 AGGREGATES = ("sum", "min", "max")
 
@@ -56,7 +56,7 @@ class TreeEnsembleOp(NnOp):
     aggregate = opt_prop_def(StringAttr, StringAttr("sum"))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(ReadsExactNumbers())
+    traits = traits_def(NumericallyDiscontinuous())
 
     def float_reason(self) -> str:
         return FloatCause.THRESHOLDS.reason()

@@ -15,12 +15,12 @@ from xdsl.ir import Attribute
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.extensions.report.inspection.deciding import DecisionReader
-from qmlir.extensions.report.inspection.explanation import Explanation, Standing
+from qmlir.extensions.report.inspection.explanation import Explanation, ImplementingOperation
 from qmlir.extensions.report.inspection.layers import kernels_of
 from qmlir.extensions.report.inspection.naming import NamedNode, find_node, value_info
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit, text_error
 from qmlir.ir.provenance import origins_of
-from qmlir.passmanager.instrumentation import Change, Instrumentation, ProvenanceChanges
+from qmlir.passmanager.instrumentation import Instrumentation, PassChange, ProvenanceChanges
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.passmanager.pipeline import Pipeline
 from qmlir.pipelines import COMPILE, quantize_pipeline
@@ -46,15 +46,15 @@ def _run(module: ModuleOp, passes: Pipeline, instrumentations: Sequence[Instrume
             emit(diagnostic)
 
 
-def _standing(module: ModuleOp, node: NamedNode) -> tuple[Standing, ...]:
-    found: dict[Standing, None] = {}
+def _standing(module: ModuleOp, node: NamedNode) -> tuple[ImplementingOperation, ...]:
+    found: dict[ImplementingOperation, None] = {}
     for op in module.walk():
         if node.is_of(op) and op.results and not isinstance(op, CASTS) and not is_constant(op):
             operands, results = (
                 tuple(info for value in values if (info := value_info(value)) is not None)
                 for values in (op.operands, op.results)
             )
-            found[Standing(key_of(op), op.name, operands, results)] = None
+            found[ImplementingOperation(key_of(op), op.name, operands, results)] = None
     return tuple(found)
 
 
@@ -75,7 +75,7 @@ def _types(module: ModuleOp, node: NamedNode) -> list[tuple[str, list[Attribute]
     return [(op.name, [value.type for value in (*op.operands, *op.results)]) for op in module.walk() if node.is_of(op)]
 
 
-def _changes(changes: ProvenanceChanges, node: NamedNode) -> tuple[Change, ...]:
+def _changes(changes: ProvenanceChanges, node: NamedNode) -> tuple[PassChange, ...]:
     return tuple(change for key in sorted(node.origins) for change in changes.of(key))
 
 

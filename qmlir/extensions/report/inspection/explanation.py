@@ -7,13 +7,13 @@ from qmlir.extensions.report.inspection.deciding import DEFAULT, Observation, Op
 from qmlir.extensions.report.inspection.layers import NodeKernel
 from qmlir.extensions.report.inspection.naming import ValueInfo
 from qmlir.ir.diagnostics import printable
-from qmlir.passmanager.instrumentation import Change
+from qmlir.passmanager.instrumentation import PassChange
 from qmlir.quantization.choice import Basis
 from qmlir.text.tables import Readable, counted
 
 
 @dataclass(frozen=True)
-class Standing:
+class ImplementingOperation:
     """An operation of the quantized module that implements the node."""
 
     key: str
@@ -35,16 +35,16 @@ class Explanation(Readable):
     op_types: tuple[str, ...]
     """The operators of the node in the model, such as `Conv`."""
 
-    operations: tuple[Standing, ...]
+    operations: tuple[ImplementingOperation, ...]
     """The operations of the quantized module that implement the node."""
 
     decisions: tuple[OperationDecision, ...]
     """The decisions, for each operation of the lowered model that implements the node or consumes its value."""
 
-    quantize_changes: tuple[Change, ...]
+    quantize_changes: tuple[PassChange, ...]
     """The passes of the quantize pipeline that changed the node, in order."""
 
-    compile_changes: tuple[Change, ...]
+    compile_changes: tuple[PassChange, ...]
     """The passes of the compile pipeline that change the node, up to the stage that names kernels."""
 
     isa: str
@@ -85,7 +85,7 @@ def _interval(low: float, high: float) -> str:
     return f"{low:.6g} to {high:.6g}"
 
 
-def _standing(op: Standing) -> str:
+def _standing(op: ImplementingOperation) -> str:
     operands = ", ".join(each.text for each in op.operands)
     return f"{op.operation} ({operands}) -> {', '.join(each.text for each in op.results)}"
 
@@ -169,7 +169,7 @@ def _decision(decision: OperationDecision, told: set[str]) -> Iterator[str]:
     yield from (f"  note: it {remark}" for remark in decision.remarks)
 
 
-def _passes(title: str, changes: tuple[Change, ...]) -> Iterator[str]:
+def _passes(title: str, changes: tuple[PassChange, ...]) -> Iterator[str]:
     if changes:
         yield title
         width = max(len(change.pass_name) for change in changes)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from qmlir.extensions.report.inspection.naming import ParameterInfo
 from qmlir.extensions.report.reporting.layout import Point
 from qmlir.ir.diagnostics import LINES, printable
-from qmlir.quantization.report import LayerGain
+from qmlir.quantization.report import LayerImprovement
 from qmlir.text.data import plain
 from qmlir.text.tables import Readable, counted
 from qmlir.workflows.agreement import BAD
@@ -122,7 +122,7 @@ class ReportNode(Readable):
     weights: ChannelWeights | None = None
     """The weights by output channel, for a contraction."""
 
-    repairs: tuple[LayerGain, ...] = ()
+    repairs: tuple[LayerImprovement, ...] = ()
     """The effect of accuracy recovery on the layer, in the order of the passes."""
 
     multiply_adds: int = 0

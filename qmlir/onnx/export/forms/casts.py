@@ -22,7 +22,7 @@ from qmlir.dialects.quant.types import (
     storage_limits,
 )
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Outgoing, container, held_element, tensor_proto
+from qmlir.onnx.export.emission import NodeEmitter, container, held_element, tensor_proto
 
 WIDE_BITS = 32
 """The width in bits that QuantizeLinear doesn't support."""
@@ -31,7 +31,7 @@ PRECISION_OPSET = 23
 """The first operator set in which QuantizeLinear divides in the type of its scale by default (see `precision`)."""
 
 
-def uniform(out: Outgoing, element: Attribute) -> UniformQuantizedType:
+def uniform(out: NodeEmitter, element: Attribute) -> UniformQuantizedType:
     """Returns `element` as a uniform quantized type. Raises `DiagnosticError` if it has no scale."""
     if not isinstance(element, UniformQuantizedType):
         raise out.error(f"computes with {element}, which has no scale; only !quant.uniform can be exported")
@@ -102,7 +102,7 @@ def has_cast(element: UniformType, shape: tuple[int, ...]) -> bool:
     return element.granularity is not Granularity.BLOCK or (_block_count(element) <= 1 and DYNAMIC_INDEX not in shape)
 
 
-def _is_direct(out: Outgoing, element: UniformType, shape: tuple[int, ...]) -> bool:
+def _is_direct(out: NodeEmitter, element: UniformType, shape: tuple[int, ...]) -> bool:
     """Returns True if QuantizeLinear supports this expressed type. Raises `DiagnosticError` for unsupported blocks."""
     if not has_cast(element, shape):
         raise out.error(f"has {element} on a tensor of shape {list(shape)}, but blocks require one static axis")
@@ -117,7 +117,7 @@ def _arithmetic(element: UniformType) -> AnyFloat:
 
 
 def _real_integers(
-    out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...], arithmetic: AnyFloat
+    out: NodeEmitter, name: str, element: UniformQuantizedType, shape: tuple[int, ...], arithmetic: AnyFloat
 ) -> str:
     """Computes `q - z` as a float."""
     wide = out.cast(name, i64)
@@ -126,7 +126,7 @@ def _real_integers(
     return out.cast(wide, arithmetic)
 
 
-def dequantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
+def dequantize(out: NodeEmitter, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
     """Dequantizes stored integers or low-precision floats; returns the name of the output."""
     shape, expressed = shape_of(value), element.expressed_type
     is_direct = _is_direct(out, element, shape)
@@ -147,7 +147,7 @@ def dequantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, 
     return out.node("DequantizeLinear", inputs, output, **_layout(element))
 
 
-def quantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
+def quantize(out: NodeEmitter, name: str, value: SSAValue, element: UniformType, output: str | None = None) -> str:
     """Quantizes to `saturate(rne(x / s) + z)`, or to saturated low-precision floats; returns the name of the output."""
     shape, expressed, held = shape_of(value), element.expressed_type, held_element(element)
     integers = isinstance(element, UniformQuantizedType)
@@ -170,7 +170,7 @@ def quantize(out: Outgoing, name: str, value: SSAValue, element: UniformType, ou
     return out.node("QuantizeLinear", inputs, output, precision=precision, **_layout(element))
 
 
-def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tuple[int, ...]) -> str:
+def _limited(out: NodeEmitter, name: str, element: UniformQuantizedType, shape: tuple[int, ...]) -> str:
     """Clamps real values to the real values of the smallest and largest integers of the storage range.
 
     A bound divided by the scale has a relative error of at most 2^-23, so it rounds to its integer.
@@ -183,7 +183,7 @@ def _limited(out: Outgoing, name: str, element: UniformQuantizedType, shape: tup
 
 
 def kept_apart(
-    out: Outgoing, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
+    out: NodeEmitter, name: str, value: SSAValue, element: UniformQuantizedType, output: str | None = None
 ) -> str:
     """Adds a Max that leaves the values unchanged, to keep a cast separate from the operator next to it.
 
@@ -196,7 +196,7 @@ def kept_apart(
 
 
 def saturated(
-    out: Outgoing, rounded: str, element: UniformQuantizedType, shape: tuple[int, ...], output: str | None
+    out: NodeEmitter, rounded: str, element: UniformQuantizedType, shape: tuple[int, ...], output: str | None
 ) -> str:
     """Adds the zero point to rounded f64 values and clamps them to the storage range."""
     if element.zero_points.any():

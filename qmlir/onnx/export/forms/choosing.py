@@ -21,7 +21,7 @@ from qmlir.onnx.export.control import has_steps, write_steps
 from qmlir.onnx.export.emission import (
     Exporter,
     ExportForm,
-    Outgoing,
+    NodeEmitter,
     data_type,
     element_since,
     held_element,
@@ -36,7 +36,7 @@ from qmlir.onnx.export.forms.qlinear import write_qlinear, write_source
 Exporters = Mapping[type[Operation], Exporter]
 
 
-def exporter_of(out: Outgoing, op: Operation, exporters: Exporters) -> Exporter:
+def exporter_of(out: NodeEmitter, op: Operation, exporters: Exporters) -> Exporter:
     """Returns the exporter of an operation. Raises `DiagnosticError` if there is none."""
     found = exporters.get(type(op))
     if found is None:
@@ -48,7 +48,7 @@ def exporter_of(out: Outgoing, op: Operation, exporters: Exporters) -> Exporter:
     return found
 
 
-def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
+def write(out: NodeEmitter, op: Operation, exporters: Exporters) -> None:
     """Exports one operation, in the form that its types and the settings require."""
     for value in (*op.operands, *op.results):
         type_ = ranked_tensor(value.type)
@@ -68,7 +68,7 @@ def write(out: Outgoing, op: Operation, exporters: Exporters) -> None:
         write_moved(out, op, exporter_of(out, op, exporters))
 
 
-def _write_computed(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
+def _write_computed(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
     """Exports an operation in the first supported way of the chosen format."""
     settings = out.settings
     if requantization_of(op)[0] is Mode.QLINEAR:
@@ -121,7 +121,7 @@ def _fails(op: NnOp) -> bool:
     return isinstance(op, AveragePoolOp) and any(step != 1 for step in op.windows.dilations)
 
 
-def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
+def write_parts(out: NodeEmitter, op: NnOp, exporters: Exporters) -> None:
     """Exports the components of a composite, for a composite whose component types have been chosen."""
     parts = Parts(op)
     try:
@@ -132,7 +132,7 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
         for result, name in zip(results, out.outputs, strict=True):
             given.setdefault(result, name)
 
-        def write_part(target: Outgoing, number: int, names: dict[SSAValue, str]) -> None:
+        def write_part(target: NodeEmitter, number: int, names: dict[SSAValue, str]) -> None:
             role, part = parts.roles[number], parts.operations[number]
             taken = given if target is out else {}  # the graph of a loop has separate names
             own = [
@@ -164,7 +164,7 @@ def write_parts(out: Outgoing, op: NnOp, exporters: Exporters) -> None:
         parts.discard()
 
 
-def write_constant(out: Outgoing, op: ConstantOp) -> None:
+def write_constant(out: NodeEmitter, op: ConstantOp) -> None:
     """Exports a constant as a tensor of its container type."""
     element = element_of(op.result)
     if data_type(element) is None:

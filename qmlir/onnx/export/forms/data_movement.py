@@ -16,7 +16,7 @@ from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, Outgoing, container
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, container
 from qmlir.onnx.export.forms.casts import dequantize, has_cast, quantize, uniform
 
 DIRECT: tuple[type[Operation], ...] = (
@@ -45,7 +45,7 @@ def _stored(op: Operation) -> list[SSAValue]:
 
 
 def write_inside(
-    out: Outgoing,
+    out: NodeEmitter,
     op: NnOp,
     exporter: Exporter,
     hint: str,
@@ -82,7 +82,7 @@ def between_equal_casts(op: Operation) -> bool:
     )
 
 
-def write_between_equal_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
+def write_between_equal_casts(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
     """Exports an operation between a dequantization and a quantization with the same parameters."""
 
     def own(value: SSAValue) -> UniformQuantizedType:
@@ -104,7 +104,7 @@ def whole_storage(element: UniformQuantizedType) -> UniformQuantizedType:
     return UniformQuantizedType.new([*storage, *element.parameters[3:]])
 
 
-def write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
+def write_moved(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
     """Exports an operation on the stored integers, or on floats that represent them."""
     element = next(element_of(value) for value in _stored(op))
     assert isinstance(element, StoredType)
@@ -116,7 +116,7 @@ def write_moved(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
         _write_as(out, op, exporter, f32 if element.bits <= CAST_BITS else f64)
 
 
-def _write_as(out: Outgoing, op: NnOp, exporter: Exporter, carrier: Attribute, offset: str = "") -> None:
+def _write_as(out: NodeEmitter, op: NnOp, exporter: Exporter, carrier: Attribute, offset: str = "") -> None:
     """Exports an operation on integers held as `carrier`, minus `offset`."""
 
     def before(value: SSAValue) -> str:
@@ -131,7 +131,7 @@ def _write_as(out: Outgoing, op: NnOp, exporter: Exporter, carrier: Attribute, o
     write_inside(out, op, exporter, "moved", lambda _: carrier, before, after)
 
 
-def _write_around_zero_point(out: Outgoing, op: NnOp, exporter: Exporter, element: StoredType) -> None:
+def _write_around_zero_point(out: NodeEmitter, op: NnOp, exporter: Exporter, element: StoredType) -> None:
     """Exports an operation that adds zeros on integers minus their zero point."""
     carrier = f32 if element.bits <= CAST_BITS else f64 if isinstance(op, shapes.PadOp) else i64
     offset = ""

@@ -46,7 +46,7 @@ from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
-from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of, container
+from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, attributes_of, container
 from qmlir.onnx.export.forms.casts import dequantize, has_blocks, per_tensor, quantize, saturated, uniform
 
 EXACT_F32 = 1 << 24
@@ -65,7 +65,7 @@ class Exact:
     bound: int
 
 
-def spread_over(out: Outgoing, value: SSAValue) -> tuple[Array, Array]:
+def spread_over(out: NodeEmitter, value: SSAValue) -> tuple[Array, Array]:
     """Returns the scales (f32) and zero points of `value` in a shape that broadcasts to its shape."""
     element = uniform(out, element_of(value))
     shape = shape_of(value)
@@ -89,19 +89,19 @@ def _largest_of(value: SSAValue, element: UniformQuantizedType) -> int:
     return int(np.abs(stored.astype(np.int64) - element.zero_points.flat[0]).max())
 
 
-def held_as(out: Outgoing, value: Exact, element: IntegerType) -> Exact:
+def held_as(out: NodeEmitter, value: Exact, element: IntegerType) -> Exact:
     """Returns `value` converted to the integer type `element`."""
     if value.element == element:
         return value
     return replace(value, name=out.cast(value.name, element), element=element)
 
 
-def widened(out: Outgoing, value: Exact, bound: int) -> Exact:
+def widened(out: NodeEmitter, value: Exact, bound: int) -> Exact:
     """Returns `value` in an integer type that can represent `bound`."""
     return value if bound < _I32 else held_as(out, value, i64)
 
 
-def centred(out: Outgoing, value: SSAValue) -> Exact:
+def centred(out: NodeEmitter, value: SSAValue) -> Exact:
     """Returns the stored integers of an operand minus their zero point."""
     element = uniform(out, element_of(value))
     _, zero_points = spread_over(out, value)
@@ -115,14 +115,14 @@ def centred(out: Outgoing, value: SSAValue) -> Exact:
     return Exact(name, wide, bound)
 
 
-def joined(out: Outgoing, operator: str, values: Sequence[Exact], bound: int, **attributes: Any) -> Exact:
+def joined(out: NodeEmitter, operator: str, values: Sequence[Exact], bound: int, **attributes: Any) -> Exact:
     """Adds an operator on `values`, in an integer type that can represent them and `bound`, the bound on the result."""
     wide = i64 if bound >= _I32 or any(each.element == i64 for each in values) else i32
     names = [held_as(out, each, wide).name for each in values]
     return Exact(out.node(operator, names, **attributes), wide, bound)
 
 
-def constant(out: Outgoing, number: npt.ArrayLike, like: Exact) -> str:
+def constant(out: NodeEmitter, number: npt.ArrayLike, like: Exact) -> str:
     """Adds a constant with the element type of `like`."""
     return out.constant(np.asarray(number, np.int64), like.element)
 
@@ -131,7 +131,7 @@ def constant(out: Outgoing, number: npt.ArrayLike, like: Exact) -> str:
 
 
 def rescaled(
-    out: Outgoing, op: NnOp, total: Exact, scale: npt.ArrayLike, count: npt.ArrayLike = 1, output: str | None = None
+    out: NodeEmitter, op: NnOp, total: Exact, scale: npt.ArrayLike, count: npt.ArrayLike = 1, output: str | None = None
 ) -> str:
     """Requantizes the exact integers `total`, whose scale is the f32 `scale`, to the stored result of `op`.
 
@@ -165,7 +165,7 @@ def rescaled(
     return saturated(out, rounded, element, shape_of(result), output)
 
 
-def _stored(out: Outgoing, value: Exact, element: UniformQuantizedType, zero_points: Array, output: str) -> str:
+def _stored(out: NodeEmitter, value: Exact, element: UniformQuantizedType, zero_points: Array, output: str) -> str:
     """Adds the zero point, clamps to the storage range and casts to the container type."""
     held = container(element)
     low, high = element.storage_min, element.storage_max
@@ -182,7 +182,7 @@ def _stored(out: Outgoing, value: Exact, element: UniformQuantizedType, zero_poi
     return out.cast(value.name, held, output)
 
 
-def _inside(out: Outgoing, value: Exact, low: int, high: int) -> Exact:
+def _inside(out: NodeEmitter, value: Exact, low: int, high: int) -> Exact:
     """Clamps integers to two limits, unless their bound shows that they are between them."""
     if value.element == i32 and value.bound > high:
         value = replace(value, bound=_I32 - 1)  # i32 wraps; sums with a larger bound were proved to fit
@@ -193,7 +193,7 @@ def _inside(out: Outgoing, value: Exact, low: int, high: int) -> Exact:
     return Exact(name, value.element, max(abs(low), abs(high)))
 
 
-def by_integers(out: Outgoing, total: Exact, scale: Array, target: Array, mode: Mode, ties: Ties) -> Exact:
+def by_integers(out: NodeEmitter, total: Exact, scale: Array, target: Array, mode: Mode, ties: Ties) -> Exact:
     """Rescales integers in one of the integer modes; the result is i64 and not saturated."""
     ratio = scale.astype(np.float32).astype(np.float64) / target.astype(np.float32).astype(np.float64)
     value = held_as(out, total, i64)
@@ -212,14 +212,14 @@ def by_integers(out: Outgoing, total: Exact, scale: Array, target: Array, mode: 
     return Exact(_floor_shift(out, name, shift, value)[0], i64, min(bound, 1 << 61))
 
 
-def _floor_shift(out: Outgoing, name: str, places: Array, like: Exact) -> tuple[str, str]:
+def _floor_shift(out: NodeEmitter, name: str, places: Array, like: Exact) -> tuple[str, str]:
     """Returns `v >> n` and the remainder."""
     whole = constant(out, np.int64(1) << places, like)
     rest = out.node("Mod", [name, whole])
     return out.node("Div", [out.node("Sub", [name, rest]), whole]), rest
 
 
-def _shifted(out: Outgoing, value: Exact, shift: Array, ties: Ties) -> Exact:
+def _shifted(out: NodeEmitter, value: Exact, shift: Array, ties: Ties) -> Exact:
     left, right = np.maximum(-shift, 0), np.minimum(np.maximum(shift, 0), _MOST_SHIFTED - 1)
     name, most = value.name, int(left.max())
     if most:
@@ -251,7 +251,7 @@ def _shifted(out: Outgoing, value: Exact, shift: Array, ties: Ties) -> Exact:
     return Exact(out.node("Add", [quotient, out.cast(is_more, i64)]), i64, bound + 1)
 
 
-def exact_sum(out: Outgoing, value: Exact, axes: str, terms: int, keep_dims: int) -> Exact:
+def exact_sum(out: NodeEmitter, value: Exact, axes: str, terms: int, keep_dims: int) -> Exact:
     """Returns the sums of `value` along `axes`, each of at most `terms` elements."""
     bound = value.bound * max(terms, 1)
     wide = widened(out, value, bound)
@@ -291,7 +291,7 @@ class Byte:
     factor: int
 
 
-def _bytes_of(out: Outgoing, value: SSAValue) -> list[Byte]:
+def _bytes_of(out: NodeEmitter, value: SSAValue) -> list[Byte]:
     """Returns the bytes of the integers of an operand, highest first."""
     element = uniform(out, element_of(value))
     held, point = container(element), int(element.zero_points.flat[0])
@@ -316,7 +316,7 @@ def _bytes_of(out: Outgoing, value: SSAValue) -> list[Byte]:
     return found
 
 
-def _constant_bytes(out: Outgoing, integers: Array) -> list[Byte]:
+def _constant_bytes(out: NodeEmitter, integers: Array) -> list[Byte]:
     """Returns the bytes of constant integers without zero point, highest first."""
     bits = max(int(np.abs(integers).max(initial=0)).bit_length() + 1, 8)
     shift = 1 << (bits - 1)
@@ -330,7 +330,7 @@ def _constant_bytes(out: Outgoing, integers: Array) -> list[Byte]:
     ]
 
 
-def _of_bytes(out: Outgoing, left: Byte, right: Byte, attributes: Mapping[str, Any], *, is_transposed: bool) -> str:
+def _of_bytes(out: NodeEmitter, left: Byte, right: Byte, attributes: Mapping[str, Any], *, is_transposed: bool) -> str:
     """Convolves two bytes minus their zero points to i32."""
     if not is_transposed:
         points = [out.constant(each.zero_point, _BYTE) for each in (left, right)]
@@ -342,7 +342,7 @@ def _of_bytes(out: Outgoing, left: Byte, right: Byte, attributes: Mapping[str, A
 
 
 def sums_of_windows(
-    out: Outgoing, op: contraction.WindowedContractionOp, weight: SSAValue | Array, bound: int, terms: int
+    out: NodeEmitter, op: contraction.WindowedContractionOp, weight: SSAValue | Array, bound: int, terms: int
 ) -> Exact:
     """Returns the exact sums of a convolution, each of `terms` products; `bound` is the bound on their magnitude.
 
@@ -384,10 +384,10 @@ class Scaled(NamedTuple):
     terms: npt.ArrayLike = 1
 
 
-Sums = Callable[[Outgoing, Any], Scaled | None]
+Sums = Callable[[NodeEmitter, Any], Scaled | None]
 """Adds the nodes that compute exact integers; returns `None` if the parameters don't allow exact integers."""
 
-Integer = Callable[[Outgoing, Any], bool]
+Integer = Callable[[NodeEmitter, Any], bool]
 """Adds all nodes of an operation; returns False, without adding any, if the parameters don't allow exact integers."""
 
 OPEN_SIZE = 1 << 16
@@ -409,21 +409,21 @@ def over_result(op: NnOp, scales: Array) -> Array:
     return scales
 
 
-def over_channels(out: Outgoing, op: contraction.BiasedContractionOp, bias: str) -> str:
+def over_channels(out: NodeEmitter, op: contraction.BiasedContractionOp, bias: str) -> str:
     """Returns the name of the bias, reshaped so that it broadcasts to the result of `op`."""
     if not isinstance(op, contraction.WindowedContractionOp):
         return bias
     return out.node("Reshape", [bias, out.constant(np.array([1, -1] + [1] * (len(shape_of(op.result)) - 2), np.int64))])
 
 
-def _has_operator(out: Outgoing, x: SSAValue, w: SSAValue) -> bool:
+def _has_operator(out: NodeEmitter, x: SSAValue, w: SSAValue) -> bool:
     """Returns True if MatMulInteger and ConvInteger support these factors: 8 bits, a single zero point of weights."""
     elements = [uniform(out, element_of(value)) for value in (x, w)]
     points = elements[1].zero_points
     return all(container(each).width.data == 8 for each in elements) and bool((points == points.flat[0]).all())
 
 
-def _zero_points(out: Outgoing, x: SSAValue, w: SSAValue) -> list[str]:
+def _zero_points(out: NodeEmitter, x: SSAValue, w: SSAValue) -> list[str]:
     """Returns the inputs for the zero points. A zero point of 0 is omitted, unless another one follows."""
     elements = [uniform(out, element_of(value)) for value in (x, w)]
     is_given = [any(each.zero_points.any() for each in elements), elements[1].zero_points.any()]
@@ -433,26 +433,26 @@ def _zero_points(out: Outgoing, x: SSAValue, w: SSAValue) -> list[str]:
     ]
 
 
-def _largest_sum(out: Outgoing, x: SSAValue, w: SSAValue, terms: int) -> int:
+def _largest_sum(out: NodeEmitter, x: SSAValue, w: SSAValue, terms: int) -> int:
     """Returns a bound of sums of `terms` products."""
     bound = magnitude_of(uniform(out, element_of(x))) * magnitude_of(uniform(out, element_of(w)))
     return bound * (terms if terms >= 0 else OPEN_SIZE)
 
 
-def _with_bias(out: Outgoing, op: contraction.ContractionOp, total: Exact) -> Exact:
+def _with_bias(out: NodeEmitter, op: contraction.ContractionOp, total: Exact) -> Exact:
     if not isinstance(op, contraction.BiasedContractionOp) or op.bias is None:
         return total
     bias = Exact(over_channels(out, op, out.name(op.bias)), i32, 1 << 29)
     return joined(out, "Add", [total, bias], total.bound + bias.bound)
 
 
-def _factor_scales(out: Outgoing, x: SSAValue, w: SSAValue) -> Array:
+def _factor_scales(out: NodeEmitter, x: SSAValue, w: SSAValue) -> Array:
     """Returns `f32(s_x * s_w)`: one, or one for each output channel."""
     left, right = (uniform(out, element_of(value)) for value in (x, w))
     return accumulator_scale(left.scales, right.scales)
 
 
-def _matrices(out: Outgoing, op: contraction.MatMulOp | contraction.FullyConnectedOp) -> Scaled:
+def _matrices(out: NodeEmitter, op: contraction.MatMulOp | contraction.FullyConnectedOp) -> Scaled:
     lhs, rhs = op.operands[:2]
     is_transposed = isinstance(op, contraction.FullyConnectedOp) or op.is_rhs_transposed
     rank, bound = len(shape_of(rhs)), _largest_sum(out, lhs, rhs, shape_of(lhs)[-1])
@@ -468,7 +468,7 @@ def _matrices(out: Outgoing, op: contraction.MatMulOp | contraction.FullyConnect
     return Scaled(_with_bias(out, op, total), _factor_scales(out, lhs, rhs))
 
 
-def _windows(out: Outgoing, op: contraction.ConvOp | contraction.ConvTransposeOp) -> Scaled | None:
+def _windows(out: NodeEmitter, op: contraction.ConvOp | contraction.ConvTransposeOp) -> Scaled | None:
     sizes, scales = shape_of(op.weight), _factor_scales(out, op.data, op.weight)
     if isinstance(op, contraction.ConvTransposeOp):
         terms = product_of((sizes[0] // op.group_count, *sizes[2:]), OPEN_SIZE)
@@ -489,7 +489,7 @@ def _windows(out: Outgoing, op: contraction.ConvOp | contraction.ConvTransposeOp
     return Scaled(_with_bias(out, op, total), over_result(op, scales))
 
 
-def _einsum(out: Outgoing, op: contraction.EinsumOp) -> Scaled:
+def _einsum(out: NodeEmitter, op: contraction.EinsumOp) -> Scaled:
     factors = [centred(out, value) for value in op.inputs]
     terms = math.prod(product_of(shape_of(value), OPEN_SIZE) for value in op.inputs)
     bound = math.prod(factor.bound for factor in factors) * terms
@@ -501,10 +501,10 @@ def _einsum(out: Outgoing, op: contraction.EinsumOp) -> Scaled:
 # Element-wise operations
 
 
-def _unary(function: Callable[[Outgoing, Exact], str]) -> Sums:
+def _unary(function: Callable[[NodeEmitter, Exact], str]) -> Sums:
     """Returns the form of a function of one operand that keeps the scale and the bound."""
 
-    def sums(out: Outgoing, op: elementwise.UnaryOp) -> Scaled:
+    def sums(out: NodeEmitter, op: elementwise.UnaryOp) -> Scaled:
         value = centred(out, op.input)
         return Scaled(replace(value, name=function(out, value)), spread_over(out, op.input)[0])
 
@@ -514,7 +514,7 @@ def _unary(function: Callable[[Outgoing, Exact], str]) -> Sums:
 def _binary(operator: str, grows: bool) -> Sums:
     """Returns the form of an operator on two operands, which are brought to one scale; `grows` means that it adds."""
 
-    def sums(out: Outgoing, op: elementwise.BinaryOp) -> Scaled | None:
+    def sums(out: NodeEmitter, op: elementwise.BinaryOp) -> Scaled | None:
         a, b = (spread_over(out, value)[0] for value in op.operands)
         mode, ties = requantization_of(op)
         if np.all(a == b):
@@ -532,7 +532,7 @@ def _binary(operator: str, grows: bool) -> Sums:
     return sums
 
 
-def _brought(out: Outgoing, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties) -> Exact:
+def _brought(out: NodeEmitter, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties) -> Exact:
     """Returns the integers of an operand in steps of `scale`, which both operands share."""
     operand = centred(out, value)
     places = 0 if mode is Mode.SHIFT else headroom(value)
@@ -542,7 +542,7 @@ def _brought(out: Outgoing, value: SSAValue, own: Array, scale: Array, mode: Mod
     return by_integers(out, operand, np.ldexp(own, -places), scale, mode, ties)
 
 
-def _mul(out: Outgoing, op: elementwise.MulOp) -> Scaled | None:
+def _mul(out: NodeEmitter, op: elementwise.MulOp) -> Scaled | None:
     scales = [spread_over(out, value)[0] for value in op.operands]
     factors = [centred(out, value) for value in op.operands]
     bound = math.prod(each.bound for each in factors)
@@ -552,7 +552,7 @@ def _mul(out: Outgoing, op: elementwise.MulOp) -> Scaled | None:
 # Sums and means
 
 
-def _along(out: Outgoing, data: SSAValue, gone: Sequence[int], *, keeps: bool, is_mean: bool) -> Scaled | None:
+def _along(out: NodeEmitter, data: SSAValue, gone: Sequence[int], *, keeps: bool, is_mean: bool) -> Scaled | None:
     """Returns sums along the axes `gone`, whose parameters must be equal along them."""
     sizes = [shape_of(data)[axis] for axis in gone]
     scale = same_along(spread_over(out, data)[0], gone)
@@ -567,7 +567,7 @@ def _along(out: Outgoing, data: SSAValue, gone: Sequence[int], *, keeps: bool, i
 
 
 def _reduce(is_mean: bool) -> Sums:
-    def sums(out: Outgoing, op: reduction.ReduceOp) -> Scaled | None:
+    def sums(out: NodeEmitter, op: reduction.ReduceOp) -> Scaled | None:
         if op.axes_value is not None:
             return None
         gone = op.reduced_axes(len(shape_of(op.input)))
@@ -576,11 +576,11 @@ def _reduce(is_mean: bool) -> Sums:
     return sums
 
 
-def _global_average_pool(out: Outgoing, op: pooling.GlobalAveragePoolOp) -> Scaled | None:
+def _global_average_pool(out: NodeEmitter, op: pooling.GlobalAveragePoolOp) -> Scaled | None:
     return _along(out, op.data, range(2, len(shape_of(op.data))), keeps=True, is_mean=True)
 
 
-def _average_pool(out: Outgoing, op: pooling.AveragePoolOp) -> Scaled | None:
+def _average_pool(out: NodeEmitter, op: pooling.AveragePoolOp) -> Scaled | None:
     """Sums the windows as convolutions of each channel with a kernel of ones, exact in f32 below 2^24."""
     shape, windows = shape_of(op.data), op.windows
     scale = same_along(spread_over(out, op.data)[0], range(2, len(shape)))
@@ -627,7 +627,7 @@ _SUMS: dict[type[Operation], Sums] = {
 
 
 def _requantized(sums: Sums) -> Integer:
-    def write(out: Outgoing, op: NnOp) -> bool:
+    def write(out: NodeEmitter, op: NnOp) -> bool:
         found = None if any(map(has_blocks, op.operands)) else sums(out, op)
         if found is not None:
             rescaled(out, op, *found)
@@ -639,7 +639,7 @@ def _requantized(sums: Sums) -> Integer:
 # Operations that do more than requantize
 
 
-def _clip(out: Outgoing, op: elementwise.ClipOp) -> bool:
+def _clip(out: NodeEmitter, op: elementwise.ClipOp) -> bool:
     if has_blocks(op.input) or has_blocks(op.result):
         return False
     element = uniform(out, element_of(op.result))
@@ -658,7 +658,7 @@ def _clip(out: Outgoing, op: elementwise.ClipOp) -> bool:
 
 
 @dataclass
-class _OfSlices(Outgoing):
+class _OfSlices(NodeEmitter):
     """The export of a Gather whose slices have different parameters: constants hold those of the gathered slices."""
 
     taking: GatherOp | None = None
@@ -671,7 +671,7 @@ class _OfSlices(Outgoing):
         return self.node("Gather", [name, self.name(op.indices)], axis=op.place)
 
 
-def _gather(out: Outgoing, op: GatherOp) -> bool:
+def _gather(out: NodeEmitter, op: GatherOp) -> bool:
     if not op.rescales or has_blocks(op.input):
         return False
     codes = out.node("Gather", [out.name(op.input), out.name(op.indices)], axis=op.place)
@@ -684,7 +684,7 @@ def _gather(out: Outgoing, op: GatherOp) -> bool:
 def _compare(operator: str) -> Integer:
     """Returns the form of a comparison of real values in f64, which holds the product of an f32 scale and 29 bits."""
 
-    def write(out: Outgoing, op: elementwise.ComparisonOp) -> bool:
+    def write(out: NodeEmitter, op: elementwise.ComparisonOp) -> bool:
         elements = [uniform(out, element_of(value)) for value in op.operands]
         if any(magnitude_of(each) >= 1 << 29 or each.expressed_type == f64 for each in elements):
             return False
@@ -701,7 +701,7 @@ def _compare(operator: str) -> Integer:
 def _arg_extreme(operator: str) -> Integer:
     """Returns the form of ArgMax or ArgMin on integers of one scale, as f32 that holds them."""
 
-    def write(out: Outgoing, op: reduction.ArgExtremeOp) -> bool:
+    def write(out: NodeEmitter, op: reduction.ArgExtremeOp) -> bool:
         element = per_tensor(op.input)
         if element is None or magnitude_of(element) >= EXACT_F32:
             return False
@@ -732,7 +732,7 @@ def _tabulated(op: Operation, stored: Array, otherwise: Array) -> Array | None:
     return None if found is None else found[0]
 
 
-def write_table(out: Outgoing, op: Operation) -> bool:
+def write_table(out: NodeEmitter, op: Operation) -> bool:
     """Exports a function of one low-precision value as a lookup table. Returns False if that is impossible."""
     if not is_function(op):
         return False
@@ -765,7 +765,7 @@ INTEGER: dict[type[Operation], Integer] = {
 """The exporters of operations that need more integer arithmetic than a requantization."""
 
 
-def write_integer(out: Outgoing, op: NnOp) -> bool:
+def write_integer(out: NodeEmitter, op: NnOp) -> bool:
     """Exports an operation in integer arithmetic. Returns False if that is not supported."""
     stored = [element_of(value) for value in op.operands if kind_of(element_of(value)) is Kind.QUANTIZED]
     if not all(isinstance(each, UniformQuantizedType) for each in stored):
@@ -791,7 +791,7 @@ def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed
     return numbers
 
 
-def write_blocks(out: Outgoing, op: NnOp) -> bool:
+def write_blocks(out: NodeEmitter, op: NnOp) -> bool:
     """Exports a contraction with block-wise weights. Returns False for any other operation."""
     if not isinstance(op, contraction.MatMulOp | contraction.BiasedContractionOp):
         return False
@@ -845,7 +845,7 @@ def _summed_axes(op: NnOp, rank: int) -> tuple[int, ...]:
             return tuple(range(1, rank))
 
 
-def _contraction(out: Outgoing, op: NnOp, value: str, integers: Array, wide: Any, bound: int) -> str:
+def _contraction(out: NodeEmitter, op: NnOp, value: str, integers: Array, wide: Any, bound: int) -> str:
     """Returns the exact sums in f32."""
     if isinstance(op, contraction.WindowedContractionOp):
         rows = op.by_output(integers) if isinstance(op, contraction.ConvTransposeOp) else integers

@@ -24,7 +24,7 @@ from qmlir.dialects.nn.quantized_evaluators import QUANTIZED
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
-from qmlir.onnx.export.emission import MATRIX, Exporter, Outgoing, container
+from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, container
 from qmlir.onnx.export.forms.casts import (
     WIDE_BITS,
     dequantize,
@@ -94,7 +94,7 @@ ROUNDED_ONCE: tuple[type[Operation], ...] = (
 _PLAIN = elementwise_evaluators.EVALUATORS
 
 
-def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
+def write_between_casts(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
     """Exports an operation as dequantization of the operands, a float operator, and quantization of the results."""
     right = _transposed_before(out, op)
 
@@ -114,7 +114,7 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
         else:
             quantize(out, name, value, element, output)
 
-    def product(inner: Outgoing, op: NnOp) -> None:
+    def product(inner: NodeEmitter, op: NnOp) -> None:
         data, _, *bias = inner.inputs
         name = inner.node("MatMul", [data, right or ""], None if bias else inner.output)
         if bias:
@@ -126,7 +126,7 @@ def write_between_casts(out: Outgoing, op: NnOp, exporter: Exporter) -> None:
     write_inside(out, op, exporter if right is None else product, "real", real, before, after)
 
 
-def _hidden(out: Outgoing, op: Operation, value: SSAValue, name: str, shape: Sequence[int]) -> str:
+def _hidden(out: NodeEmitter, op: Operation, value: SSAValue, name: str, shape: Sequence[int]) -> str:
     """Adds a Reshape to the operand's own shape if ONNX Runtime must not fuse its DequantizeLinear; returns the name.
 
     ONNX Runtime doesn't look through a Reshape. In the shape, 0 keeps a dynamic size.
@@ -163,7 +163,7 @@ def _is_requantized_inside(op: Operation, value: SSAValue) -> bool:
     return is_product and value is op.operands[1] and not is_fused_alike(op)
 
 
-def _transposed_before(out: Outgoing, op: Operation) -> str | None:
+def _transposed_before(out: NodeEmitter, op: Operation) -> str | None:
     """Transposes the right factor before its DequantizeLinear; returns the name of the dequantized factor, or `None`.
 
     If the Transpose came after the DequantizeLinear, ONNX Runtime would add casts around it, fail on casts of signed

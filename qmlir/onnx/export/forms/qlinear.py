@@ -31,7 +31,7 @@ from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
-from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, Outgoing, attributes_of, container
+from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, NodeEmitter, attributes_of, container
 from qmlir.onnx.export.forms.casts import is_narrower, per_tensor
 
 
@@ -53,7 +53,7 @@ def _alike(*values: SSAValue) -> list[UniformQuantizedType] | None:
     return found if len(found) == len(values) and len({each.is_signed for each in found}) == 1 else None
 
 
-def _parameters(out: Outgoing, element: UniformQuantizedType) -> list[str]:
+def _parameters(out: NodeEmitter, element: UniformQuantizedType) -> list[str]:
     return [out.constant(element.scales, f32), out.constant(element.zero_points, container(element))]
 
 
@@ -96,13 +96,13 @@ def is_whole(value: SSAValue) -> bool:
     return element is not None and not is_narrower(element)
 
 
-def saturated_storage(out: Outgoing, name: str, element: UniformQuantizedType) -> str:
+def saturated_storage(out: NodeEmitter, name: str, element: UniformQuantizedType) -> str:
     """Clamps integers of the container type to the narrower storage range of `element`."""
     limits = [out.constant(each, container(element)) for each in (element.storage_min, element.storage_max)]
     return out.node("Clip", [name, *limits], out.output)
 
 
-def _product_or_mean(out: Outgoing, op: NnOp) -> bool:
+def _product_or_mean(out: NodeEmitter, op: NnOp) -> bool:
     found = _types(op)
     if found is None:
         return False
@@ -189,7 +189,7 @@ def agrees_with_qlinear(op: elementwise.BinaryOp) -> bool:
 def _pairwise(op_type: str) -> Any:
     """Returns the exporter to an operator that adds the zero point before rounding."""
 
-    def write(out: Outgoing, op: elementwise.BinaryOp) -> bool:
+    def write(out: NodeEmitter, op: elementwise.BinaryOp) -> bool:
         elements = _alike(op.lhs, op.rhs, op.result)
         if elements is None or is_narrower(elements[2]) or op.lhs is op.rhs or not agrees_with_qlinear(op):
             return False
@@ -199,7 +199,7 @@ def _pairwise(op_type: str) -> Any:
     return write
 
 
-QLINEAR: dict[type[Operation], Callable[[Outgoing, Any], bool]] = {
+QLINEAR: dict[type[Operation], Callable[[NodeEmitter, Any], bool]] = {
     contraction.ConvOp: _product_or_mean,
     contraction.MatMulOp: _product_or_mean,
     contraction.FullyConnectedOp: _product_or_mean,
@@ -212,12 +212,12 @@ QLINEAR: dict[type[Operation], Callable[[Outgoing, Any], bool]] = {
 # Operations of the mode `qlinear`
 
 
-def _as_operator(out: Outgoing, op: NnOp, op_type: str, output: str, **attributes: Any) -> None:
+def _as_operator(out: NodeEmitter, op: NnOp, op_type: str, output: str, **attributes: Any) -> None:
     inputs = [name for value in op.operands for name in (out.name(value), *_own_parameters(out, value))]
     out.node(op_type, [*inputs, *_own_parameters(out, op.results[0])], output, domain=MICROSOFT, **attributes)
 
 
-def _own_parameters(out: Outgoing, value: SSAValue) -> list[str]:
+def _own_parameters(out: NodeEmitter, value: SSAValue) -> list[str]:
     element = _single(value)
     if element is None:
         raise out.error(f"requires 8-bit values with one scale for ONNX Runtime's operators, but got {value.type}")
@@ -236,7 +236,7 @@ _SOURCES: dict[type[Operation], tuple[str, str, dict[str, int]]] = {
 """For each operation: the operator, the attributes taken from properties, and other attributes."""
 
 
-def write_source(out: Outgoing, op: NnOp) -> None:
+def write_source(out: NodeEmitter, op: NnOp) -> None:
     """Exports an operation in the mode `qlinear` as the ONNX Runtime operator that defines it, in any format."""
     elements = [element_of(value) for value in (*op.operands, *op.results)]
     known = [element for element in elements if isinstance(element, UniformQuantizedType)]
@@ -254,7 +254,7 @@ def write_source(out: Outgoing, op: NnOp) -> None:
         saturated_storage(out, output, known[-1])
 
 
-def write_qlinear(out: Outgoing, op: NnOp) -> bool:
+def write_qlinear(out: NodeEmitter, op: NnOp) -> bool:
     """Exports an operation as a QLinear operator if one computes the same integers; otherwise returns False."""
     write = QLINEAR.get(type(op))
     return write is not None and requantization_of(op)[0] is Mode.F32 and write(out, op)

@@ -19,9 +19,9 @@ from qmlir.targets.cpu.loops.emitter import ExpandJoin
 from qmlir.targets.cpu.loops.record import ExpandRecord
 from qmlir.targets.cpu.loops.requantize import ExpandRequantize
 from qmlir.targets.cpu.loops.structured import (
-    BorderToFills,
     CopyToLoops,
     DivideLoops,
+    HaloToFills,
     ReshapeToViews,
     StructuredToLoops,
 )
@@ -30,7 +30,7 @@ PATTERN_SET = "kernel.to_loops"
 """The pattern set of the registry to which packages add patterns that lower their operations to loops."""
 
 PATTERNS = (
-    BorderToFills(), StructuredToLoops(), CopyToLoops(), ReshapeToViews(), ExpandRequantize(), ExpandJoin(),
+    HaloToFills(), StructuredToLoops(), CopyToLoops(), ReshapeToViews(), ExpandRequantize(), ExpandJoin(),
     ExpandRecord(), DivideLoops(),
 )  # fmt: skip
 """The patterns for `linalg`, copies, reshapes, requantization, records of statistics, and loops that threads divide."""

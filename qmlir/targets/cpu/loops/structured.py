@@ -61,7 +61,7 @@ def rows_for(nest: Nest, plan: Plan) -> int:
     return next((rows for rows in _ROWS if steps and steps % rows == 0), 1)
 
 
-class SideBySideWriter(ValueWriter):
+class InterleavedRowWriter(ValueWriter):
     """Emits the reductions of `rows` rows as one loop that carries the scalars of all of them."""
 
     def __init__(self, nest: Nest, plan: Plan, threads: bool, rows: int):
@@ -85,7 +85,7 @@ class SideBySideWriter(ValueWriter):
                 count = len(self.nest.outputs)
                 writer._store(body, after[place * count : (place + 1) * count])
 
-    def _of_row(self, dim: int, place: Index) -> "SideBySideWriter":
+    def _of_row(self, dim: int, place: Index) -> "InterleavedRowWriter":
         """A writer of one row, from where this one stands."""
         made = copy(self)
         made.dims, made.open, made.values = list(self.dims), {*self.open, dim}, dict(self.values)
@@ -93,7 +93,7 @@ class SideBySideWriter(ValueWriter):
         return made
 
     def _sums(
-        self, emit: Emitter, dim: int, writers: "list[SideBySideWriter]", before: list[SSAValue]
+        self, emit: Emitter, dim: int, writers: "list[InterleavedRowWriter]", before: list[SSAValue]
     ) -> Sequence[SSAValue]:
         def write(body: Emitter, step: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
             yielded: list[SSAValue] = []
@@ -221,7 +221,7 @@ def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None
     elif rows > 1 and schedule is not None and takes_squares(nest, plan, schedule.lanes):
         TransposedWriter(nest, plan, threads).write(emit)
     elif rows > 1:
-        SideBySideWriter(nest, plan, threads, rows).write(emit)
+        InterleavedRowWriter(nest, plan, threads, rows).write(emit)
     else:
         ValueWriter(nest, plan, threads).write(emit)
 
@@ -351,7 +351,7 @@ def _overwritten(op: FillOp, rank: int) -> Box | None:
     return lists[0], lists[1]
 
 
-class BorderToFills(RewritePattern):
+class HaloToFills(RewritePattern):
     """Lowers a fill that a slice partially overwrites to fills of the border around the slice."""
 
     @op_type_rewrite_pattern

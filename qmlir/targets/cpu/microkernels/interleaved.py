@@ -28,7 +28,7 @@ from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, InterleaveHighOp, InterleaveLowOp, Signs
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.contraction.epilogue import SumTile, write_body
-from qmlir.targets.cpu.loops.contraction.geometry import Operand, OperandReading, Place, load, store
+from qmlir.targets.cpu.loops.contraction.geometry import EpilogueOperand, Operand, Place, load, store
 from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, times
 
@@ -245,7 +245,7 @@ class DepthwiseWriter(TileWriter):
             return None
         return [self._parameter(emit, each, channel, valid) for each in readings]
 
-    def _parameter(self, emit: VectorEmitter, reading: OperandReading, channel: Index, valid: int) -> list[SSAValue]:
+    def _parameter(self, emit: VectorEmitter, reading: EpilogueOperand, channel: Index, valid: int) -> list[SSAValue]:
         dims: list[Index] = [*(0 for _ in self.geometry.positions), channel]
         place = emit_place(emit, reading.map_, dims, (*self.geometry.positions, self.geometry.channels))
         if not reading.map_.used_dims():
@@ -373,7 +373,7 @@ class Interleaved(TiledVariant):
         DepthwiseWriter(op, self, emit).write(emit)
 
 
-class FourRows(Interleaved):
+class Interleave4(Interleaved):
     """Multiplies one unsigned byte from each of four rows of the window per lane."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
@@ -385,7 +385,7 @@ class FourRows(Interleaved):
         return emit.insert(DotAccumulateOp(sums, x, w, Signs.US))
 
 
-class TwoRows(Interleaved):
+class Interleave2(Interleaved):
     """Multiplies one byte from each of two rows of the window per lane, widened to 16 bits."""
 
     def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
@@ -397,11 +397,11 @@ class TwoRows(Interleaved):
         return emit.insert(DotAccumulateOp(sums, x, w, Signs.SS))
 
 
-DEPTHWISE_DOT = FourRows(
+DEPTHWISE_DOT = Interleave4(
     name="depthwise_dot", group=4, element=i8, input_element=i8, reads_unsigned=True, is_lanewise=True,
     is_interleaved=True, layout=InterleavedLayout,
 )  # fmt: skip
-DEPTHWISE_PAIRS = TwoRows(
+DEPTHWISE_PAIRS = Interleave2(
     name="depthwise_pairs", group=2, element=i16, input_element=i8, is_lanewise=True, is_interleaved=True,
     layout=InterleavedLayout,
 )  # fmt: skip

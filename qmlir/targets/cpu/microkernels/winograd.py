@@ -453,7 +453,7 @@ class WinogradWriter:
         write(emit, old, step)
 
 
-class TapsTogetherLayout(WeightLayout):
+class KernelMajorLayout(WeightLayout):
     """The layout of weights in which each step holds all taps, since the loops read and transform them together."""
 
     @property
@@ -477,7 +477,7 @@ class ByWinograd(LoopVariant):
 
 
 def _of(form: Algorithm) -> ByWinograd:
-    layout = TapsTogetherLayout if form.takes_bytes else WeightLayout
+    layout = KernelMajorLayout if form.takes_bytes else WeightLayout
     return ByWinograd(name=form.variant, group=I16_PAIRS.group, element=form.weight_element, layout=layout)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import DamagedError
+from .errors import CorruptProgramError
 
 _DTYPES = {
     "BOOL": np.int8, "I8": np.int8, "U8": np.uint8, "I16": np.int16, "U16": np.uint16, "I32": np.int32,
@@ -28,13 +28,13 @@ is_checked = False
 def mapped(path: Path, digest: str) -> dict[str, npt.NDArray[Any]]:
     """Returns the arrays of a safetensors file by name, as read-only views of the mapped file.
 
-    Raises `DamagedError` if the file is missing or empty, or if its SHA-256 is not `digest`.
+    Raises `CorruptProgramError` if the file is missing or empty, or if its SHA-256 is not `digest`.
     """
     if not path.is_file() or path.stat().st_size == 0:
-        raise DamagedError(f"{path} is damaged: it is {'empty' if path.is_file() else 'not a file'}")
+        raise CorruptProgramError(f"{path} is damaged: it is {'empty' if path.is_file() else 'not a file'}")
     file = np.memmap(path, np.uint8, mode="r")
     if not is_checked and hashlib.sha256(file.data).hexdigest() != digest:
-        raise DamagedError(
+        raise CorruptProgramError(
             f"{path} is damaged: it differs from the file written with the program; compile the model again"
         )
     length = int(file[:8].view("<u8")[0])

@@ -40,5 +40,5 @@ class InputError(_Line):
 
 
 @_one
-class DamagedError(_Line):
+class CorruptProgramError(_Line):
     """Raised if a file of a program differs from the one written, or doesn't fit this machine."""

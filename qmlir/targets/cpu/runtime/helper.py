@@ -37,7 +37,7 @@ def compile_some(program: Path, claims: Path) -> None:
     sys.modules[name] = package
     runtime: Any = importlib.import_module(f"{name}.{Path(__file__).parent.name}.operations.kernels")
 
-    class Help(runtime.Work):
+    class Help(runtime.CompileShare):
         """Takes kernels that no other process has claimed."""
 
         is_helper = True

@@ -13,7 +13,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from .errors import DamagedError
+from .errors import CorruptProgramError
 from .machine_code import IR, digest_of, header_of, loaded, made
 from .processor import feature_text, processor_features, processor_name
 
@@ -62,13 +62,13 @@ def compiled(text: str, machine: Any, speed: int = SPEED) -> bytes:
 def program_module(folder: Path, digest: str) -> Any:
     """Returns the facts of the program in `folder` and its `main`; compiles it if no machine code fits this machine.
 
-    `digest` is the expected digest of the LLVM IR file. Raises `DamagedError` if it differs, or if this CPU lacks a
-    feature that the code needs.
+    `digest` is the expected digest of the LLVM IR file. Raises `CorruptProgramError` if it differs, or if this CPU
+    lacks a feature that the code needs.
     """
     path = folder / IR
     data = path.read_bytes() if path.is_file() else b""
     if digest_of(data) != digest:
-        raise DamagedError(
+        raise CorruptProgramError(
             f"{path} is damaged: it differs from the file written with the program; compile the model again"
         )
     found = loaded(folder)
@@ -78,7 +78,7 @@ def program_module(folder: Path, digest: str) -> Any:
     facts = facts_of(text)
     missing = [name for name in facts["features"] if not processor_features().get(name, False)]
     if missing:
-        raise DamagedError(
+        raise CorruptProgramError(
             f"{folder} requires a CPU with {', '.join(missing)}, which this one lacks; compile the model here, or "
             "with --isa generic"
         )

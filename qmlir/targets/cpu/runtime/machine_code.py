@@ -23,7 +23,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from .entry import entry, entry_engine, made_engine
-from .errors import DamagedError
+from .errors import CorruptProgramError
 from .processor import processor_features, processor_name
 
 FILE = "machine_code.bin"
@@ -79,11 +79,11 @@ def written(facts: Mapping[str, Any], source: str, objects: Sequence[bytes]) -> 
 
 
 def read_objects(path: Path) -> tuple[dict[str, Any], bytes]:
-    """Returns the header and the objects of a machine code file. Raises `DamagedError` if its digest is wrong."""
+    """Returns the header and objects of a machine code file. Raises `CorruptProgramError` if its digest is wrong."""
     data = path.read_bytes()
     content = memoryview(data)[_DIGEST:]
     if hashlib.sha256(content).digest() != data[:_DIGEST]:
-        raise DamagedError(
+        raise CorruptProgramError(
             f"{path} is damaged: it differs from the file written with the program; compile the model again"
         )
     end = 8 + int.from_bytes(content[:8], "little")
@@ -108,7 +108,7 @@ def _has_all(header: Mapping[str, Any]) -> bool:
 
 
 def is_for_here(folder: Path) -> bool:
-    """Returns True if `folder` has machine code that fits this machine. Raises `DamagedError` if it is damaged."""
+    """Returns True if `folder` has machine code for this machine. Raises `CorruptProgramError` if it is damaged."""
     return _header(folder) is not None
 
 
@@ -125,8 +125,8 @@ def _engine_with(objects: bytes, sizes: Sequence[int]) -> Any:
 def loaded(folder: Path) -> Any:
     """Returns an object with the interface of the emitted module in `folder`: `main` and the names in `FACTS`.
 
-    Returns `None` if no machine code fits this machine, so that the module must be compiled. Raises `DamagedError` if
-    the machine code file is damaged.
+    Returns `None` if no machine code fits this machine, so that the module must be compiled. Raises
+    `CorruptProgramError` if the machine code file is damaged.
     """
     found = _header(folder)
     if found is None:
@@ -137,14 +137,14 @@ def loaded(folder: Path) -> Any:
 def made(header: Mapping[str, Any], objects: bytes, path: Path) -> Any:
     """Loads `objects` and returns an object with the interface of the emitted module, which `header` describes.
 
-    Raises `DamagedError`, which names the file `path`, if a kernel or a function that the code calls is missing.
+    Raises `CorruptProgramError`, which names the file `path`, if a kernel or a function that the code calls is missing.
     """
     if not _has_all(header):
-        raise DamagedError(f"{path} requires {', '.join(header['needs'])}, some of which this process lacks")
+        raise CorruptProgramError(f"{path} requires {', '.join(header['needs'])}, some of which this process lacks")
     engine = _engine_with(objects, header["sizes"])
     addresses = [engine.get_function_address(symbol) for symbol in header["kernels"]]
     if not all(addresses):
-        raise DamagedError(f"{path} is damaged: a kernel is missing")
+        raise CorruptProgramError(f"{path} is damaged: a kernel is missing")
     table = np.array(addresses, np.int64)
     if header["team"] is None:
         main = partial(entry(addresses[-1], header["steps"], engine), table)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from numpy.lib.array_utils import byte_bounds
 
 from .batches import AnyBatch, BatchPlan
-from .errors import DamagedError
+from .errors import CorruptProgramError
 from .errors import InputError as InputError
 from .ports import Array, ArrayPort, by_name, check_outputs, check_target, checked, ports_text
 
@@ -97,9 +97,11 @@ def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
 
 
 def _sized(constant: Array, dtype: str, count: int, name: str) -> Array:
-    """Returns a constant as a flat array of `dtype`; raises `DamagedError` if it doesn't have `count` elements."""
+    """Returns a constant as a flat array of `dtype`. Raises `CorruptProgramError` if it hasn't `count` elements."""
     if constant.nbytes != count * np.dtype(dtype).itemsize:
-        raise DamagedError(f"constant '{name}' must hold {count} elements of {dtype}, but got {constant.nbytes} bytes")
+        raise CorruptProgramError(
+            f"constant '{name}' must hold {count} elements of {dtype}, but got {constant.nbytes} bytes"
+        )
     return constant.reshape(-1).view(dtype)
 
 
@@ -137,7 +139,7 @@ class CompiledModule:
         )
         for ports in (self.inputs, self.outputs):
             if len({port.name for port in ports}) < len(ports):
-                raise DamagedError(
+                raise CorruptProgramError(
                     f"inputs and outputs must have unique names, but got {', '.join(port.name for port in ports)}"
                 )
         self._in_place: Sequence[Sequence[int]] = getattr(module, "IN_PLACE", ())

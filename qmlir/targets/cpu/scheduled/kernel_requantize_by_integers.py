@@ -22,7 +22,7 @@ from xdsl.utils.type import get_element_type_or_self
 from qmlir.analysis.dequant_requant_chains import Ends, FloatChain, chain_to, ends_in
 from qmlir.analysis.intervals import EXACT_F32, Interval
 from qmlir.analysis.operand_accesses import (
-    Reading,
+    OperandAccess,
     Structured,
     determines_iterators,
     ranges_of,
@@ -37,7 +37,7 @@ from qmlir.arithmetic.step_functions import (
     LARGEST_INTEGER,
     MOST_PLACES,
     IntegerSteps,
-    StepPlaces,
+    StepPositions,
     fit_steps,
     steps_of,
     steps_on_grid,
@@ -48,7 +48,7 @@ from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.diagnostics import emit_remark, emit_warning
 from qmlir.ir.passes import count
-from qmlir.passes.integer.kernel_tabulate import constant_for
+from qmlir.passes.integer.kernel_lookup_tables import constant_for
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
 
@@ -78,7 +78,7 @@ def _limits(interval: Interval, channels: int, *, is_by_channel: bool) -> tuple[
 class _Found:
     """The steps of a chain; if it is decreasing, they are those of the negated leaf."""
 
-    steps: StepPlaces
+    steps: StepPositions
     is_falling: bool = False
 
 
@@ -192,7 +192,7 @@ NewParameter = Callable[[Array, IntegerType], SSAValue]
 """Adds an operand with one integer per channel, of the given type, and returns its element in the body."""
 
 
-class NotInIntegers(Exception):
+class NotIntegerExpressible(Exception):
     """Raised if a step of a chain needs more than 64 bits or has no integer equivalent; the message says which."""
 
 
@@ -216,7 +216,7 @@ def _in_one_unit(numbers: Array) -> _Fixed:
     """Constants as integers of one exponent, that of the smallest last bit; at most 0: limits are in units of 1."""
     reals = [float(each) for each in numbers.reshape(-1)]
     if not np.isfinite(reals).all():
-        raise NotInIntegers("a constant is not finite")
+        raise NotIntegerExpressible("a constant is not finite")
     exponent = min(0, min((_last_bit(each) for each in reals if each), default=0))
     whole = np.array([int(Fraction(each) / Fraction(2) ** exponent) for each in reals], object)
     return _Fixed(None, exponent, max(abs(int(each)) for each in whole), whole.reshape(numbers.shape))
@@ -241,18 +241,18 @@ class ExactSteps:
         self.values: dict[SSAValue, _Fixed] = {}
 
     def write(self) -> Scalar:
-        """Emits the chain and returns its result as an i64. Raises `NotInIntegers` if a step has no integer form."""
+        """Emits the chain and returns its i64 result. Raises `NotIntegerExpressible` if a step has no integer form."""
         *steps, end = self.chain.operations
         for op in steps:
             if op.results[0].type != f32:
-                raise NotInIntegers(f"{op.name} returns {op.results[0].type}")
+                raise NotIntegerExpressible(f"{op.name} returns {op.results[0].type}")
             if self.chain.constant(op.results[0]) is None:
                 self.values[op.results[0]] = self._step(op)
         if isinstance(end, RequantizeOp):
             return self._requantized(end)
         found = self._of(end.operands[0])
         if found.exponent < 0:
-            raise NotInIntegers(f"{end.name} truncates a non-integer")
+            raise NotIntegerExpressible(f"{end.name} truncates a non-integer")
         return self._scalar(found, found.exponent)
 
     # --- Values -------------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ class ExactSteps:
     @staticmethod
     def _check(bound: int) -> None:
         if bound >= _ROOM:
-            raise NotInIntegers(f"an intermediate value needs {bound.bit_length() + 1} bits")
+            raise NotIntegerExpressible(f"an intermediate value needs {bound.bit_length() + 1} bits")
 
     # --- Steps --------------------------------------------------------------------------------------------------------
 
@@ -312,7 +312,7 @@ class ExactSteps:
             case arith.MaximumfOp() | arith.MinimumfOp():
                 return self._extreme(op, self._of(op.lhs), self._of(op.rhs))
             case _:
-                raise NotInIntegers(f"{op.name} has no integer equivalent")
+                raise NotIntegerExpressible(f"{op.name} has no integer equivalent")
 
     def _negated(self, fixed: _Fixed) -> _Fixed:
         if fixed.numbers is not None:
@@ -351,11 +351,11 @@ class ExactSteps:
         """The nearest f32, ties to even."""
         self._check(fixed.bound)
         if fixed.exponent < _SMALLEST:
-            raise NotInIntegers(
+            raise NotIntegerExpressible(
                 f"an intermediate value has multiples of 2^{fixed.exponent}, which f32 cannot represent"
             )
         if fixed.exponent + fixed.bound.bit_length() > _LARGEST:
-            raise NotInIntegers("an intermediate value may be infinite")
+            raise NotIntegerExpressible("an intermediate value may be infinite")
         if fixed.bound <= EXACT_F32:
             return fixed
         value = self._scalar(fixed)
@@ -385,13 +385,13 @@ class ExactSteps:
     def _quotient(self, op: Operation, dividend: _Fixed, divisor: _Fixed) -> _Fixed:
         """A quotient by constants, rounded to f32; it is kept inside the limits that follow, which leave the same."""
         if divisor.numbers is None or not divisor.numbers.all():
-            raise NotInIntegers(f"{op.name} has a non-constant operand")
+            raise NotIntegerExpressible(f"{op.name} has a non-constant operand")
         limit = self._limit_after(op)
         least = min(abs(each) for each in divisor.numbers.reshape(-1).tolist())
         # In units of 2^_QUOTIENT, the quotient is I * 2^shift / D.
         shift = dividend.exponent - divisor.exponent - _QUOTIENT
         if dividend.exponent + dividend.bound.bit_length() - divisor.exponent - least.bit_length() > _LARGEST:
-            raise NotInIntegers("a quotient may be infinite")
+            raise NotIntegerExpressible("a quotient may be infinite")
         value, bound = self._scalar(dividend), dividend.bound
         if limit is not None:  # what is larger than the limit by 2 is the limit
             most = Fraction(limit + 2) * divisor.bound * Fraction(2) ** (divisor.exponent - dividend.exponent)
@@ -399,7 +399,7 @@ class ExactSteps:
             if most < bound:
                 value, bound = value.clamp(-most, most), most
         if shift < 0:
-            raise NotInIntegers(f"{op.name} has more than {-_QUOTIENT} fraction bits")
+            raise NotIntegerExpressible(f"{op.name} has more than {-_QUOTIENT} fraction bits")
         self._check(bound << shift)
         by = self._scalar(divisor)
         wide = value << shift if bound else value
@@ -432,7 +432,7 @@ class ExactSteps:
         numbers = np.ldexp(fractions, _BITS).astype(np.int64).astype(object)
         places = _BITS - exponents.astype(np.int64)
         if (places < 1).any() or (places > -_SMALLEST).any():
-            raise NotInIntegers("a multiplier is too large or too small")
+            raise NotIntegerExpressible("a multiplier is too large or too small")
         whole = _Fixed(None, 0, 1 << _BITS, numbers)
         product = self._rounded(self._product(self._rounded(accumulator), whole))
         # Rounded values are bounded by a power of two, so a product below _ROOM is at most 2^61 units. Shifts by 62 or
@@ -471,7 +471,7 @@ class _Body:
     def __init__(self, parent: Structured | None, ranges: ValueRanges):
         self.parent = parent
         self.ranges = ranges
-        self.new: list[Reading] = []
+        self.new: list[OperandAccess] = []
         self.is_changed = False
 
     def rewrite(self, end: Ends) -> str | None:
@@ -496,7 +496,7 @@ class _Body:
             new = len(self.new)
             try:
                 whole = ExactSteps(chain, builder, known, partial(self._parameter, chain)).write()
-            except NotInIntegers as reason:
+            except NotIntegerExpressible as reason:
                 while (last := end.prev_op) is not start:
                     assert last is not None
                     Rewriter.erase_op(last)
@@ -565,7 +565,7 @@ class _Body:
         place = isinstance(self.parent, EpilogueOp) + len(readings_of(self.parent)) + len(self.new)
         argument = block.insert_arg(element, place)
         map_ = AffineMap(len(ranges_of(self.parent)), 0, (AffineDimExpr(chain.axis),))
-        self.new.append(Reading(constant.result, map_, argument))
+        self.new.append(OperandAccess(constant.result, map_, argument))
         return argument
 
     def _forget(self, kept: int) -> None:

@@ -22,7 +22,7 @@ from xdsl.rewriter import InsertPoint
 
 from qmlir.analysis.operand_accesses import (
     INTEGER_DIVISIONS,
-    Reading,
+    OperandAccess,
     Structured,
     computes_only,
     constant_array,
@@ -63,10 +63,17 @@ from qmlir.ir.builtin_types import element_of, sizes_of
 from qmlir.ir.evaluation import evaluate_if_defined
 from qmlir.ir.passes import count
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.passes.integer.kernel_tabulate import BYTES, TabulatedChain, chain_between, cost_of, place_of, unused_without
+from qmlir.passes.integer.kernel_lookup_tables import (
+    BYTES,
+    TabulatedChain,
+    chain_between,
+    cost_of,
+    place_of,
+    unused_without,
+)
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
-from qmlir.targets.cpu.scheduled.kernel_join_rows import group_rows, grouped, reduced_rows
+from qmlir.targets.cpu.scheduled.kernel_fuse_attention import group_rows, grouped, reduced_rows
 
 # Masked rows of bytes: apply the mask to bytes instead of to the floats that the body computes from them.
 #
@@ -187,7 +194,7 @@ class RowSplit:
         self.rest = [dim for dim in range(len(self.ranges)) if dim not in self.row]
         """The iterators over rows."""
         self.length = math.prod(self.ranges[dim] for dim in self.row)
-        self.stored: dict[SSAValue, Reading] = {
+        self.stored: dict[SSAValue, OperandAccess] = {
             each.argument: each for each in readings_of(op) if each.argument is not None
         }
         """The values of the body that are in memory, with their indexing maps over the iterators of `op`."""
@@ -291,7 +298,7 @@ class RowSplit:
         self.made.append(fill)
         return fill.results[0]
 
-    def generic(self, readings: Sequence[Reading], output: SSAValue, map_: AffineMap, body: Body) -> SSAValue:
+    def generic(self, readings: Sequence[OperandAccess], output: SSAValue, map_: AffineMap, body: Body) -> SSAValue:
         """Creates a `linalg.generic` before `op`, which writes `output` at `map_`; other iterators are reductions."""
         inputs = [Input(each.value, each.map_) for each in readings]
         (result,) = self.at.generic(inputs, [(output, map_)], body)
@@ -309,7 +316,7 @@ class RowSplit:
         leaves = [each for each in self.stored if each in used]
         readings = [self.stored[each].through(space.dims, space.count) for each in leaves]
         named = {
-            each.position for reading in (*readings, Reading(output, map_)) for each in reading.map_.results
+            each.position for reading in (*readings, OperandAccess(output, map_)) for each in reading.map_.results
             if isinstance(each, AffineDimExpr)
         }  # fmt: skip
         missing = [dim for dim in range(space.count) if dim not in named]
@@ -320,7 +327,7 @@ class RowSplit:
                 if isinstance(each, AffineDimExpr)
             }
             shape = self.at.empty([sizes[dim] for dim in missing], element_of(output))
-            readings.append(Reading(shape, AffineMap(space.count, 0, tuple(map(AffineExpr.dimension, missing)))))
+            readings.append(OperandAccess(shape, AffineMap(space.count, 0, tuple(map(AffineExpr.dimension, missing)))))
 
         def body(*given: Scalar) -> Scalar:
             values: dict[SSAValue, SSAValue] = dict(zip(leaves, (each.value for each in given), strict=False))
@@ -343,7 +350,7 @@ class RowSplit:
         """Records that `value` is stored in `memory`, one element per row."""
         results = tuple(AffineExpr.dimension(dim) for dim in self.rest) or (AffineExpr.constant(0),)
         results = results[: len(sizes_of(memory))]
-        self.stored[value] = Reading(memory, AffineMap(len(self.ranges), 0, results))
+        self.stored[value] = OperandAccess(memory, AffineMap(len(self.ranges), 0, results))
 
     def compute(self, op: Operation) -> None:
         """Creates the operation that computes and stores the result of a step, for each row or each element."""
@@ -354,7 +361,7 @@ class RowSplit:
             return
         (map_,) = output_maps(self.op)
         output = self.at.empty(sizes_of(self.op.res[0]), value.type)
-        self.stored[value] = Reading(self.write(value, output, map_, self.elements()), map_)
+        self.stored[value] = OperandAccess(self.write(value, output, map_, self.elements()), map_)
 
     def finish(self) -> SSAValue:
         """Creates the operation that computes the result of `op`, and returns the new result."""
@@ -686,7 +693,7 @@ class LongRow:
             return so_far * base + part.to(f64) * unit
 
         parts = split.generic(readings, output, AffineMap(space.count, 0, (*rowwise, place)), add_byte)
-        bytewise = [Reading(parts, AffineMap.identity(count + 1))]
+        bytewise = [OperandAccess(parts, AffineMap.identity(count + 1))]
         whole = split.generic(bytewise, split.filled(split.sizes, f64, 0), AffineMap(count + 1, 0, rowwise), add_part)
         split.keep(self.total.result, whole)
 

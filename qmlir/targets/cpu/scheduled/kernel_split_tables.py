@@ -20,7 +20,7 @@ from qmlir.dialects.simd.memory import BYTE_VALUES
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.passes import count
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.passes.integer.kernel_tabulate import (
+from qmlir.passes.integer.kernel_lookup_tables import (
     TabulatedChain,
     chains_to_bytes,
     constant_for,

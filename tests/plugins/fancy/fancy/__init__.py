@@ -11,7 +11,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, 
 from xdsl.traits import Pure
 from xdsl.universe import Universe
 
-from qmlir.onnx.export.emission import Outgoing
+from qmlir.onnx.export.emission import NodeEmitter
 from qmlir.onnx.node import Node
 from qmlir.registry import Contribution
 
@@ -53,7 +53,7 @@ def _import_scaled_square(node: Node) -> SSAValue:
     return node.insert(op).result
 
 
-def _export_scaled_square(out: Outgoing, op: ScaledSquareOp) -> None:
+def _export_scaled_square(out: NodeEmitter, op: ScaledSquareOp) -> None:
     out.node("ScaledSquare", out.inputs, out.output, domain="com.example", factor=op.factor.value.data)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.onnx.export.emission import WINDOWS, Outgoing, attributes_of
+from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, attributes_of
 from qmlir.onnx.node import Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir_fxp.dialect.block import ConvBlockOp
@@ -22,7 +22,7 @@ def _import(node: Node) -> SSAValue:
     return node.add(ConvBlockOp, data, weight, bias, groups=groups, maximum=maximum, **properties).result
 
 
-def _export(out: Outgoing, op: ConvBlockOp) -> None:
+def _export(out: NodeEmitter, op: ConvBlockOp) -> None:
     out.node("ConvBlock", out.inputs, out.output, domain=DOMAIN, **attributes_of(op, f"{WINDOWS} maximum"))
 
 

@@ -10,7 +10,7 @@ from qmlir.dialects.nn.building import build
 from qmlir.dialects.nn.contraction.ops import FullyConnectedOp, MatMulOp
 from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.raising.groups import Raised
-from qmlir.dialects.nn.raising.unification import DiffersError
+from qmlir.dialects.nn.raising.unification import CompositeMismatchError
 from qmlir.ir.builtin_types import element_of, shape_of
 from tests.support.emitted import parsed
 
@@ -43,5 +43,5 @@ def test_a_rule_that_forgets_a_type_does_not_apply(kept: str, lost: str) -> None
         assert isinstance(_raised(parsed(GROUP), kept).composite, FullyConnectedOp)
         return
     reason = r"no part of nn\.fully_connected can have the type '!quant\.uniform.*" + re.escape(f"'{lost}' op")
-    with pytest.raises(DiffersError, match=reason):
+    with pytest.raises(CompositeMismatchError, match=reason):
         _raised(parsed(GROUP), kept)

@@ -8,11 +8,11 @@ import pytest
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.recovery.weight_rounding import (
-    ByMoments,
-    ByRows,
     CodeGrid,
+    HessianLoss,
     Objective,
     PiecewiseLinear,
+    SampleLoss,
     adaround,
     best_of,
     descend,
@@ -35,9 +35,9 @@ def _objectives(weights: Array, rows: Array, bias: float) -> dict[str, Objective
     narrow = rows.astype(np.float32)
     sums = (narrow @ weights.swapaxes(1, 2)).astype(np.float32) + np.float32(bias)
     added = np.full((len(weights), 1, weights.shape[1]), bias, np.float32)
-    found: dict[str, Objective] = {"none": ByMoments(weights, rows.swapaxes(1, 2) @ rows / rows.shape[1])}
+    found: dict[str, Objective] = {"none": HessianLoss(weights, rows.swapaxes(1, 2) @ rows / rows.shape[1])}
     for name, activation in (("relu", _RELU), ("relu6", _RELU6), ("leaky", _LEAKY)):
-        found[name] = ByRows(narrow, sums, added, activation)
+        found[name] = SampleLoss(narrow, sums, added, activation)
     return found
 
 
@@ -97,7 +97,7 @@ def _by_the_paper(weights: Array, grid: CodeGrid, moments: Array, steps: int) ->
 def test_codes_have_no_larger_error_than_those_of_the_paper_and_of_gptq(seed: int) -> None:
     weights, grid, rows = _data(seed, 1, 8, 24, 4)
     moments = rows.swapaxes(1, 2) @ rows / 300
-    objective = ByMoments(weights, moments)
+    objective = HessianLoss(weights, moments)
     flat = CodeGrid(grid.steps[0], grid.low[0], grid.high[0])
     known = descend(weights[0], gptq(weights[0], flat, moments[0]), flat, moments[0])[None]
     learned = adaround(weights, known, grid, objective)

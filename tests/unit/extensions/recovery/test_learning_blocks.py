@@ -16,14 +16,14 @@ from qmlir.dialects.nn.reduction.ops import CumProdOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.extensions.recovery import quant_round
+from qmlir.extensions.recovery import quant_adaround
 from qmlir.extensions.recovery.repairing import BLOCKS, EFFORTS
 from qmlir.extensions.recovery.rounded_weights import bias_beside, rounded_weights
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.diagnostics import diagnostic_handler
 from qmlir.ir.provenance import Origin, set_origins
 from qmlir.passmanager.manager import run_pipeline
-from qmlir.quantization.report import LayerGain
+from qmlir.quantization.report import LayerImprovement
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import retype
@@ -63,7 +63,7 @@ class _Net:
         )
         mixed = random.normal(size=(_TERMS, _TERMS))
         self.samples = (random.normal(size=(samples, _TERMS)) @ mixed).astype(np.float32)
-        run = stages_of(_W3, self.model, repair="quant-round")
+        run = stages_of(_W3, self.model, repair="quant-adaround")
         self.floats = self.model.clone()
         run(self.floats, "target", "lower")
         run(self.floats, "profile", "mask", "balance", taken=profile(self.floats, {"x": self.samples}))
@@ -73,7 +73,7 @@ class _Net:
     def repaired(
         self,
         passes: str,
-        gains: list[LayerGain] | None = None,
+        gains: list[LayerImprovement] | None = None,
         *,
         with_floats: bool = True,
         floats: ModuleOp | None = None,
@@ -120,27 +120,29 @@ def net() -> _Net:
     return _Net()
 
 
-@pytest.mark.parametrize(("before", "share"), [("quant-round", 0.97), ("quant-gptq,quant-round", 0.9)])
+@pytest.mark.parametrize(("before", "share"), [("quant-adaround", 0.97), ("quant-gptq,quant-adaround", 0.9)])
 def test_a_block_has_a_smaller_error_than_its_layers_one_by_one(net: _Net, before: str, share: float) -> None:
-    learned = f"{before},quant-round{{blocks=2 steps=2000}}"
+    learned = f"{before},quant-adaround{{blocks=2 steps=2000}}"
     errors = [net.block_error(net.repaired(each)) for each in (before, learned)]
     assert errors[1] < share * errors[0]
 
 
 def test_the_error_that_is_told_is_that_of_the_block(net: _Net) -> None:
-    gains: list[LayerGain] = []
-    module = net.repaired("quant-round{blocks=2}", gains)
+    gains: list[LayerImprovement] = []
+    module = net.repaired("quant-adaround{blocks=2}", gains)
     expected = 10 * np.log10(np.square(net.exact()).mean() / net.block_error(module))
     assert [each.after_db for each in gains] == [pytest.approx(expected, abs=0.01)] * 2
 
 
 def test_two_runs_give_the_same_bits(net: _Net) -> None:
-    one, other = (module_text(net.repaired("quant-gptq,quant-round{blocks=2}")) for _ in range(2))
+    one, other = (module_text(net.repaired("quant-gptq,quant-adaround{blocks=2}")) for _ in range(2))
     assert one == other
 
 
 def test_without_the_float_program_the_floats_of_the_weights_are_the_aim(net: _Net) -> None:
-    plain, learned = (net.repaired(each, with_floats=False) for each in ("quant-correct-bias", "quant-round{blocks=2}"))
+    plain, learned = (
+        net.repaired(each, with_floats=False) for each in ("quant-correct-bias", "quant-adaround{blocks=2}")
+    )
     assert net.block_error(learned) < net.block_error(plain)
 
 
@@ -153,7 +155,7 @@ class _Weighted(_Net):
     def __init__(self, monkeypatch: pytest.MonkeyPatch, weights: Array) -> None:
         super().__init__(len(weights))
         self.given = weights
-        monkeypatch.setattr(quant_round, "error_weights", self._weights)
+        monkeypatch.setattr(quant_adaround, "error_weights", self._weights)
 
     def _weights(
         self, module: ModuleOp, name: str, value: SSAValue, batches: Sequence[Sequence[Array]], shape: Sequence[int]
@@ -169,15 +171,15 @@ class _Weighted(_Net):
 
 def test_weights_of_ones_give_what_none_give_bit_for_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     net = _Weighted(monkeypatch, np.ones((96, _TERMS)))
-    plain, weighted = (net.repaired(f"quant-round{{blocks=2{each}}}") for each in ("", " weighted"))
+    plain, weighted = (net.repaired(f"quant-adaround{{blocks=2{each}}}") for each in ("", " weighted"))
     assert module_text(plain) == module_text(weighted)
 
 
 def test_what_counts_more_has_a_smaller_error_and_what_is_told_has_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = np.where(np.arange(_TERMS) < 8, 0.01, 1.0) * np.ones((96, 1))
     net = _Weighted(monkeypatch, weights / weights.mean())
-    gains: list[LayerGain] = []
-    learned = "quant-gptq,quant-round{blocks=2 steps=1000"
+    gains: list[LayerImprovement] = []
+    learned = "quant-gptq,quant-adaround{blocks=2 steps=1000"
     plain, weighted = (net.repaired(f"{learned}{each}", gains) for each in ("}", " weighted}"))
     assert net.errors(weighted).mean() < 0.9 * net.errors(plain).mean()
     assert net.block_error(weighted) > net.block_error(plain)
@@ -186,7 +188,7 @@ def test_what_counts_more_has_a_smaller_error_and_what_is_told_has_the_weights(m
 
 
 def test_a_block_whose_result_is_the_output_has_no_weights_but_ones(net: _Net) -> None:
-    plain, weighted = (net.repaired(f"quant-round{{blocks=2{each}}}") for each in ("", " weighted"))
+    plain, weighted = (net.repaired(f"quant-adaround{{blocks=2{each}}}") for each in ("", " weighted"))
     assert module_text(plain) == module_text(weighted)
 
 
@@ -235,11 +237,11 @@ def test_a_block_without_weights_says_why_and_is_learned_all_the_same(
 ) -> None:
     floats = net.floats.clone()
     change(floats)
-    gains: list[LayerGain] = []
+    gains: list[LayerImprovement] = []
     said: list[str] = []
-    plain = net.repaired("quant-round{blocks=2}", floats=floats)
+    plain = net.repaired("quant-adaround{blocks=2}", floats=floats)
     with diagnostic_handler(lambda each: said.append(each.message)):
-        weighted = net.repaired("quant-round{blocks=2 weighted}", gains, floats=floats)
+        weighted = net.repaired("quant-adaround{blocks=2 weighted}", gains, floats=floats)
     assert [each for each in said if "errors of its block are not weighted: " in each and why in each]
     assert len(gains) == 2  # both layers of the block
     assert module_text(plain) == module_text(weighted)
@@ -249,16 +251,16 @@ def test_a_block_with_weights_does_not_say_that_it_has_none(monkeypatch: pytest.
     net = _Weighted(monkeypatch, np.ones((96, _TERMS)))
     said: list[str] = []
     with diagnostic_handler(lambda each: said.append(each.message)):
-        net.repaired("quant-round{blocks=2 weighted}")
+        net.repaired("quant-adaround{blocks=2 weighted}")
     assert not [each for each in said if "no weights" in each]
 
 
 def test_a_block_that_would_take_too_long_is_not_learned(net: _Net, monkeypatch: pytest.MonkeyPatch) -> None:
-    gains: list[LayerGain] = []
+    gains: list[LayerImprovement] = []
     said: list[str] = []
-    monkeypatch.setattr(quant_round, "_MULTIPLY_ADDS", 1.0)
+    monkeypatch.setattr(quant_adaround, "_MULTIPLY_ADDS", 1.0)
     with diagnostic_handler(lambda each: said.append(each.message)):
-        net.repaired("quant-round{blocks=2}", gains)
+        net.repaired("quant-adaround{blocks=2}", gains)
     assert gains == []
     assert any(
         "weights of its block are not rounded together: a block of this size would get only 0 steps" in each

@@ -14,7 +14,7 @@ from qmlir.extensions.recovery.rounded_weights import rounded_weights
 from qmlir.extensions.training.parameters import float_constants
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import COMPILE
-from qmlir.quantization.report import LayerGain
+from qmlir.quantization.report import LayerImprovement
 from qmlir.quantization.retyping import REPAIRED
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
@@ -30,7 +30,7 @@ def repaired() -> Quantized:
     return quantize(two_layers("c"), {"x": samples_of_four()}, validate=False, effort=2, weights="i2")
 
 
-def _marked(module: ModuleOp) -> dict[str, tuple[LayerGain, ...]]:
+def _marked(module: ModuleOp) -> dict[str, tuple[LayerImprovement, ...]]:
     return {name: told for op in module.walk() if (told := repairs_of(op)) for name in told[0].nodes}
 
 
@@ -58,7 +58,7 @@ def test_decibels_of_a_layer_are_those_of_its_sums() -> None:
     weight = next(rounded_weights(function_of(decided, "main")))
     data = data_of(samples_of_four(), weight)
     before = weight.rows.of_weights(weight.rounded)[0]
-    told: list[LayerGain] = []
+    told: list[LayerImprovement] = []
     run_pipeline(decided, "quant-gptq{floats_share=0}", samples={"x": samples_of_four()}, gained=told.append)
     after = weight.rows.of_weights(weight.rounded)[0]
     exact = weight.rows.of_weights(weight.unrounded)[0]
@@ -69,9 +69,9 @@ def test_decibels_of_a_layer_are_those_of_its_sums() -> None:
 
 def test_an_error_of_which_nothing_is_left_reads_back() -> None:
     module = decided_by(two_layers("c"))
-    mark_repaired(function_of(module, "main"), [LayerGain("quant-gptq", ("last",), 12.5, math.inf)])
+    mark_repaired(function_of(module, "main"), [LayerImprovement("quant-gptq", ("last",), 12.5, math.inf)])
     again = parse_module(default_environment().new_context(), module_text(module), "again")
-    assert _marked(again) == {"last": (LayerGain("quant-gptq", ("last",), 12.5, math.inf),)}
+    assert _marked(again) == {"last": (LayerImprovement("quant-gptq", ("last",), 12.5, math.inf),)}
 
 
 def test_what_repairs_did_is_no_part_of_the_program(repaired: Quantized) -> None:

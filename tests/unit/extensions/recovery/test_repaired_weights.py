@@ -96,9 +96,9 @@ def test_binary_weights_take_no_calibrator() -> None:
 
 
 def test_short_sums_that_stay_without_their_repair_are_named() -> None:
-    passes = "quant-shorten-sums,quant-correct-bias"
-    left = Repair(passes, 4, "held out", 20.0, 19.0, required="quant-shorten-sums")
-    what = f"{passes} by samples; quant-shorten-sums by the weights alone is kept"
+    passes = "quant-fit-i16-accumulators,quant-correct-bias"
+    left = Repair(passes, 4, "held out", 20.0, 19.0, required="quant-fit-i16-accumulators")
+    what = f"{passes} by samples; quant-fit-i16-accumulators by the weights alone is kept"
     assert left.text().startswith(f"not repaired, which would lose ({what}): 20.0 dB")
-    kept = Repair(passes, 4, "held out", 20.0, 21.0, required="quant-shorten-sums")
+    kept = Repair(passes, 4, "held out", 20.0, 21.0, required="quant-fit-i16-accumulators")
     assert kept.text() == f"repaired ({passes}): 20.0 dB without, 21.0 dB with, 4 samples held out\n"

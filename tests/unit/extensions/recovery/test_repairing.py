@@ -14,11 +14,11 @@ from qmlir import registry
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.environment import default_environment
-from qmlir.extensions.recovery import quant_round
+from qmlir.extensions.recovery import quant_adaround
 from qmlir.extensions.recovery.repairing import EFFORTS, MOST, Repair, noise_ratios, repaired, runs_to_repair
 from qmlir.extensions.recovery.repairs import RepairsWeights
 from qmlir.extensions.recovery.rounded_weights import bias_beside, rounded_weights
-from qmlir.interpreter.interpreter import RunsInStep
+from qmlir.interpreter.interpreter import Lockstep
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import DiagnosticError
@@ -189,7 +189,7 @@ def test_the_float_model_runs_once_on_each_sample_that_judges(
 def test_runs_in_step_are_runs(model: ModuleOp, data: Array) -> None:
     data = data[:3]
     module = _decided(model, data, {})
-    steps = RunsInStep(module, "main", [(row[None],) for row in data])
+    steps = Lockstep(module, "main", [(row[None],) for row in data])
     returned = function_of(module, "main").body.block.last_op
     assert returned is not None
     weights = {weight.readers[0][0]: weight for weight in rounded_weights(function_of(module, "main"))}
@@ -279,10 +279,10 @@ def test_codes_make_up_for_a_change_of_the_data_where_the_float_program_is_known
 
 def test_a_layer_that_would_take_too_long_is_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = {"x": np.array([[1.0, 1.0], [-1.0, -1.0]], np.float32)}
-    for most, is_learned in ((quant_round._MULTIPLY_ADDS, True), (1.0, False)):
-        monkeypatch.setattr(quant_round, "_MULTIPLY_ADDS", most)
+    for most, is_learned in ((quant_adaround._MULTIPLY_ADDS, True), (1.0, False)):
+        monkeypatch.setattr(quant_adaround, "_MULTIPLY_ADDS", most)
         module = parse_module(default_environment().new_context(), _TWO_COLUMNS.replace("0.75, 0.5", "0.7, 0.6"), "net")
-        run_pipeline(module, "quant-round", samples=samples)
+        run_pipeline(module, "quant-adaround", samples=samples)
         (weight,) = rounded_weights(function_of(module, "main"))
         assert weight.rounded.tolist() == ([[1.0, 0.5]] if is_learned else [[0.5, 0.5]])
 
@@ -408,7 +408,7 @@ def test_a_recipe_says_which_passes_repair_a_layer() -> None:
 def test_the_repairs_that_recipes_know_are_those_there_are() -> None:
     passes = {name: registry.load(target) for name, target in registry.PASSES.items() if name.startswith("quant-")}
     known = {name for name, made in passes.items() if issubclass(made, RepairsWeights)}
-    assert known == {*REPAIRS, "quant-shorten-sums"}
+    assert known == {*REPAIRS, "quant-fit-i16-accumulators"}
 
 
 def test_a_profile_of_samples_some_of_which_are_held_out_reads_back() -> None:

@@ -9,9 +9,9 @@ from xdsl.ir import Operation
 
 from qmlir.extensions.recovery.quant_gptq import QuantGptq, SecondMoments
 from qmlir.extensions.recovery.rounded_weights import rounded_weights
-from qmlir.interpreter.interpreter import RunsInStep
+from qmlir.interpreter.interpreter import Lockstep
 from qmlir.passmanager.manager import run_pipeline
-from qmlir.quantization.report import LayerGain
+from qmlir.quantization.report import LayerImprovement
 from qmlir.specialization.inputs import function_of
 from qmlir.text.printing import module_text
 from tests.support.repairs import data_of, decided_by, samples_of_four, two_layers
@@ -23,13 +23,13 @@ _BOTH = "quant-gptq,quant-correct-bias"
 def walks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The functions that samples have gone through, one for each time."""
     found: list[str] = []
-    walked = RunsInStep.__iter__
+    walked = Lockstep.__iter__
 
-    def counted(self: RunsInStep) -> Iterator[Operation]:
+    def counted(self: Lockstep) -> Iterator[Operation]:
         found.append("main")
         return walked(self)
 
-    monkeypatch.setattr(RunsInStep, "__iter__", counted)
+    monkeypatch.setattr(Lockstep, "__iter__", counted)
     return found
 
 
@@ -55,7 +55,7 @@ def test_a_bias_is_settled_where_the_codes_stay() -> None:
     module = decided_by(two_layers("c"))
     weight, *_ = rounded_weights(function_of(module, "main"))
     samples = np.tile(samples_of_four(1), (4, 1))
-    told: list[LayerGain] = []
+    told: list[LayerImprovement] = []
     run_pipeline(module, "quant-gptq{floats_share=0}", samples={"x": samples}, gained=told.append)
     assert np.array_equal(weight.array, weight.unrounded)
     assert weight.bias is not None

@@ -18,7 +18,7 @@ from qmlir.extensions.recovery import repairing
 from qmlir.extensions.search.budget import Prediction, SearchBudget, allot, predict
 from qmlir.extensions.search.measurements import Latency, Measurements
 from qmlir.extensions.search.searching import SearchMode, SearchResult, SearchStep, search
-from qmlir.extensions.search.widths import Layered, Width, Widths
+from qmlir.extensions.search.widths import LayerwiseModel, Width, Widths
 from qmlir.extensions.training.evaluating import Batches
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.pipelines import QuantizeOptions
@@ -161,7 +161,9 @@ def test_the_loss_of_a_point_is_the_divergence_where_it_is_small() -> None:
     for point in result.allotment.front:
         if "fine" in point.widths and point.widths["fine"] is Width.NARROW:
             continue
-        module = Layered(result.quantized.profiled, QuantizeOptions(granularity="channel")).quantized(point.widths)
+        module = LayerwiseModel(result.quantized.profiled, QuantizeOptions(granularity="channel")).quantized(
+            point.widths
+        )
         wanted, scores = (qmlir.interpret(each, {"x": X})["y"] for each in (qmlir.load(classifier()), module))
         lost, _ = distillation_divergence(scores, wanted, 1.0)
         assert point.loss == pytest.approx(lost, rel=0.6, abs=1e-9)
@@ -195,7 +197,7 @@ class KnownLatency(Latency):
 def test_a_budget_of_measured_time_against_all_choices(most: float) -> None:
     """The chosen widths lose least, by the same prediction, of all whose times add up to no more."""
     start = budgeted(max_bytes=1000).quantized
-    layered = Layered(start.profiled, QuantizeOptions(granularity="channel"))
+    layered = LayerwiseModel(start.profiled, QuantizeOptions(granularity="channel"))
     batches = Batches(qmlir.load(classifier()), {"x": X}, size=1)
     figures = Measurements("test")
     found = allot(layered, batches, "y", SearchBudget(time=most), figures, KnownLatency(layered, {}))
@@ -248,7 +250,9 @@ def test_measured_times_are_those_of_kernels() -> None:
     assert result.allotment is not None
     assert result.allotment.measured_time is not None
     assert "its kernels take" in result.text()
-    taken = Latency(Layered(result.quantized.profiled, QuantizeOptions(granularity="channel")), {"x": X[:1]}).of({})
+    taken = Latency(LayerwiseModel(result.quantized.profiled, QuantizeOptions(granularity="channel")), {"x": X[:1]}).of(
+        {}
+    )
     assert {name for name, time in taken.items() if time} >= {"fine", "coarse[0]"}
 
 
@@ -302,16 +306,16 @@ def _said(action: Callable[[], object]) -> tuple[list[str], list[str]]:
 
 
 def test_what_is_tried_is_not_remarked_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    quantized = Layered.quantized
+    quantized = LayerwiseModel.quantized
     tried: list[Widths] = []
 
-    def remarking(layered: Layered, widths: Widths) -> ModuleOp:
+    def remarking(layered: LayerwiseModel, widths: Widths) -> ModuleOp:
         tried.append(widths)
         emit(Diagnostic(Severity.REMARK, "a remark"))
         emit(Diagnostic(Severity.WARNING, "a warning"))
         return quantized(layered, widths)
 
-    monkeypatch.setattr(Layered, "quantized", remarking)
+    monkeypatch.setattr(LayerwiseModel, "quantized", remarking)
     model = qmlir.load(classifier(batch=16))
     remarks, warnings = _said(lambda: search(model, X, labels=LABELS[:32], max_drop=0.0, mode="raise"))
     assert len(tried) == 6

@@ -10,7 +10,7 @@ import qmlir
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.extensions.search.sensitivity import divergences, rounded, score_gradients, signs_of_passes
-from qmlir.extensions.search.widths import Layered, Width
+from qmlir.extensions.search.widths import LayerwiseModel, Width
 from qmlir.extensions.training.evaluating import Batches
 from qmlir.extensions.training.value_gradients import Place
 from qmlir.pipelines import QuantizeOptions
@@ -21,7 +21,7 @@ X = RANDOM.normal(size=(6, 5)).astype(np.float32)
 W = RANDOM.normal(size=(4, 5)).astype(np.float32)
 
 
-def _layered(*tail: str) -> tuple[Layered, Batches]:
+def _layered(*tail: str) -> tuple[LayerwiseModel, Batches]:
     """A layer of four classes, and what comes after it."""
     names = ["h", *(f"t{place}" for place in range(len(tail)))]
     names[-1] = "y"
@@ -35,10 +35,10 @@ def _layered(*tail: str) -> tuple[Layered, Batches]:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     module = qmlir.load(model)
     profiled = quantize(module, {"x": X}, validate=False).profiled
-    return Layered(profiled, QuantizeOptions(granularity="channel")), Batches(module, {"x": X}, size=1)
+    return LayerwiseModel(profiled, QuantizeOptions(granularity="channel")), Batches(module, {"x": X}, size=1)
 
 
-def _weights(layered: Layered) -> dict[Place, UniformQuantizedType]:
+def _weights(layered: LayerwiseModel) -> dict[Place, UniformQuantizedType]:
     """The weights alone, in 4 bits."""
     (decisions,) = layered.decisions({"layer": Width.NARROW})
     return {**decisions.constants}

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 import qmlir
 from qmlir.dialects.quant.types import StoredType
-from qmlir.extensions.search.widths import Layered, Width
+from qmlir.extensions.search.widths import LayerwiseModel, Width
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.provenance import origins_of
 from qmlir.pipelines import QuantizeOptions
@@ -33,7 +33,7 @@ def products(module: ModuleOp) -> dict[str, str]:
 
 
 def test_the_layers_are_the_nodes_that_decide_something() -> None:
-    layers = Layered(profiled(), QuantizeOptions()).layers
+    layers = LayerwiseModel(profiled(), QuantizeOptions()).layers
     assert {name: layer.weights for name, layer in layers.items()} == {"fine": 8, "coarse[0]": 4}
     assert all(layer.may_be(width) for layer in layers.values() for width in Width)
 
@@ -50,7 +50,7 @@ def test_the_layers_are_the_nodes_that_decide_something() -> None:
     ],
 )
 def test_a_width_is_that_of_one_layer(widths: dict[str, Width], expected: dict[str, str], tmp_path: Path) -> None:
-    layered = Layered(profiled(), QuantizeOptions(granularity="channel"))
+    layered = LayerwiseModel(profiled(), QuantizeOptions(granularity="channel"))
     assert products(layered.quantized(widths)) == expected
     # The recipe alone does the same, from the model.
     path = tmp_path / "recipe.toml"
@@ -61,11 +61,11 @@ def test_a_width_is_that_of_one_layer(widths: dict[str, Width], expected: dict[s
 
 def test_what_is_narrow_keeps_the_form_of_its_limits(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
-    path.write_text(Layered(profiled(), QuantizeOptions()).recipe_text({"fine": Width.NARROW}))
+    path.write_text(LayerwiseModel(profiled(), QuantizeOptions()).recipe_text({"fine": Width.NARROW}))
     (rule,) = read_rules(path)
     assert (rule.settings["storage"].bits, rule.settings["storage"].limits) == (4, (-7, 7))
     path.write_text(
-        Layered(profiled(), QuantizeOptions(weights="u8", weight_scheme="asymmetric")).recipe_text(
+        LayerwiseModel(profiled(), QuantizeOptions(weights="u8", weight_scheme="asymmetric")).recipe_text(
             {"fine": Width.NARROW}
         )
     )
@@ -76,7 +76,7 @@ def test_what_is_narrow_keeps_the_form_of_its_limits(tmp_path: Path) -> None:
 def test_rules_of_the_user_come_first_and_stay(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('[[rule]]\norigin = "coarse*"\nslot = "weight"\nstorage = "i6"\n')
-    layered = Layered(profiled(), QuantizeOptions(recipe=RecipeText.of(own) or ""))
+    layered = LayerwiseModel(profiled(), QuantizeOptions(recipe=RecipeText.of(own) or ""))
     assert products(layered.quantized({})) == {"fine": "i8 x i8", "coarse[0]": "i8 x i6"}
     assert layered.recipe_text({"coarse[0]": Width.NARROW}).startswith(own.read_text())
     assert products(layered.quantized({"coarse[0]": Width.NARROW})) == {"fine": "i8 x i8", "coarse[0]": "i8 x i4"}
@@ -91,7 +91,7 @@ def test_a_layer_that_does_not_take_16_bits_is_left_in_float(monkeypatch: pytest
         return "takes no 16 bits" if is_wide and is_coarse else refusal(op, operands, results)
 
     monkeypatch.setattr(decisions, "refusal", refuses)
-    layered = Layered(profiled(), QuantizeOptions())
+    layered = LayerwiseModel(profiled(), QuantizeOptions())
     wanted = {"fine": Width.WIDE, "coarse[0]": Width.WIDE}
     found = layered.supported(wanted)
     assert found == {"fine": Width.WIDE, "coarse[0]": Width.FLOAT}
@@ -108,7 +108,7 @@ def test_a_layer_of_open_length_decides_by_its_parts() -> None:
     data = [{"x": given.pop("x")}]
     model.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in given.items())
     del model.graph.input[1:]
-    layered = Layered(quantize(qmlir.load(model), data, validate=False).profiled, QuantizeOptions())
+    layered = LayerwiseModel(quantize(qmlir.load(model), data, validate=False).profiled, QuantizeOptions())
     assert [*layered.layers] == ["rnn1"]
     (layer,) = (op for op in layered.quantized({"rnn1": Width.NARROW}).walk() if op.name == "nn.rnn")
     assert [bits_of(each) for each in layer.operands] == [8, 4, 4]

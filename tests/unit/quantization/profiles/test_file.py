@@ -72,14 +72,14 @@ def test_every_cut_is_found() -> None:
         Profile.from_text(text[: len(text) // 2])
 
 
-Change = Callable[[dict[str, Any]], Any]
+PassChange = Callable[[dict[str, Any]], Any]
 
 
-def _entry(name: str, **fields: Any) -> Change:
+def _entry(name: str, **fields: Any) -> PassChange:
     return lambda whole: whole["values"]["zero"][name].update(fields)
 
 
-def _batches(**fields: Any) -> Change:
+def _batches(**fields: Any) -> PassChange:
     return lambda whole: whole["values"]["fc/größe"]["batches"].update(fields)
 
 
@@ -137,7 +137,7 @@ def _batches(**fields: Any) -> Change:
         (_entry("histogram", bins=1), "number of histogram bins must be in [2, 65536], but got 1"),
     ],
 )
-def test_what_is_no_profile(change: Change, message: str) -> None:
+def test_what_is_no_profile(change: PassChange, message: str) -> None:
     whole = json.loads(PROFILE.to_text())
     change(whole)
     with pytest.raises(ProfileError) as caught:

@@ -18,12 +18,12 @@ from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.package import KERNELS, load_package
 from qmlir.targets.cpu.runtime.entry import entry
-from qmlir.targets.cpu.runtime.errors import DamagedError
+from qmlir.targets.cpu.runtime.errors import CorruptProgramError
 from qmlir.targets.cpu.runtime.machine_code import FILE, digest_of, is_for_here, loaded
 from qmlir.text.printing import save_module
 from tests.unit.targets.cpu.conftest import quantized
 
-Change = Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]
+PassChange = Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]
 
 START = """
 import sys
@@ -51,7 +51,7 @@ def saved(program: Program, tmp_path: Path) -> Path:
     return tmp_path / "saved"
 
 
-def _changed(folder: Path, change: Change, *, is_damage: bool) -> None:
+def _changed(folder: Path, change: PassChange, *, is_damage: bool) -> None:
     """Change the file; the digest of what it holds stays what it was where that is damage."""
     data = (folder / FILE).read_bytes()
     digest, data = data[:32], data[32:]
@@ -129,7 +129,7 @@ def test_where_it_was_made_for(saved: Path, image: np.ndarray) -> None:
     ],
     ids=["processor", "llvmlite", "kernels", "missing function"],
 )
-def test_where_it_was_not_made_for(change: Change, saved: Path, image: np.ndarray) -> None:
+def test_where_it_was_not_made_for(change: PassChange, saved: Path, image: np.ndarray) -> None:
     """numba compiles the emitted module."""
     _changed(saved, change, is_damage=False)
     assert loaded(saved) is None
@@ -147,23 +147,23 @@ def test_where_it_was_not_made_for(change: Change, saved: Path, image: np.ndarra
     ],
     ids=["too short", "altered", "no place", "other sizes", "no objects"],
 )
-def test_a_damaged_file(change: Change, saved: Path) -> None:
+def test_a_damaged_file(change: PassChange, saved: Path) -> None:
     """The digest is that of all: what the header says is as dangerous as code."""
     _changed(saved, change, is_damage=True)
-    with pytest.raises(DamagedError, match=r"machine_code\.bin is damaged"):
+    with pytest.raises(CorruptProgramError, match=r"machine_code\.bin is damaged"):
         loaded(saved)
 
 
 @pytest.mark.parametrize("data", [b"", b"\x10" + bytes(7) + b"not json", b"\xff" * 100])
 def test_bytes_that_are_no_code(saved: Path, data: bytes) -> None:
     (saved / FILE).write_bytes(data)
-    with pytest.raises(DamagedError, match=r"machine_code\.bin is damaged"):
+    with pytest.raises(CorruptProgramError, match=r"machine_code\.bin is damaged"):
         loaded(saved)
 
 
 def test_a_kernel_that_is_not_there(saved: Path) -> None:
     _changed(saved, lambda header, objects: ({**header, "kernels": ["x"] * 2}, objects), is_damage=False)
-    with pytest.raises(DamagedError, match="a kernel is missing"):
+    with pytest.raises(CorruptProgramError, match="a kernel is missing"):
         loaded(saved)
 
 

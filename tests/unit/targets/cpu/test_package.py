@@ -26,7 +26,7 @@ from qmlir.targets.cpu.package import (
     write_runtime_bytecode,
 )
 from qmlir.targets.cpu.runtime.constants import mapped
-from qmlir.targets.cpu.runtime.errors import DamagedError, InputError
+from qmlir.targets.cpu.runtime.errors import CorruptProgramError, InputError
 
 SOURCE = """
 import ctypes
@@ -166,7 +166,7 @@ def test_damaged_constants(tmp_path: Path, change: Callable[[bytes], bytes]) -> 
     data = (tmp_path / CONSTANTS).read_bytes()
     (tmp_path / CONSTANTS).write_bytes(change(data))
     assert change(data) != data
-    with pytest.raises(DamagedError, match="is damaged"):
+    with pytest.raises(CorruptProgramError, match="is damaged"):
         mapped(tmp_path / CONSTANTS, _digest(tmp_path))
 
 

@@ -14,7 +14,7 @@ import qmlir
 from qmlir.environment import default_environment
 from qmlir.interpreter.jobs import Job, Workers
 from qmlir.interpreter.observers import Recorder
-from qmlir.interpreter.profiling import RunOptions, Way, run_profile
+from qmlir.interpreter.profiling import ExecutionMode, RunOptions, run_profile
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.passmanager.manager import run_pipeline
@@ -52,7 +52,9 @@ def _only(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Let there be one way, and the interpreter where it has no such form."""
     ways = CompiledProfiling.ways
 
-    def chosen(self: CompiledProfiling, module: ModuleOp, samples: Samples, options: RunOptions, run: Run) -> list[Way]:
+    def chosen(
+        self: CompiledProfiling, module: ModuleOp, samples: Samples, options: RunOptions, run: Run
+    ) -> list[ExecutionMode]:
         return [replace(ways(self, module, samples, options, run)[number], once=0.0, each=0.0)]
 
     monkeypatch.setattr(CompiledProfiling, "ways", chosen)

@@ -19,7 +19,7 @@ from qmlir.passes.general.dce import SymbolDce
 from qmlir.passes.general.inline import Inline
 from qmlir.targets.partitioning.choices import Preferences
 from qmlir.targets.partitioning.quant_partition import outline_host, partition, target_of
-from qmlir.targets.partitioning.report import Crossing, PartitionReport
+from qmlir.targets.partitioning.report import BorderTransfer, PartitionReport
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.partitioning import partition as partition_workflow
 from tests.levels.generator import case_of
@@ -51,8 +51,8 @@ def _check_parts(module: ModuleOp, report: PartitionReport) -> None:
         function = functions[part.name]
         assert function.attributes[PART] == StringAttr(part.target)
         assert function.sym_visibility == StringAttr("private")
-        assert part.arguments == tuple(map(Crossing.of, inputs_of(function)))
-        assert part.results == tuple(map(Crossing.of, outputs_of(function)))
+        assert part.arguments == tuple(map(BorderTransfer.of, inputs_of(function)))
+        assert part.results == tuple(map(BorderTransfer.of, outputs_of(function)))
         names = [port.name for port in (*inputs_of(function),)]
         assert len(set(names)) == len(names)
     assert report.crossings == sum(len(part.crossings) for part in report.parts)
@@ -109,7 +109,7 @@ def test_a_report() -> None:
     """Elements of four bits are packed; an open size counts as 1."""
     (report,) = partition_workflow(_module()).reports
     (part,) = report.parts
-    assert (part.arguments, part.results) == ((Crossing("x", "?x3xi4", 2),), (Crossing("t", "?x2xi4", 1),))
+    assert (part.arguments, part.results) == ((BorderTransfer("x", "?x3xi4", 2),), (BorderTransfer("t", "?x2xi4", 1),))
     assert (part.operations, part.multiply_adds, report.multiply_adds) == (1, 6, 6)
     assert (report.crossings, report.bytes, report.targets) == (2, 3, ("dsp",))
     assert report.text().splitlines() == [

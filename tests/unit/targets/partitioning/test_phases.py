@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qmlir.targets.partitioning.phases import Descent, best_plan, earliest, expanded, latest, preferred
+from qmlir.targets.partitioning.phases import LocalSearch, best_plan, earliest, expanded, latest, preferred
 from qmlir.targets.partitioning.problem import HOST, CostNode, Problem, Value
 from tests.unit.targets.partitioning.graphs import least_cost, problems
 
@@ -174,6 +174,6 @@ def test_large_graphs_take_seconds() -> None:
 
 def test_a_descent_ends_where_nothing_is_better() -> None:
     problem = _chain(5, 2)
-    descent = Descent(problem, 6, late=False)
+    descent = LocalSearch(problem, 6, late=False)
     plan = descent.run(best_plan(problem))
     assert descent.run(plan) == plan

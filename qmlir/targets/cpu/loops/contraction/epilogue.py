@@ -15,7 +15,7 @@ from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.dialects.simd.memory import is_byte_table
-from qmlir.targets.cpu.loops.contraction.geometry import Geometry, OperandReading, innermost_is_dense, load, store
+from qmlir.targets.cpu.loops.contraction.geometry import EpilogueOperand, Geometry, innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held, is_scalar, written_on
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
 
@@ -256,7 +256,7 @@ _JOINED = 4
 """The number of 32-bit accumulators whose results fill one register of bytes."""
 
 
-def _is_of_channels(reading: OperandReading, rank: int) -> bool:
+def _is_of_channels(reading: EpilogueOperand, rank: int) -> bool:
     """Returns true if the elements of consecutive channels are contiguous in memory."""
     if not reading.map_.results:
         return False
@@ -270,7 +270,7 @@ def _last_of(rank: int) -> AffineMap:
     return AffineMap(rank, 0, (AffineDimExpr(rank - 1),))
 
 
-def _is_of_positions(reading: OperandReading, rank: int) -> bool:
+def _is_of_positions(reading: EpilogueOperand, rank: int) -> bool:
     return rank - 1 not in reading.map_.used_dims()
 
 
@@ -484,7 +484,7 @@ class Epilogue:
 def write_element(
     emit: Emitter,
     op: EpilogueOp,
-    readings: Sequence[OperandReading],
+    readings: Sequence[EpilogueOperand],
     y: SSAValue,
     total: SSAValue,
     dims: Sequence[Index],

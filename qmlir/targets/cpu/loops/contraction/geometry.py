@@ -84,17 +84,17 @@ def widened(emit: Emitter, value: SSAValue, x: Operand) -> SSAValue:
 
 
 @dataclass(frozen=True)
-class OperandReading:
+class EpilogueOperand:
     """An epilogue operand: its memory, and the map from dimensions of the (joined) result to its indices."""
 
     memory: SSAValue
     map_: AffineMap
 
 
-def readings_of(op: EpilogueOp) -> tuple[OperandReading, ...]:
+def readings_of(op: EpilogueOp) -> tuple[EpilogueOperand, ...]:
     """Returns the operands of an epilogue with their maps."""
     pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
-    return tuple(OperandReading(value, attribute.data) for value, attribute in pairs)
+    return tuple(EpilogueOperand(value, attribute.data) for value, attribute in pairs)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Geometry:
     x: Operand
     w: SSAValue
     y: SSAValue
-    readings: tuple[OperandReading, ...]
+    readings: tuple[EpilogueOperand, ...]
     positions: tuple[int, ...]
     strides: tuple[int, ...]
     taps: tuple[int, ...]
@@ -164,7 +164,7 @@ def _join_axes(rank: int, joined: Sequence[int]) -> list[list[int]]:
     return [*([axis] for axis in range(first)), list(joined), *([axis] for axis in range(last, rank))]
 
 
-def _places_of(reading: OperandReading, joined: Sequence[int]) -> list[int] | None:
+def _places_of(reading: EpilogueOperand, joined: Sequence[int]) -> list[int] | None:
     """Returns the axes of an epilogue operand that run along joined dimensions; `None` if they can't be one axis."""
     dims = [each.position if isinstance(each, AffineDimExpr) else None for each in reading.map_.results]
     used = {dim for each in reading.map_.results for dim in each.used_dims()}
@@ -177,8 +177,8 @@ def _places_of(reading: OperandReading, joined: Sequence[int]) -> list[int] | No
 
 
 def _join_positions(
-    emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[OperandReading], batches: int
-) -> tuple[SSAValue, SSAValue, tuple[OperandReading, ...]] | None:
+    emit: Emitter, x: SSAValue, y: SSAValue, readings: Sequence[EpilogueOperand], batches: int
+) -> tuple[SSAValue, SSAValue, tuple[EpilogueOperand, ...]] | None:
     """Collapses the positions after `batches` leading axes of `x`, the result and the epilogue operands to one axis.
 
     Returns `None` if that is not possible.
@@ -190,13 +190,13 @@ def _join_positions(
         return None
     dims = [AffineExpr.dimension(axis) for axis in (*range(batches), *(batches for _ in joined), batches + 1)]
 
-    def rejoined(reading: OperandReading, own: Sequence[int]) -> OperandReading:
+    def rejoined(reading: EpilogueOperand, own: Sequence[int]) -> EpilogueOperand:
         results = [each.replace_dims_and_symbols(dims, ()) for each in reading.map_.results]
         if not own:
-            return OperandReading(reading.memory, AffineMap(batches + 2, 0, tuple(results)))
+            return EpilogueOperand(reading.memory, AffineMap(batches + 2, 0, tuple(results)))
         memory = collapse_axes(emit, reading.memory, _join_axes(len(results), own))
         kept = (each for axis, each in enumerate(results) if axis not in own[1:])
-        return OperandReading(memory, AffineMap(batches + 2, 0, tuple(kept)))
+        return EpilogueOperand(memory, AffineMap(batches + 2, 0, tuple(kept)))
 
     x, y = (collapse_axes(emit, value, _join_axes(rank, joined)) for value in (x, y))
     return x, y, tuple(rejoined(reading, own or []) for reading, own in zip(readings, places, strict=True))

@@ -48,7 +48,7 @@ def _argument(text: str) -> Any:
     return types.Array(getattr(types, name), 1, "C", readonly=word == "const")
 
 
-class Work:
+class CompileShare:
     """The kernels of a program that one process compiles: all of them if there are no helpers."""
 
     is_helper = False
@@ -62,7 +62,7 @@ class Work:
         """Waits until every kernel of another process is in the cache, or that process has ended."""
 
 
-work = Work()
+work = CompileShare()
 """The kernels that this process compiles; set before the kernels are imported."""
 
 

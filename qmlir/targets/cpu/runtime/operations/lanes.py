@@ -9,7 +9,7 @@ from typing import Any
 
 from numba import types
 
-from ..errors import DamagedError
+from ..errors import CorruptProgramError
 from ..processor import processor_features
 from ..semantics import lanes as rows
 from ..semantics.arithmetic import FOLDS
@@ -47,14 +47,14 @@ BY_INTRINSICS: Mapping[str, Callable[..., Any]] = {
 
 
 def requires(*features: str) -> None:
-    """Raises `DamagedError` if the CPU lacks a feature that the emitted module needs.
+    """Raises `CorruptProgramError` if the CPU lacks a feature that the emitted module needs.
 
     Otherwise, LLVM would end the process at an unsupported instruction.
     """
     there = processor_features()
     missing = [name for name in features if not there.get(name, False)]
     if missing:
-        raise DamagedError(
+        raise CorruptProgramError(
             f"the program requires a CPU with {', '.join(missing)}, which this one lacks; compile the model here, "
             "or with --isa generic"
         )

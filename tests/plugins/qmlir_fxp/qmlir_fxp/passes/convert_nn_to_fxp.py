@@ -22,7 +22,7 @@ from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.quant.evaluate import quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import dense, ranked_tensor, tensor
-from qmlir.ir.conversion import HandOnConverted, Legality, TypeConversion, convert
+from qmlir.ir.conversion import ConvertForwarding, Legality, TypeConversion, convert
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.passes import EVERY_BIT, Preservation
 from qmlir.ir.provenance import hand_on
@@ -275,7 +275,7 @@ class ConvertNnToFxp(ModulePass):
             accepted="convolutions, sums, relu and clip with scales that are powers of two",
             types=types,
         )
-        convert(op, [_Composite(), _Lower(types), HandOnConverted(types)], legality, ctx)
+        convert(op, [_Composite(), _Lower(types), ConvertForwarding(types)], legality, ctx)
 
 
 class _Composite(RewritePattern):

@@ -183,7 +183,7 @@ def test_weights_with_short_sums_get_these_loops(steps: int, count: int) -> None
     assert "i16_pairs" in _lowered_variants(plain)
     assert (found.repair is not None) == (count > 1)
     if found.repair is not None:
-        assert found.repair.passes == f"quant-shorten-sums{{steps={steps}}},quant-correct-bias"
+        assert found.repair.passes == f"quant-fit-i16-accumulators{{steps={steps}}},quant-correct-bias"
     (signal,), (noisy,) = (qmlir.interpret(each, data[0]).values() for each in (module, found.module))
     assert np.sum((noisy - signal) ** 2) < {1: 1e-3, 2: 1e-2, 4: 4e-2}[steps] * np.sum(signal**2)
 

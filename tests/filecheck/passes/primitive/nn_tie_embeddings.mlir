@@ -1,5 +1,5 @@
-// RUN: qmlir-opt %s -p nn-share-tables | filecheck %s
-// RUN: qmlir-opt %s -p nn-share-tables,nn-share-tables | filecheck %s
+// RUN: qmlir-opt %s -p nn-tie-embeddings | filecheck %s
+// RUN: qmlir-opt %s -p nn-tie-embeddings,nn-tie-embeddings | filecheck %s
 
 // A second constant goes; the table stands for the nodes of both.
 // CHECK-LABEL: @constant(

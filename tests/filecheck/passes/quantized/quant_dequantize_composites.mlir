@@ -1,6 +1,6 @@
-// RUN: qmlir-opt %s -p quant-open-composites | filecheck %s
-// RUN: qmlir-opt %s -p 'quant-open-composites{keep=gelu},canonicalize' | filecheck %s --check-prefix=KEPT
-// RUN: qmlir-opt %s -p 'quant-open-composites,nn-decompose,calib-insert-observers' | filecheck %s --check-prefix=SEEN
+// RUN: qmlir-opt %s -p quant-dequantize-composites | filecheck %s
+// RUN: qmlir-opt %s -p 'quant-dequantize-composites{keep=gelu},canonicalize' | filecheck %s --check-prefix=KEPT
+// RUN: qmlir-opt %s -p 'quant-dequantize-composites,nn-decompose,calib-insert-observers' | filecheck %s --check-prefix=SEEN
 
 !x = !quant.uniform<i8:f32, 0.05>
 !y = !quant.uniform<i8:f32, 0.025:-120>

@@ -1,4 +1,4 @@
-// RUN: qmlir-opt %s -p kernel-fill-borders | filecheck %s
+// RUN: qmlir-opt %s -p kernel-fill-halo | filecheck %s
 
 func.func @padded(%x: tensor<2x3xi8>, %v: i8) -> tensor<4x5xi8> {
   %0 = tensor.empty() : tensor<4x5xi8>

@@ -1,6 +1,6 @@
-// RUN: qmlir-opt %s -p kernel-interleave | filecheck %s
-// RUN: qmlir-opt %s -p 'kernel-interleave,kernel-interleave' -o %t.twice && qmlir-opt %s -p kernel-interleave | diff %t.twice -
-// RUN: qmlir-opt %s -p kernel-interleave --verify-each=exec -o %t.checked
+// RUN: qmlir-opt %s -p kernel-tile-producers | filecheck %s
+// RUN: qmlir-opt %s -p 'kernel-tile-producers,kernel-tile-producers' -o %t.twice && qmlir-opt %s -p kernel-tile-producers | diff %t.twice -
+// RUN: qmlir-opt %s -p kernel-tile-producers --verify-each=exec -o %t.checked
 
 #id = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 #channel = affine_map<(d0, d1, d2, d3) -> (d3)>

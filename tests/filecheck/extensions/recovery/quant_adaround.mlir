@@ -1,11 +1,11 @@
-// RUN: qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy"}' 2>&1 | filecheck %s
-// RUN: qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" bits=3}' | filecheck %s --check-prefix=NARROW
+// RUN: qmlir-opt %s --split-input-file -p 'quant-adaround{data="%S/Inputs/alike.npy"}' 2>&1 | filecheck %s
+// RUN: qmlir-opt %s --split-input-file -p 'quant-adaround{data="%S/Inputs/alike.npy" bits=3}' | filecheck %s --check-prefix=NARROW
 // NARROW-NOT: quant.unrounded
 // What is learned already is not changed again.
-// RUN: qmlir-opt %s --split-input-file -p 'quant-gptq{data="%S/Inputs/alike.npy"},quant-round{data="%S/Inputs/alike.npy"}' 2>&1 | filecheck %s --check-prefix=SETTLED
+// RUN: qmlir-opt %s --split-input-file -p 'quant-gptq{data="%S/Inputs/alike.npy"},quant-adaround{data="%S/Inputs/alike.npy"}' 2>&1 | filecheck %s --check-prefix=SETTLED
 // SETTLED-NOT: are learned
-// RUN: not qmlir-opt %s --split-input-file -p quant-round 2>&1 | filecheck %s --check-prefix=NONE
-// NONE: error: 'func.func' op quant-round requires samples; pass data, a file or a folder of arrays
+// RUN: not qmlir-opt %s --split-input-file -p quant-adaround 2>&1 | filecheck %s --check-prefix=NONE
+// NONE: error: 'func.func' op quant-adaround requires samples; pass data, a file or a folder of arrays
 
 // Both columns are alike, and the error counts behind the activation.
 // CHECK: remark: 'nn.matmul' op (fc) weights are rounded to minimize the error after its activation

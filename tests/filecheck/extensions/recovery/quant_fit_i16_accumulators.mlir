@@ -1,9 +1,9 @@
-// RUN: qmlir-opt %s --split-input-file -p quant-shorten-sums 2>&1 | filecheck %s
-// RUN: qmlir-opt %s --split-input-file -p 'quant-shorten-sums{steps=2},quant-store-constants' | filecheck %s --check-prefix=TWO
-// RUN: qmlir-opt %s --split-input-file -p 'quant-shorten-sums{windows=true}' 2>&1 | filecheck %s --check-prefix=WINDOWS
-// RUN: not qmlir-opt %s --split-input-file -p 'quant-shorten-sums{steps=3}' 2>&1 | filecheck %s --check-prefix=THREE
+// RUN: qmlir-opt %s --split-input-file -p quant-fit-i16-accumulators 2>&1 | filecheck %s
+// RUN: qmlir-opt %s --split-input-file -p 'quant-fit-i16-accumulators{steps=2},quant-store-constants' | filecheck %s --check-prefix=TWO
+// RUN: qmlir-opt %s --split-input-file -p 'quant-fit-i16-accumulators{windows=true}' 2>&1 | filecheck %s --check-prefix=WINDOWS
+// RUN: not qmlir-opt %s --split-input-file -p 'quant-fit-i16-accumulators{steps=3}' 2>&1 | filecheck %s --check-prefix=THREE
 // THREE: error: 'func.func' op steps must be one of 1, 2, 4, but got 3
-// RUN: not qmlir-opt %s --split-input-file -p 'quant-shorten-sums{data="%t.gone.npy"}' 2>&1 | filecheck %s --check-prefix=GONE
+// RUN: not qmlir-opt %s --split-input-file -p 'quant-fit-i16-accumulators{data="%t.gone.npy"}' 2>&1 | filecheck %s --check-prefix=GONE
 // GONE: gone.npy
 // WINDOWS: remark: 'nn.conv' op (window) the sums of its weights fit now
 
@@ -84,16 +84,16 @@ func.func @main(%x: tensor<1x2x1x5x!x>, %y: tensor<?x2x!y>, %z: tensor<1x8x3x3x!
   func.return %1, %3, %5, %8 : tensor<1x2x1x4x!s>, tensor<?x1x!s>, tensor<1x1x1x6x!s>, tensor<1x8x1x1xf32>
 }
 
-// CHECK: {{.*}}quant_shorten_sums.mlir:20:3: remark: 'nn.matmul' op (fc) the sums of its weights fit now: the error of its result was 0
+// CHECK: {{.*}}quant_fit_i16_accumulators.mlir:20:3: remark: 'nn.matmul' op (fc) the sums of its weights fit now: the error of its result was 0
 // CHECK-NEXT: [[V0:%.+]] = nn.matmul [[V1:%.+]], [[V2:%.+]] {transpose_b = true} : (tensor<?x8x!x>, tensor<2x8x!w>) -> tensor<?x2x!s> {origin = "fc"}
 // CHECK-NEXT: ^
-// CHECK-NEXT: {{.*}}quant_shorten_sums.mlir:35:3: remark: 'nn.conv' op (two) the sums of its weights fit now: the error of its result was 0
+// CHECK-NEXT: {{.*}}quant_fit_i16_accumulators.mlir:35:3: remark: 'nn.conv' op (two) the sums of its weights fit now: the error of its result was 0
 // CHECK-NEXT: [[V0]] = nn.conv [[V1]], [[V2]] : (tensor<1x2x1x5x!x>, tensor<1x2x1x2x!w>) -> tensor<1x1x1x4x!s> {origin = "two"}
 // CHECK-NEXT: ^
-// CHECK-NEXT: {{.*}}quant_shorten_sums.mlir:38:3: remark: 'nn.conv' op (three) the sums of its weights fit now: the error of its result was 0
+// CHECK-NEXT: {{.*}}quant_fit_i16_accumulators.mlir:38:3: remark: 'nn.conv' op (three) the sums of its weights fit now: the error of its result was 0
 // CHECK-NEXT: [[V3:%.+]] = nn.conv [[V4:%.+]], [[V5:%.+]] : (tensor<1x3x1x5x!x>, tensor<1x3x1x2x!w>) -> tensor<1x1x1x4x!s> {origin = "three"}
 // CHECK-NEXT: ^
-// CHECK-NEXT: {{.*}}quant_shorten_sums.mlir:53:3: remark: 'nn.matmul' op (fc) the sums of its weights fit now: the error of its result changes by +3.5 dB
+// CHECK-NEXT: {{.*}}quant_fit_i16_accumulators.mlir:53:3: remark: 'nn.matmul' op (fc) the sums of its weights fit now: the error of its result changes by +3.5 dB
 // CHECK-NEXT: [[V0]] = nn.matmul [[V1]], [[V2]] {transpose_b = true} : (tensor<?x4x!x>, tensor<2x4x!w>) -> tensor<?x2x!s> {origin = "fc"}
 // CHECK-NEXT: ^
 // CHECK-NEXT: warning: 2304 bytes of weights are left out of the text; -o FILE keeps them beside it, --inline-weights prints them, --elide-weights silences this

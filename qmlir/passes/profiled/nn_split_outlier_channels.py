@@ -1,4 +1,4 @@
-"""`nn-split-columns`: splits a contraction whose data has outlier columns into the sum of two contractions."""
+"""`nn-split-outlier-channels`: splits a contraction whose data has outlier columns into the sum of two contractions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ Columns = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class NnSplitColumns(TakesRecipe):
+class NnSplitOutlierChannels(TakesRecipe):
     """Computes a few columns that are far larger than the others in separate matrix products.
 
     Between two matrix products of a transformer, individual columns may be ten times larger than all others. With a
@@ -113,7 +113,7 @@ class NnSplitColumns(TakesRecipe):
     ```
     """
 
-    name = "nn-split-columns"
+    name = "nn-split-outlier-channels"
     preserves: ClassVar[Preservation] = ROUNDED
 
     columns: int = 16

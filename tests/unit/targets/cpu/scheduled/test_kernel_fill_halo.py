@@ -40,7 +40,7 @@ def test_no_integer_changes_and_borders_are_used_again(isa: str) -> None:
     module, images = _residual(2)
     passes = lowering_passes(TARGET, isa=isa)
     names = [step_text(step) for step in passes.steps]
-    found = run_pipeline(module.clone(), Pipeline(passes.steps[: names.index("kernel-fill-borders") + 1]))
+    found = run_pipeline(module.clone(), Pipeline(passes.steps[: names.index("kernel-fill-halo") + 1]))
     insertions = [op for op in found.walk() if isinstance(op, InsertSliceOp)]
     again = [op for op in insertions if isinstance(op.dest.owner, InsertSliceOp)]
     assert len(again) == (0 if isa == "generic" else 2)  # Winograd's convolutions read no window

@@ -1,4 +1,4 @@
-"""Row fusion: groups of operations on rows in one loop, and `kernel-join-rows`, which adds matmuls to such a group.
+"""Groups of operations on rows in one loop, and `kernel-fuse-attention`, which adds matmuls to such a group.
 
 Attention is a matmul of queries by keys, a softmax of the rows of the result, and a matmul of these rows by values.
 Each row of the softmax and of the second matmul depends only on the same row of the previous result. The matmuls also
@@ -188,7 +188,7 @@ def _join(op: RowFusionOp) -> None:
 
 
 @dataclass(frozen=True)
-class KernelJoinRows(ModulePass):
+class KernelFuseAttention(ModulePass):
     """Fuses matmuls with the row fusion between them, so that attention becomes one operation.
 
     A matmul is fused if nothing else reads the tensor between it and the row fusion, if each row of its result depends
@@ -270,7 +270,7 @@ class KernelJoinRows(ModulePass):
     ```
     """
 
-    name = "kernel-join-rows"
+    name = "kernel-fuse-attention"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for each in list(op.walk()):

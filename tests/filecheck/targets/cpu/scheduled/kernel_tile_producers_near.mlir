@@ -1,7 +1,7 @@
-// RUN: qmlir-opt %s -p 'kernel-interleave{isa=armv7e-m}' | filecheck %s
-// RUN: qmlir-opt %s -p 'kernel-interleave{isa=armv7e-m}' --verify-each=exec -o %t.checked
-// RUN: qmlir-opt %s -p kernel-interleave -o %t.same && qmlir-opt %s | diff %t.same -
-// RUN: not qmlir-opt %s -p 'kernel-interleave{isa=sse}'
+// RUN: qmlir-opt %s -p 'kernel-tile-producers{isa=armv7e-m}' | filecheck %s
+// RUN: qmlir-opt %s -p 'kernel-tile-producers{isa=armv7e-m}' --verify-each=exec -o %t.checked
+// RUN: qmlir-opt %s -p kernel-tile-producers -o %t.same && qmlir-opt %s | diff %t.same -
+// RUN: not qmlir-opt %s -p 'kernel-tile-producers{isa=sse}'
 
 // Sums of 16 KiB are two parts where 8 are near, and whole where a cache holds them.
 // CHECK-COUNT-2: kernel.conv {{.*}} -> tensor<1x8x16x16xi

@@ -1,4 +1,4 @@
-"""`kernel-interleave`: computes 32-bit sums that another convolution adds in chunks of rows that stay in the cache."""
+"""`kernel-tile-producers`: computes sums that another convolution adds in chunks of rows that stay in the cache."""
 
 import math
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ class InterleaveSums(RewritePattern):
 
 
 @dataclass(frozen=True)
-class KernelInterleave(ModulePass):
+class KernelTileProducers(ModulePass):
     """Splits a convolution with 32-bit sums, and the convolution that adds these sums to its own, into chunks of rows.
 
     The chunks of both convolutions alternate. 32-bit sums take four times the memory of the bytes computed from them.
@@ -188,7 +188,7 @@ class KernelInterleave(ModulePass):
     ```
     """
 
-    name = "kernel-interleave"
+    name = "kernel-tile-producers"
 
     isa: str = "generic"
 

@@ -1,4 +1,4 @@
-"""`kernel-tabulate`: replaces a chain of operations from one byte to another with a table of 256 bytes."""
+"""`kernel-lookup-tables`: replaces a chain of operations from one byte to another with a table of 256 bytes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -177,7 +177,7 @@ class Tabulate(RewritePattern):
 
 
 @dataclass(frozen=True)
-class KernelTabulate(ModulePass):
+class KernelLookupTables(ModulePass):
     """Replaces a computation of a byte from another byte and constants with a table if it costs more than a table
     lookup.
 
@@ -231,7 +231,7 @@ class KernelTabulate(ModulePass):
     ```
     """
 
-    name = "kernel-tabulate"
+    name = "kernel-lookup-tables"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         statistics = apply_patterns_greedily(op, [Tabulate()], ctx)

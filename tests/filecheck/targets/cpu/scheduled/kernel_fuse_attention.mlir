@@ -1,7 +1,7 @@
-// RUN: qmlir-opt %s -p kernel-join-rows | filecheck %s
-// RUN: qmlir-opt %s -p "kernel-join-rows,kernel-bufferize" | filecheck %s --check-prefix=LOOPS
-// RUN: qmlir-opt %s -p 'kernel-join-rows,kernel-join-rows' -o %t.twice && qmlir-opt %s -p kernel-join-rows | diff %t.twice -
-// RUN: qmlir-opt %s -p 'kernel-join-rows,kernel-bufferize,kernel-outline,kernel-plan-memory' --verify-each=exec -o %t.checked
+// RUN: qmlir-opt %s -p kernel-fuse-attention | filecheck %s
+// RUN: qmlir-opt %s -p "kernel-fuse-attention,kernel-bufferize" | filecheck %s --check-prefix=LOOPS
+// RUN: qmlir-opt %s -p 'kernel-fuse-attention,kernel-fuse-attention' -o %t.twice && qmlir-opt %s -p kernel-fuse-attention | diff %t.twice -
+// RUN: qmlir-opt %s -p 'kernel-fuse-attention,kernel-bufferize,kernel-outline,kernel-plan-memory' --verify-each=exec -o %t.checked
 
 #row = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
 #all = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>

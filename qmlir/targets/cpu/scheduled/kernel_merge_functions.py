@@ -1,4 +1,4 @@
-"""`kernel-share`: merges kernels that differ only in scalar constants into one that reads these from memory."""
+"""`kernel-merge-functions`: merges kernels that differ only in scalar constants into one that loads them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -209,7 +209,7 @@ class _Caller:
 
 
 @dataclass(frozen=True)
-class KernelShare(ModulePass):
+class KernelMergeFunctions(ModulePass):
     """Merges kernels that differ only in scalar constants, such as the scales of layers of equal shape.
 
     The constants that differ become elements of a small memref for each type. Every call passes these memrefs, before
@@ -282,7 +282,7 @@ class KernelShare(ModulePass):
     ```
     """
 
-    name = "kernel-share"
+    name = "kernel-merge-functions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         caller = _Caller(op)

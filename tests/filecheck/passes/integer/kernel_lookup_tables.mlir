@@ -1,6 +1,6 @@
-// RUN: qmlir-opt %s -p kernel-tabulate | filecheck %s
-// RUN: qmlir-opt %s -p 'kernel-tabulate,kernel-tabulate' -o %t.twice && qmlir-opt %s -p kernel-tabulate | diff %t.twice -
-// RUN: qmlir-opt %s -p kernel-tabulate --verify-each=exec -o %t.checked
+// RUN: qmlir-opt %s -p kernel-lookup-tables | filecheck %s
+// RUN: qmlir-opt %s -p 'kernel-lookup-tables,kernel-lookup-tables' -o %t.twice && qmlir-opt %s -p kernel-lookup-tables | diff %t.twice -
+// RUN: qmlir-opt %s -p kernel-lookup-tables --verify-each=exec -o %t.checked
 
 #id = affine_map<(d0) -> (d0)>
 #mm = affine_map<(d0, d1) -> (d0, d1)>

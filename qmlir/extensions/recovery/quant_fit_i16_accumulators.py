@@ -1,4 +1,4 @@
-"""`quant-shorten-sums`: chooses quantized weights whose byte products never saturate 16-bit sums."""
+"""`quant-fit-i16-accumulators`: chooses quantized weights whose byte products never saturate 16-bit sums."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.analysis.contraction_ranges import REACH
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.recovery.quant_gptq import SecondMoments, SeesMoments
+from qmlir.extensions.recovery.quant_gptq import HessianPass, SecondMoments
 from qmlir.extensions.recovery.quant_search_scales import best_scales
 from qmlir.extensions.recovery.rounded_weights import STEPS, RoundedWeight, may_be_short, rounded_weights, sums_of_terms
 from qmlir.extensions.recovery.weight_rounding import DAMPING, CodeGrid, ShortGrid, error, settled
@@ -27,7 +27,7 @@ _SHARES = np.array([1.0, 1.125, 1.25, 1.375, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0,
 
 
 @dataclass(frozen=True)
-class QuantShortenSums(SeesMoments):
+class QuantFitI16Accumulators(HessianPass):
     """Rounds weights so that sums of `steps` pairs of byte products (1, 2 or 4) fit in 16 bits.
 
     CPUs without byte dot products (AVX2 without VNNI) multiply bytes and add adjacent products in 16 bits, with
@@ -74,7 +74,7 @@ class QuantShortenSums(SeesMoments):
     ```
     """
 
-    name = "quant-shorten-sums"
+    name = "quant-fit-i16-accumulators"
     preserves: ClassVar[Preservation] = MEANING
 
     steps: int = 1

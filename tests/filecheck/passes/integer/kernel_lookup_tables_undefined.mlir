@@ -1,4 +1,4 @@
-// RUN: qmlir-opt %s -p kernel-tabulate | filecheck %s
+// RUN: qmlir-opt %s -p kernel-lookup-tables | filecheck %s
 
 #id = affine_map<(d0) -> (d0)>
 

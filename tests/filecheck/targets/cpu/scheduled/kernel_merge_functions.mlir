@@ -1,5 +1,5 @@
-// RUN: qmlir-opt %s --split-input-file -p kernel-bufferize,kernel-outline,kernel-share | filecheck %s
-// RUN: qmlir-opt %s --split-input-file --verify-each=exec -p kernel-bufferize,kernel-outline,kernel-share,verify-level{level=scheduled},kernel-share,kernel-plan-memory,convert-kernel-to-loops
+// RUN: qmlir-opt %s --split-input-file -p kernel-bufferize,kernel-outline,kernel-merge-functions | filecheck %s
+// RUN: qmlir-opt %s --split-input-file --verify-each=exec -p kernel-bufferize,kernel-outline,kernel-merge-functions,verify-level{level=scheduled},kernel-merge-functions,kernel-plan-memory,convert-kernel-to-loops
 
 // Two layers of one shape differ in a scale, which stands twice in the body, and in a zero point: one kernel reads both
 // from memory. The limit that they have in common stays, and so does another kernel.

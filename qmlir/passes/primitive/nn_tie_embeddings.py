@@ -1,4 +1,4 @@
-"""`nn-share-tables`: makes matrix products with a transposed embedding table read the table itself."""
+"""`nn-tie-embeddings`: makes matrix products with a transposed embedding table read the table itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from qmlir.quantization.embeddings import tables_of
 
 
 @dataclass(frozen=True)
-class NnShareTables(ModulePass):
+class NnTieEmbeddings(ModulePass):
     """Makes a matrix product with the transpose of an embedding table read the table, with `transpose_b`.
 
     The output layer of a decoder often uses the transpose of its token table as weights. Exporters write these weights
@@ -54,7 +54,7 @@ class NnShareTables(ModulePass):
     ```
     """
 
-    name = "nn-share-tables"
+    name = "nn-tie-embeddings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():

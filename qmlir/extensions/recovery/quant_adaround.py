@@ -1,4 +1,4 @@
-"""`quant-round`: learns how to round weights from the error of the layer's output after its activation."""
+"""`quant-adaround`: learns how to round weights from the error of the layer's output after its activation."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -26,11 +26,11 @@ from qmlir.extensions.recovery.weight_rounding import (
     FLOATS_SHARE,
     STEPS,
     SWEEPS,
-    ByMoments,
-    ByRows,
     CodeGrid,
+    HessianLoss,
     Objective,
     PiecewiseLinear,
+    SampleLoss,
     adaround,
     adaround_together,
     best_of,
@@ -91,24 +91,24 @@ def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
 
 
 @dataclass(frozen=True)
-class EvenRows:
+class SubsampledRows:
     """At most `_MOST` equally spaced rows of the quantized and the float program, and moments of all rows."""
 
     moments: SecondMoments
     pieces: tuple[tuple[Array, Array], ...]
     distance: int = 1
 
-    def __add__(self, other: "EvenRows") -> "EvenRows":
+    def __add__(self, other: "SubsampledRows") -> "SubsampledRows":
         distance = max(self.distance, other.distance)
         pieces = (*self._thinned(distance), *other._thinned(distance))
-        return EvenRows(self.moments + other.moments, pieces, distance).limited()
+        return SubsampledRows(self.moments + other.moments, pieces, distance).limited()
 
-    def limited(self) -> "EvenRows":
+    def limited(self) -> "SubsampledRows":
         """Returns these statistics with rows dropped evenly until at most `_MOST` are left."""
         distance = self.distance
         while sum(-(-rows.shape[1] * self.distance // distance) for rows, _ in self.pieces) > _MOST:
             distance *= 2
-        return EvenRows(self.moments, self._thinned(distance), distance)
+        return SubsampledRows(self.moments, self._thinned(distance), distance)
 
     def _thinned(self, distance: int) -> tuple[tuple[Array, Array], ...]:
         if distance == self.distance:
@@ -123,7 +123,7 @@ class EvenRows:
 
 
 @dataclass(frozen=True)
-class QuantRound(RepairsWeights[EvenRows]):
+class QuantAdaRound(RepairsWeights[SubsampledRows]):
     """Learns whether to round each weight up or down from the error of the layer's output (AdaRound).
 
     If the only reader of the layer is an `nn.relu`, `nn.leaky_relu` or `nn.clip`, the error is measured after that
@@ -139,7 +139,7 @@ class QuantRound(RepairsWeights[EvenRows]):
     two values through which all data flows and has at least two and at most `blocks` layers: a residual block, or some
     layers of a chain. Values inside a block are rounded as in the final program, and the rounding passes gradients
     through. Each code may move one step towards its float weight. A block keeps its previous codes if they have a
-    smaller error, and layers outside blocks are left unchanged, so this mode is meant to run after `quant-round`
+    smaller error, and layers outside blocks are left unchanged, so this mode is meant to run after `quant-adaround`
     without `blocks`.
 
     With `weighted`, each element of a block's output is weighted by the squared gradient, in the float program, of the
@@ -186,7 +186,7 @@ class QuantRound(RepairsWeights[EvenRows]):
     ```
     """
 
-    name = "quant-round"
+    name = "quant-adaround"
     preserves: ClassVar[Preservation] = MEANING
 
     bits: int = 8
@@ -197,15 +197,15 @@ class QuantRound(RepairsWeights[EvenRows]):
     sweeps: int = SWEEPS
     floats_share: float = FLOATS_SHARE
 
-    def see(self, rows: Array, exact: Array) -> EvenRows:
+    def see(self, rows: Array, exact: Array) -> SubsampledRows:
         """Keeps equally spaced rows, and the second moments of all rows."""
-        return EvenRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
+        return SubsampledRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
 
     def rows_at_once(self, terms: int) -> int:
         """Returns the number of rows for which computing second moments pays."""
         return SecondMoments.rows_at_once(terms)
 
-    def add(self, one: EvenRows, other: EvenRows) -> EvenRows:
+    def add(self, one: SubsampledRows, other: SubsampledRows) -> SubsampledRows:
         """Merges the statistics of `one` and `other`, and drops rows if there are more than `_MOST`."""
         return one + other
 
@@ -299,14 +299,14 @@ class QuantRound(RepairsWeights[EvenRows]):
             return _unweighted(block, failed.diagnostic.message)
         return _unweighted(block, "the gradients of the outputs are 0 or not finite") if found is None else found
 
-    def _settle(self, weight: RoundedWeight, seen: EvenRows) -> Sequence[Operation]:
+    def _settle(self, weight: RoundedWeight, seen: SubsampledRows) -> Sequence[Operation]:
         grid = stacked(weight.grid())
         own = list(aims(weight, seen.moments, damping=self.damping, share=self.floats_share))
         wanted, moments = np.stack([each.wanted for each in own]), np.stack([each.moments for each in own])
         known = grid.nearest(weight.rows.of_weights(weight.array))
         activation = activation_behind(weight)
         if activation is None:
-            objective: Objective = ByMoments(wanted, moments)
+            objective: Objective = HessianLoss(wanted, moments)
         else:
             objective = self._by_rows(weight, seen, activation)
         steps = min(self.steps, int(_MULTIPLY_ADDS / objective.multiply_adds))
@@ -335,7 +335,7 @@ class QuantRound(RepairsWeights[EvenRows]):
         self.tell(weight, f"weights are rounded to minimize the error {what}", before, after, signal)
         return [weight.op, *correct_bias(weight, seen.moments.means.mean, seen.moments.means.exact_mean)]
 
-    def _by_rows(self, weight: RoundedWeight, seen: EvenRows, activation: PiecewiseLinear) -> ByRows:
+    def _by_rows(self, weight: RoundedWeight, seen: SubsampledRows, activation: PiecewiseLinear) -> SampleLoss:
         """Returns the error after the activation.
 
         The bias compensates for the mean of the error before the activation, whatever the codes are.
@@ -352,7 +352,7 @@ class QuantRound(RepairsWeights[EvenRows]):
             added = exact_mean @ weights + bias.unrounded.reshape(len(unrounded), 1, -1)
             rows, exact = rows - mean, exact - exact_mean
         wanted = rows + np.float32(self.floats_share) * (exact - rows)
-        return ByRows(rows, wanted @ weights + added, added, activation)
+        return SampleLoss(rows, wanted @ weights + added, added, activation)
 
 
 def _left(block: WeightBlock, why: str) -> Sequence[Operation]:

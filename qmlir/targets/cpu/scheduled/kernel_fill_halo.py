@@ -1,4 +1,4 @@
-"""`kernel-fill-borders`: avoids filling memory that a slice overwrites, and reuses filled borders.
+"""`kernel-fill-halo`: avoids filling memory that a slice overwrites, and reuses filled borders.
 
 A padded tensor is a fill into which a slice is inserted. Only the border around the slice needs the fill; for an image,
 that is a small part of the memory. If all other readers of a tensor that is padded for one reader can also read it
@@ -118,7 +118,7 @@ def _use_border_again(op: InsertSliceOp) -> None:
         count("borders used again")
 
 
-class FillBorder(RewritePattern):
+class FillHalo(RewritePattern):
     """Marks a fill with the slice of its result that is overwritten before anything reads it."""
 
     @op_type_rewrite_pattern
@@ -139,7 +139,7 @@ class FillBorder(RewritePattern):
 
 
 @dataclass(frozen=True)
-class KernelFillBorders(ModulePass):
+class KernelFillHalo(ModulePass):
     """Marks each fill of which a slice is overwritten later, so that loops fill only the border around the slice.
 
     The attribute `kernel.overwritten` holds the offsets and sizes of the slice. Its contents after the fill don't
@@ -175,7 +175,7 @@ class KernelFillBorders(ModulePass):
     ```
     """
 
-    name = "kernel-fill-borders"
+    name = "kernel-fill-halo"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         padded = [each for each in op.walk() if isinstance(each, InsertSliceOp) and _is_image(each)]
@@ -183,4 +183,4 @@ class KernelFillBorders(ModulePass):
             _read_there(each)
         for each in padded:
             _use_border_again(each)
-        apply_patterns_greedily(op, [FillBorder()], ctx)
+        apply_patterns_greedily(op, [FillHalo()], ctx)

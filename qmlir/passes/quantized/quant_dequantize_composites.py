@@ -1,4 +1,4 @@
-"""`quant-open-composites`: makes quantized composites whose parts have no types compute in float between casts."""
+"""`quant-dequantize-composites`: computes quantized composites in float if their parts have no types."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -73,7 +73,7 @@ class OpenComposite(RewritePattern):
 
 
 @dataclass(frozen=True)
-class QuantOpenComposites(ModulePass):
+class QuantDequantizeComposites(ModulePass):
     """Makes a quantized composite whose parts have no types compute in float between casts.
 
     The casts keep the quantization parameters of the composite's operands and results. The parts that `nn-decompose`
@@ -104,7 +104,7 @@ class QuantOpenComposites(ModulePass):
     ```
     """
 
-    name = "quant-open-composites"
+    name = "quant-dequantize-composites"
     preserves: ClassVar[Preservation] = MEANING
 
     keep: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p kernel-join-rows
+// RUN: qmlir-opt %s --split-input-file --verify-diagnostics -p kernel-fuse-attention
 
 // A step of a decoder has one query: its rows are the heads, and all of them are near each other.
 func.func @decode(%q: tensor<1x8x1x8xi8>, %k: tensor<8x1x8x16xi32>) -> tensor<1x8x1x16xi8> {

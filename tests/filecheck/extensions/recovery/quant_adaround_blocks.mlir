@@ -1,12 +1,12 @@
-// RUN: qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" blocks=2}' 2>&1 | filecheck %s
+// RUN: qmlir-opt %s --split-input-file -p 'quant-adaround{data="%S/Inputs/alike.npy" blocks=2}' 2>&1 | filecheck %s
 // One layer is no block.
-// RUN: qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" blocks=1}' 2>&1 | filecheck %s --check-prefix=ONE
+// RUN: qmlir-opt %s --split-input-file -p 'quant-adaround{data="%S/Inputs/alike.npy" blocks=1}' 2>&1 | filecheck %s --check-prefix=ONE
 // ONE-NOT: of its block
-// RUN: not qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" blocks=-1}' 2>&1 | filecheck %s --check-prefix=INVALID
+// RUN: not qmlir-opt %s --split-input-file -p 'quant-adaround{data="%S/Inputs/alike.npy" blocks=-1}' 2>&1 | filecheck %s --check-prefix=INVALID
 // INVALID: error: 'func.func' op blocks must be >= 0 (0 rounds layer by layer), but got -1
-// RUN: not qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" weighted}' 2>&1 | filecheck %s --check-prefix=LAYERS
+// RUN: not qmlir-opt %s --split-input-file -p 'quant-adaround{data="%S/Inputs/alike.npy" weighted}' 2>&1 | filecheck %s --check-prefix=LAYERS
 // LAYERS: error: 'func.func' op 'weighted' requires blocks >= 2, but got blocks=0
-// RUN: not qmlir-opt %s --split-input-file -p 'quant-round{data="%S/Inputs/alike.npy" blocks=2 weighted}' 2>&1 | filecheck %s --check-prefix=FLOATS
+// RUN: not qmlir-opt %s --split-input-file -p 'quant-adaround{data="%S/Inputs/alike.npy" blocks=2 weighted}' 2>&1 | filecheck %s --check-prefix=FLOATS
 // FLOATS: error: 'func.func' op 'weighted' requires the float program, whose gradients it uses
 
 // Two layers of a chain are a block.

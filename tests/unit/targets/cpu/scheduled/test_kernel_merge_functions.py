@@ -57,7 +57,7 @@ def test_same_bits(type_: str, common: str, owns: tuple[str, ...]) -> None:
     context = environment.new_context()
     module = parse_module(context, kernels + MAIN.format(type=type_), "test.mlir")
     shared = module.clone()
-    PassManager(context, parse_pipeline("kernel-share", environment.passes)).run(shared)
+    PassManager(context, parse_pipeline("kernel-merge-functions", environment.passes)).run(shared)
     assert [op.sym_name.data for op in shared.ops if isinstance(op, FuncOp)] == ["kernel_0", "main"]
     x = np.array([-3, 0, 1, 100], np.dtype(type_.replace("i", "int").replace("f", "float")))
     (expected,), (found,) = (list(interpret(each, [x]).values()) for each in (module, shared))

@@ -1,11 +1,11 @@
-// RUN: qmlir-opt %s -p 'nn-split-columns{columns=1}' --verify-diagnostics --split-input-file
-// RUN: qmlir-opt %s -p 'nn-split-columns{columns=1}' --split-input-file --print-local-scope --verify-each=exec 2>/dev/null | filecheck %s
+// RUN: qmlir-opt %s -p 'nn-split-outlier-channels{columns=1}' --verify-diagnostics --split-input-file
+// RUN: qmlir-opt %s -p 'nn-split-outlier-channels{columns=1}' --split-input-file --print-local-scope --verify-each=exec 2>/dev/null | filecheck %s
 // By default 16 columns are parted, of 256 at least; and ranges of columns are all that min_max needs, but no other.
-// RUN: qmlir-opt %s -p nn-split-columns --split-input-file | filecheck %s --check-prefix=NONE
-// RUN: qmlir-opt %s -p 'nn-split-columns{columns=1 calibrator=mse}' --split-input-file | filecheck %s --check-prefix=NONE
+// RUN: qmlir-opt %s -p nn-split-outlier-channels --split-input-file | filecheck %s --check-prefix=NONE
+// RUN: qmlir-opt %s -p 'nn-split-outlier-channels{columns=1 calibrator=mse}' --split-input-file | filecheck %s --check-prefix=NONE
 // NONE-NOT: "largest"
 // Weights with a scale for each block keep whole blocks: two columns are parted, of 16 that are too few.
-// RUN: qmlir-opt %s -p 'nn-split-columns{columns=1 granularity=block:2}' --split-input-file | filecheck %s --check-prefix=NONE
+// RUN: qmlir-opt %s -p 'nn-split-outlier-channels{columns=1 granularity=block:2}' --split-input-file | filecheck %s --check-prefix=NONE
 
 // Two products of one input, each with a bias by column: the fourth column is 64 times as large as the others.
 // CHECK-LABEL: @gated(
