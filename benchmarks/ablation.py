@@ -114,10 +114,10 @@ def _times(variants: Sequence[Variant], inputs: Mapping[str, Array], seconds: fl
     for _ in range(2):
         best, end = [float("inf")] * len(variants), time.perf_counter() + seconds / 2
         while time.perf_counter() < end:
-            for place, variant in enumerate(variants):
+            for position, variant in enumerate(variants):
                 start = time.perf_counter()
                 variant.program(inputs)
-                best[place] = min(best[place], time.perf_counter() - start)
+                best[position] = min(best[position], time.perf_counter() - start)
         halves.append(best)
     return [list(each) for each in zip(*halves, strict=True)]
 
@@ -133,8 +133,8 @@ def measure(
     with TemporaryDirectory() as name:
         if changed and runs_here(isa):
             inputs, timed = _inputs(module), [whole, *changed]
-            for place, variant in enumerate(timed):
-                variant.compile(Path(name) / f"p{place}")
+            for position, variant in enumerate(timed):
+                variant.compile(Path(name) / f"p{position}")
             wanted = whole.program(inputs)
             for variant in changed:
                 for output, array in variant.program(inputs).items():

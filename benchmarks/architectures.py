@@ -22,17 +22,17 @@ def _users(model: ModelProto) -> dict[str, tuple[NodeProto, int]]:
     """The first user of each tensor, and the place at which it uses it."""
     users: dict[str, tuple[NodeProto, int]] = {}
     for node in model.graph.node:
-        for place, name in enumerate(node.input):
-            users.setdefault(name, (node, place))
+        for position, name in enumerate(node.input):
+            users.setdefault(name, (node, position))
     return users
 
 
 def _is_factor(name: str, users: dict[str, tuple[NodeProto, int]]) -> bool:
     """Whether a vector multiplies: the scale or the variance of a batch normalization, or a factor of a Mul."""
-    node, place = users[name]
+    node, position = users[name]
     if node.op_type == "Unsqueeze":
-        node, place = users[node.output[0]]
-    return node.op_type == "Mul" or (node.op_type == "BatchNormalization" and place in (1, 4))
+        node, position = users[node.output[0]]
+    return node.op_type == "Mul" or (node.op_type == "BatchNormalization" and position in (1, 4))
 
 
 def _random(shape: tuple[int, ...], factor: bool, generator: np.random.Generator) -> np.ndarray:

@@ -67,7 +67,7 @@ class Folders:
 def _digits(name: str, folders: Folders) -> ComparedModel:
     digits, axis = Digits.of(name, folders.models), batch_axis(name)
     calibrating, samples = (
-        [{"input": np.ascontiguousarray(images.take([place], axis))} for place in range(count)]
+        [{"input": np.ascontiguousarray(images.take([position], axis))} for position in range(count)]
         for images, count in ((digits.calibration, CALIBRATING), (digits.test, SAMPLES))
     )
     return ComparedModel(name, read_model(digits.path).proto, calibrating, samples)

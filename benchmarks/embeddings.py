@@ -40,10 +40,12 @@ _SETTINGS = ("weights", "granularity", "weight_scheme", "activations", "calibrat
 _COSINE_BAR, _RECALL_BAR, _TIME_BAR = 0.01, 0.01, 0.6
 
 
-def _feeds(texts: Mapping[str, Array], kind: str, places: Sequence[int], *, is_cut: bool) -> list[Feeds]:
+def _feeds(texts: Mapping[str, Array], kind: str, positions: Sequence[int], *, is_cut: bool) -> list[Feeds]:
     """One text each of the queries (`q`) or the documents (`d`); `is_cut`: each as long as it is."""
     names = {"input_ids": "ids", "attention_mask": "mask"}
-    found = [{name: texts[f"{kind}_{key}"][place : place + 1] for name, key in names.items()} for place in places]
+    found = [
+        {name: texts[f"{kind}_{key}"][position : position + 1] for name, key in names.items()} for position in positions
+    ]
     counts = [int(each["attention_mask"].sum()) if is_cut else None for each in found]
     return [{name: a[:, :count] for name, a in each.items()} for each, count in zip(found, counts, strict=True)]
 

@@ -58,7 +58,7 @@ BUILDS = (
 def memory_of(inputs: Sequence[Array], outputs: Sequence[Array]) -> tuple[list[str], list[str]]:
     """The names of memory of all ports in C, and its declarations: in C99 a union is the way to align bytes."""
     held = [*inputs, *outputs]
-    names = [f"p{place}" for place in range(len(held))]
+    names = [f"p{position}" for position in range(len(held))]
     memory = [
         f"static union {{ double align; unsigned char bytes[{max(array.nbytes, 1)}]; }} {name};"
         for name, array in zip(names, held, strict=True)

@@ -37,7 +37,7 @@ def _samples(model: Path) -> list[Feeds]:
     with np.load(model.with_suffix(".npz")) as archive:
         arrays = dict(archive)
     count = min(map(len, arrays.values()))
-    return [{name: array[place : place + 1] for name, array in arrays.items()} for place in range(count)]
+    return [{name: array[position : position + 1] for name, array in arrays.items()} for position in range(count)]
 
 
 def _sqnr(run: Run, judged: Sequence[Feeds], wanted: Sequence[Mapping[str, Array]]) -> dict[str, float]:

@@ -103,16 +103,16 @@ class _Net:
 def mlp(sizes: Sequence[int] = (784, 512, 256, 10), batch: int = 1) -> ModelProto:
     """A multilayer perceptron with rectifiers between its layers."""
     net, value = _Net(), "input"
-    for place, (inputs, outputs) in enumerate(pairwise(sizes)):
-        value = net.linear(net.node("Relu", value) if place else value, inputs, outputs, _RELU if place else 1.0)
+    for position, (inputs, outputs) in enumerate(pairwise(sizes)):
+        value = net.linear(net.node("Relu", value) if position else value, inputs, outputs, _RELU if position else 1.0)
     return net.model("mlp", [batch, sizes[0]], [batch, sizes[-1]])
 
 
 def convnet(batch: int = 1, size: int = 32, classes: int = 10) -> ModelProto:
     """A small plain network for images of 32x32: five 3x3 convolutions, two of them with stride 2."""
     net, value, channels = _Net(), "input", 3
-    for place, (made, stride) in enumerate(((32, 1), (64, 2), (64, 1), (128, 2), (128, 1))):
-        value = net.node("Relu", net.convolution(value, channels, made, 3, stride, gain=_RELU if place else 1.0))
+    for position, (made, stride) in enumerate(((32, 1), (64, 2), (64, 1), (128, 2), (128, 1))):
+        value = net.node("Relu", net.convolution(value, channels, made, 3, stride, gain=_RELU if position else 1.0))
         channels = made
     net.linear(net.node("Flatten", net.node("GlobalAveragePool", value)), channels, classes, _RELU)
     return net.model("convnet", [batch, 3, size, size], [batch, classes])
@@ -268,14 +268,14 @@ def detector(width: int = 64, heads: int = 2, size: int = 64, queries: int = 10)
     flat, shape = net.convolution(value, width, width), net.constant([1, -1, width], np.int64)
     value = net.node("Reshape", net.node("Transpose", flat, perm=[0, 2, 3, 1]), shape)
     mask = net.node("Cast", "mask", to=TensorProto.FLOAT)
-    places = net.node("Concat", *(_positions(net, mask, axis, width // 2) for axis in (1, 2)), axis=3)
-    places = net.node("Reshape", places, shape)
-    placed = net.node("Add", value, places)
+    positions = net.node("Concat", *(_positions(net, mask, axis, width // 2) for axis in (1, 2)), axis=3)
+    positions = net.node("Reshape", positions, shape)
+    placed = net.node("Add", value, positions)
     value = attention.post_norm(
         net, value, attention.of(net, placed, placed, value, rows, rows), lambda wide: net.node("Relu", wide)
     )
     asked = net.random(1, queries, width, deviation=1)
-    found = attention.of(net, asked, net.node("Add", value, places), value, queries, rows)
+    found = attention.of(net, asked, net.node("Add", value, positions), value, queries, rows)
     found = attention.post_norm(net, asked, found, lambda wide: net.node("Relu", wide))
     net.node("Sigmoid", net.projection(found, width, 4))
     model = net.model("detector", [1, 3, size, size], [1, queries, 4])

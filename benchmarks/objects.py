@@ -152,12 +152,12 @@ _BRANCH = re.compile(r"\b([0-9a-f]+) <")
 
 def inner_loop(assembly: str, instruction: str) -> list[str]:
     """The instructions of the loop without loops in it that has the most of one, in what `objdump -d` prints."""
-    code = [(int(place, 16), name, rest) for place, name, rest in _INSTRUCTION.findall(assembly)]
-    ends = {place: number for number, (place, _, _) in enumerate(code)}
+    code = [(int(position, 16), name, rest) for position, name, rest in _INSTRUCTION.findall(assembly)]
+    ends = {position: number for number, (position, _, _) in enumerate(code)}
     loops: list[tuple[int, int]] = []
-    for number, (place, name, rest) in enumerate(code):
+    for number, (position, name, rest) in enumerate(code):
         target = _BRANCH.search(rest) if name.startswith(("b.", "cb", "tb")) or name == "b" else None
-        if target is not None and int(target[1], 16) <= place:
+        if target is not None and int(target[1], 16) <= position:
             loops.append((ends[int(target[1], 16)], number))
     inner = [
         loop

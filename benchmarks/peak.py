@@ -135,7 +135,7 @@ def _text(tile: _Tile, isa: str) -> str:
         ]
         body += [
             tile.splat.format(
-                name=f"%x{row}", place=f"%xp{row}", memory=x_memory, operand=tile.operand, element=tile.element
+                name=f"%x{row}", position=f"%xp{row}", memory=x_memory, operand=tile.operand, element=tile.element
             )
         ]
         for vector in range(tile.vectors):
@@ -147,9 +147,9 @@ def _text(tile: _Tile, isa: str) -> str:
             ]  # fmt: skip
     lines += [f"  {line}" for line in body]
     lines += [f"  scf.yield {listed('n')} : {types}", "}"]
-    for place in range(len(names)):
-        lines += [f"%o{place} = arith.constant {place * tile.lanes} : index"]
-        lines += [f"simd.store %all#{place}, %out[%o{place}] : {tile.sums}, {out_memory}"]
+    for position in range(len(names)):
+        lines += [f"%o{position} = arith.constant {position * tile.lanes} : index"]
+        lines += [f"simd.store %all#{position}, %out[%o{position}] : {tile.sums}, {out_memory}"]
     text = "\n    ".join(lines)
     return f"""
 builtin.module attributes {{kernel.target = #kernel.target<isa = "{isa}">}} {{

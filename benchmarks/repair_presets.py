@@ -34,8 +34,10 @@ Scores = Callable[[Feeds], Array]
 def parts_of(samples: Feeds, axis: int, size: int) -> list[dict[str, Array]]:
     """The samples on `axis`, so many at once; all of them for 0."""
     count = next(iter(samples.values())).shape[axis]
-    places = (np.arange(at, min(at + (size or count), count)) for at in range(0, count, size or count))
-    return [{name: np.ascontiguousarray(array.take(each, axis)) for name, array in samples.items()} for each in places]
+    positions = (np.arange(at, min(at + (size or count), count)) for at in range(0, count, size or count))
+    return [
+        {name: np.ascontiguousarray(array.take(each, axis)) for name, array in samples.items()} for each in positions
+    ]
 
 
 @dataclass(frozen=True)
@@ -304,7 +306,7 @@ def run(peer: str, folder: Path, settings: Sequence[str], only: Sequence[str]) -
     )
     for setting in settings:
         task = PresetTask(folder / "model.onnx", data, axis, most, *SETTINGS[setting], iterations)
-        for place, (preset, (quantize, known)) in enumerate(PRESETS[peer].items()):
+        for position, (preset, (quantize, known)) in enumerate(PRESETS[peer].items()):
             if setting not in known or (only and preset not in only):
                 continue
             found: dict[str, Any]
@@ -317,7 +319,7 @@ def run(peer: str, folder: Path, settings: Sequence[str], only: Sequence[str]) -
             except Exception as error:  # what a tool cannot do is a figure of the table: its own words are
                 traceback.print_exc()
                 found = {"failure": f"{type(error).__name__}: {error}"}
-            np.savez(folder / f"{peer}-{setting}-{place}.npz", preset=preset, **found)
+            np.savez(folder / f"{peer}-{setting}-{position}.npz", preset=preset, **found)
 
 
 def main() -> None:

@@ -208,7 +208,7 @@ def _choices(names: Sequence[str], most: int) -> Iterator[dict[str, Width]]:
     count = 1 << len(names)
     numbers = range(count) if count <= most else np.random.default_rng(0).choice(count, most, replace=False).tolist()
     for number in numbers:
-        yield {name: Width.NARROW for place, name in enumerate(names) if number >> place & 1}
+        yield {name: Width.NARROW for position, name in enumerate(names) if number >> position & 1}
 
 
 def ordered(of: _Images, choices: int) -> Iterator[BenchRow]:

@@ -137,7 +137,7 @@ def _prepare_digits(subject: Subject, models: Path) -> tuple[ModuleOp, Samples, 
     digits = Digits.of(subject.name, models)
     axis = batch_axis(subject.name)
     subject.onnx.write_bytes(digits.path.read_bytes())
-    samples = [{"input": digits.calibration.take([place], axis)} for place in range(_DIGIT_SAMPLES)]
+    samples = [{"input": digits.calibration.take([position], axis)} for position in range(_DIGIT_SAMPLES)]
     module = qmlir.load(digits.path, shapes={"input": samples[0]["input"].shape})
     return module, samples, {"input": np.ascontiguousarray(digits.test.take([0], axis))}
 

@@ -57,9 +57,9 @@ def varied(inputs: dict[str, Array], random: np.random.Generator) -> dict[str, A
     size = images.shape[-1]
     padded = np.pad(images, ((0, 0), (0, 0), (4, 4), (4, 4)))
     found = np.empty_like(images)
-    for place, (up, left, is_mirrored) in enumerate(random.integers(0, (9, 9, 2), (len(images), 3))):
-        image = padded[place, :, up : up + size, left : left + size]
-        found[place] = image[..., ::-1] if is_mirrored else image
+    for position, (up, left, is_mirrored) in enumerate(random.integers(0, (9, 9, 2), (len(images), 3))):
+        image = padded[position, :, up : up + size, left : left + size]
+        found[position] = image[..., ::-1] if is_mirrored else image
     return {name: found}
 
 
@@ -137,11 +137,11 @@ def _shortest(run: Callable[[], object], other: Callable[[], object] | None, clo
     """Milliseconds of each, the shortest of turns."""
     times: list[list[float]] = [[], []]
     for _ in range(43):
-        for place, each in enumerate((run, other)):
+        for position, each in enumerate((run, other)):
             if each is not None:
                 start = clock()
                 each()
-                times[place].append(1e3 * (clock() - start))
+                times[position].append(1e3 * (clock() - start))
     return [min(found, default=0.0) for found in times]
 
 
@@ -191,7 +191,7 @@ def _torch_step(images: Array, classes: Array, threads: int) -> Callable[[], obj
     stem = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1), nn.ReLU())
     head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)]
     net = nn.Sequential(quantization.QuantStub(), stem, *blocks, *head, quantization.DeQuantStub()).train()
-    pairs = [["1.0", "1.1"], *([f"{place}.first.0", f"{place}.first.1"] for place in (2, 3, 4))]
+    pairs = [["1.0", "1.1"], *([f"{position}.first.0", f"{position}.first.1"] for position in (2, 3, 4))]
     quantization.fuse_modules_qat(net, pairs, inplace=True)
     net.qconfig = quantization.get_default_qat_qconfig("x86")
     quantization.prepare_qat(net, inplace=True)

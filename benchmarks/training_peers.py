@@ -259,8 +259,8 @@ def train(
         random = np.random.default_rng([0, epoch])
         order = random.permutation(data.training)
         student.mode(True)
-        for place in range(steps):
-            chosen = order[place * arguments.batch :][: arguments.batch]
+        for position in range(steps):
+            chosen = order[position * arguments.batch :][: arguments.batch]
             x = torch.from_numpy(varied({"image": data.images[chosen]}, random)["image"])
             with torch.no_grad():
                 wanted = functional.softmax(teacher(x) / arguments.temperature, 1)
@@ -268,16 +268,16 @@ def train(
             own = functional.cross_entropy(scores, torch.from_numpy(data.classes[chosen]))
             log = functional.log_softmax(scores / arguments.temperature, 1)
             taught = functional.kl_div(log, wanted, reduction="batchmean") * arguments.temperature**2
-            share = cosine_share((epoch * steps + place) / (arguments.epochs * steps), arguments.warmup)
+            share = cosine_share((epoch * steps + position) / (arguments.epochs * steps), arguments.warmup)
             for group in optimizer.param_groups:
                 group["lr"] = share * rate
             optimizer.zero_grad()
             ((1 - arguments.distill) * own + arguments.distill * taught).backward()
             optimizer.step()
         student.mode(False)
-        places = [data.held[at : at + arguments.batch] for at in range(0, len(data.held), arguments.batch)]
+        positions = [data.held[at : at + arguments.batch] for at in range(0, len(data.held), arguments.batch)]
         scores_of = arrays(torch, student.scores)
-        right = [scores_of(data.images[each]).argmax(1) == data.classes[each] for each in places]
+        right = [scores_of(data.images[each]).argmax(1) == data.classes[each] for each in positions]
         found = float(np.concatenate(right).mean())
         if found > best:
             best, kept = found, [each.detach().clone() for each in student.kept]

@@ -25,7 +25,7 @@ from qmlir.ir.passes import TakesValues
 from qmlir.passmanager.pipeline import NestedPipeline, Pipeline, make_pass, option_hints, parse_pipeline
 from qmlir.quantization.recipe import TypeOptions
 from qmlir.quantization.recipe_text import RecipeText
-from qmlir.quantization.settings import QuantizeSettings, setting_rows, understood
+from qmlir.quantization.settings import QuantizeSettings, normalize_settings, setting_rows
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.target import HOST, Target, find_target, find_targets, installed_targets, targets_of
 
@@ -165,7 +165,7 @@ class NamedPipeline(Generic[_Options]):
 
 def _package_error(package: registry.Package, message: str) -> DiagnosticError:
     hint = f" ({WITHOUT_VARIABLE}={package.name} leaves it out)" if package.version else ""  # a plug-in has no version
-    where = registry.bracketed(next((each.place for each in package.contributions if each.stages), ""))
+    where = registry.bracketed(next((each.position for each in package.contributions if each.stages), ""))
     return text_error(f"package '{package.title}': {message}{where}{hint}")
 
 
@@ -302,7 +302,7 @@ class QuantizeOptions(TypeOptions):
 
         Raises `TypeError` for a name that is not a setting, and `DiagnosticError` for an invalid value.
         """
-        said = understood(settings)
+        said = normalize_settings(settings)
         if not said.get("device") and (module is None or not targets_of(module)):
             defaults: dict[str, Any] = {"granularity": "channel", "keep_composites": kept_composites()}
             said = {**defaults, **said}

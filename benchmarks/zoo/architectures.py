@@ -69,7 +69,7 @@ class Yolo(nn.Module):
     bins, classes = 16, 8
     points: Tensor
     strides: Tensor
-    places: Tensor
+    positions: Tensor
 
     def __init__(self, size: int = 256) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class Yolo(nn.Module):
         scales = (self.join(torch.cat([F.interpolate(deep, scale_factor=2.0), middle], 1)), deep)
         boxes = torch.cat([head(f).flatten(2) for head, f in zip(self.boxes, scales, strict=True)], 2)
         scores = torch.cat([head(f).flatten(2) for head, f in zip(self.scores, scales, strict=True)], 2)
-        far = (boxes.unflatten(1, (4, self.bins)).softmax(2) * self.places).sum(2) * self.strides
+        far = (boxes.unflatten(1, (4, self.bins)).softmax(2) * self.positions).sum(2) * self.strides
         low, high = self.points - far[:, :2], self.points + far[:, 2:]
         return torch.cat([low, high], 1).transpose(1, 2), scores.sigmoid()
 
@@ -165,10 +165,10 @@ class VaeDecoder(nn.Module):
 
     def forward(self, latent: Tensor) -> Tensor:
         x = self.middle(self.enter(latent))
-        for place, stage in enumerate(self.stages):
+        for position, stage in enumerate(self.stages):
             x = stage(x)
-            if place < len(self.up):
-                x = self.up[place](F.interpolate(x, scale_factor=2.0, mode="nearest"))
+            if position < len(self.up):
+                x = self.up[position](F.interpolate(x, scale_factor=2.0, mode="nearest"))
         return self.leave(F.silu(self.norm(x)))
 
 
@@ -254,10 +254,10 @@ class Tcn(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.enter(x)
-        for place, pair in enumerate(self.levels):
+        for position, pair in enumerate(self.levels):
             y = x
             for conv in pair.children():
-                y = F.relu(conv(F.pad(y, (2 << place, 0))))
+                y = F.relu(conv(F.pad(y, (2 << position, 0))))
             x = F.relu(x + y)
         return self.head(x[:, :, -1])
 

@@ -64,7 +64,8 @@ class ZooModel:
                 name: array.view(bfloat16) if array.dtype.kind == "V" else array for name, array in archive.items()
             }
         return [
-            {name: array[place] for name, array in arrays.items()} for place in range(len(next(iter(arrays.values()))))
+            {name: array[position] for name, array in arrays.items()}
+            for position in range(len(next(iter(arrays.values()))))
         ]
 
     @cached_property

@@ -31,8 +31,8 @@ def _label(outputs: Outputs, labels: Array) -> float:
 def _distance(found: Sequence[int], wanted: Sequence[int]) -> int:
     """The fewest insertions, deletions and changes between two texts (Levenshtein)."""
     row = list(range(len(wanted) + 1))
-    for place, each in enumerate(found, 1):
-        before, row[0] = row[0], place
+    for position, each in enumerate(found, 1):
+        before, row[0] = row[0], position
         for column, other in enumerate(wanted, 1):
             before, row[column] = row[column], min(row[column] + 1, row[column - 1] + 1, before + (each != other))
     return row[-1]

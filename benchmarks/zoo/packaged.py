@@ -60,19 +60,19 @@ def _line(text: str, height: int, width: int, generator: np.random.Generator) ->
 def _recognition() -> Made:
     file = _package("rapidocr_onnxruntime") / _OCR / "ch_PP-OCRv4_rec_infer.onnx"
     found = {each.key: each.value for each in onnx.load(file).metadata_props}["character"].splitlines()
-    places = {character: 1 + place for place, character in enumerate(found)}  # 0 separates
+    positions = {character: 1 + position for position, character in enumerate(found)}  # 0 separates
     generator = np.random.default_rng(0)
     texts = [_words(generator, int(generator.integers(5, 13))) for _ in range(_CALIBRATING + 64)]
     labels = np.zeros((len(texts), 16), np.int64)
     for row, text in zip(labels, texts, strict=True):
-        row[: len(text)] = [places[each] for each in text]
+        row[: len(text)] = [positions[each] for each in text]
     return _split([{"x": _line(text, 48, 320, generator)} for text in texts], list(labels), file, "characters")
 
 
 def _orientation() -> Made:
     file = _package("rapidocr_onnxruntime") / _OCR / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
     generator = np.random.default_rng(1)
-    labels = [place % 2 for place in range(_CALIBRATING + 128)]
+    labels = [position % 2 for position in range(_CALIBRATING + 128)]
     lines = [_line(_words(generator, 8), 48, 192, generator) for _ in labels]
     turned = [
         np.ascontiguousarray(each[:, :, ::-1, ::-1]) if label else each
@@ -129,7 +129,7 @@ def _file_types() -> Made:
             kept.append(path)
     generator = np.random.default_rng(3)
     files = [path for kept in taken.values() for path in generator.permutation(np.array(kept, object))[:16]]
-    files = [files[place] for place in generator.permutation(len(files))]
+    files = [files[position] for position in generator.permutation(len(files))]
     kinds = config["target_labels_space"]
     labels = [kinds.index(_ENDINGS[path.suffix]) for path in files]
     samples = [{"bytes": _ends(path.read_bytes(), config["beg_size"], config["padding_token"])} for path in files]
@@ -151,8 +151,8 @@ def _vowel(formants: Sequence[float], pitch: np.ndarray) -> np.ndarray:
         radius = np.exp(-np.pi * width / _RATE)
         a, b = 2 * radius * np.cos(2 * np.pi * formant / _RATE), -radius * radius
         made = np.zeros(len(sound) + 2)
-        for place, value in enumerate(sound):
-            made[place + 2] = value * (1 - a - b) + a * made[place + 1] + b * made[place]
+        for position, value in enumerate(sound):
+            made[position + 2] = value * (1 - a - b) + a * made[position + 1] + b * made[position]
         sound = made[2:]
     return sound
 
@@ -160,19 +160,19 @@ def _vowel(formants: Sequence[float], pitch: np.ndarray) -> np.ndarray:
 def _speech(seconds: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Syllables and pauses in faint noise, and where there is a voice."""
     sound, voiced = np.zeros(seconds * _RATE), np.zeros(seconds * _RATE, bool)
-    place = _RATE // 2
-    while place < len(sound) - 3 * _RATE:
+    position = _RATE // 2
+    while position < len(sound) - 3 * _RATE:
         for _ in range(int(generator.integers(5, 12))):
             length = int(generator.integers(1600, 4000))
             first, last = generator.uniform(95, 170, 2)
             pitch = np.linspace(first, last, length)
             vowel = _vowel(_FORMANTS[int(generator.integers(5))], pitch) * np.hanning(length) ** 0.3
             noise = generator.normal(0, 0.05, 800) * np.hanning(800)  # a consonant
-            sound[place : place + 800] += noise
-            sound[place + 800 : place + 800 + length] += 0.3 * vowel / np.abs(vowel).max()
-            voiced[place : place + 800 + length] = True
-            place += 800 + length
-        place += int(generator.integers(12000, 30000))
+            sound[position : position + 800] += noise
+            sound[position + 800 : position + 800 + length] += 0.3 * vowel / np.abs(vowel).max()
+            voiced[position : position + 800 + length] = True
+            position += 800 + length
+        position += int(generator.integers(12000, 30000))
     return (sound + generator.normal(0, 0.002, len(sound))).astype(np.float32), voiced
 
 
@@ -294,7 +294,9 @@ def _texts() -> Made:
 
     encoder = _Encoder()
     pairs = _docstrings()
-    chosen = [pairs[place] for place in np.random.default_rng(4).permutation(len(pairs))[: 100 + _CALIBRATING // 2]]
+    chosen = [
+        pairs[position] for position in np.random.default_rng(4).permutation(len(pairs))[: 100 + _CALIBRATING // 2]
+    ]
     samples = [encoder.feeds(text) for pair in zip(*chosen, strict=True) for text in pair]
     count = len(chosen)
     half = _CALIBRATING // 2

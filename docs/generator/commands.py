@@ -116,7 +116,7 @@ def _anchor(heading: str) -> str:
 
 
 def _page(parser: ArgumentParser, shared: Mapping[str, Sequence[Row]]) -> str:
-    places = {row: group for group, rows in shared.items() for row in rows}
+    positions = {row: group for group, rows in shared.items() for row in rows}
     text = (parser.epilog or "").partition(_EXAMPLES)[0].strip()
     parts = [GENERATED, f"# {code(parser.prog)}", parser.description or "", block("text", usage_of(parser)).rstrip()]
     parts.append(block("sh", "\n".join(examples_of(parser))).rstrip())
@@ -124,10 +124,10 @@ def _page(parser: ArgumentParser, shared: Mapping[str, Sequence[Row]]) -> str:
         parts.append(f"{text[:1].upper()}{text[1:]}.")
     elsewhere: dict[str, list[str]] = {}
     for group, rows in _groups(parser).items():
-        own = [row for row in rows if row not in places]
+        own = [row for row in rows if row not in positions]
         for row in rows:
-            if row in places:
-                elsewhere.setdefault(places[row], []).append(code(row[0].split("`")[1].split()[0]))
+            if row in positions:
+                elsewhere.setdefault(positions[row], []).append(code(row[0].split("`")[1].split()[0]))
         if own:
             parts.append(f"## {group}")
             parts.append(table(("argument", "description"), own).rstrip())

@@ -119,13 +119,13 @@ class _Demo:
         self._say(f"{levels / 'kernels.py'}  the Python that numba compiles")
 
     def _check(self, module: ModuleOp, program: Call) -> None:
-        for place in range(_CHECKED):
-            inputs = {_INPUT: self._images[place : place + 1]}
+        for position in range(_CHECKED):
+            inputs = {_INPUT: self._images[position : position + 1]}
             found = program(inputs)
             for name, expected in interpret(module, inputs).items():
                 different = difference_of(expected, found[name], EVERY_BIT)
                 if different is not None:
-                    raise text_error(f"sample {place}: output '{name}' {different} in the compiled program")
+                    raise text_error(f"sample {position}: output '{name}' {different} in the compiled program")
         self._say(f"{_CHECKED} images: every bit of every output is equal")
 
     def _measure(self, model: ModuleOp, quantized: ModuleOp, programs: Mapping[str, Call]) -> None:

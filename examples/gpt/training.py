@@ -108,9 +108,9 @@ class _Pass:
 
     def norm(self, name: str, x: Array) -> tuple[Array, Backward]:
         weight = self.parameters[f"{name}_weight"]
-        centred = x - x.mean(-1, keepdims=True)
-        inverse = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + np.float32(EPSILON))
-        unit = centred * inverse
+        centered = x - x.mean(-1, keepdims=True)
+        inverse = 1 / np.sqrt(np.square(centered).mean(-1, keepdims=True) + np.float32(EPSILON))
+        unit = centered * inverse
 
         def back(dy: Array) -> Array:
             self._add(f"{name}_weight", (dy * unit).sum((0, 1)))

@@ -106,7 +106,7 @@ def _bits(value: SSAValue) -> int | None:
     return None if integer is None else integer.width.data
 
 
-def _centred(interval: Interval, value: SSAValue, zero_points: Interval, *, is_unsigned: bool) -> Interval | None:
+def _centered(interval: Interval, value: SSAValue, zero_points: Interval, *, is_unsigned: bool) -> Interval | None:
     bits = _bits(value)
     if bits is None:
         return None
@@ -116,10 +116,10 @@ def _centred(interval: Interval, value: SSAValue, zero_points: Interval, *, is_u
     return Interval(read.low - zero_points.high, read.high - zero_points.low)
 
 
-def centred_input(op: ContractionOp, x: Interval) -> Interval | None:
+def centered_input(op: ContractionOp, x: Interval) -> Interval | None:
     """Returns the range of `x - z_x`, given the range `x` of the data elements; `None` for floats."""
     zero = op.input_zero_point.value.data
-    return _centred(x.whole, op.x, Interval(zero, zero), is_unsigned=op.input_unsigned is not None)
+    return _centered(x.whole, op.x, Interval(zero, zero), is_unsigned=op.input_unsigned is not None)
 
 
 def _zero_points(op: ContractionOp) -> Interval:
@@ -148,18 +148,18 @@ def known_weights(op: ContractionOp) -> Array | None:
     return np.asarray(wide.astype(np.int64 if bits <= 32 else object) - zero_points)
 
 
-def centred_weights(op: ContractionOp, w: Interval) -> Interval | None:
+def centered_weights(op: ContractionOp, w: Interval) -> Interval | None:
     """Returns the range of `w - z_w`, given the range `w` of the weights; `None` for floats."""
     known = known_weights(op)
     if known is not None and known.dtype != object:
         found = range_of_array(known)
         return Interval(0, 0) if found.is_empty else found
-    return _centred(w.whole, op.w, _zero_points(op), is_unsigned=op.weight_unsigned is not None)
+    return _centered(w.whole, op.w, _zero_points(op), is_unsigned=op.weight_unsigned is not None)
 
 
 def sum_interval(op: ContractionOp, x: Interval, w: Interval) -> Interval | None:
     """Returns the range of the sums, per output channel if the weights are constant; `None` for floats."""
-    left = centred_input(op, x)
+    left = centered_input(op, x)
     if left is None or _bits(op.w) is None:
         return None
     return _sums(op, left, w)
@@ -173,7 +173,7 @@ def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Int
         return Interval(own * (-(1 << 31) >> shift), own * ((1 << 31) - 1 >> shift))
     known = known_weights(op)
     if known is None:
-        right = centred_weights(op, w)
+        right = centered_weights(op, w)
         assert right is not None
         return times(times(left, right), Interval(op.terms() // parts, op.terms() // parts))
     if parts > 1:  # treat each run as a batch of weights
@@ -248,7 +248,7 @@ def winograd(
     taps = shaped(op.w)[0][1:-1]
     if set(taps) != {KERNEL_SIZE} or {*integer_list(op.strides), *integer_list(op.dilations)} != {1}:
         return None
-    left, right = centred_input(op, x), centred_weights(op, w)
+    left, right = centered_input(op, x), centered_weights(op, w)
     if left is None or right is None:
         return None
     seen, sums = _transformed(form.input, left, len(taps)), _sums(op, left, w, parts)

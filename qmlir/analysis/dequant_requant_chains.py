@@ -144,7 +144,7 @@ class FloatChain:
             case arith.NegfOp():
                 return None if known[0] is None else -known[0]
             case arith.MulfOp() | RequantizeOp():
-                varying = [place for place, each in enumerate(constants) if each is None]
+                varying = [position for position, each in enumerate(constants) if each is None]
                 return _times(known[varying[0]], constants[1 - varying[0]]) if len(varying) == 1 else None
             case arith.DivfOp():
                 if constants[0] is not None or constants[1] is None or not constants[1].all():
@@ -203,7 +203,7 @@ def _parameter(reading: OperandAccess) -> tuple[Array, int | None] | None:
     known = elements_of_constant(reading.value)
     if known is None:
         return None
-    dims = [place for place, each in enumerate(reading.map_.results) if isinstance(each, AffineDimExpr)]
+    dims = [position for position, each in enumerate(reading.map_.results) if isinstance(each, AffineDimExpr)]
     others = [each for each in reading.map_.results if not isinstance(each, AffineDimExpr)]
     if len(dims) > 1 or not all(isinstance(each, AffineConstantExpr) and each.value == 0 for each in others):
         return None
@@ -260,6 +260,6 @@ def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
         return None
     ordered = [op for op in block.ops if op in operations]
     values: list[SSAValue] = [*block.args, *(result for op in block.ops for result in op.results)]
-    place = {value: number for number, value in enumerate(values)}
-    leaves.sort(key=lambda value: place.get(value, -1))
+    position = {value: number for number, value in enumerate(values)}
+    leaves.sort(key=lambda value: position.get(value, -1))
     return FloatChain(end, ordered, leaves, parameters, next(iter(axes), None))

@@ -260,18 +260,18 @@ class Assembly:
     def __init__(self, op: Structured, readings: Sequence[OperandAccess]):
         self.op = op
         self.readings: list[OperandAccess] = []
-        places: list[int] = []
+        positions: list[int] = []
         for reading in readings:
             same = (
-                place
-                for place, each in enumerate(self.readings)
+                position
+                for position, each in enumerate(self.readings)
                 if each.value is reading.value and each.map_ == reading.map_
             )
-            place = next(same, None)
-            if place is None:
-                place = len(self.readings)
+            position = next(same, None)
+            if position is None:
+                position = len(self.readings)
                 self.readings.append(reading)
-            places.append(place)
+            positions.append(position)
         elements = [get_element_type_or_self(reading.value.type) for reading in self.readings]
         fixed = op.body.block.args[len(op.inputs) :] if isinstance(op, GenericOp) else op.body.block.args[:1]
         own = [argument.type for argument in fixed]
@@ -281,9 +281,9 @@ class Assembly:
         arguments = self.block.args[: len(elements)] if is_generic else self.block.args[1:]
         rest = self.block.args[len(elements) :] if is_generic else self.block.args[:1]
         self.values: dict[SSAValue, SSAValue] = dict(zip(fixed, rest, strict=True))
-        for reading, place in zip(readings, places, strict=True):
+        for reading, position in zip(readings, positions, strict=True):
             if reading.argument is not None:
-                self.values[reading.argument] = arguments[place]
+                self.values[reading.argument] = arguments[position]
 
     def inline(self, block: Block, index_of: IndexOf | None = None) -> list[SSAValue]:
         """Clones the operations of `block`, whose arguments must be in `values`; returns the values that it would

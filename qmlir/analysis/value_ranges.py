@@ -74,8 +74,8 @@ class ValueRanges:
 
     def _operation(self, op: Operation) -> None:
         found = self._results(op)
-        for place, result in enumerate(op.results):
-            self.of[result] = found[place] if place < len(found) else range_of_type(result.type)
+        for position, result in enumerate(op.results):
+            self.of[result] = found[position] if position < len(found) else range_of_type(result.type)
 
     def _results(self, op: Operation) -> Sequence[Interval]:
         match op:
@@ -125,9 +125,13 @@ class ValueRanges:
         """Returns the range of a requantization by shifts, which is monotone and rounds to an adjacent integer."""
         if self[op.accumulator].is_empty or self[op.parameters[0]].is_empty:
             return limits
-        (low, high), places, zero = self[op.accumulator].values, self[op.parameters[0]].values, op.zero_point.value.data
-        lows = [low >> each if each >= 0 else low << -each for each in places]
-        highs = [-(-high >> each) if each >= 0 else high << -each for each in places]
+        (low, high), positions, zero = (
+            self[op.accumulator].values,
+            self[op.parameters[0]].values,
+            op.zero_point.value.data,
+        )
+        lows = [low >> each if each >= 0 else low << -each for each in positions]
+        highs = [-(-high >> each) if each >= 0 else high << -each for each in positions]
         least, most = (min(max(each + zero, limits.low), limits.high) for each in (min(lows), max(highs)))
         return Interval(least, most)
 
@@ -169,7 +173,7 @@ class ValueRanges:
             return self._carried(block, inputs, initial)
         steps = cast(list[int], _steps(op))
         terms = math.prod(each for each, kind in zip(steps, kinds, strict=True) if kind is IteratorType.REDUCTION)
-        sums = [self._sum(block, place, len(inputs), inputs, initial, terms) for place in range(len(outputs))]
+        sums = [self._sum(block, position, len(inputs), inputs, initial, terms) for position in range(len(outputs))]
         if None not in sums:
             found = cast(list[Interval], sums)
             self._block(block, [*inputs, *found])
@@ -177,21 +181,21 @@ class ValueRanges:
         return self._carried(block, inputs, initial)
 
     def _sum(
-        self, block: Block, place: int, first: int, inputs: list[Interval], initial: list[Interval], terms: int
+        self, block: Block, position: int, first: int, inputs: list[Interval], initial: list[Interval], terms: int
     ) -> Interval | None:
         """Returns the range of an output during and after a sum of `terms` terms, or `None` if it is not a sum."""
-        argument, last = block.args[first + place], cast(Operation, block.last_op)
-        addition = last.operands[place].owner
+        argument, last = block.args[first + position], cast(Operation, block.last_op)
+        addition = last.operands[position].owner
         uses = list(argument.uses)
         if not isinstance(addition, arith.AddiOp) or [use.operation for use in uses] != [addition]:
             return None
         self._block(block, [*inputs, *initial])
         term = self[addition.rhs if addition.lhs is argument else addition.lhs].whole
         bits = bits_of(argument.type)
-        if bits is None or term.is_empty or initial[place].is_empty:
+        if bits is None or term.is_empty or initial[position].is_empty:
             return None
         total = times(term, Interval(terms, terms))
-        start = initial[place].whole
+        start = initial[position].whole
         # The range includes the partial sums.
         low, high = min(start.low, start.low + total.low), max(start.high, start.high + total.high)
         return wrapped(Interval(low, high), bits)

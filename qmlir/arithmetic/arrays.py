@@ -115,15 +115,15 @@ class Extreme:
             return found
         return np.asarray(_with_signs(found, self.signs.reduce(np.signbit(x), axis=gone, keepdims=keepdims)), x.dtype)
 
-    def at(self, values: Array, places: Any, updates: Array) -> Array:
+    def at(self, values: Array, positions: Any, updates: Array) -> Array:
         """Returns `values` combined with all updates at their positions."""
         found = values.copy()
         with np.errstate(invalid="ignore"):
-            self.numbers.at(found, places, updates)
+            self.numbers.at(found, positions, updates)
         if found.dtype.kind in "iu":
             return found
         is_negative = np.signbit(values)
-        self.signs.at(is_negative, places, np.signbit(updates))
+        self.signs.at(is_negative, positions, np.signbit(updates))
         return np.asarray(_with_signs(found, is_negative))
 
 
@@ -200,8 +200,8 @@ def _accumulated(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], start: float)
     )
     result = np.full(len(rows), start)
     if rows.shape[1] < len(rows):
-        for place in range(rows.shape[1]):
-            ufunc(result, rows[:, place], out=result)
+        for position in range(rows.shape[1]):
+            ufunc(result, rows[:, position], out=result)
     elif rows.size:
         # A scan processes elements in order by definition, a reduction in any order.
         count = max(1, _BLOCK // rows.shape[1])

@@ -227,8 +227,8 @@ def mse(statistics: Statistics, grid: Grid, /, *, candidates: int = 100) -> Rang
     def best(lows: npt.ArrayLike, highs: npt.ArrayLike) -> tuple[float, Range]:
         minima, maxima = np.broadcast_arrays(np.asarray(lows, np.float64), np.asarray(highs, np.float64))
         errors = squared_errors(statistics, parameters(minima, maxima, grid), grid.storage)
-        place = int(np.argmin(errors))
-        return float(errors[place]), Range(float(minima[place]), float(maxima[place]))
+        position = int(np.argmin(errors))
+        return float(errors[position]), Range(float(minima[position]), float(maxima[position]))
 
     error, found = best(low * shrunk, high * shrunk)
     is_better = not grid.scheme.is_symmetric

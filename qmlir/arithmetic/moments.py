@@ -70,10 +70,10 @@ def run_sums(values: Array, magnitudes: F64) -> F64:
                 scaled, squares = (each[: chunk.size].reshape(chunk.shape) for each in memory)
                 np.multiply(chunk, scales[part], out=scaled, dtype=np.float64)
                 np.multiply(scaled, scaled, out=squares)
-                for place, terms in enumerate((scaled, squares)):
+                for position, terms in enumerate((scaled, squares)):
                     terms += addend
                     # The bits of the addend are subtracted at the end: the sum is modulo 2^64.
-                    units[part, place] += terms.view(np.int64).sum(axis=1)
+                    units[part, position] += terms.view(np.int64).sum(axis=1)
     units -= np.float64(addend).view(np.int64) * np.array([repeats * inner])  # an array overflows without a warning
     unit = math.ulp(addend)
     with np.errstate(over="ignore"):

@@ -81,8 +81,8 @@ class RecordLayout:
         taken = np.flatnonzero(counts)
         # The bins of negative values are in the last words; the range, extended to contain 0, uses at most all of them.
         last_bin = int(np.floor(np.ldexp(max(high, 0.0), -exponent)))
-        places = np.where((low < 0) & (taken > last_bin), taken - self.bins, taken)
-        first, last = int(places.min()), int(places.max())
+        positions = np.where((low < 0) & (taken > last_bin), taken - self.bins, taken)
+        first, last = int(positions.min()), int(positions.max())
         ordered = counts[np.arange(first, last + 1) % self.bins]
         return Histogram(self.bins, exponent, first, ordered)
 
@@ -127,16 +127,16 @@ class RecordLayout:
 class Records:
     """The records of several values in one array: the offset and the layout of the record for each key."""
 
-    places: Mapping[str, tuple[int, RecordLayout]]
+    positions: Mapping[str, tuple[int, RecordLayout]]
 
     @property
     def words(self) -> int:
         """The size of the array in words."""
-        return sum(layout.words for _, layout in self.places.values())
+        return sum(layout.words for _, layout in self.positions.values())
 
     @cached_property
     def _firsts(self) -> I64:
-        return np.array([first for first, _ in self.places.values()], np.int64)
+        return np.array([first for first, _ in self.positions.values()], np.int64)
 
     @cached_property
     def _runs(self) -> I64:
@@ -145,7 +145,7 @@ class Records:
 
     def empty(self) -> I64:
         """Returns all records without values."""
-        return np.concatenate([np.zeros(0, np.int64), *(layout.empty() for _, layout in self.places.values())])
+        return np.concatenate([np.zeros(0, np.int64), *(layout.empty() for _, layout in self.positions.values())])
 
     def begin_run(self, records: I64) -> None:
         """Resets the ranges and the sums of the previous run."""
@@ -154,16 +154,16 @@ class Records:
     def run(self, records: I64) -> tuple[Sequence[str], F64]:
         """Returns the keys, and an array `[keys, 4]` with the range (`inf` and `-inf` if empty) and the sums of the
         run."""
-        return list(self.places), records.view(np.float64)[self._runs]
+        return list(self.positions), records.view(np.float64)[self._runs]
 
     def with_nan(self, records: I64) -> Iterator[tuple[str, int]]:
         """Yields the key of each value that contained NaN, and the number of NaNs."""
-        for place in np.flatnonzero(records[self._firsts + NANS]).tolist():
-            yield list(self.places)[place], int(records[self._firsts[place] + NANS])
+        for position in np.flatnonzero(records[self._firsts + NANS]).tolist():
+            yield list(self.positions)[position], int(records[self._firsts[position] + NANS])
 
     def statistics(self, records: I64) -> dict[str, Statistics]:
         """Returns the statistics for each key, without sums; a value without elements has empty statistics."""
         return {
             key: layout.statistics(records[first : first + layout.words])
-            for key, (first, layout) in self.places.items()
+            for key, (first, layout) in self.positions.items()
         }

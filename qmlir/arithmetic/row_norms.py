@@ -39,7 +39,7 @@ class RowNorm:
     count: int
     """The number `n` of elements in a row."""
 
-    is_centred: bool
+    is_centered: bool
     """Whether the mean is subtracted."""
 
     shift: Value
@@ -59,7 +59,7 @@ class RowBounds:
     count: int
     bits: int
     epsilon: float
-    is_centred: bool
+    is_centered: bool
 
     def __post_init__(self) -> None:
         """Raises `ValueError` if no norm is exact.
@@ -88,7 +88,7 @@ class RowBounds:
         sum.
         """
         # The variance of integers in an interval of length `largest` is at most a quarter of its square.
-        squares = self.count * self.count // 4 if self.is_centred else self.count * self.count
+        squares = self.count * self.count // 4 if self.is_centered else self.count * self.count
         most = squares * self.largest**2 + 2
         bound = float(most) if int(float(most)) >= most else math.nextafter(float(most), math.inf)
         quotient = e.constant(float(Fraction(self.epsilon) * self.count * self.count), scale) / (scale * scale)
@@ -100,7 +100,7 @@ class RowBounds:
         factor = e.narrow(e.of_bits(((shift >> 1) + _BIAS) << _MANTISSA))
         factor = e.where(is_beyond, e.constant(math.nan, factor), factor)
         epsilon = e.whole(e.where(nearest > 1.0, nearest, 1.0))
-        return RowNorm(self.count, self.is_centred, shift, epsilon, factor)
+        return RowNorm(self.count, self.is_centered, shift, epsilon, factor)
 
     def norm_of(self, scale: float) -> RowNorm:
         """Returns the normalization of integers with this f32 scale, as numbers. Raises `ValueError` if it cannot be
@@ -112,12 +112,12 @@ class RowBounds:
                 f"the squares of rows of {self.count} elements of {self.bits} bits (epsilon {self.epsilon:g}, "
                 f"scale {scale:g}) exceed {ROOT_BITS} bits"
             )
-        return RowNorm(self.count, self.is_centred, int(found.shift), int(found.epsilon), float(found.factor))
+        return RowNorm(self.count, self.is_centered, int(found.shift), int(found.epsilon), float(found.factor))
 
 
 def normalized_rows(norm: RowNorm, d: Array, axes: tuple[int, ...]) -> Array:
     """Computes `f32(f32(n d - t) * r)` for 64-bit integers `d` with rows along `axes`; `r` is the reciprocal root."""
-    total = d.sum(axes, keepdims=True) if norm.is_centred else np.zeros((), np.int64)
+    total = d.sum(axes, keepdims=True) if norm.is_centered else np.zeros((), np.int64)
     squares = norm.count * (d * d).sum(axes, keepdims=True) - total * total
     root = reciprocal_roots((squares << norm.shift) + norm.epsilon) * np.float32(norm.factor)
     return (norm.count * d - total).astype(np.float32) * root

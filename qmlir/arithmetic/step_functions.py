@@ -100,13 +100,13 @@ class IntegerSteps:
     """The range of the shifted sum before it is clamped."""
 
 
-def _conditions(places: Integers, levels: Integers, wanted: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
+def _conditions(positions: Integers, levels: Integers, wanted: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
     """Returns the `wanted` places `[integers, channels, places]` and levels; unwanted ones are replaced by a wanted one
     of their channel. A channel without wanted ones keeps its last condition, which always holds."""
     wanted = np.concatenate([wanted[:, :-1], wanted[:, -1:] | ~wanted.any(axis=1, keepdims=True)], axis=1)
     first: Integers = np.argmax(wanted, axis=1)[:, None].astype(np.int64)
     kept: Integers = np.where(wanted, np.arange(wanted.shape[1], dtype=np.int64), first)
-    return np.take_along_axis(places, kept[None], axis=2), np.take_along_axis(levels, kept, axis=1)
+    return np.take_along_axis(positions, kept[None], axis=2), np.take_along_axis(levels, kept, axis=1)
 
 
 def _is_held(*integers: Integers) -> bool:
@@ -139,8 +139,8 @@ def steps_of(function: StepFunction, low: Integers, high: Integers) -> StepPosit
             break
     # A channel without the smallest or the largest value is constrained at its ends.
     sides: list[tuple[Integers, Integers]] = []
-    for places, end, level, is_held in ((after, low, first, first > least), (before, high, last + 1, last < most)):
-        all_places = np.concatenate([places, end[:, None]], axis=1)[None]
+    for positions, end, level, is_held in ((after, low, first, first > least), (before, high, last + 1, last < most)):
+        all_places = np.concatenate([positions, end[:, None]], axis=1)[None]
         all_levels = np.concatenate([levels, level[:, None]], axis=1)
         sides.append(_conditions(all_places, all_levels, np.concatenate([is_step, is_held[:, None]], axis=1)))
     return StepPositions(*sides[0], *sides[1], least, most, [(int(low.min()), int(high.max()))])
@@ -187,8 +187,8 @@ def _first_slopes(steps: StepPositions) -> Reals:
     """Returns initial slopes by least squares over unclamped values, common to all channels if there are several
     integers."""
     if len(steps.reached) == 1:
-        places, levels = steps.reached[0], steps.reached_levels
-        run = (places.max(axis=1) - places.min(axis=1)).astype(np.float64)
+        positions, levels = steps.reached[0], steps.reached_levels
+        run = (positions.max(axis=1) - positions.min(axis=1)).astype(np.float64)
         rise = (levels.max(axis=1) - levels.min(axis=1)).astype(np.float64)
         return np.where(run > 0, rise / np.maximum(run, 1), 1.0)[None]
     inside = steps.reached_levels[0] < steps.high
@@ -200,19 +200,21 @@ def _first_slopes(steps: StepPositions) -> Reals:
     return np.broadcast_to(found[:-1, None], (len(steps.reached), steps.channels)).astype(np.float64)
 
 
-def _searched(steps: StepPositions, slopes: Reals, place: int, reach: Reals, *, is_common: bool) -> tuple[Reals, Reals]:
-    """Finds the best slope of the integer `place` and later ones around `slopes` by ternary search; also returns the
+def _searched(
+    steps: StepPositions, slopes: Reals, position: int, reach: Reals, *, is_common: bool
+) -> tuple[Reals, Reals]:
+    """Finds the best slope of the integer `position` and later ones around `slopes` by ternary search; also returns the
     width."""
 
     def at(slope: Reals) -> tuple[Reals, Reals]:
         moved = slopes.copy()
-        moved[place] = slope
-        if place + 1 == len(slopes):
+        moved[position] = slope
+        if position + 1 == len(slopes):
             return moved, _width(steps, moved, is_common=is_common)
-        return _searched(steps, moved, place + 1, reach, is_common=is_common)
+        return _searched(steps, moved, position + 1, reach, is_common=is_common)
 
-    low: Reals = slopes[place] - reach[place]
-    high: Reals = slopes[place] + reach[place]
+    low: Reals = slopes[position] - reach[position]
+    high: Reals = slopes[position] + reach[position]
     for _ in range(_ROUNDS if len(slopes) == 1 else _ROUNDS // 2):
         third: Reals = (high - low) / 3
         one, two = at(low + third), at(high - third)
@@ -319,15 +321,15 @@ def _by_half(steps: StepPositions, slopes: Reals, shift: int, bits: int, offset:
     addend = (offset << shift) + (1 << shift >> 1)
     # A channel with one value accepts any factor, or those of a half-line, whose end may exceed the limit.
     least, most = np.full(steps.channels, -LARGEST_FACTOR), np.full(steps.channels, LARGEST_FACTOR)
-    for places, need, is_least in (
+    for positions, need, is_least in (
         (steps.reached[0], (steps.reached_levels << shift) - addend, True),
         (steps.below[0], (steps.below_levels << shift) - 1 - addend, False),
     ):
         # places * M >= need where the level is reached, <= need where it is not: the sign of the place
         # selects the bound.
-        divisor = np.where(places == 0, 1, places)
-        sign = places if is_least else -places
-        if ((places == 0) & ((need if is_least else -need) > 0)).any():
+        divisor = np.where(positions == 0, 1, positions)
+        sign = positions if is_least else -positions
+        if ((positions == 0) & ((need if is_least else -need) > 0)).any():
             return None
         least = np.maximum(least, np.where(sign > 0, -(-need // divisor), -_LIMIT).max(axis=1))
         most = np.minimum(most, np.where(sign < 0, need // divisor, _LIMIT).min(axis=1))

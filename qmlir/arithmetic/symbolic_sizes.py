@@ -140,9 +140,9 @@ class Extent:
     def digits(self, capacities: Mapping[str, int]) -> dict[str | Quotient, npt.NDArray[np.int64]]:
         """Returns, for each dynamic factor, the index along it of every element of the axis at full capacity."""
         numbers = [_number(factor, capacities) for factor in self.factors]
-        places = np.unravel_index(np.arange(self.at(capacities)), numbers) if numbers else ()
-        named = zip(self.factors, places, strict=True)
-        return {factor: place.astype(np.int64) for factor, place in named if not isinstance(factor, int)}
+        positions = np.unravel_index(np.arange(self.at(capacities)), numbers) if numbers else ()
+        named = zip(self.factors, positions, strict=True)
+        return {factor: position.astype(np.int64) for factor, position in named if not isinstance(factor, int)}
 
     def __str__(self) -> str:
         return "*".join(map(str, self.factors)) or "1"
@@ -303,12 +303,12 @@ def reshaped_sized(
         return None
     pending: list[Factor] = [factor for extent in before for factor in extent.factors]
     found: list[list[Factor]] = []
-    for place, size in enumerate(shape):
+    for position, size in enumerate(shape):
         taken = _take_sized(size, pending, capacities)
         if taken is None:
             return None
         found.append(taken)
-        follows = shape[place + 1 :]
+        follows = shape[position + 1 :]
         while pending and isinstance(pending[0], str) and capacities[pending[0]] == 1 and _is_one_row(follows):
             taken.append(pending.pop(0))
     return None if pending else tuple(Extent.of(*each) for each in found)
@@ -327,9 +327,9 @@ def content_of(sizes: Iterable[Size]) -> Content:
     """Returns a list of sizes as an object array, in which static sizes are numbers."""
     listed = list(sizes)
     found: Content = np.empty(len(listed), object)
-    for place, size in enumerate(listed):
+    for position, size in enumerate(listed):
         number = size.number if isinstance(size, Extent) else size
-        found[place] = size if number is None else number
+        found[position] = size if number is None else number
     return found
 
 

@@ -150,7 +150,7 @@ def _given(data: Any) -> Opened:
     if not hasattr(data, "__iter__"):
         if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
             count = len(data)
-            return Opened((data[place] for place in range(count)), count, samples=count)
+            return Opened((data[position] for position in range(count)), count, samples=count)
         if callable(data):
             return _given(data())
         raise text_error(
@@ -246,13 +246,13 @@ def _rows(arrays: Mapping[str, ArchiveRows]) -> tuple[Iterator[Any], int]:
 
 
 def _applied(function: Callable[[Any], Any], title: str, items: Iterator[Any]) -> Iterator[Any]:
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         given = item.open() if isinstance(item, ImageFile) else item
         try:
             made = function(given)
         except DiagnosticError:
             raise
         except Exception as error:  # a user's function may raise anything
-            what = f"'{item.path}'" if isinstance(item, ImageFile) else f"item {place}"
+            what = f"'{item.path}'" if isinstance(item, ImageFile) else f"item {position}"
             raise text_error(f"preprocessing function '{title}' failed on {what}: {one_line(error)}") from error
         yield made

@@ -31,14 +31,14 @@ _ROUNDINGS = 8
 
 @dataclass(frozen=True)
 class Difference:
-    """An element that differs or, if `place` is `None`, two values that can't be compared elementwise."""
+    """An element that differs or, if `position` is `None`, two values that can't be compared elementwise."""
 
-    place: tuple[int, ...] | None
+    position: tuple[int, ...] | None
     before: str
     after: str
 
     def __str__(self) -> str:
-        where = "" if self.place is None else f"at {list(self.place)} "
+        where = "" if self.position is None else f"at {list(self.position)} "
         return f"{where}was {self.before}, is {self.after}"
 
 
@@ -105,8 +105,8 @@ def difference_of(before: Any, after: Any, preservation: Preservation) -> Differ
             differs &= ~(np.isnan(old) & np.isnan(new))
     if not differs.any():
         return None
-    place = tuple(int(index) for index in np.unravel_index(int(differs.reshape(-1).argmax()), old.shape))
-    return Difference(place, _shown(old[place], new[place]), _shown(new[place], old[place]))
+    position = tuple(int(index) for index in np.unravel_index(int(differs.reshape(-1).argmax()), old.shape))
+    return Difference(position, _shown(old[position], new[position]), _shown(new[position], old[position]))
 
 
 def _tensors(value: Any) -> Sequence[Any]:
@@ -163,8 +163,8 @@ class Trace(Listener):
             self._numbers[op.name] += 1
         if not op.results and origins_of(op) and operands and isinstance(operands[-1], np.ndarray):
             self._keep(key, op, op.operands[-1].type, operands[-1])  # on memory, a kernel writes its last operand
-        for place, (name, result) in enumerate(zip(tensor_names(op), results, strict=True)):
-            self._keep(name or (f"{key}#{place}" if place else key), op, op.results[place].type, result)
+        for position, (name, result) in enumerate(zip(tensor_names(op), results, strict=True)):
+            self._keep(name or (f"{key}#{position}" if position else key), op, op.results[position].type, result)
 
     def _keep(self, name: str, op: Operation, type_: Attribute, value: Any) -> None:
         # The last operation with a name computes the value of the model, and determines its position in the order.
@@ -183,7 +183,7 @@ def _first_inside(before: Trace, after: Trace, preservation: Preservation) -> tu
             continue  # running numbers don't identify operations if passes added or removed some of this kind
         difference = _difference_inside(old, new, preservation)
         # A value of another type or layout may hold the same numbers in another form: this is no difference.
-        if difference is not None and difference.place is not None:
+        if difference is not None and difference.position is not None:
             return name, new.op, difference
     return None
 
@@ -195,11 +195,11 @@ def _difference_inside(old: TracedValue, new: TracedValue, preservation: Preserv
     mask = np.int64(-1 if old.bits >= 64 else (1 << old.bits) - 1)
     left, right = (np.asarray(each.array.astype(np.int64)) & mask for each in (old, new))
     difference = difference_of(left, right, preservation)
-    place = None if difference is None else difference.place
-    if place is None:
+    position = None if difference is None else difference.position
+    if position is None:
         return difference
-    before, after = old.array[place], new.array[place]
-    return Difference(place, _shown(before, after), _shown(after, before))
+    before, after = old.array[position], new.array[position]
+    return Difference(position, _shown(before, after), _shown(after, before))
 
 
 def changed_output(

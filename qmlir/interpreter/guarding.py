@@ -125,7 +125,7 @@ def _arguments(op: Operation, operands: Sequence[Any], is_stored: bool) -> list[
 def _given(value: Any, type_: Attribute, is_stored: bool) -> Any:
     """Returns a value for the evaluator: real unless it takes stored integers, and read-only unless it is memory."""
     if isinstance(type_, Container):
-        return tuple(_given(each, type_.part(place), is_stored) for place, each in enumerate(value))
+        return tuple(_given(each, type_.part(position), is_stored) for position, each in enumerate(value))
     if not isinstance(value, np.ndarray) or isinstance(type_, MemRefType):
         return cast(Any, value)
     array, element = cast(Array, value), _element(type_)
@@ -149,7 +149,7 @@ def _checked(value: Any, type_: Attribute, is_stored: bool) -> Any:
     """Returns a result as the interpreter stores it. Raises `InterpretationError` unless it has type `type_`."""
     if isinstance(type_, Container):
         check_value(value, type_)
-        return tuple(_checked(each, type_.part(place), is_stored) for place, each in enumerate(value))
+        return tuple(_checked(each, type_.part(position), is_stored) for position, each in enumerate(value))
     element = _element(type_)
     if isinstance(type_, MemRefType):
         return value

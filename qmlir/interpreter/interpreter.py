@@ -76,7 +76,7 @@ class _Plan:
 
 def _last_uses(block: Block) -> Mapping[Operation, tuple[SSAValue, ...]]:
     """Returns, for each operation of `block`, the values of the block that no later operation uses."""
-    order = {op: place for place, op in enumerate(block.ops)}
+    order = {op: position for position, op in enumerate(block.ops)}
     ends: dict[Operation, list[SSAValue]] = {}
 
     def end(value: SSAValue, at: Operation | None) -> None:
@@ -307,15 +307,15 @@ def _is_lanewise(op: Operation) -> bool:
     return is_known and len(op.results) == 1 and len(sizes) == 1 and None not in sizes
 
 
-def _observed_by(user: Operation, place: int, known: Mapping[SSAValue, Lanes]) -> Lanes | bool:
-    """Returns the lanes of the operand at `place` that `user` observes or passes on to observed lanes."""
+def _observed_by(user: Operation, position: int, known: Mapping[SSAValue, Lanes]) -> Lanes | bool:
+    """Returns the lanes of the operand at `position` that `user` observes or passes on to observed lanes."""
     match user:
         case StorePartialOp():
             count = ConstantLike.get_constant_value(user.count)
             return not isinstance(count, IntegerAttr) or np.arange(lanes_of(user.vector)) < count.value.data
         case NarrowOp():
             ends = np.cumsum([lanes_of(value) for value in user.values])
-            return np.split(known[user.result], ends[:-1])[place]
+            return np.split(known[user.result], ends[:-1])[position]
         case _:
             return not _is_lanewise(user) or known[user.results[0]]
 

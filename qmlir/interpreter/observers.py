@@ -277,7 +277,7 @@ class Recorder(Listener):
             for op in open_composites(module)
         }
         self._keys = list(self._values)
-        self._places = {key: place for place, key in enumerate(self._keys)}
+        self._positions = {key: position for position, key in enumerate(self._keys)}
         self._firsts: Sequence[int] = (0,)
         self._samples = (0, 0)
         self._infinite_inputs: set[str] = set()
@@ -326,14 +326,14 @@ class Recorder(Listener):
         value = self._slots.get(op)
         if value is None:
             return
-        place = self._places[value.key]
-        owner, array, seen = op.operands[0].owner, results[0], self._seen[place]
+        position = self._positions[value.key]
+        owner, array, seen = op.operands[0].owner, results[0], self._seen[position]
         if op not in self._varying:
             # Values that don't depend on the samples are counted once, not once per run.
             if self._firsts[0] == 0:
-                constant = np.array([[*seen[0, :2], *self._constant_sums[place]]])
+                constant = np.array([[*seen[0, :2], *self._constant_sums[position]]])
                 self._add(owner, value, array, constant)
-                seen[0, :2], self._constant_sums[place] = constant[0, :2], constant[0, 2:]
+                seen[0, :2], self._constant_sums[position] = constant[0, :2], constant[0, 2:]
         elif len(seen) == 1 or not array.size:
             self._add(owner, value, array, seen)
         elif (images := self._images[op]) is not None:
@@ -357,7 +357,7 @@ class Recorder(Listener):
         for role, value in self._parts[op].items():  # all steps of a role at once: each counting is expensive
             if arrays := computed[role]:
                 whole = arrays[0] if len(arrays) == 1 else np.concatenate([each.reshape(-1) for each in arrays])
-                self._add(op, value, whole, self._seen[self._places[value.key]])
+                self._add(op, value, whole, self._seen[self._positions[value.key]])
 
     def _add(self, owner: Operation | Block, value: ObservedValue, values: Array, seen: F64, repeats: int = 1) -> None:
         if isinstance(owner, Block) and np.isinf(values).any():
@@ -409,12 +409,12 @@ class Totals:
         firsts = [first for each in self._gathered for first in each.firsts]
         seen = np.concatenate([each.seen for each in self._gathered], axis=1)
         is_seen = seen[:, :, 0] <= seen[:, :, 1]
-        for place, key in enumerate(self._gathered[0].keys):
-            runs = np.flatnonzero(is_seen[place])
+        for position, key in enumerate(self._gathered[0].keys):
+            runs = np.flatnonzero(is_seen[position])
             if not runs.size:
                 continue
             whole = runs.size == len(firsts)
-            figures = seen[place] if whole else seen[place, runs]
+            figures = seen[position] if whole else seen[position, runs]
             found, (total, squares) = figures[:, :2], self.sums.get(key, (0.0, 0.0))
             self.sums[key] = sum_in_order(total, figures[:, 2]), sum_in_order(squares, figures[:, 3])
             self.extremes.setdefault(key, Extremes()).add_all(found, firsts if whole else [firsts[run] for run in runs])

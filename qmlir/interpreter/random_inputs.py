@@ -149,12 +149,12 @@ def random_inputs(
     """
     sizes: dict[str, int] = {}
     found: dict[str, Any] = {}
-    for place, port in enumerate(inputs_of(function)):
+    for position, port in enumerate(inputs_of(function)):
         if given is not None and port.name in given:
             found[port.name] = given[port.name]
             continue
         random = np.random.default_rng([seed, zlib.crc32(port.name.encode())])
-        indices = _smallest_indexed(function.body.blocks[0].args[place])
+        indices = _smallest_indexed(function.body.blocks[0].args[position])
         found[port.name] = _random_value(function, port, random, indices, draw, sizes)
     return found
 
@@ -165,7 +165,7 @@ def _random_value(
     """Returns a random value of the type of `port`; for a container, a list of values."""
     if isinstance(port.type, Container):
         count = _PARTS if port.type.count is None else port.type.count
-        parts = [Port(f"{port.name}[{place}]", port.type.part(place)) for place in range(count)]
+        parts = [Port(f"{port.name}[{position}]", port.type.part(position)) for position in range(count)]
         return [_random_value(function, each, random, None, draw, sizes) for each in parts]
     sizes_of, element = _shape_and_element(port.of_caller().type)
     if element is None or value_dtype(element) is None:

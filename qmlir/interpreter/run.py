@@ -33,7 +33,7 @@ def _given(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) -> A
         raise op_error(function, f"input '{port.name}' must be a list of arrays, but got {type(value).__name__}")
     with about(function):
         values = enumerate(parts_of(port.type, cast(Sequence[Any], value)))
-    ports = ((Port(f"{port.name}[{place}]", port.type.part(place)), each) for place, each in values)
+    ports = ((Port(f"{port.name}[{position}]", port.type.part(position)), each) for position, each in values)
     return tuple(_given(function, each, inner, {}) for each, inner in ports)
 
 
@@ -83,7 +83,7 @@ def _read_only(array: Array) -> Array:
 def _returned(port: Port, value: Any) -> Any:
     """Converts an output for the user; inside a run, i1 is stored as integers."""
     if isinstance(port.type, Container):
-        return [_returned(Port(port.name, port.type.part(place)), each) for place, each in enumerate(value)]
+        return [_returned(Port(port.name, port.type.part(position)), each) for position, each in enumerate(value)]
     seen = port.of_caller().type
     type_ = ranked_tensor(seen) or unranked_tensor(seen)
     if type_ is None:

@@ -110,8 +110,8 @@ class Samples:
                 f"expected the same number of samples for each input, but got {' and '.join(map(str, sorted(counts)))}",
             )
         (count,) = counts
-        for place in range(count):
-            yield tuple(part[place] if len(part) == count else part[0] for part in parts)
+        for position in range(count):
+            yield tuple(part[position] if len(part) == count else part[0] for part in parts)
 
     def _in_order(self, item: Any) -> list[Any]:
         """Returns the values of an item in the order of the inputs. Reports labels and other arrays that it ignores."""

@@ -63,8 +63,8 @@ def check_value(value: Any, type_: Attribute) -> None:
             raise InterpretationError(
                 f"a value of type {type_} must be a tuple of arrays, but got {type(value).__name__}"
             )
-        for place, each in enumerate(parts_of(type_, cast(tuple[Any, ...], value))):
-            check_value(each, type_.part(place))
+        for position, each in enumerate(parts_of(type_, cast(tuple[Any, ...], value))):
+            check_value(each, type_.part(position))
         return
     expected = ranked_tensor(type_) or unranked_tensor(type_)
     if expected is None:

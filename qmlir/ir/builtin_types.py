@@ -248,6 +248,6 @@ def lies_outside(expression: AffineExpr, ranges: Sequence[int], size: int) -> bo
         return False
     # An expression is evaluated on NumPy arrays in the same way as on numbers.
     grid: Any = np.ix_(*(np.arange(ranges[axis]) for axis in used))
-    places: dict[int, Any] = dict(zip(used, grid, strict=True))
-    values = np.asarray(expression.eval([places.get(axis, 0) for axis in range(len(ranges))], ()))
+    positions: dict[int, Any] = dict(zip(used, grid, strict=True))
+    values = np.asarray(expression.eval([positions.get(axis, 0) for axis in range(len(ranges))], ()))
     return bool((values < 0).any() or (values >= size).any())

@@ -59,14 +59,14 @@ class ForwardedValue(NamedTuple):
     """A forwarded operand of an operation or region terminator, and the region argument or result that receives it."""
 
     user: Operation
-    place: int
+    position: int
     taken: SSAValue
     """The region argument or result that receives the value."""
 
     @property
     def given(self) -> SSAValue:
         """The value of the forwarded operand."""
-        return self.user.operands[self.place]
+        return self.user.operands[self.position]
 
 
 def _ends(block: Block) -> Operation:
@@ -75,7 +75,7 @@ def _ends(block: Block) -> Operation:
     return end
 
 
-def handed_on(op: Operation) -> Iterator[ForwardedValue]:
+def forwarded(op: Operation) -> Iterator[ForwardedValue]:
     """Yields the values that `op` forwards; yields nothing if `op` is not an `scf` control flow operation.
 
     Regions are visited in execution order; for each region, its inputs come before its outputs.
@@ -109,7 +109,7 @@ def handed_on(op: Operation) -> Iterator[ForwardedValue]:
 def together(op: Operation) -> Iterator[tuple[list[ForwardedValue], list[SSAValue]]]:
     """Yields the groups of values that `op` connects by forwarding: the operands, and the values that receive them."""
     groups: list[tuple[list[ForwardedValue], list[SSAValue]]] = []
-    for each in handed_on(op):
+    for each in forwarded(op):
         joined = [group for group in groups if each.taken in group[1] or any(_same(each, own) for own in group[0])]
         merged: tuple[list[ForwardedValue], list[SSAValue]] = ([], [])
         for given, taken in (*joined, ([each], [each.taken])):
@@ -120,7 +120,7 @@ def together(op: Operation) -> Iterator[tuple[list[ForwardedValue], list[SSAValu
 
 
 def _same(one: ForwardedValue, other: ForwardedValue) -> bool:
-    return one.user is other.user and one.place == other.place
+    return one.user is other.user and one.position == other.position
 
 
 def captured(op: Operation) -> Iterator[SSAValue]:

@@ -137,13 +137,13 @@ class ConvertForwarding(RewritePattern):
                 op.properties[name] = self.types.converted(attribute)
         rewriter.notify_op_modified(op)
 
-    def _retype(self, value: OpResult | BlockArgument, place: InsertPoint, rewriter: PatternRewriter) -> None:
+    def _retype(self, value: OpResult | BlockArgument, position: InsertPoint, rewriter: PatternRewriter) -> None:
         old = value.type
         if self.types.is_legal(old):
             return
         new = rewriter.replace_value_with_new_type(value, self.types.converted(old))
         cast = _cast(new, old)
-        rewriter.insert(cast, insertion_point=place)
+        rewriter.insert(cast, insertion_point=position)
         rewriter.replace_uses_with_if(new, cast.outputs[0], lambda use: use.operation is not cast)
 
 
@@ -176,8 +176,8 @@ def _refuse(cast: UnrealizedConversionCastOp, types: TypeConversion) -> None:
     if types.is_legal(source.type):
         (*_, user) = (use.operation for use in result.uses)
         raise op_error(user, f"uses a value of type {result.type}, which was converted to {source.type}")
-    giver = source.owner if isinstance(source.owner, Operation) else source.owner.parent_op()
-    raise op_error(giver or cast, f"returns a value of type {source.type}, but its users need {result.type}")
+    defining_op = source.owner if isinstance(source.owner, Operation) else source.owner.parent_op()
+    raise op_error(defining_op or cast, f"returns a value of type {source.type}, but its users need {result.type}")
 
 
 # Conversion with legality: patterns run until no illegal operation is left; a remaining illegal operation is an error.

@@ -39,7 +39,7 @@ def printable(text: str, keep: str = "") -> str:
 
 def _escaped(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
+    return "".join(f"\\u{units[position]:02x}{units[position + 1]:02x}" for position in range(0, len(units), 2))
 
 
 LINES = "\n\t"
@@ -101,8 +101,8 @@ class Diagnostic:
     notes: tuple["Diagnostic", ...] = ()
 
     def __str__(self) -> str:
-        place = f"{self.location}: " if self.location else ""
-        return printable(f"{place}{self.severity}: {self.message}")
+        position = f"{self.location}: " if self.location else ""
+        return printable(f"{position}{self.severity}: {self.message}")
 
     def for_caller(self) -> "Diagnostic":
         """Returns the diagnostic reworded for users of models, who don't see functions.
@@ -136,8 +136,8 @@ def source_location(location: Attribute) -> SourceLocation | None:
         case NameLoc():
             return source_location(location.location)
         case FusedLoc(locations=ArrayAttr() as locations):
-            places = map(source_location, locations)
-            return next((place for place in places if place is not None), None)
+            positions = map(source_location, locations)
+            return next((position for position in positions if position is not None), None)
         case CallSiteLoc():
             return source_location(location.callee)
         case _:

@@ -83,8 +83,8 @@ def _of(*parts: bytes) -> bytes:
     return found.digest()
 
 
-def _number(place: int) -> bytes:
-    return place.to_bytes(8, "little")
+def _number(position: int) -> bytes:
+    return position.to_bytes(8, "little")
 
 
 class _Hasher:
@@ -96,8 +96,8 @@ class _Hasher:
         blocks = [block for op in root.walk() for region in op.regions for block in region.blocks]
         values = [value for op in root.walk() for value in op.results]
         values += [argument for block in blocks for argument in block.args]
-        self._blocks = {block: _number(place) for place, block in enumerate(blocks)}
-        self._values: dict[SSAValue, bytes] = {value: _number(place) for place, value in enumerate(values)}
+        self._blocks = {block: _number(position) for position, block in enumerate(blocks)}
+        self._values: dict[SSAValue, bytes] = {value: _number(position) for position, value in enumerate(values)}
 
     def attribute(self, attribute: Attribute) -> bytes:
         """Returns the digest of an attribute or type."""

@@ -85,21 +85,21 @@ def operand_layout(op: Operation) -> Layout:
     if not isinstance(op, IRDLOperation):
         return tuple(range(len(op.operands)))
     layout: list[int | slice | None] = []
-    place = 0
+    position = 0
     for _, definition, values in operand_groups(op):
         if isinstance(definition, OptionalDef):
-            layout.append(place if values else None)
+            layout.append(position if values else None)
         elif isinstance(definition, VariadicDef):
-            layout.append(slice(place, place + len(values)))
+            layout.append(slice(position, position + len(values)))
         else:
-            layout.append(place)
-        place += len(values)
+            layout.append(position)
+        position += len(values)
     return tuple(layout)
 
 
 def arguments_by(layout: Layout, values: Sequence[Any]) -> list[Any]:
     """Returns the arguments of an evaluator, given the values of the operands."""
-    return [None if place is None else values[place] for place in layout]
+    return [None if position is None else values[position] for position in layout]
 
 
 def evaluator_of(op: Operation) -> Evaluator | RegionEvaluator | None:

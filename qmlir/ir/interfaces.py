@@ -385,8 +385,8 @@ class Container(TypeAttribute, abc.ABC):
         return None
 
     @abc.abstractmethod
-    def part(self, place: int) -> TypeAttribute:
-        """Returns the type of the contained value at index `place`."""
+    def part(self, position: int) -> TypeAttribute:
+        """Returns the type of the contained value at index `position`."""
 
     @abc.abstractmethod
     def with_parts(self, converted: Callable[[TypeAttribute], TypeAttribute]) -> TypeAttribute:

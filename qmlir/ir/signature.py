@@ -90,13 +90,13 @@ def inputs_of(function: FuncOp) -> tuple[Port, ...]:
     Arguments that are memory for results come after all inputs, and are not included.
     """
     inputs = enumerate(_arguments(function, results=False))
-    return tuple(_port(f"input{place}", type_, entry) for place, (type_, entry) in inputs)
+    return tuple(_port(f"input{position}", type_, entry) for position, (type_, entry) in inputs)
 
 
 def memory_outputs_of(function: FuncOp) -> tuple[Port, ...]:
     """Returns the outputs of `function` for which the caller provides memory."""
     outputs = enumerate(_arguments(function, results=True))
-    return tuple(_port(f"output{place}", type_, entry) for place, (type_, entry) in outputs)
+    return tuple(_port(f"output{position}", type_, entry) for position, (type_, entry) in outputs)
 
 
 def outputs_of(function: FuncOp) -> tuple[Port, ...]:
@@ -106,7 +106,7 @@ def outputs_of(function: FuncOp) -> tuple[Port, ...]:
     """
     memory = memory_outputs_of(function)
     returned = enumerate(_entries(function.function_type.outputs.data, function.res_attrs), len(memory))
-    return (*memory, *(_port(f"output{place}", type_, entry) for place, (type_, entry) in returned))
+    return (*memory, *(_port(f"output{position}", type_, entry) for position, (type_, entry) in returned))
 
 
 def set_ports(function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:

@@ -176,9 +176,9 @@ def _check_count(node: NodeProto, what: str, count: int, least: int, most: int) 
 
 
 def _check_inputs(node: NodeProto, schema: defs.OpSchema) -> None:
-    for place, (name, formal) in enumerate(zip(node.input, schema.inputs, strict=False)):
+    for position, (name, formal) in enumerate(zip(node.input, schema.inputs, strict=False)):
         if not name and formal.option == defs.OpSchema.FormalParameterOption.Single:
-            raise node_error(node, f"missing input {place} ('{formal.name}')")
+            raise node_error(node, f"missing input {position} ('{formal.name}')")
     _check_count(node, "inputs", len(node.input), schema.min_input, schema.max_input)
     _check_count(node, "outputs", len(node.output), 0, schema.max_output)
 
@@ -215,15 +215,15 @@ def check_types(node: NodeProto, version: int, inputs: Sequence[SSAValue | None]
         return
     formals = schema.inputs
     bound: dict[str, tuple[str, defs.OpSchema.FormalParameter]] = {}
-    for place, value in enumerate(inputs):
+    for position, value in enumerate(inputs):
         found = None if value is None else type_name(value)
         if found is None or not formals:
             continue
-        formal = formals[min(place, len(formals) - 1)]  # the last one may be variadic
+        formal = formals[min(position, len(formals) - 1)]  # the last one may be variadic
         if found not in formal.types:
             raise node_error(
                 node,
-                f"input {place} ('{formal.name}') must be one of {', '.join(sorted(formal.types))}, but got {found}",
+                f"input {position} ('{formal.name}') must be one of {', '.join(sorted(formal.types))}, but got {found}",
             )
         first, other = bound.setdefault(formal.type_str, (found, formal))
         if first != found and formal.is_homogeneous:

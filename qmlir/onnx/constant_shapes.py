@@ -178,53 +178,53 @@ def resolved_sizes(before: Sequence[int], after: Sequence[int | Copied]) -> list
     # If a copied size is 0, the number of elements determines nothing.
     if known == 0 or count % known:
         return sizes
-    open_place = next(place for place, size in enumerate(after) if size == DYNAMIC_INDEX)
-    return [count // known if place == open_place else size for place, size in enumerate(sizes)]
+    open_place = next(position for position, size in enumerate(after) if size == DYNAMIC_INDEX)
+    return [count // known if position == open_place else size for position, size in enumerate(sizes)]
 
 
 # Operations that build a list of sizes.
 
 
-def _listed(op: Operation, place: int) -> tuple[SSAValue, int] | Dimension | None:
-    """Returns the list and index that element `place` of the result of `op` comes from."""
+def _listed(op: Operation, position: int) -> tuple[SSAValue, int] | Dimension | None:
+    """Returns the list and index that element `position` of the result of `op` comes from."""
     match op:
         case movement.ReshapeOp() | movement.SqueezeOp() | movement.UnsqueezeOp() | elementwise.CastOp():
-            return op.input, place
+            return op.input, position
         case movement.ConcatOp():
             for value in op.inputs:
                 length = math.prod(shape_of(value))
                 if length < 0:
                     return None
-                if place < length:
-                    return value, place
-                place -= length
+                if position < length:
+                    return value, position
+                position -= length
             return None
         case indexing.GatherOp():
             indices = constant_array(op.indices)
             if indices is None or len(shape_of(op.input)) != 1:
                 return None
-            index = int(indices.reshape(-1)[place])
+            index = int(indices.reshape(-1)[position])
             return op.input, index % shape_of(op.input)[0]
         case movement.SliceOp():
             if len(shape_of(op.input)) != 1 or not all(op.is_known(name) for name in op.PARAMETERS):
                 return None
             starts, ends, _, steps = op.bounds()
             size = shape_of(op.input)[0]
-            return op.input, slice_indices(size, starts[0], ends[0], steps[0])[place]
+            return op.input, slice_indices(size, starts[0], ends[0], steps[0])[position]
         case _:
             return None
 
 
-def _dimension(value: SSAValue, place: int) -> Dimension | None:
-    """Returns the axis whose size is element `place` of a list, or `None`."""
+def _dimension(value: SSAValue, position: int) -> Dimension | None:
+    """Returns the axis whose size is element `position` of a list, or `None`."""
     while isinstance(value.owner, Operation):
         op = value.owner
         if isinstance(op, shapes.ShapeOp):
-            return op.input, range(len(shape_of(op.input)))[op.bounds][place]
-        source = _listed(op, place)
+            return op.input, range(len(shape_of(op.input)))[op.bounds][position]
+        source = _listed(op, position)
         if source is None:
             return None
-        value, place = source
+        value, position = source
     return None
 
 
@@ -273,15 +273,15 @@ def _origin(dimension: Dimension) -> Dimension:
     return value, axis
 
 
-def size_source(sizes: SSAValue, place: int, data: SSAValue) -> int | None:
-    """Returns the axis of `data` whose size is the element at index `place` of `sizes`, or `None` if it is unknown.
+def size_source(sizes: SSAValue, position: int, data: SSAValue) -> int | None:
+    """Returns the axis of `data` whose size is the element at index `position` of `sizes`, or `None` if it is unknown.
 
-    Only dynamic axes are considered. If several axes match, the axis with the index `place` is preferred.
+    Only dynamic axes are considered. If several axes match, the axis with the index `position` is preferred.
     """
-    named = _dimension(sizes, place)
+    named = _dimension(sizes, position)
     if named is None:
         return None
     origin = _origin(named)
     axes = [axis for axis, size in enumerate(shape_of(data)) if size == DYNAMIC_INDEX]
-    axes.sort(key=lambda axis: axis != place)
+    axes.sort(key=lambda axis: axis != position)
     return next((axis for axis in axes if _origin((data, axis)) == origin), None)

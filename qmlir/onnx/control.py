@@ -189,11 +189,11 @@ def import_if(control: Control) -> Sequence[SSAValue]:
             inside = node.graph.inside(blocks[name])
             values[name] = control.import_island(graphs[name], inside, types, reason)
         then, other = values["then"], values["else"]
-        for place, (one, two, name) in enumerate(zip(then, other, node.proto.output, strict=True)):
+        for position, (one, two, name) in enumerate(zip(then, other, node.proto.output, strict=True)):
             if one.type != two.type and _is_flag(one) and _is_flag(two):
                 # They are equivalent as conditions: an `and` of TorchScript has an axis of size 1 in one branch only.
-                one = then[place] = _flat(control.inside(blocks["then"]), one)
-                two = other[place] = _flat(control.inside(blocks["else"]), two)
+                one = then[position] = _flat(control.inside(blocks["then"]), one)
+                two = other[position] = _flat(control.inside(blocks["else"]), two)
             if one.type != two.type:
                 raise NoRegionForm(
                     f"'{name}' must have the same type in both branches, but got {one.type} and {two.type}"
@@ -249,14 +249,14 @@ class _Loop:
                     f"'{name}' must keep its type across iterations, but changes from {before.type} to {value.type}"
                 )
 
-    def stack(self, name: str, value: SSAValue, count: int, place: SSAValue) -> None:
-        """Adds a stacked output `name` with `count` slices; each iteration writes `value` to slice number `place`."""
+    def stack(self, name: str, value: SSAValue, count: int, position: SSAValue) -> None:
+        """Adds a stacked output `name` with `count` slices; each iteration writes `value` to slice `position`."""
         shape = shape_of(value)
         if DYNAMIC_INDEX in shape:
             raise NoRegionForm(f"stacks slices of {value.type}, whose size is unknown")
         type_ = TensorType(tensor_type(value.type).get_element_type(), [count, *shape])
         whole = self.block.insert_arg(type_, len(self.states) + len(self.stacks))
-        at = self.inside.part(f"{name}/place").reshaped(place, [1])
+        at = self.inside.part(f"{name}/place").reshaped(position, [1])
         self.written.append(self.inside.part(f"{name}/stack").add(ScatterNDOp, whole, at, value).result)
         self.stacks.append(self.control.node.part(f"{name}/empty").insert(_zeros(type_)).result)
 
@@ -382,7 +382,7 @@ def import_scan(control: Control) -> Sequence[SSAValue]:
     loop = _Loop(control, [each.name for each in graph.input][: len(states)], list(states))
 
     @cache
-    def place(is_reversed: int) -> SSAValue:
+    def position(is_reversed: int) -> SSAValue:
         """Returns the index of the current slice of a forward or reversed sequence."""
         if not is_reversed:
             return loop.number
@@ -393,7 +393,7 @@ def import_scan(control: Control) -> Sequence[SSAValue]:
         directions = node.attribute("scan_input_directions", zeros)
         scanned = zip(graph.input[len(states) :], sequences, axes, directions, strict=True)
         slices = [
-            loop.inside.part(given.name).add(GatherOp, each, place(is_reversed), axis=axis).result
+            loop.inside.part(given.name).add(GatherOp, each, position(is_reversed), axis=axis).result
             for given, each, axis, is_reversed in scanned
         ]
         given = control.graph_into(loop.block, graph, [*loop.block.args[: len(states)], *slices])
@@ -402,7 +402,7 @@ def import_scan(control: Control) -> Sequence[SSAValue]:
         zeros, named = [0] * len(outputs), graph.output[len(states) :]
         directions = node.attribute("scan_output_directions", zeros)
         for each, value, is_reversed in zip(named, outputs, directions, strict=True):
-            loop.stack(each.name, value, total, place(is_reversed))
+            loop.stack(each.name, value, total, position(is_reversed))
         results = loop.counted(_index(node, total), after)
     except Exception:
         _discard(loop.block)
@@ -414,11 +414,11 @@ def import_scan(control: Control) -> Sequence[SSAValue]:
 def _with_front_at(node: Node, name: str, value: SSAValue, axis: int) -> SSAValue:
     """Returns `value` with its first axis moved to position `axis`."""
     rank = len(shape_of(value))
-    place = normalized_axis(axis, rank)
-    if not place:
+    position = normalized_axis(axis, rank)
+    if not position:
         return value
     order = list(range(1, rank))
-    order.insert(place, 0)
+    order.insert(position, 0)
     return node.part(f"{name}/transpose").add(TransposeOp, value, permutation=order).result
 
 

@@ -35,11 +35,11 @@ class _Part:
         waiting = list(outputs)
         while waiting:
             name = waiting.pop()
-            place = producers.get(name)
-            if name in self.inputs or place is None or place in self.nodes:
+            position = producers.get(name)
+            if name in self.inputs or position is None or position in self.nodes:
                 continue
-            self.nodes.add(place)
-            node = self.graph.node[place]
+            self.nodes.add(position)
+            node = self.graph.node[position]
             for each in used_tensors(node):
                 if each and each not in self.tensors:
                     self.tensors[each] = node
@@ -83,13 +83,13 @@ def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> N
     ]
     if names is not None and not names:
         raise model_error(f"{what}: expected at least one tensor name")
-    for place, name in enumerate(names or ()):
+    for position, name in enumerate(names or ()):
         if name not in known:
             near = nearest_name(name, known)
             ends = [each.name for each in (graph.input if what == "inputs" else graph.output)]
             shown = ", ".join(f"'{end}'" for end in ends[:MAX_NAMED])
             raise model_error(f"{what}: the model has no tensor '{name}'{near} ({what} of the model: {shown})")
-        if name in (names or ())[:place]:
+        if name in (names or ())[:position]:
             raise model_error(f"{what}: duplicate name '{name}'")
 
 
@@ -121,7 +121,7 @@ def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Seq
     kept = part.tensors.keys() - set(inputs)
     found = GraphProto(
         name=graph.name,
-        node=[graph.node[place] for place in sorted(part.nodes)],
+        node=[graph.node[position] for position in sorted(part.nodes)],
         input=[infos[name] for name in inputs],
         output=[infos.get(name) or ValueInfoProto(name=name) for name in outputs],
         initializer=[each for each in graph.initializer if each.name in kept or each.name in parameters],

@@ -246,8 +246,8 @@ class _ModelImporter:
         wanted: Collection[str] | None,
     ) -> list[NodeProto]:
         """Imports nodes until one is rejected and added to `refused`; returns that node and the remaining ones."""
-        steps = with_islands(nodes, self._missing(nodes, scope) | refused.places(nodes), wanted)
-        for place, step in enumerate(steps):
+        steps = with_islands(nodes, self._missing(nodes, scope) | refused.positions(nodes), wanted)
+        for position, step in enumerate(steps):
             try:
                 if isinstance(step, Island):
                     self._import_island(step, refused.reasons(step.nodes), scope)
@@ -261,7 +261,7 @@ class _ModelImporter:
                 refused.add(step, refusal)
             except UnknownRankError as error:
                 assert isinstance(step, Island)
-                left = [node for each in steps[place + 1 :] for node in nodes_of(each)]
+                left = [node for each in steps[position + 1 :] for node in nodes_of(each)]
                 users = [node for node in left if error.tensor in used_tensors(node)]
                 is_inside = wanted is not None and error.tensor not in wanted
                 if not is_inside or not all(map(self.operators.may_be_island, users)):
@@ -273,7 +273,7 @@ class _ModelImporter:
                 raise (first or error) from (error if first else error.__cause__)
             else:
                 continue
-            return [node for each in steps[place:] for node in nodes_of(each)]
+            return [node for each in steps[position:] for node in nodes_of(each)]
         return []
 
     def _import_operation(self, node: NodeProto, scope: _Scope) -> None:
@@ -373,10 +373,12 @@ class _ModelImporter:
 
     def _missing(self, nodes: Sequence[NodeProto], scope: _Scope) -> set[int]:
         """Returns the indices of the nodes that must be in islands."""
-        found = {place for place, node in enumerate(nodes) if not self.operators.has(node, scope.opsets)}
+        found = {position for position, node in enumerate(nodes) if not self.operators.has(node, scope.opsets)}
         if found and scope.call is None:  # optional values and maps stay inside islands, together with their users
             found |= {
-                place for place, node in enumerate(nodes) if untyped_here(self._types, (*node.input, *node.output))
+                position
+                for position, node in enumerate(nodes)
+                if untyped_here(self._types, (*node.input, *node.output))
             }
         return found
 

@@ -258,31 +258,31 @@ def with_islands(
     before = [[producers[name] for name in used_tensors(node) if name in producers] for node in nodes]
     phases: list[int] = []
     island = list(range(len(nodes)))  # for each node, the first node that it is connected with
-    for place in range(len(nodes)):
-        earliest = max((phases[other] for other in before[place]), default=0)
-        phases.append(earliest + (earliest % 2 != (place in missing)))
-        if place in missing:
-            together = {island[other] for other in before[place] if phases[other] == phases[place]}
-            first = min(together, default=place)
-            island = [first if each in together or at == place else each for at, each in enumerate(island)]
+    for position in range(len(nodes)):
+        earliest = max((phases[other] for other in before[position]), default=0)
+        phases.append(earliest + (earliest % 2 != (position in missing)))
+        if position in missing:
+            together = {island[other] for other in before[position] if phases[other] == phases[position]}
+            first = min(together, default=position)
+            island = [first if each in together or at == position else each for at, each in enumerate(island)]
     members: dict[int, list[int]] = defaultdict(list)
-    for place in sorted(range(len(nodes)), key=lambda place: (phases[place], place)):
-        members[island[place]].append(place)
+    for position in sorted(range(len(nodes)), key=lambda position: (phases[position], position)):
+        members[island[position]].append(position)
     users: dict[str, set[int]] = defaultdict(set)
-    for place, node in enumerate(nodes):
+    for position, node in enumerate(nodes):
         for name in used_tensors(node):
-            users[name].add(place)
+            users[name].add(position)
 
-    def made(places: Sequence[int]) -> NodeProto | Island:
-        if places[0] not in missing:
-            return nodes[places[0]]
-        inside = [nodes[place] for place in places]
+    def made(positions: Sequence[int]) -> NodeProto | Island:
+        if positions[0] not in missing:
+            return nodes[positions[0]]
+        inside = [nodes[position] for position in positions]
         given = [name for node in inside for name in node.output if name]
         used = dict.fromkeys(name for node in inside for name in used_tensors(node) if name and name not in given)
-        outputs = [name for name in given if wanted is None or name in wanted or users[name] - set(places)]
+        outputs = [name for name in given if wanted is None or name in wanted or users[name] - set(positions)]
         return Island(tuple(inside), tuple(used), tuple(outputs))
 
-    return [made(places) for places in members.values()]
+    return [made(positions) for positions in members.values()]
 
 
 def untyped_here(types: Mapping[str, TypeProto], names: Iterable[str]) -> bool:
@@ -308,9 +308,9 @@ class RefusedNodes:
             refusal = RefusedNodeError(node, f"contains the {refusal.diagnostic.message}")
         self._found[id(node)] = node, refusal
 
-    def places(self, nodes: Iterable[NodeProto]) -> set[int]:
+    def positions(self, nodes: Iterable[NodeProto]) -> set[int]:
         """Returns the indices of the recorded nodes in `nodes`."""
-        return {place for place, node in enumerate(nodes) if id(node) in self._found}
+        return {position for position, node in enumerate(nodes) if id(node) in self._found}
 
     def first(self, nodes: Iterable[NodeProto]) -> RefusedNodeError | None:
         """Returns the error about the first recorded node in `nodes`, or `None`."""

@@ -63,19 +63,21 @@ class OneToOne:
         kinds = dict(operation.get_irdl_definition().operands)
         operands: dict[str, Any] = {}
         properties: dict[str, Any] = {}
-        for place, name in enumerate(self._inputs()):
+        for position, name in enumerate(self._inputs()):
             if name in operation.PARAMETERS:
                 is_scalar = name in operation.SCALARS
-                properties[name] = node.moved_parameter(name, place, is_scalar=is_scalar)
+                properties[name] = node.moved_parameter(name, position, is_scalar=is_scalar)
                 continue
             takes_quantized = reads_shapes or (
                 slots.shares_parameters and slots.operands.get(name, Slot.INPUT) is not None
             )
             read: Callable[[int], SSAValue] = node.quantized if takes_quantized else node.input
-            if isinstance(kinds[name], OptionalDef) and (place >= len(node.inputs) or node.inputs[place] is None):
+            if isinstance(kinds[name], OptionalDef) and (position >= len(node.inputs) or node.inputs[position] is None):
                 continue
             is_variadic = isinstance(kinds[name], VariadicDef) and not isinstance(kinds[name], OptionalDef)
-            operands[name] = [read(each) for each in range(place, len(node.inputs))] if is_variadic else read(place)
+            operands[name] = (
+                [read(each) for each in range(position, len(node.inputs))] if is_variadic else read(position)
+            )
         given = (operands.get(name) for name in kinds)
         return node.add(operation, *given, attributes=self.attributes, **properties).results
 

@@ -46,7 +46,7 @@ def used_tensors(node: NodeProto) -> list[str]:
 def producers_of(nodes: Sequence[NodeProto]) -> dict[str, int]:
     """Returns the index of the node that computes each tensor. Raises `DiagnosticError` if two nodes do."""
     producers: dict[str, int] = {}
-    for place, node in enumerate(nodes):
+    for position, node in enumerate(nodes):
         for name in node.output:
             if not name:
                 continue
@@ -55,7 +55,7 @@ def producers_of(nodes: Sequence[NodeProto]) -> dict[str, int]:
                     node,
                     f"redefines tensor '{name}', which is already defined by {describe_node(nodes[producers[name]])}",
                 )
-            producers[name] = place
+            producers[name] = position
     return producers
 
 
@@ -64,10 +64,10 @@ def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
     waiting = [producers[each.name] for each in graph.output if each.name in producers]
     needed: set[int] = set()
     while waiting:
-        place = waiting.pop()
-        if place not in needed:
-            needed.add(place)
-            waiting.extend(producers[name] for name in used_tensors(graph.node[place]) if name in producers)
+        position = waiting.pop()
+        if position not in needed:
+            needed.add(position)
+            waiting.extend(producers[name] for name in used_tensors(graph.node[position]) if name in producers)
     return needed
 
 
@@ -82,27 +82,27 @@ def needed_nodes(graph: GraphProto) -> list[NodeProto]:
     given = {each.name for each in (*graph.input, *graph.initializer)} | {
         each.values.name for each in graph.sparse_initializer
     }
-    for place in needed:
-        for name in nodes[place].input:
+    for position in needed:
+        for name in nodes[position].input:
             if name and name not in producers and name not in given:
-                raise node_error(nodes[place], f"tensor '{name}' is not defined")
+                raise node_error(nodes[position], f"tensor '{name}' is not defined")
     for each in graph.output:
         if each.name not in producers and each.name not in given:
             raise model_error(f"graph output '{each.name}' is not defined")
-    used = {place: used_tensors(nodes[place]) for place in needed}
-    late = [(place, name) for place in needed for name in used[place] if producers.get(name, -1) >= place]
+    used = {position: used_tensors(nodes[position]) for position in needed}
+    late = [(position, name) for position in needed for name in used[position] if producers.get(name, -1) >= position]
     if not late:
-        return [nodes[place] for place in needed]
-    uses = {place: [producers[name] for name in used[place] if name in producers] for place in needed}
+        return [nodes[position] for position in needed]
+    uses = {position: [producers[name] for name in used[position] if name in producers] for position in needed}
     try:
         TopologicalSorter(uses).prepare()
     except CycleError as error:
         cycle: list[int] = error.args[1]
-        path = " -> ".join(describe_node(nodes[place]) for place in cycle[:5])
+        path = " -> ".join(describe_node(nodes[position]) for position in cycle[:5])
         raise model_error(f"the graph has a cycle: {path}") from error
-    place, name = late[0]
+    position, name = late[0]
     raise node_error(
-        nodes[place],
+        nodes[position],
         f"uses '{name}', which is defined later by {describe_node(nodes[producers[name]])}; sort the nodes of "
         "the graph topologically",
     )

@@ -32,7 +32,7 @@ class ParameterLayout:
     axis: int = 0
     block: int = 0
 
-    def place(self) -> int:
+    def position(self) -> int:
         """Returns the non-negative axis; for a vector, it is always 0, regardless of the node's attribute."""
         rank = len(self.shape)
         return 0 if rank == 1 else normalized_axis(self.axis, rank)
@@ -46,16 +46,16 @@ class ParameterLayout:
             return ()
         if not self.shape:
             raise node.error(f"expected one scale and zero point per tensor, but got shape {list(parameters)}")
-        rank, place = len(self.shape), self.place()
+        rank, position = len(self.shape), self.position()
         expected = list(self.shape)
         if self.block and len(parameters) == rank:
-            size = expected[place]
-            expected[place] = size if size == DYNAMIC_INDEX else -(-size // self.block)
+            size = expected[position]
+            expected[position] = size if size == DYNAMIC_INDEX else -(-size // self.block)
             found = tuple(parameters)
         elif len(parameters) == 1 and not self.block:
             expected = [1] * rank
-            expected[place] = self.shape[place]
-            found = tuple(parameters[0] if axis == place else 1 for axis in range(rank))
+            expected[position] = self.shape[position]
+            found = tuple(parameters[0] if axis == position else 1 for axis in range(rank))
         else:
             raise self._misfit(node, parameters)
         pairs = zip(found, expected, strict=True)
@@ -146,9 +146,9 @@ class QParams:
                 return UniformFloatType.of(storage, expressed, scales.reshape(()))
             return UniformQuantizedType.per_tensor(storage, expressed, float(scales.item()), int(zero_points.item()))
         blocks = dict.fromkeys(several, 1)
-        place = self.layout.place()
-        if self.layout.block and place in blocks:
-            blocks[place] = self.layout.block
+        position = self.layout.position()
+        if self.layout.block and position in blocks:
+            blocks[position] = self.layout.block
         is_by_axis = len(several) == 1 and set(blocks.values()) == {1}
         if not isinstance(storage, IntegerType):
             granularity = Granularity.AXIS if is_by_axis else Granularity.BLOCK
@@ -165,10 +165,10 @@ class QParams:
         """Reshapes a scale or zero point so that it broadcasts against the tensor, which must have a static shape."""
         layout = self.layout
         array = array.reshape(layout.aligned(self.node, array.shape))
-        place = layout.place() if array.shape else 0
-        if not layout.block or not array.shape or array.shape[place] == 1:
+        position = layout.position() if array.shape else 0
+        if not layout.block or not array.shape or array.shape[position] == 1:
             return array
-        return np.take(array, np.arange(layout.shape[place]) // layout.block, axis=place)
+        return np.take(array, np.arange(layout.shape[position]) // layout.block, axis=position)
 
     def without_zero_scales(self, data: int, scale: int, bias: int | None = None, channels: int = 0) -> Node:
         """Returns an equivalent node without scales of 0, if its input with the index `data` is a constant.
@@ -203,16 +203,16 @@ class QParams:
         shape = layout.aligned(node, shape_of(value))
         if shape != shape_of(value):
             value = node.reshaped(value, shape)
-        place = layout.place() if shape else 0
-        if not layout.block or not shape or shape[place] == 1:
+        position = layout.position() if shape else 0
+        if not layout.block or not shape or shape[position] == 1:
             return value
-        size = layout.shape[place]
+        size = layout.shape[position]
         if size == DYNAMIC_INDEX:
             raise node.unsupported(
-                f"blocks along axis {place} require a static size; fix the shape of the input with --shape"
+                f"blocks along axis {position} require a static size; fix the shape of the input with --shape"
             )
         block_of_each = node.add_constant(np.arange(size, dtype=np.int64) // layout.block, i64)
-        return node.add(GatherOp, value, block_of_each, axis=place).result
+        return node.add(GatherOp, value, block_of_each, axis=position).result
 
 
 def with_live_scales(

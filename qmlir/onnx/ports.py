@@ -82,7 +82,7 @@ def replaceable_defaults(model: ModelProto) -> Collection[str]:
     if model.ir_version < OPTIONAL_INPUTS or not listed:
         return ()
     weights = (
-        name for node in graph.node for place in _WEIGHTS.get(node.op_type, ()) for name in node.input[place:][:1]
+        name for node in graph.node for position in _WEIGHTS.get(node.op_type, ()) for name in node.input[position:][:1]
     )
     return () if not set(listed).isdisjoint(weights) else listed
 

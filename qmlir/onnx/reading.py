@@ -63,8 +63,8 @@ def _without_zip_maps(model: OnnxModel) -> OnnxModel:
     ends = {each.name for each in graph.output}
     used = {name for node in graph.node for name in node.input}
     dropped = [
-        place
-        for place, node in enumerate(graph.node)
+        position
+        for position, node in enumerate(graph.node)
         if (node.domain, node.op_type) == ("ai.onnx.ml", "ZipMap")
         and len(node.input) == len(node.output) == 1
         and node.output[0] in ends - used
@@ -73,8 +73,8 @@ def _without_zip_maps(model: OnnxModel) -> OnnxModel:
         return model
     proto = ModelProto()
     proto.CopyFrom(model.proto)
-    for place in dropped:
-        node = proto.graph.node[place]
+    for position in dropped:
+        node = proto.graph.node[position]
         name, output = node.input[0], node.output[0]
         labels = [str(label) for each in node.attribute for label in each.ints]
         labels += [text.decode("utf-8", "replace") for each in node.attribute for text in each.strings]

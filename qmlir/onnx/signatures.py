@@ -356,8 +356,8 @@ def _microsoft(op_type: str) -> defs.OpSchema | None:
             for variable, _, name in words
         ],
         outputs=[
-            defs.OpSchema.FormalParameter(f"Y{place}", "tensor(float)", param_option=_OPTIONS["?"])
-            for place in range(_OUTPUTS.get(op_type, 1))
+            defs.OpSchema.FormalParameter(f"Y{position}", "tensor(float)", param_option=_OPTIONS["?"])
+            for position in range(_OUTPUTS.get(op_type, 1))
         ],
         type_constraints=[
             (variable, [f"tensor({element})" for element in elements.split()], "")

@@ -384,10 +384,10 @@ class _PipelineParser:
         if not self.next.is_word and not self.next.is_string:
             self.fail_expected("a value")
         token = self.take()
-        place = _PLACE.fullmatch(token.text)
-        if place is None or place[1] not in self.values:
+        position = _PLACE.fullmatch(token.text)
+        if position is None or position[1] not in self.values:
             return token
-        text = self.values[place[1]]
+        text = self.values[position[1]]
         is_word = text in ("true", "false") or _NUMBER.fullmatch(text) is not None
         return _Token(text, token.column, is_word, not is_word)
 

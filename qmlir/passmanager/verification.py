@@ -85,8 +85,8 @@ def verify_roundtrip(module: ModuleOp, reparse: Reparse) -> None:
 
 def _line(text: str, error: DiagnosticError) -> str:
     """Returns the line of `text` that `error` points at."""
-    place = error.diagnostic.location
-    return text.splitlines()[place.line - 1].strip()[:160] if place else ""
+    position = error.diagnostic.location
+    return text.splitlines()[position.line - 1].strip()[:160] if position else ""
 
 
 @contextmanager

@@ -100,8 +100,8 @@ class Assignment:
     def _start(self, op: Quantizable) -> list[Candidate]:
         """Returns the support entries of targets for `op`, in order, without those that conflict with rules."""
         found = [Candidate(target, support) for target in self.targets for support in target.supports_of(op)]
-        conflicts = {place: self._conflict(op, candidate) for place, candidate in enumerate(found)}
-        kept = [candidate for place, candidate in enumerate(found) if conflicts[place] is None]
+        conflicts = {position: self._conflict(op, candidate) for position, candidate in enumerate(found)}
+        kept = [candidate for position, candidate in enumerate(found) if conflicts[position] is None]
         refused = next(filter(None, conflicts.values()), None)
         if refused is not None and not kept:
             others = "" if len(self.targets) == 1 else ", and no other target supports that"
@@ -253,12 +253,12 @@ def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:
     A target that computes only the contractions among the parts gets these if later targets can compute the remaining
     parts.
     """
-    for place, target in enumerate(targets):
+    for position, target in enumerate(targets):
         if composite in Keep(target.keep) and target.why_not(composite) is None:
             return True
         if _computes_parts((target,), composite):
             return False
-        if _computes_parts((target,), composite, _multiplies) and _computes_parts(targets[place:], composite):
+        if _computes_parts((target,), composite, _multiplies) and _computes_parts(targets[position:], composite):
             return False
     return False
 

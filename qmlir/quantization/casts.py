@@ -82,8 +82,8 @@ def _insert_pair(value: SSAValue, type_: UniformQuantizedType, users: Sequence[t
     for cast in (quantized, dequantized):
         set_origins(cast, _origins(value))
     Rewriter.insert_op([quantized, dequantized], _point_behind(value))
-    for user, place in users:
-        user.operands[place] = dequantized.result
+    for user, position in users:
+        user.operands[position] = dequantized.result
 
 
 def _stored_constant(constant: ConstantOp, type_: UniformQuantizedType, *, is_signed: bool) -> Sequence[Operation]:
@@ -111,12 +111,12 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
         _insert_pair(value, type_, users)
     made: dict[tuple[Operation, UniformQuantizedType, bool], SSAValue] = {}
     repairs: dict[Operation, list[str]] = {}
-    for (user, place), type_ in decisions.constants.items():
-        constant = user.operands[place].owner
+    for (user, position), type_ in decisions.constants.items():
+        constant = user.operands[position].owner
         assert isinstance(constant, ConstantOp)
-        is_signed = (user, place) in decisions.signed
+        is_signed = (user, position) in decisions.signed
         key = (constant, type_, is_signed)
-        if float_constants and (repair := decisions.repairs.get((user, place))) is not None:
+        if float_constants and (repair := decisions.repairs.get((user, position))) is not None:
             repairs.setdefault(constant, []).append(repair)
         if key not in made:
             if float_constants:
@@ -126,12 +126,12 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
             set_origins(dequantized, origins_of(constant))
             Rewriter.insert_op([*stored, dequantized], InsertPoint.after(constant))
             made[key] = dequantized.result
-        user.operands[place] = made[key]
+        user.operands[position] = made[key]
     for repaired, said in repairs.items():
         repaired.attributes[REPAIR] = StringAttr(";".join(dict.fromkeys(said)))
     taken: dict[tuple[SSAValue, UniformQuantizedType], list[tuple[Operation, int]]] = {}
-    for (user, place), type_ in decisions.operands.items():
-        taken.setdefault((user.operands[place], type_), []).append((user, place))
+    for (user, position), type_ in decisions.operands.items():
+        taken.setdefault((user.operands[position], type_), []).append((user, position))
     for (value, type_), users in taken.items():
         _insert_pair(value, type_, users)
     for op in decisions.kept_in_float:
@@ -179,7 +179,7 @@ def data_places(op: Operation) -> list[int]:
     """Returns the indices of the float operands of `op` that have a quantization slot."""
     if not isinstance(op, Quantizable):
         return []
-    return [place for place, (value, slot) in enumerate(op.operands_with_slots()) if slot and is_float(value)]
+    return [position for position, (value, slot) in enumerate(op.operands_with_slots()) if slot and is_float(value)]
 
 
 def dequantized_operands(op: Operation) -> list[SSAValue] | None:
@@ -188,11 +188,11 @@ def dequantized_operands(op: Operation) -> list[SSAValue] | None:
     Returns `None` if a float operand with a quantization slot was not dequantized.
     """
     operands = list(op.operands)
-    for place in data_places(op):
-        source = dequantized_from(operands[place])
+    for position in data_places(op):
+        source = dequantized_from(operands[position])
         if source is None:
             return None
-        operands[place] = source
+        operands[position] = source
     return operands
 
 
@@ -280,7 +280,7 @@ class QuantizeForwarding(RewritePattern):
                 continue
             for each, source in sources.items():
                 assert source is not None
-                each.user.operands[each.place] = source
+                each.user.operands[each.position] = source
                 rewriter.notify_op_modified(each.user)
             for value in taken:
                 self._store(value, type_, given, rewriter)
@@ -293,16 +293,16 @@ class QuantizeForwarding(RewritePattern):
         """Changes `value` to the stored type, and dequantizes it for users that do not pass it on."""
         plain = value.type
         stored = rewriter.replace_value_with_new_type(value, TensorType(type_, shape_of(value)))
-        hands_on = {(each.user, each.place) for each in given}
+        hands_on = {(each.user, each.position) for each in given}
         if all((use.operation, use.index) in hands_on for use in stored.uses):
             return
-        place = (
+        position = (
             InsertPoint.at_start(stored.owner) if isinstance(stored.owner, Block) else InsertPoint.after(stored.owner)
         )
         cast = DequantizeCastOp(stored, plain)
         if isinstance(stored.owner, Operation):
             set_origins(cast, origins_of(stored.owner))
-        rewriter.insert(cast, insertion_point=place)
+        rewriter.insert(cast, insertion_point=position)
         rewriter.replace_uses_with_if(
             stored,
             cast.result,

@@ -148,7 +148,7 @@ class _Decider:
         self.decisions = Decisions()
         self.groups = Groups()
         self.quantized: set[Operation] = set()
-        self.handed_on: set[SSAValue] = set()
+        self.forwarded: set[SSAValue] = set()
         self.not_numbers: set[SSAValue] = set()
         self.may_be_nan: Set[SSAValue] = frozenset()
         self.begun: dict[SSAValue, set[SSAValue]] = {}
@@ -184,7 +184,7 @@ class _Decider:
         for _, given, taken in control:
             shared = {each.given for each in given if begun[each.given] > 1 or constant_array(each.given) is not None}
             self.groups.join((*taken, *(each.given for each in given if each.given not in shared)))
-            self.handed_on.update(taken)
+            self.forwarded.update(taken)
             self.begun[taken[0]] = shared
         self.steps = RoleParts(chosen)
         self.steps.join(self.groups)
@@ -208,9 +208,9 @@ class _Decider:
             return
         for each in given:
             if constant_array(each.given) is not None:
-                self.decisions.constants[each.user, each.place] = type_
+                self.decisions.constants[each.user, each.position] = type_
             elif each.given.owner not in self.quantized or self.decisions.values.get(each.given) != type_:
-                self.decisions.operands[each.user, each.place] = type_
+                self.decisions.operands[each.user, each.position] = type_
 
     # A clamp (such as ReLU) that takes over the type of its operand leaves the upper or lower codes unused. If the
     # operand has the type of the clamp's result instead, it saturates at the limits of the clamp, and all codes are
@@ -248,8 +248,8 @@ class _Decider:
             return self.refused[op]
         if (reason := self.assignment.float_reason(op)) is not None:
             return reason
-        for place, slot in slots.items():
-            value = op.operands[place]
+        for position, slot in slots.items():
+            value = op.operands[position]
             if not is_f32(value):
                 return FloatCause.NOT_F32.reason(type=value.type)
             array = constant_array(value)
@@ -283,9 +283,9 @@ class _Decider:
         return slots.shares_parameters or slots.fixed_output is not None
 
     def _activations(self, op: Quantizable) -> Iterator[SSAValue]:
-        for place, slot in slots_of(op).items():
-            if slot is not Slot.BIAS and constant_array(op.operands[place]) is None:
-                yield op.operands[place]
+        for position, slot in slots_of(op).items():
+            if slot is not Slot.BIAS and constant_array(op.operands[position]) is None:
+                yield op.operands[position]
 
     # Types
 
@@ -299,11 +299,11 @@ class _Decider:
             )
         return choice
 
-    def _accepted_around(self, members: Iterable[SSAValue], place: Operation) -> Iterator[Accepted | None]:
-        """Yields the types that targets accept for `members` at producers and users other than `place`."""
+    def _accepted_around(self, members: Iterable[SSAValue], position: Operation) -> Iterator[Accepted | None]:
+        """Yields the types that targets accept for `members` at producers and users other than `position`."""
         for member in members:
             owner = member.owner
-            if isinstance(owner, Quantizable) and owner in self.quantized and owner is not place:
+            if isinstance(owner, Quantizable) and owner in self.quantized and owner is not position:
                 yield self._accepted(owner, Slot.OUTPUT)
             for use in member.uses:
                 user = use.operation
@@ -321,16 +321,16 @@ class _Decider:
                 self.decisions.values[value] = self._type_of(value, op)
         self._rescale_parts(op)
         slots = slots_of(op)
-        for place, slot in slots.items():
-            if slot is Slot.INPUT and isinstance(op, MultipliesAndAdds) and self._is_wide(op.operands[place]):
-                self._narrow(op, place)
-        arrays = {place: array for place in slots if (array := constant_array(op.operands[place])) is not None}
+        for position, slot in slots.items():
+            if slot is Slot.INPUT and isinstance(op, MultipliesAndAdds) and self._is_wide(op.operands[position]):
+                self._narrow(op, position)
+        arrays = {position: array for position in slots if (array := constant_array(op.operands[position])) is not None}
         for wanted in (Slot.INPUT, Slot.WEIGHT):  # the bias must fit the scale of data and weights
-            for place, array in arrays.items():
-                if slots[place] is wanted:
-                    self.decisions.constants[op, place] = self._constant_type(op, place, wanted, array)
+            for position, array in arrays.items():
+                if slots[position] is wanted:
+                    self.decisions.constants[op, position] = self._constant_type(op, position, wanted, array)
                     if (repair := self.recipe.wish(op, wanted).repair) != ALL_REPAIRS:
-                        self.decisions.repairs[op, place] = repair
+                        self.decisions.repairs[op, position] = repair
         self._decide_bias(op)
 
     def _rescale_parts(self, op: Quantizable) -> None:
@@ -338,18 +338,18 @@ class _Decider:
         joined = next(filter(is_f32, op.results), None)
         if joined is None or not op.quantization_slots().shares_parameters:
             return
-        for place in slots_of(op):
-            value = op.operands[place]
+        for position in slots_of(op):
+            value = op.operands[position]
             if constant_array(value) is None and self.groups.find(value) is not self.groups.find(joined):
-                self.decisions.operands[op, place] = self._shared_type(op, place, joined)
+                self.decisions.operands[op, position] = self._shared_type(op, position, joined)
 
     def _is_wide(self, value: SSAValue) -> bool:
         members = self.groups.members(value)
         return not (self.residual.isdisjoint(members) and self.uneven.isdisjoint(members))
 
-    def _narrow(self, op: Quantizable, place: int) -> None:
+    def _narrow(self, op: Quantizable, position: int) -> None:
         """Makes `op` read a residual stream, or an uneven value, in the type of its slot if that has fewer bits."""
-        value, choice = op.operands[place], self._choice(op, Slot.INPUT)
+        value, choice = op.operands[position], self._choice(op, Slot.INPUT)
         seen = observed(value)
         if seen is None or (
             choice.needs_statistics and seen.statistics is None
@@ -357,7 +357,7 @@ class _Decider:
             return
         if choice.storage.bits < self.decisions.values[value].bits:
             why = Reason(Basis.RANGE, op, Slot.INPUT, choice)
-            self.decisions.operands[op, place] = self._from_ranges((op, place), [(_named(value), seen)], why)
+            self.decisions.operands[op, position] = self._from_ranges((op, position), [(_named(value), seen)], why)
 
     def _type_of(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
         """Returns the type of a value that `at` computes or reads."""
@@ -383,35 +383,37 @@ class _Decider:
         Returns `None` for any other group, and if the sum has parameters along an axis that may be moved.
         """
         members = self.groups.members(value)
-        giver = self.accumulators.moved_to(members)
-        if giver is None or not isinstance(giver.owner, Quantizable):
+        defining_op = self.accumulators.moved_to(members)
+        if defining_op is None or not isinstance(defining_op.owner, Quantizable):
             return None
-        type_ = self._accumulator_type(giver.owner, giver)
+        type_ = self._accumulator_type(defining_op.owner, defining_op)
         if type_.granularity is not Granularity.TENSOR:
             same = {(len(shape_of(member)), shape_of(member)[type_.axis :]) for member in members}
             if len(same) > 1:
                 return None
-        self._because(value, replace(self.decisions.reasons[giver], members=tuple(members)))
+        self._because(value, replace(self.decisions.reasons[defining_op], members=tuple(members)))
         return type_
 
     def _group_type(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
         members = self.groups.members(value)
         owners = [member.owner for member in members if member.owner in self.quantized]
         owners = list(dict.fromkeys(op for op in owners if isinstance(op, Quantizable)))
-        place, slot = (owners[0], Slot.OUTPUT) if owners else (at, Slot.INPUT)
+        position, slot = (owners[0], Slot.OUTPUT) if owners else (at, Slot.INPUT)
         if not owners and not self.assignment.targets:  # a norm in float sets the type of its result
-            place, slot = next(((each.owner, Slot.OUTPUT) for each in members if each in self.residual), (place, slot))
-            assert isinstance(place, Operation)
-        choice = self._choice(place, slot, self._accepted_around(members, place))
+            position, slot = next(
+                ((each.owner, Slot.OUTPUT) for each in members if each in self.residual), (position, slot)
+            )
+            assert isinstance(position, Operation)
+        choice = self._choice(position, slot, self._accepted_around(members, position))
         for op in owners[1:]:
-            if self.recipe.wish(op, slot) != self.recipe.wish(place, slot):
-                self.decisions.remarks.append((op, f"shares its type with {describe(place)}, whose rules apply"))
+            if self.recipe.wish(op, slot) != self.recipe.wish(position, slot):
+                self.decisions.remarks.append((op, f"shares its type with {describe(position)}, whose rules apply"))
         movers = dict.fromkeys(op for op in owners if op.quantization_slots().shares_parameters)
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
-        sources = [each for each in sources if each not in self.handed_on] or sources
+        sources = [each for each in sources if each not in self.forwarded] or sources
         constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(array))]
         fixed = {self._fixed_range(each) for each in sources}
-        why = Reason(Basis.RANGE, place, slot, choice, members=tuple(members))
+        why = Reason(Basis.RANGE, position, slot, choice, members=tuple(members))
         given = next(filter(None, map(given_type, members)), None)
         if given is not None:
             self._because(value, replace(why, basis=Basis.GIVEN))
@@ -422,7 +424,7 @@ class _Decider:
             known.minimum <= each.minimum and each.maximum <= known.maximum for _, each in begun
         ):
             self._because(value, replace(why, basis=Basis.FIXED))
-            with _parameters_of(place, _named(value)):
+            with _parameters_of(position, _named(value)):
                 return fixed_type(known, choice)
         seen = [(_named(each), found) for each in (sources or members) if (found := observed(each)) is not None]
         seen += [(f"a constant of {describe(op)}", known_constant) for op, known_constant in constants]
@@ -442,7 +444,7 @@ class _Decider:
 
     def _constants(self, op: Quantizable) -> Iterator[Array]:
         """Yields the constants that `op` moves."""
-        arrays = (constant_array(op.operands[place]) for place in slots_of(op))
+        arrays = (constant_array(op.operands[position]) for position in slots_of(op))
         return (array for array in arrays if array is not None)
 
     @staticmethod
@@ -497,24 +499,24 @@ class _Decider:
 
     # Constants
 
-    def _constant_type(self, op: Quantizable, place: int, slot: Slot, array: Array) -> UniformQuantizedType:
+    def _constant_type(self, op: Quantizable, position: int, slot: Slot, array: Array) -> UniformQuantizedType:
         if slot is Slot.WEIGHT:
-            return self._weight_type(op, place, array)
+            return self._weight_type(op, position, array)
         slots = op.quantization_slots()
         if slots.shares_parameters and (moved := next(filter(is_f32, op.results), None)) is not None:
-            return self._table_type(op, place, array) or self._shared_type(op, place, moved)
+            return self._table_type(op, position, array) or self._shared_type(op, position, moved)
         if slots.takes_accumulators and len(op.operands) == 2:
-            other = op.operands[1 - place]
+            other = op.operands[1 - position]
             if self.accumulators.is_accumulator(other):
-                return self._addend_type(op, place, array, other)
-        if not array.any() and (state := self.steps.state_of(op, place)) is not None:
-            return self._shared_type(op, place, state)
+                return self._addend_type(op, position, array, other)
+        if not array.any() and (state := self.steps.state_of(op, position)) is not None:
+            return self._shared_type(op, position, state)
         why = Reason(Basis.RANGE, op, slot, self._choice(op, slot))
-        return self._from_ranges((op, place), [("its constant", _known(array))], why)
+        return self._from_ranges((op, position), [("its constant", _known(array))], why)
 
     # A 32-bit bias has the scale s_x * s_w, whatever type its sum is rounded to: the device adds it before the
     # rounding, or in the same step.
-    def _addend_type(self, op: Quantizable, place: int, array: Array, other: SSAValue) -> UniformQuantizedType:
+    def _addend_type(self, op: Quantizable, position: int, array: Array, other: SSAValue) -> UniformQuantizedType:
         """Returns the type of a constant that `op` adds to the accumulator `other`, by the rules of the bias slot."""
         choice = self._choice(op, Slot.BIAS)
         type_, is_exact = self.decisions.values[other], choice.storage == types.STORAGE
@@ -523,20 +525,20 @@ class _Decider:
         if choice.scale == "sum" or (is_exact and not choice.scale):
             shared = types.addend_type(array, type_, len(shape_of(other)), choice.storage)
             if shared is not None:
-                self._because((op, place), Reason(Basis.ADDEND, op, Slot.BIAS, choice))
+                self._because((op, position), Reason(Basis.ADDEND, op, Slot.BIAS, choice))
                 return shared
             if "scale" in self.recipe.asked(op, Slot.BIAS):
                 raise op_error(op, f"the bias does not fit {choice.storage} with the scale of its accumulator, {type_}")
         why = Reason(Basis.RANGE, op, Slot.BIAS, choice)
-        return self._from_ranges((op, place), [("its bias", _known(array))], why)
+        return self._from_ranges((op, position), [("its bias", _known(array))], why)
 
-    def _shared_type(self, op: Quantizable, place: int, value: SSAValue) -> UniformQuantizedType:
+    def _shared_type(self, op: Quantizable, position: int, value: SSAValue) -> UniformQuantizedType:
         """Returns the type of `value` for an operand that shares it."""
         type_ = self._type_of(value, op)
-        self._because((op, place), replace(self.decisions.reasons[value], basis=Basis.SHARED))
+        self._because((op, position), replace(self.decisions.reasons[value], basis=Basis.SHARED))
         return type_
 
-    def _table_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType | None:
+    def _table_type(self, op: Quantizable, position: int, array: Array) -> UniformQuantizedType | None:
         """Returns the type of an embedding table if it has fewer bits than the gathered rows, else `None`."""
         if op not in self.recipe.known["embedding"] or not np.isfinite(array).all():
             return None
@@ -550,11 +552,11 @@ class _Decider:
                     "the table has their type; help: use fewer bits for the table, or more for the result"
                 )
             return None
-        self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
+        self._because((op, position), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         with _parameters_of(op, "its table"):
-            return self._of_weights(op, place, choice, weight_type(array, choice, 0, lambda scales: scales))
+            return self._of_weights(op, position, choice, weight_type(array, choice, 0, lambda scales: scales))
 
-    def _weight_type(self, op: Quantizable, place: int, array: Array) -> UniformQuantizedType:
+    def _weight_type(self, op: Quantizable, position: int, array: Array) -> UniformQuantizedType:
         choice, slots = self._choice(op, Slot.WEIGHT), op.quantization_slots()
         size = undivided_sum(array, choice, slots.weight_channel_axis, slots.weight_sum_axis)
         if size is not None:
@@ -563,14 +565,14 @@ class _Decider:
                 "scale per channel"
             )
             choice = replace(choice, granularity=GranularityChoice(is_channel=True))
-        self._because((op, place), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
+        self._because((op, position), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         with _parameters_of(op, "its weights"):
             fit = partial(self._with_room_for_bias, op, choice=choice)
             type_ = weight_type(array, choice, slots.weight_channel_axis, fit, slots.weight_sum_axis)
-            return self._of_weights(op, place, choice, type_)
+            return self._of_weights(op, position, choice, type_)
 
     def _of_weights(
-        self, op: Quantizable, place: int, choice: Choice, type_: UniformQuantizedType
+        self, op: Quantizable, position: int, choice: Choice, type_: UniformQuantizedType
     ) -> UniformQuantizedType:
         """Returns `type_`, the type of weights; binary weights are also recorded as signs."""
         if not choice.storage.has_zero:
@@ -578,17 +580,17 @@ class _Decider:
                 raise ValueError(
                     f"binary weights must have zero point 0, but scheme '{choice.scheme}' gives another one"
                 )
-            self.decisions.signed.add((op, place))
+            self.decisions.signed.add((op, position))
         return type_
 
     # Bias
 
     def _bias_range(self, op: Quantizable) -> tuple[F64, F64] | None:
         """Returns the smallest and largest bias added to the sums of a contraction, for each channel or for all."""
-        place = place_of(op, Slot.BIAS)
+        position = place_of(op, Slot.BIAS)
         value: SSAValue | None = None
-        if place is not None:
-            value = op.operands[place]
+        if position is not None:
+            value = op.operands[position]
         elif len(op.results) == 1 and self.accumulators.is_accumulator(op.results[0]) and op.results[0].has_one_use():
             (use,) = op.results[0].uses
             is_exact = self._choice(op, Slot.ACCUMULATOR).storage == types.STORAGE and use.operation in self.quantized
@@ -598,7 +600,7 @@ class _Decider:
         if (array := constant_array(value)) is not None:
             repeated = array.reshape(op.quantization_slots().channel_repeats, -1).astype(np.float64)
             return repeated.min(0), repeated.max(0)
-        seen = observed(value) if place is not None else None
+        seen = observed(value) if position is not None else None
         return None if seen is None else (np.array([seen.minimum]), np.array([seen.maximum]))
 
     # A bias is stored with the scale s_x * s_w of its sum, in 32 bits: |b| / (s_x * s_w) < 2^31. Data of more than 16
@@ -607,16 +609,16 @@ class _Decider:
     # fit. Raising s_w then costs precision only of weights that hardly matter.
     def _with_room_for_bias(self, op: Quantizable, scales: F64, choice: Choice) -> F64:
         """Returns the weight `scales`, raised if the bias would not fit the scale `s_x * s_w`."""
-        bias, place = self._bias_range(op), place_of(op, Slot.INPUT)
-        data = None if place is None else self.decisions.operand_type(op, place)
+        bias, position = self._bias_range(op), place_of(op, Slot.INPUT)
+        data = None if position is None else self.decisions.operand_type(op, position)
         if bias is None or data is None or (bias[0].size not in (1, scales.size) and scales.size != 1):
             return scales
         count = scales.size if bias[0].size == 1 else bias[0].size
         low, high = (np.broadcast_to(end, (count,)) for end in bias)
         fitted = fit_bias(low, high, data.scale, scales, is_power_of_two=choice.scheme.is_power_of_two)
         most = float((fitted.weight_scales / scales).max())
-        assert place is not None
-        if most > 2 and (coarser := self._coarser(op, place, data)) is not None:
+        assert position is not None
+        if most > 2 and (coarser := self._coarser(op, position, data)) is not None:
             taken = f"reads its data in {coarser.bits} bits instead of {data.bits}"
             self.decisions.remarks.append(
                 (op, f"{taken}, because a 32-bit bias would make its weight scale {most:.3g} times larger")
@@ -630,35 +632,35 @@ class _Decider:
             )
         return fitted.weight_scales
 
-    def _coarser(self, op: Quantizable, place: int, data: UniformQuantizedType) -> UniformQuantizedType | None:
+    def _coarser(self, op: Quantizable, position: int, data: UniformQuantizedType) -> UniformQuantizedType | None:
         """Returns the 16-bit type in which `op` reads `data` of more bits, or `None` if there is none."""
-        value, choice = op.operands[place], self._choice(op, Slot.INPUT)
+        value, choice = op.operands[position], self._choice(op, Slot.INPUT)
         seen = observed(value)
         if data.bits <= _ENOUGH_FOR_DATA or constant_array(value) is not None or seen is None:
             return None
         storage = Storage(_ENOUGH_FOR_DATA, is_signed=data.is_signed)
         why = Reason(Basis.RANGE, op, Slot.INPUT, replace(choice, storage=storage))
-        self.decisions.operands[op, place] = self._from_ranges((op, place), [(_named(value), seen)], why)
-        return self.decisions.operands[op, place]
+        self.decisions.operands[op, position] = self._from_ranges((op, position), [(_named(value), seen)], why)
+        return self.decisions.operands[op, position]
 
     def _decide_bias(self, op: Quantizable) -> None:
-        place = place_of(op, Slot.BIAS)
-        if place is None:
+        position = place_of(op, Slot.BIAS)
+        if position is None:
             return
-        value, product = op.operands[place], self.accumulators.product_type(op)
+        value, product = op.operands[position], self.accumulators.product_type(op)
         array = constant_array(value)
         if product is None:  # block-wise weights: the bias is added in float
             seen = observed(value) if array is None else _known(array)
             assert seen is not None
             why = Reason(Basis.RANGE, op, Slot.BIAS, self._choice(op, Slot.BIAS))
-            type_ = self._from_ranges((op, place), [("its bias", seen)], why)
+            type_ = self._from_ranges((op, position), [("its bias", seen)], why)
         elif product.granularity is Granularity.AXIS:
             type_ = UniformQuantizedType.per_axis(product.storage, product.expressed_type, 0, product.scales)
         else:
             type_ = product
         if product is not None:
-            self._because((op, place), Reason(Basis.SUM, op, Slot.BIAS))
-        (self.decisions.operands if array is None else self.decisions.constants)[op, place] = type_
+            self._because((op, position), Reason(Basis.SUM, op, Slot.BIAS))
+        (self.decisions.operands if array is None else self.decisions.constants)[op, position] = type_
         if self.recipe.wish(op, Slot.ACCUMULATOR).storage != types.STORAGE:
             self.decisions.remarks.append(
                 (op, "keeps its 32-bit accumulator: rules for accumulators apply only to decomposed operations")

@@ -17,7 +17,7 @@ from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import types
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.choice import Reason
-from qmlir.quantization.retyping import imagined, place_of, refusal, slots_of
+from qmlir.quantization.retyping import hypothetical_clone, place_of, refusal, slots_of
 from qmlir.quantization.shared_scales import Groups
 from qmlir.quantization.supports import inexpressible, mismatch
 from qmlir.quantization.types import SumBound
@@ -87,15 +87,15 @@ class Decisions:
             self.target_settings[reason.op, reason.slot] = assignment.sources(reason.op, reason.slot)
         self.remarks += assignment.remarks.items()
 
-    def operand_type(self, op: Operation, place: int) -> UniformQuantizedType | None:
-        """Returns the type in which the quantized operation `op` reads its operand at index `place`, if decided."""
-        own = self.constants.get((op, place)) or self.operands.get((op, place))
-        return own if own is not None else self.values.get(op.operands[place])
+    def operand_type(self, op: Operation, position: int) -> UniformQuantizedType | None:
+        """Returns the type in which the quantized operation `op` reads its operand at index `position`, if decided."""
+        own = self.constants.get((op, position)) or self.operands.get((op, position))
+        return own if own is not None else self.values.get(op.operands[position])
 
 
 def _elements(decisions: Decisions, op: Operation) -> list[Attribute]:
     """Returns the element types that the operands of `op` would have."""
-    return [decisions.operand_type(op, place) or element_of(value) for place, value in enumerate(op.operands)]
+    return [decisions.operand_type(op, position) or element_of(value) for position, value in enumerate(op.operands)]
 
 
 def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operation, str]:
@@ -116,7 +116,7 @@ def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operat
             continue
         with (
             suppress(VerifyException),
-            imagined(op, operands, made) as as_decided,
+            hypothetical_clone(op, operands, made) as as_decided,
         ):  # `refusals` reports it
             if (reason := inexpressible(target, support, as_decided)) is not None:
                 found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
@@ -223,7 +223,7 @@ class Accumulators:
         slots = op.quantization_slots()
         if weight is None or data is None or slots.weight_channel_axis is None:
             return None
-        weight_type_, data_type = (self.decisions.operand_type(op, place) for place in (weight, data))
+        weight_type_, data_type = (self.decisions.operand_type(op, position) for position in (weight, data))
         if weight_type_ is None or data_type is None:
             return None
         return types.product_type(data_type, weight_type_, slots.result_channel_axis, slots.channel_repeats)
@@ -233,7 +233,7 @@ class Accumulators:
         weight, data, bias = (place_of(op, slot) for slot in (Slot.WEIGHT, Slot.INPUT, Slot.BIAS))
         if type_ is None or weight is None or data is None:
             return None
-        data_type, own_type = (self.decisions.operand_type(op, place) for place in (data, weight))
+        data_type, own_type = (self.decisions.operand_type(op, position) for position in (data, weight))
         axis, value = op.quantization_slots().weight_channel_axis, op.operands[weight]
         assert data_type is not None
         assert own_type is not None
@@ -254,8 +254,8 @@ class Accumulators:
         accumulators: list[SumBound] = []
         others: list[SumBound] = []
         result = shape_of(op.results[0])
-        for place in slots_of(op):
-            value, type_ = op.operands[place], self.decisions.operand_type(op, place)
+        for position in slots_of(op):
+            value, type_ = op.operands[position], self.decisions.operand_type(op, position)
             if type_ is None:
                 return None
             owner, array = value.owner, constant_array(value)

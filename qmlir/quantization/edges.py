@@ -33,7 +33,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, BinaryOp, ComparisonOp, DivOp, MulOp, NegOp, SubOp, UnaryOp
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control_flow import handed_on, uses_of
+from qmlir.ir.control_flow import forwarded, uses_of
 from qmlir.ir.decomposition import is_part, role_of
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
@@ -104,7 +104,9 @@ def _relative(noise: F64, signal: F64) -> float:
 
 def _constant(op: Operation) -> tuple[F64, int] | None:
     """Returns the constant operand of a binary operation and its index, if exactly one operand is constant."""
-    arrays = [(array, place) for place, value in enumerate(op.operands) if (array := constant_array(value)) is not None]
+    arrays = [
+        (array, position) for position, value in enumerate(op.operands) if (array := constant_array(value)) is not None
+    ]
     return (arrays[0][0].astype(np.float64), arrays[0][1]) if len(op.operands) == 2 and len(arrays) == 1 else None
 
 
@@ -189,8 +191,8 @@ class _Reader:
     def _shares_of_channels(op: Quantizable) -> F64 | None:
         """Returns the variation of a contraction's channels relative to their mean, 1 for those in the usual unit."""
         slots, weights = op.quantization_slots(), None
-        for place, slot in slots_of(op).items():
-            weights = constant_array(op.operands[place]) if slot is Slot.WEIGHT else weights
+        for position, slot in slots_of(op).items():
+            weights = constant_array(op.operands[position]) if slot is Slot.WEIGHT else weights
         axis, along = slots.weight_channel_axis, slots.result_channel_axis
         if weights is None or axis is None or along is None or len(op.results) != 1:
             return None
@@ -221,7 +223,7 @@ class _Reader:
             return False
         choice = user.parent_op()
         if isinstance(user, scf.YieldOp) and isinstance(choice, scf.IfOp):
-            taken = [each.taken for each in handed_on(choice) if each.user is user and each.place == use.index]
+            taken = [each.taken for each in forwarded(choice) if each.user is user and each.position == use.index]
             return self._all_leave([after for result in taken for after in result.uses], leaving)
         return isinstance(user, ReturnOp)
 
@@ -293,7 +295,7 @@ class _Reader:
 
     def _lost_by_joining(self, op: Quantizable) -> float:
         """Returns the decibels that the joined range costs the smallest operand of `op`; 0 for a single operand."""
-        values = [op.operands[place] for place in slots_of(op)]
+        values = [op.operands[position] for position in slots_of(op)]
         known = [array for value in values if (array := constant_array(value)) is not None and array.size]
         low = min((float(array.min()) for array in known), default=0.0)
         high = max((float(array.max()) for array in known), default=0.0)

@@ -41,7 +41,7 @@ def is_table(value: SSAValue) -> bool:
 
 
 def _takes_rows(op: GatherOp, table: SSAValue) -> bool:
-    return op.input is table and op.place == 0 and constant_array(op.indices) is None
+    return op.input is table and op.position == 0 and constant_array(op.indices) is None
 
 
 def tables_of(function: FuncOp) -> Iterator[SSAValue]:

@@ -31,7 +31,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp, SubOp
 from qmlir.dialects.nn.recurrent.decompose import KEEPING, RECURRENCE, WALKS
 from qmlir.ir.builtin_types import shape_of
-from qmlir.ir.control_flow import CONTROL, handed_on, makers, reached, together, uses_of
+from qmlir.ir.control_flow import CONTROL, forwarded, makers, reached, together, uses_of
 from qmlir.ir.decomposition import is_part, is_repeated, marks_on, role_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
@@ -78,7 +78,7 @@ def find_feedback(function: FuncOp, named: Sequence[Pair], residual: Set[SSAValu
     """
     guessed = [] if named else _gated_states(function)
     pairs, shared = [*named, *guessed], _sharing_weights(function)
-    loops = [(each.given, each.taken) for op in function.walk() for each in handed_on(op)]
+    loops = [(each.given, each.taken) for op in function.walk() for each in forwarded(op)]
     if not pairs and not loops and not shared:
         return Feedback()
     exact, every = (_Flow(function, [*loops, *pairs], is_exact=is_exact) for is_exact in (True, False))
@@ -192,7 +192,7 @@ def _weights(op: Operation) -> SSAValue | None:
     """Returns the constant weights of a contraction, or `None` for any other operation."""
     if not isinstance(op, MultipliesAndAdds) or not isinstance(op, Quantizable) or len(op.results) != 1:
         return None
-    weights = (op.operands[place] for place, slot in slots_of(op).items() if slot is Slot.WEIGHT)
+    weights = (op.operands[position] for position, slot in slots_of(op).items() if slot is Slot.WEIGHT)
     return next((value for value in weights if constant_array(value) is not None), None)
 
 

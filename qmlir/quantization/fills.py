@@ -283,7 +283,7 @@ class Fills:
 
     def _made(self, op: Quantizable) -> Fill | None:
         """Returns the fill that `op` writes among the elements of its operands, or adds to some of them."""
-        data = [op.operands[place] for place, slot in slots_of(op).items() if slot is not Slot.WEIGHT]
+        data = [op.operands[position] for position, slot in slots_of(op).items() if slot is not Slot.WEIGHT]
         data = [value for value in data if is_f32(value)]
         if isinstance(op, AddOp | SubOp) or (isinstance(op, ScatteringOp) and op.reduction.data == "add"):
             pairs = permutations(data) if len(data) == 2 else ()  # no sums of integers

@@ -18,7 +18,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import CastOp, EqualOp, WhereOp, broadcast_shapes
 from qmlir.dialects.nn.logic.ops import IsInfOp, IsNaNOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
-from qmlir.dialects.nn.raising.spellings import giver
+from qmlir.dialects.nn.raising.spellings import defining_op
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp, ReduceMinOp, ReduceOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.control_flow import read_only_by
@@ -148,13 +148,13 @@ def _drop_guards(softmax: SoftmaxOp, masked: Collection[SSAValue], keeps: Collec
 
 
 def _is_nan(condition: SSAValue, value: SSAValue) -> bool:
-    op = giver(condition)
+    op = defining_op(condition)
     return isinstance(op, IsNaNOp) and op.input is value
 
 
 def _is_minus_infinity(condition: SSAValue) -> SSAValue | None:
     """Returns the value that a condition compares with minus infinity, or `None` for another condition."""
-    op = giver(condition)
+    op = defining_op(condition)
     if isinstance(op, IsInfOp):
         return op.input
     array = constant_array(op.rhs) if isinstance(op, EqualOp) else None
@@ -167,16 +167,16 @@ def _is_all_masked(
     condition: SSAValue, softmax: SoftmaxOp, masked: Collection[SSAValue], keeps: Collection[SSAValue | None]
 ) -> bool:
     """Returns True if a condition holds exactly for rows that are all minus infinity, so the guard is redundant."""
-    op = giver(condition)
+    op = defining_op(condition)
     if isinstance(op, CastOp):  # all(x == -inf)
-        reduced, value = giver(op.input), None
-        if isinstance(reduced, ReduceMinOp) and isinstance(each := giver(reduced.input), CastOp):
+        reduced, value = defining_op(op.input), None
+        if isinstance(reduced, ReduceMinOp) and isinstance(each := defining_op(reduced.input), CastOp):
             value = _is_minus_infinity(each.input)
     else:  # max(x) == -inf
         largest = _is_minus_infinity(condition)
-        reduced = None if largest is None else giver(largest)
+        reduced = None if largest is None else defining_op(largest)
         value = reduced.input if isinstance(reduced, ReduceMaxOp) else None
-    chosen = None if value is None else giver(value)
+    chosen = None if value is None else defining_op(value)
     if isinstance(chosen, WhereOp) and chosen.condition in keeps and _number(chosen.rhs) == -math.inf:
         value = chosen.lhs
     return value in masked and isinstance(reduced, ReduceOp) and _reduces_rows(reduced, softmax)

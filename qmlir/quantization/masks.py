@@ -42,7 +42,7 @@ from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.logic.ops import AndOp, NotOp
 from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, SliceOp, TransposeOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
-from qmlir.dialects.nn.raising.spellings import giver
+from qmlir.dialects.nn.raising.spellings import defining_op
 from qmlir.dialects.nn.shapes.ops import ExpandOp, TileOp, TriluOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.evaluation import evaluate
@@ -105,11 +105,11 @@ class Scores:
 def _largest_below_zero(seen: Statistics) -> float | None:
     """Returns an upper bound of all observed values except 0; `None` if some are above 0 or next to it."""
     histogram = seen.histogram
-    places = np.flatnonzero(histogram.counts) + histogram.first
-    zeros = int(histogram.counts[-histogram.first]) if (places == 0).any() else 0
+    positions = np.flatnonzero(histogram.counts) + histogram.first
+    zeros = int(histogram.counts[-histogram.first]) if (positions == 0).any() else 0
     if seen.infinities[1] or seen.maximum > 0 or zeros != seen.moments.zeros:
         return None
-    below = places[places < 0]
+    below = positions[positions < 0]
     if not below.size:
         return -math.inf
     edge = math.ldexp(int(below.max()) + 1, histogram.exponent)
@@ -185,7 +185,7 @@ class MaskReader:
         return self._known[value]
 
     def _evaluated(self, value: SSAValue, depth: int) -> Array | None:
-        op, shape = giver(value), shape_of(value)
+        op, shape = defining_op(value), shape_of(value)
         if isinstance(op, ConstantOp) or op is None:
             return constant_array(value)
         if not isinstance(op, NnOp) or not op.operands or not depth or len(op.results) != 1 or op.regions:
@@ -206,7 +206,7 @@ class MaskReader:
 
     def _numbers(self, value: SSAValue) -> Array | None:
         """Returns the elements of a constant, also if it is moved or expanded to a dynamic shape."""
-        while (array := self._array(value)) is None and isinstance(op := giver(value), _MOVED):
+        while (array := self._array(value)) is None and isinstance(op := defining_op(value), _MOVED):
             value = op.operands[0]
         return array
 
@@ -223,7 +223,7 @@ class MaskReader:
 
         This follows from the producers of the value, or from its statistics.
         """
-        array, op = self._array(value), giver(value)
+        array, op = self._array(value), defining_op(value)
         if array is not None:
             return self._constant((array == 1).astype(np.int8), i1) if np.isin(array, (0, 1)).all() else None
         match op:
@@ -250,7 +250,7 @@ class MaskReader:
         If all elements lie in [0, 1], the sum of the nonzero ones equals their number only if each is 1: the sums do
         not round an f32 near 1 up.
         """
-        seen, op = seen_statistics(value), giver(value)
+        seen, op = seen_statistics(value), defining_op(value)
         if seen is None or not seen.count or any(seen.infinities) or seen.minimum < 0 or seen.maximum > 1:
             return None
         if seen.moments.total != seen.count - seen.moments.zeros:
@@ -265,7 +265,7 @@ class MaskReader:
         """Interprets `sign * value`, added to scores, as a mask. Returns `None` if it is not a mask."""
         if kind_of(element_of(value)) is not Kind.FLOAT:
             return None
-        array, op = self._array(value), giver(value)
+        array, op = self._array(value), defining_op(value)
         if array is not None:
             below = sign * array < 0
             if below.all() or not below.any() or (array[~below] != 0).any():
@@ -317,7 +317,7 @@ class MaskReader:
         for keep, taken, fill in self._choices(op, sign):
             addends = {self._number(op.lhs), self._number(op.rhs)} - {0.0}
             own = ScoreMask(keep, fill, op.result, fill if len(addends) == 1 and None not in addends else None)
-            condition = giver(op.condition)
+            condition = defining_op(op.condition)
             # `m.masked_fill(m.to(bool), lowest)`: elements that are not filled are 0
             is_filled = taken is op.rhs and isinstance(condition, CastOp) and condition.input is taken
             if is_filled or self._number(taken) == 0:
@@ -329,7 +329,7 @@ class MaskReader:
 
     def _line(self, value: SSAValue) -> tuple[SSAValue, float, float]:
         """Returns `x`, `factor` and `summand` such that `value = factor * x + summand`."""
-        op = giver(value)
+        op = defining_op(value)
         match op:
             case NegOp():
                 x, factor, summand = self._line(op.input)
@@ -373,7 +373,7 @@ class MaskReader:
         if seen is None or bound is None:
             return None
         given = value
-        while isinstance(op := giver(given), _MOVED):
+        while isinstance(op := defining_op(given), _MOVED):
             given = op.operands[0]
         if seen.minimum >= 0 and not seen.infinities[0] and not isinstance(given, BlockArgument):
             return None
@@ -389,7 +389,7 @@ class MaskReader:
         """Returns the scores `value` as a sum of data terms and the masks that apply to the sum."""
         if (found := self.mask(value)) is not None and found.fill <= WEAKEST:
             return Scores((), (found,))
-        op = giver(value)
+        op = defining_op(value)
         inner: Scores | None = None
         match op:
             case AddOp():
@@ -482,8 +482,8 @@ class MaskReader:
     def sum_of(self, terms: Sequence[SSAValue]) -> SSAValue:
         """Builds the sum of `terms`, with a range derived from the ranges of the terms."""
         total = terms[0]
-        for place, term in enumerate(terms[1:], 2):
-            total = self._ranged(self._add(AddOp(total, term), "scores"), self.range_of(terms[:place]))
+        for position, term in enumerate(terms[1:], 2):
+            total = self._ranged(self._add(AddOp(total, term), "scores"), self.range_of(terms[:position]))
         return total
 
 

@@ -130,9 +130,9 @@ def within_domains(
 def undefined_constants(decisions: Decisions) -> dict[Operation, str]:
     """Returns the operations that have no finite result for some element of a quantized constant, with the reasons."""
     found: dict[Operation, str] = {}
-    for (op, place), type_ in decisions.constants.items():
-        domain = list(op.domains())[place] if isinstance(op, Quantizable) else None
-        array = constant_array(op.operands[place])
+    for (op, position), type_ in decisions.constants.items():
+        domain = list(op.domains())[position] if isinstance(op, Quantizable) else None
+        array = constant_array(op.operands[position])
         if domain is None or array is None or not array.size:
             continue
         if not domain.holds(dequantize(quantize(array, type_), type_)).all():

@@ -65,11 +65,11 @@ def constant_like(value: SSAValue, array: Array) -> ConstantOp:
     return made
 
 
-def exchange(op: Operation, place: int, constant: ConstantOp) -> None:
-    """Makes `op` read `constant` as its operand at index `place`, and erases the old constant if it becomes unused."""
-    old = op.operands[place].owner
+def exchange(op: Operation, position: int, constant: ConstantOp) -> None:
+    """Makes `op` read `constant` as operand `position`, and erases the old constant if it becomes unused."""
+    old = op.operands[position].owner
     Rewriter.insert_op(constant, InsertPoint.before(op))
-    op.operands[place] = constant.result
+    op.operands[position] = constant.result
     erase_unused(old)
 
 

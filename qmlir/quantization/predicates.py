@@ -136,14 +136,16 @@ def adds_up_positive(op: Quantizable) -> bool:
     Terms do not cancel then, so the data needs the precision of the result, as in the bands of a spectrum.
     """
     return isinstance(op, MultipliesAndAdds) and all(
-        (array >= 0).all() if (array := constant_array(op.operands[place])) is not None else _is_positive(place, op)
-        for place, slot in slots_of(op).items()
+        (array >= 0).all()
+        if (array := constant_array(op.operands[position])) is not None
+        else _is_positive(position, op)
+        for position, slot in slots_of(op).items()
         if slot is not Slot.BIAS
     )
 
 
-def _is_positive(place: int, op: Operation) -> bool:
-    seen = observed(op.operands[place])
+def _is_positive(position: int, op: Operation) -> bool:
+    seen = observed(op.operands[position])
     return seen is not None and seen.minimum >= 0
 
 

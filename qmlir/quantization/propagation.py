@@ -77,14 +77,14 @@ class QuantizeFloatBias(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not may_be_quantized(op) or not isinstance(op, Quantizable):
             return
-        places = {slot: place for place, slot in slots_of(op).items()}
-        if not {Slot.INPUT, Slot.WEIGHT, Slot.BIAS} <= set(places) or not op.results[0].uses:
+        positions = {slot: position for position, slot in slots_of(op).items()}
+        if not {Slot.INPUT, Slot.WEIGHT, Slot.BIAS} <= set(positions) or not op.results[0].uses:
             return
-        bias = op.operands[places[Slot.BIAS]]
+        bias = op.operands[positions[Slot.BIAS]]
         array = constant_array(bias)
         if array is None or not is_float(bias):
             return
-        sources = (dequantized_from(op.operands[places[slot]]) for slot in (Slot.INPUT, Slot.WEIGHT))
+        sources = (dequantized_from(op.operands[positions[slot]]) for slot in (Slot.INPUT, Slot.WEIGHT))
         data, weight = map(_uniform, sources)
         result = requested_type(op.results[0])
         if data is None or weight is None or result is None:
@@ -107,7 +107,7 @@ class QuantizeFloatBias(RewritePattern):
             return
         real = with_origins_of(stored, DequantizeCastOp(stored.result, bias.type))
         rewriter.insert([stored, real])
-        op.operands[places[Slot.BIAS]] = real.result
+        op.operands[positions[Slot.BIAS]] = real.result
         rewriter.notify_op_modified(op)
 
 
@@ -241,11 +241,11 @@ class Refit(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, Quantizable) or not may_be_quantized(op) or not (targets := targets_around(op)):
             return
-        places, results = data_places(op), [result for result in op.results if is_float(result)]
-        sources = {place: dequantized_from(op.operands[place]) for place in places}
-        types = {place: _uniform(source) for place, source in sources.items()}
+        positions, results = data_places(op), [result for result in op.results if is_float(result)]
+        sources = {position: dequantized_from(op.operands[position]) for position in positions}
+        types = {position: _uniform(source) for position, source in sources.items()}
         wanted = [requested_type(result) for result in results]
-        if not places or len(results) != len(op.results) or None in types.values() or None in wanted:
+        if not positions or len(results) != len(op.results) or None in types.values() or None in wanted:
             return
         for target in targets:
             for support in target.supports_of(op):
@@ -271,19 +271,19 @@ class Refit(RewritePattern):
         slots, operands = slots_of(op), list(op.operands)
         casts: dict[tuple[SSAValue, UniformQuantizedType], QuantizeCastOp] = {}
         results = [self._fitted(type_, support.slot(Slot.OUTPUT)) for type_ in wanted]
-        for place, source in sources.items():
-            fitted = self._fitted(types[place], support.slot(slots[place]))
+        for position, source in sources.items():
+            fitted = self._fitted(types[position], support.slot(slots[position]))
             if fitted is None or source is None:
                 results.append(None)
-            elif fitted == types[place]:
-                operands[place] = source
+            elif fitted == types[position]:
+                operands[position] = source
             else:
                 if (source, fitted) not in casts:
-                    cast = QuantizeCastOp(op.operands[place], TensorType(fitted, shape_of(source)))
+                    cast = QuantizeCastOp(op.operands[position], TensorType(fitted, shape_of(source)))
                     casts[source, fitted] = with_origins_of(
                         source.owner if isinstance(source.owner, Operation) else op, cast
                     )
-                operands[place] = casts[source, fitted].result
+                operands[position] = casts[source, fitted].result
         fused = None if None in results else retyped(op, operands, results)
         if fused is not None:
             return [*casts.values(), fused]
@@ -344,8 +344,10 @@ class MoveDequantizeDown(RewritePattern):
         if not _moves_values(op):
             return
         operands = list(op.operands)
-        places = data_places(op)
-        sources = {place: source for place in places if (source := dequantized_from(operands[place])) is not None}
+        positions = data_places(op)
+        sources = {
+            position: source for position in positions if (source := dequantized_from(operands[position])) is not None
+        }
         elements = {element_type(source.type) for source in sources.values()}
         element = elements.pop() if len(elements) == 1 else None
         if not isinstance(element, UniformQuantizedType):
@@ -353,11 +355,11 @@ class MoveDequantizeDown(RewritePattern):
         if not all(is_float(result) for result in op.results) and not _is_exact_inside(element):
             return
         constants: list[Operation] = []
-        for place in places:
-            source = sources.get(place) or self._stored(operands[place], element, constants)
+        for position in positions:
+            source = sources.get(position) or self._stored(operands[position], element, constants)
             if source is None:
                 return
-            operands[place] = source
+            operands[position] = source
         moved = retyped(op, operands, [None] * len(op.results))
         if moved is None:
             return
@@ -408,25 +410,27 @@ class MoveQuantizeUp(RewritePattern):
         is_limit = _limits_values(op)
         if not (is_limit or _moves_values(op)) or not all(is_float(result) for result in op.results):
             return
-        places = data_places(op)
-        if not places or len([value for value in op.operands if is_float(value)]) != len(places):
+        positions = data_places(op)
+        if not positions or len([value for value in op.operands if is_float(value)]) != len(positions):
             return
         types = {requested_type(result) for result in op.results if result.first_use is not None}
         element = types.pop() if len(types) == 1 else None
         if element is None or element.granularity is not Granularity.TENSOR:
             return
-        sources = [dequantized_from(op.operands[place]) for place in places]
+        sources = [dequantized_from(op.operands[position]) for position in positions]
         found = {None if source is None else element_type(source.type) for source in sources}
-        if (len(places) == 1 and None not in found) or (len(places) > 1 and found <= {None}):
+        if (len(positions) == 1 and None not in found) or (len(positions) > 1 and found <= {None}):
             return
-        if len(places) > 1 and len(found - {None}) == 1 and self._others_are_constants(op, places):
+        if len(positions) > 1 and len(found - {None}) == 1 and self._others_are_constants(op, positions):
             return
         casts = {
-            place: with_origins_of(op, QuantizeCastOp(value, TensorType(element, shape_of(value))))
-            for place, value in enumerate(op.operands)
-            if place in places
+            position: with_origins_of(op, QuantizeCastOp(value, TensorType(element, shape_of(value))))
+            for position, value in enumerate(op.operands)
+            if position in positions
         }
-        operands = [casts[place].result if place in casts else value for place, value in enumerate(op.operands)]
+        operands = [
+            casts[position].result if position in casts else value for position, value in enumerate(op.operands)
+        ]
         moved = retyped(op, operands, [element if is_limit else None] * len(op.results))
         if moved is None:
             for cast in casts.values():
@@ -436,9 +440,9 @@ class MoveQuantizeUp(RewritePattern):
         replace_with_quantized(op, moved, rewriter)
 
     @staticmethod
-    def _others_are_constants(op: Operation, places: Sequence[int]) -> bool:
+    def _others_are_constants(op: Operation, positions: Sequence[int]) -> bool:
         """Returns True if every operand is dequantized or constant, so that the dequantize casts can move down."""
-        values = (op.operands[place] for place in places)
+        values = (op.operands[position] for position in positions)
         return all(dequantized_from(value) is not None or isinstance(value.owner, ConstantOp) for value in values)
 
 

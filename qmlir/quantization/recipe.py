@@ -242,8 +242,8 @@ class Recipe:
 
     def _settled(self, op: Operation, slot: Slot, used: set[int]) -> Choice:
         choice = DEFAULTS[slot]
-        for place, rule in self._matching(op, slot):
-            used.add(place)
+        for position, rule in self._matching(op, slot):
+            used.add(position)
             choice = replace(choice, **rule.settings)
         return choice
 
@@ -293,20 +293,20 @@ class Recipe:
         wanted = True
         for slot in slots:
             quantize = True
-            for place, rule in self._matching(op, slot):
+            for position, rule in self._matching(op, slot):
                 if _QUANTIZE in rule.settings:
-                    self.used.add(place)
+                    self.used.add(position)
                     quantize = bool(rule.settings[_QUANTIZE])
             wanted = wanted and quantize
         return wanted
 
     def _matching(self, op: Operation, slot: Slot) -> Iterator[tuple[int, Rule]]:
         known = {name for name, fact in FACTS.items() if slot in fact.slots and op in self.known[name]}
-        return ((place, rule) for place, rule in enumerate(self.rules) if rule.matches(op, slot, known))
+        return ((position, rule) for position, rule in enumerate(self.rules) if rule.matches(op, slot, known))
 
     def check_used(self) -> None:
         """Raises `DiagnosticError` if a rule has no effect: it matches nothing, or other rules always override it."""
-        unused = [rule for place, rule in enumerate(self.rules) if place not in self.used and rule.name]
+        unused = [rule for position, rule in enumerate(self.rules) if position not in self.used and rule.name]
         if unused:
             found = "; ".join(f"{rule.name}{self._nearest(rule)}" for rule in unused)
             raise text_error(f"these rules of the recipe have no effect: {found}")
@@ -402,9 +402,9 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     return Rule(settings, facts=facts, name=name, **matchers)
 
 
-def _described(table: Mapping[str, Any], place: int) -> str:
+def _described(table: Mapping[str, Any], position: int) -> str:
     matchers = ", ".join(f"{key} = '{table[key]}'" for key in _MATCHERS if key in table)
-    return f"rule {place}" + (f" ({matchers})" if matchers else "")
+    return f"rule {position}" + (f" ({matchers})" if matchers else "")
 
 
 def read_rules(source: RecipeSource) -> list[Rule]:
@@ -417,8 +417,8 @@ def read_rules(source: RecipeSource) -> list[Rule]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in _entries(tables)):
         raise text_error(f"'{path}': rule must be a list of tables, each written [[rule]]")
     return [
-        make_rule(table, f"'{path}', {_described(table, place)}")
-        for place, table in enumerate(_entries(tables), start=1)
+        make_rule(table, f"'{path}', {_described(table, position)}")
+        for position, table in enumerate(_entries(tables), start=1)
     ]
 
 

@@ -46,12 +46,12 @@ def is_f32(value: SSAValue) -> bool:
 
 def slots_of(op: Quantizable) -> dict[int, Slot]:
     """Returns the slots of the operands of `op` that may be quantized, by operand index."""
-    return {place: slot for place, (_, slot) in enumerate(op.operands_with_slots()) if slot is not None}
+    return {position: slot for position, (_, slot) in enumerate(op.operands_with_slots()) if slot is not None}
 
 
 def place_of(op: Quantizable, wanted: Slot) -> int | None:
     """Returns the index of the first operand of `op` in the slot `wanted`, or `None`."""
-    return next((place for place, slot in slots_of(op).items() if slot is wanted), None)
+    return next((position for position, slot in slots_of(op).items() if slot is wanted), None)
 
 
 def moves_values(op: object) -> TypeGuard[Quantizable]:
@@ -112,7 +112,7 @@ def _recreated(op: Operation, operands: Sequence[SSAValue], types: Sequence[Attr
 
 
 @contextmanager
-def imagined(
+def hypothetical_clone(
     op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]
 ) -> Generator[Operation]:
     """Yields a copy of `op` whose operands and float results have the given element types; `None` infers a type.
@@ -136,7 +136,7 @@ def imagined(
 def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]) -> str | None:
     """Returns why `op` does not support these element types of its operands and float results; `None` if it does."""
     try:
-        with imagined(op, operands, elements):
+        with hypothetical_clone(op, operands, elements):
             return None
     except VerifyException as error:
         return str(error)

@@ -70,7 +70,7 @@ def round_states(function: FuncOp, recipe: Recipe) -> None:
         for state, products in readers.items():
             made = ClipOp.unbounded(state)
             set_origins(made, origins)
-            Rewriter.insert_op(made, InsertPoint.before(min(products, key=_place)))
+            Rewriter.insert_op(made, InsertPoint.before(min(products, key=_position)))
             for product in products:
                 product.operands[0] = made.result
             parts.append(made)
@@ -85,7 +85,7 @@ def _is_asked_for(origins: tuple[Origin, ...], states: Iterable[SSAValue], recip
     set_origins(part, origins)
     try:
         choice = recipe.choice(part, Slot.OUTPUT) if recipe.names_part(part, Slot.OUTPUT) else None
-        return choice is not None and any(recipe.wish(giver, Slot.OUTPUT) != choice for giver in givers)
+        return choice is not None and any(recipe.wish(defining_op, Slot.OUTPUT) != choice for defining_op in givers)
     finally:
         part.erase()
 
@@ -98,10 +98,10 @@ def _sources(states: Iterable[SSAValue]) -> Iterator[SSAValue]:
 def _moved(value: SSAValue) -> list[SSAValue] | None:
     """Returns the values that the operation behind `value` moves or selects; `None` if it does anything else."""
     op = value.owner
-    return [op.operands[place] for place in slots_of(op)] if moves_values(op) and not is_constant(op) else None
+    return [op.operands[position] for position in slots_of(op)] if moves_values(op) and not is_constant(op) else None
 
 
-def _place(op: Operation) -> int:
+def _position(op: Operation) -> int:
     assert op.parent is not None
     return op.parent.get_operation_index(op)
 

@@ -143,7 +143,7 @@ def setting_rows() -> Mapping[str, SettingRow]:
     return {name: next(each for each in get_args(hint) if isinstance(each, SettingRow)) for name, hint in hints.items()}
 
 
-def understood(settings: QuantizeSettings) -> dict[str, Any]:
+def normalize_settings(settings: QuantizeSettings) -> dict[str, Any]:
     """Returns `settings` as fields of `QuantizeOptions`, with values translated and `exclude` converted to rules.
 
     Raises `TypeError` for an unknown name, and `DiagnosticError` for a value of the wrong type and for a recipe that

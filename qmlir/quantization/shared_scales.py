@@ -219,13 +219,13 @@ class StatePair:
     leaves: str
     argument: BlockArgument
     end: ReturnOp
-    place: int
+    position: int
     """The index of the operand of `end` that returns the next state."""
 
     @property
     def returned(self) -> SSAValue:
         """The value that `end` returns as the next state."""
-        return self.end.operands[self.place]
+        return self.end.operands[self.position]
 
 
 def states_of(function: FuncOp, entries: Iterable[str]) -> list[StatePair]:
@@ -246,8 +246,8 @@ def states_of(function: FuncOp, entries: Iterable[str]) -> list[StatePair]:
                 )
             if enters in found or leaves in (each.leaves for each in found.values()):
                 raise op_error(function, f"state '{enters}={leaves}' reuses a name of another state")
-            place = outputs.index(leaves)
-            found[enters] = StatePair(enters, leaves, function.body.block.args[inputs.index(enters)], end, place)
+            position = outputs.index(leaves)
+            found[enters] = StatePair(enters, leaves, function.body.block.args[inputs.index(enters)], end, position)
     return list(found.values())
 
 
@@ -290,8 +290,8 @@ class RoleParts:
         """
         begun: dict[SSAValue, dict[Hashable, SSAValue]] = defaultdict(dict)
         for steps in self._parts.values():
-            for place in slots_of(steps[0]):
-                values = [op.operands[place] for op in steps]
+            for position in slots_of(steps[0]):
+                values = [op.operands[position] for op in steps]
                 states = {_giver(value): value for value in values if len(self._parts.get(_giver(value), ())) > 1}
                 for value in values:
                     if len(states) == 1 and _giver(value) not in states and constant_array(value) is None:
@@ -316,11 +316,11 @@ class RoleParts:
                 if others := self._parts.get(other):
                     groups.join(filter(is_f32, (op.results[0] for op in (*steps, *others))))
 
-    def state_of(self, op: Quantizable, place: int) -> SSAValue | None:
+    def state_of(self, op: Quantizable, position: int) -> SSAValue | None:
         """Returns the state that corresponds to a constant operand of `op`, a part of the first step of a layer.
 
-        The same part in other steps reads the state as its operand at index `place`. The constant, such as initial
+        The same part in other steps reads the state as its operand at index `position`. The constant, such as initial
         zeros, gets the type of the state. Then all steps have the same types, and can become a loop again.
         """
-        taken = (other.operands[place] for other in self._parts.get(role_of(op), ()))
+        taken = (other.operands[position] for other in self._parts.get(role_of(op), ()))
         return next((value for value in taken if is_f32(value) and constant_array(value) is None), None)

@@ -105,17 +105,17 @@ def _in_one_of(support: Support, slots: Iterable[Slot], element: Attribute) -> s
     return max(faults, key=lambda fault: fault.right).text  # the last slot among equals
 
 
-def is_bias(op: Quantizable, place: int) -> bool:
-    """Returns True if the operand of `op` at `place` is a constant that is added to the result of a contraction."""
+def is_bias(op: Quantizable, position: int) -> bool:
+    """Returns True if the operand of `op` at `position` is a constant that is added to the result of a contraction."""
     if not op.quantization_slots().takes_accumulators or len(op.operands) != 2:
         return False
-    value, other = op.operands[place].owner, op.operands[1 - place].owner
+    value, other = op.operands[position].owner, op.operands[1 - position].owner
     is_sum = isinstance(other, Quantizable) and Slot.WEIGHT in other.quantization_slots().operands.values()
     return is_sum and isinstance(value, Operation) and value.has_trait(ConstantLike)
 
 
-def _operand_slots(op: Quantizable, support: Support, place: int, slot: Slot) -> tuple[Slot, ...]:
-    if support.bias is not None and is_bias(op, place):
+def _operand_slots(op: Quantizable, support: Support, position: int, slot: Slot) -> tuple[Slot, ...]:
+    if support.bias is not None and is_bias(op, position):
         return (Slot.BIAS,)
     if slot is not Slot.INPUT or not op.quantization_slots().takes_accumulators or support.input is None:
         return (slot,)
@@ -176,14 +176,14 @@ def _wrong_scale(support: Support, op: Operation, elements: Sequence[Attribute])
     """Returns why the scale of a bias is not the accepted one, that of its sum or its own; `None` if it is."""
     if support.bias is None or len(support.bias.scales) != 1 or not isinstance(op, Quantizable):
         return None
-    for place, (_, slot) in enumerate(op.operands_with_slots()):
-        if is_bias(op, place):
-            sums_ = [elements[1 - place]]
+    for position, (_, slot) in enumerate(op.operands_with_slots()):
+        if is_bias(op, position):
+            sums_ = [elements[1 - position]]
         elif slot is Slot.BIAS and isinstance(op, NnOp) and op.components is not None:
             sums_ = list(op.components.data.values())
         else:
             continue
-        own = elements[place]
+        own = elements[position]
         is_shared = isinstance(own, UniformQuantizedType) and any(
             isinstance(each, UniformQuantizedType) and np.array_equal(own.scales, each.scales) for each in sums_
         )

@@ -161,8 +161,10 @@ def _block_type(
         raise ValueError(f"block size {block} must divide the reduction size ({size})")
     split = array.reshape(*array.shape[:sum_axis], size // block, block, *array.shape[sum_axis + 1 :])
     kept = (axis if axis < sum_axis else axis + 1, sum_axis)
-    others = [place for place in range(split.ndim) if place not in kept]
-    counts = [split.shape[place] if place in kept else 1 for place in range(split.ndim) if place != sum_axis + 1]
+    others = [position for position in range(split.ndim) if position not in kept]
+    counts = [
+        split.shape[position] if position in kept else 1 for position in range(split.ndim) if position != sum_axis + 1
+    ]
     ordered = split.transpose(*sorted(kept), *others)
     rows = ordered.reshape(ordered.shape[0] * ordered.shape[1], -1)
     low, high = _ranges(rows, choice)
@@ -257,12 +259,12 @@ def weights_reach(array: Array, type_: UniformQuantizedType, axis: int) -> int:
 
     Multiplied by the reach of the data, it bounds every sum of products.
     """
-    others = tuple(place for place in range(array.ndim) if place != axis)
+    others = tuple(position for position in range(array.ndim) if position != axis)
     zero_points = type_.zero_points
     if type_.granularity is Granularity.AXIS:
-        zero_points = zero_points.reshape([-1 if place == type_.axis else 1 for place in range(array.ndim)])
-    centred = np.abs(quantize(array, type_).astype(np.int64) - zero_points)
-    return int(centred.sum(axis=others).max(initial=0))
+        zero_points = zero_points.reshape([-1 if position == type_.axis else 1 for position in range(array.ndim)])
+    centered = np.abs(quantize(array, type_).astype(np.int64) - zero_points)
+    return int(centered.sum(axis=others).max(initial=0))
 
 
 def sum_of(accumulators: Sequence[SumBound], others: Sequence[SumBound]) -> SumBound:

@@ -158,13 +158,13 @@ class Named:
 
     def error(self, message: str, function: object = None) -> PackageError:
         """Returns an error about this row, with the location of `function`, or of the row's object by default."""
-        where = (place_of(function) if function is not None else "") or self._place()
+        where = (place_of(function) if function is not None else "") or self._position()
         return self._error(message, "" if self.package.name == OURS else bracketed(where))
 
     def _error(self, message: str, where: str) -> PackageError:
         return PackageError(f"{self.kind} '{self.name}' of package '{self.package.title}': {message}{where}")
 
-    def _place(self) -> str:
+    def _position(self) -> str:
         module, _, name = self.row.partition(":")
         return place_of(getattr(sys.modules.get(module), name, None)) or place_of_row(self.row)
 
@@ -189,7 +189,7 @@ class Named:
         except RAISED as error:
             if self.package.name == OURS:
                 raise
-            where = place_in(error, self.package.has) or self._place()
+            where = place_in(error, self.package.has) or self._position()
             raise self._error(f"it raises {one_line(error)}", bracketed(where)) from error
 
     def load(self, kind: type[_Object]) -> _Object:

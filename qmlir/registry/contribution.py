@@ -110,7 +110,7 @@ class Contribution:
             raise ValueError(f"'built_for' must be a minor version, such as '{INTERFACE}', but got '{self.built_for}'")
 
     @property
-    def place(self) -> str:
+    def position(self) -> str:
         """The file and line that created it, for messages about its rows."""
         return self.__dict__["_place"]
 

@@ -17,7 +17,7 @@ _IMPORT_SYSTEM = "importlib"
 _OWN = ("qmlir", "xdsl", _IMPORT_SYSTEM)
 
 
-def place(path: str, line: int) -> str:
+def position(path: str, line: int) -> str:
     """Returns `path:line`, with the path relative to the working directory if the file is inside it."""
     inside = os.path.join(os.getcwd(), "")
     return f"{path.removeprefix(inside)}:{line}"
@@ -28,7 +28,7 @@ def caller(depth: int) -> str:
     frame = inspect.currentframe()
     for _ in range(depth + 1):
         frame = frame and frame.f_back
-    return place(frame.f_code.co_filename, frame.f_lineno) if frame else ""
+    return position(frame.f_code.co_filename, frame.f_lineno) if frame else ""
 
 
 _OWN_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -54,7 +54,7 @@ def place_of(function: object) -> str:
     """
     code = None if inspect.isclass(function) else _code_of(function)
     if code is not None:
-        return place(code.co_filename, code.co_firstlineno)
+        return position(code.co_filename, code.co_firstlineno)
     owner = function if inspect.isclass(function) else type(function)
     is_own = owner.__module__.partition(".")[0] in (*_OWN, "builtins", "functools", "numpy")
     return "" if is_own else place_of_row(f"{owner.__module__}:{owner.__qualname__.partition('.')[0]}")
@@ -72,8 +72,8 @@ def place_of_row(row: str) -> str:
     for pattern in (defines, imports):
         found = next((number for number, line in enumerate(lines, 1) if pattern.match(line)), None)
         if found is not None:
-            return place(path, found)
-    return place(path, 1)
+            return position(path, found)
+    return position(path, 1)
 
 
 def frames(trace: TracebackType | None) -> Iterator[tuple[str, str, FrameType]]:
@@ -84,7 +84,7 @@ def frames(trace: TracebackType | None) -> Iterator[tuple[str, str, FrameType]]:
         trace = trace.tb_next
     for entry in reversed(entries):
         frame = entry.tb_frame
-        yield frame.f_globals.get("__name__") or "", place(frame.f_code.co_filename, entry.tb_lineno), frame
+        yield frame.f_globals.get("__name__") or "", position(frame.f_code.co_filename, entry.tb_lineno), frame
 
 
 def place_in(error: BaseException, is_own: Callable[[str], bool]) -> str:
@@ -94,7 +94,7 @@ def place_in(error: BaseException, is_own: Callable[[str], bool]) -> str:
     compiler and the import system. The location is empty if there is no such line.
     """
     if isinstance(error, SyntaxError) and error.filename is not None:
-        return place(error.filename, error.lineno or 1)
+        return position(error.filename, error.lineno or 1)
     found = [(module, where) for module, where, _ in frames(error.__traceback__)]
     own = next((where for module, where in found if is_own(module)), "")
     return own or next((where for module, where in found if _root(module) not in _OWN and where[0] != "<"), "")

@@ -102,7 +102,11 @@ class Package:
         This is the line that raised `error`, or else the line of the `Contribution` that contains `row`.
         """
         named = (
-            each.place for each in self.contributions for name in FIELDS for _, text in each.rows(name) if text == row
+            each.position
+            for each in self.contributions
+            for name in FIELDS
+            for _, text in each.rows(name)
+            if text == row
         )
         return bracketed(place_in(error, self.has) or next(named, ""))
 

@@ -331,7 +331,7 @@ def _batched(axes: Axes, batch: int) -> Axes:
 
 def _batch_axis(function: FuncOp, output: str, axes: Axes) -> int | None:
     """Returns the axis of an output whose outermost factor is the batch, or `None`. Raises if it is an inner factor."""
-    axis = next((place for place, extent in enumerate(axes) if BATCH in extent.names), None)
+    axis = next((position for position, extent in enumerate(axes) if BATCH in extent.names), None)
     if axis is not None and axes[axis].factors[0] != BATCH:
         raise op_error(function, f"output '{output}' has its samples in the middle of an axis of size {axes[axis]}")
     return axis
@@ -379,25 +379,25 @@ def observed_images(
     inputs: dict[str, Axes] = {}
     capacities: dict[str, int] = {}
     for (port, axes), shape in zip(open_inputs(clone).items(), sizes, strict=True):
-        place = batch[port]
+        position = batch[port]
         for axis, (extent, size) in enumerate(zip(axes, shape, strict=True)):
-            if axis != place and BATCH in extent.names:
+            if axis != position and BATCH in extent.names:
                 raise op_error(function, f"must not name axis '{BATCH}' of '{port}': it is not the batch")
             capacities |= dict.fromkeys(extent.names, size)
-        inputs[port] = _batched(axes, place)
+        inputs[port] = _batched(axes, position)
     capacities[BATCH] = 2
     outputs = _follow(PaddingWalk(clone, capacities), inputs)
     return [_image_place(function, outputs[port.name], capacities) for port in outputs_of(clone)]
 
 
 def _image_place(function: FuncOp, axes: Axes, sizes: Mapping[str, int]) -> ImagePlace | None:
-    found = [place for place, extent in enumerate(axes) for name in extent.names if name == BATCH]
+    found = [position for position, extent in enumerate(axes) for name in extent.names if name == BATCH]
     if not found:
         return None
     if len(found) > 1:
         raise op_error(
             function, f"computes a value of {' x '.join(map(str, axes))}, which combines every sample with every other"
         )
-    (place,) = found
-    factors = axes[place].factors
-    return ImagePlace(place, Extent.of(*factors[: factors.index(BATCH)]).at(sizes))
+    (position,) = found
+    factors = axes[position].factors
+    return ImagePlace(position, Extent.of(*factors[: factors.index(BATCH)]).at(sizes))

@@ -121,9 +121,9 @@ def _check_limits(function: FuncOp, port: Port, array: Array, limits: tuple[int,
     low, high = limits
     outside = (array < low) | (array > high)
     if outside.any():
-        place = tuple(map(int, np.argwhere(outside)[0]))
+        position = tuple(map(int, np.argwhere(outside)[0]))
         raise op_error(
-            function, f"input '{port.name}' must be in [{low}, {high}], but got {array[place]} at {list(place)}"
+            function, f"input '{port.name}' must be in [{low}, {high}], but got {array[position]} at {list(position)}"
         )
 
 

@@ -75,7 +75,7 @@ class PaddingWalk(PaddingSite):
         if found is None:
             self._take_apart(op)
             return
-        if not (reads_shapes_only(op) or op in self._placed or any(facts.places is not None for facts in found)):
+        if not (reads_shapes_only(op) or op in self._placed or any(facts.positions is not None for facts in found)):
             self._count_places()
         is_fixed = reads_shapes_only(op) or all(map(self.is_fixed, op.operands))
         for result, facts in zip(op.results, found, strict=True):
@@ -101,7 +101,7 @@ class PaddingWalk(PaddingSite):
     def _count_places(self) -> None:
         """Requires that the indices that the operation computes with don't depend on the capacity."""
         for facts in map(self.facts, self.op.operands):
-            for axis, step in (facts.places or {}).items():
+            for axis, step in (facts.positions or {}).items():
                 if step.names:
                     self.decline(f"uses indices multiplied by {step}, which change if that dimension is padded")
                 self.count(facts.axes[axis])

@@ -29,7 +29,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, ranked_tensor, unranked_tensor
-from qmlir.ir.control_flow import ForwardedValue, captured, handed_on
+from qmlir.ir.control_flow import ForwardedValue, captured, forwarded
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.evaluation import evaluate, not_computed, operand_groups
@@ -371,12 +371,12 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
     ports = inputs_of(function)
     attributes = [dict(each.data) for each in function.arg_attrs or [DictionaryAttr({})] * len(ports)]
     first = block.first_op
-    for place, (port, type_) in reversed(list(enumerate(zip(ports, types, strict=True)))):
-        argument = retype(block.args[place], type_)
+    for position, (port, type_) in reversed(list(enumerate(zip(ports, types, strict=True)))):
+        argument = retype(block.args[position], type_)
         if port.name not in given:
-            attributes[place] = _without_sizes(attributes[place])
+            attributes[position] = _without_sizes(attributes[position])
             if given:  # the positions of arguments change, so positional names are no longer valid
-                attributes[place][NAME] = StringAttr(port.name)
+                attributes[position][NAME] = StringAttr(port.name)
             continue
         constant = ConstantOp.of(np.ascontiguousarray(given[port.name]), type_)
         constant.result.name_hint = argument.name_hint
@@ -386,8 +386,8 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
             block.insert_op_before(constant, first)
         first = constant
         argument.replace_all_uses_with(constant.result)
-        block.erase_arg(block.args[place])
-        del attributes[place]
+        block.erase_arg(block.args[position])
+        del attributes[position]
     if any(attributes):
         function.arg_attrs = ArrayAttr(DictionaryAttr(each) for each in attributes)
     else:
@@ -430,7 +430,7 @@ class _Specializer:
         if isinstance(op, CallOp):
             self._call(op)
             return
-        if any(handed_on(op)):
+        if any(forwarded(op)):
             self._control(op)
             return
         if isinstance(op, HasParameters):
@@ -486,8 +486,8 @@ class _Specializer:
 
     def _hand_on(self, op: Operation, is_now: Callable[[ForwardedValue], bool]) -> None:
         """Propagates sizes to the block arguments and results that values are forwarded to, if `is_now` allows it."""
-        for place in range(len(list(handed_on(op)))):
-            each = list(handed_on(op))[place]  # listed again: retyping replaces a value
+        for position in range(len(list(forwarded(op)))):
+            each = list(forwarded(op))[position]  # listed again: retyping replaces a value
             if not is_now(each):
                 continue
             type_ = refined(each.taken.type, each.given.type)
@@ -530,12 +530,12 @@ class _Specializer:
             if not origins_of(made):
                 hand_on((op,), made)
             made.location = op.location
-        for place, (old, new) in enumerate(zip(tuple(op.results), replacement.values, strict=True)):
+        for position, (old, new) in enumerate(zip(tuple(op.results), replacement.values, strict=True)):
             self._follow(old, new)
             if isinstance(new, OpResult) and new.op in replacement.operations:
                 new.name_hint = new.name_hint or old.name_hint
-                if place < len(names) and len(new.op.results) == 1:
-                    set_tensor_names(new.op, [names[place]])
+                if position < len(names) and len(new.op.results) == 1:
+                    set_tensor_names(new.op, [names[position]])
             old.replace_all_uses_with(new)
         op.detach()
         op.erase()

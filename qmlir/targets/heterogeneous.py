@@ -88,40 +88,40 @@ class StaticProgram:
         self.function = function_of(module, function)
         self._make = make
         self._steps: list[PartCall] = []
-        self._places: dict[SSAValue, int] = {}
+        self._positions: dict[SSAValue, int] = {}
         self._values: list[Any] = []
         """The initial list of values of a run: constants, and `None` for all other values."""
 
         block = self.function.body.block
         for argument in block.args:
-            self._place(argument)
+            self._position(argument)
         self._actions = self._actions_of(block)
         returned = block.last_op
         operands = () if returned is None else returned.operands
         pairs = zip(outputs_of(self.function), operands, strict=True)
-        self._outputs = [(port.name, self._place(operand)) for port, operand in pairs]
+        self._outputs = [(port.name, self._position(operand)) for port, operand in pairs]
 
     @property
     def steps(self) -> tuple[PartCall, ...]:
         """The parts in execution order, including those of both branches of an `scf.if`."""
         return tuple(self._steps)
 
-    def _place(self, value: SSAValue) -> int:
+    def _position(self, value: SSAValue) -> int:
         """Returns the index of a value in the list of values of a run."""
-        if value not in self._places:
-            self._places[value] = len(self._places)
+        if value not in self._positions:
+            self._positions[value] = len(self._positions)
             self._values.append(None)
-        return self._places[value]
+        return self._positions[value]
 
     def _actions_of(self, block: Block) -> list[Action]:
         actions: list[Action] = []
         for op in block.ops:
-            results = list(map(self._place, op.results))
+            results = list(map(self._position, op.results))
             if op.has_trait(ConstantLike, value_if_unregistered=False):
-                for place, value in zip(results, evaluate(op, []) or (), strict=True):
-                    self._values[place] = value
+                for position, value in zip(results, evaluate(op, []) or (), strict=True):
+                    self._values[position] = value
             elif op is not block.last_op:
-                actions.append(self._action(op, list(map(self._place, op.operands)), results))
+                actions.append(self._action(op, list(map(self._position, op.operands)), results))
         return actions
 
     def _action(self, op: Operation, operands: Sequence[int], results: Sequence[int]) -> Action:
@@ -131,9 +131,9 @@ class StaticProgram:
             step = self._part(op)
 
             def call(values: list[Any]) -> None:
-                made = step.run([values[place] for place in operands])
-                for place, value in zip(results, made.values(), strict=True):
-                    values[place] = value
+                made = step.run([values[position] for position in operands])
+                for position, value in zip(results, made.values(), strict=True):
+                    values[position] = value
 
             return call
 
@@ -142,9 +142,9 @@ class StaticProgram:
             raise op_error(op, "is not in a part and has no evaluator")
 
         def compute(values: list[Any]) -> None:
-            found = evaluator(op, *arguments_by(layout, [values[place] for place in operands]))
-            for place, value in zip(results, found, strict=True):
-                values[place] = value
+            found = evaluator(op, *arguments_by(layout, [values[position] for position in operands]))
+            for position, value in zip(results, found, strict=True):
+                values[position] = value
 
         return compute
 
@@ -161,15 +161,15 @@ class StaticProgram:
         for region in op.regions:
             actions = self._actions_of(region.block) if region.blocks else []
             end = region.block.last_op if region.blocks else None
-            branches.append((actions, [] if end is None else list(map(self._place, end.operands))))
+            branches.append((actions, [] if end is None else list(map(self._position, end.operands))))
         (then, given), (other, given_otherwise) = branches
 
         def choose(values: list[Any]) -> None:
             actions, gives = (then, given) if values[condition] else (other, given_otherwise)
             for action in actions:
                 action(values)
-            for place, each in zip(results, gives, strict=True):
-                values[place] = values[each]
+            for position, each in zip(results, gives, strict=True):
+                values[position] = values[each]
 
         return choose
 
@@ -179,7 +179,7 @@ class StaticProgram:
         values[: len(arrays)] = arrays
         for action in self._actions:
             action(values)
-        return {name: values[place] for name, place in self._outputs}
+        return {name: values[position] for name, position in self._outputs}
 
     @cached_property
     def any_batch(self) -> AnyBatch:

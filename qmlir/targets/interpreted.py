@@ -35,24 +35,24 @@ class _Islands:
     """Runs a function that consists of islands and constants; inputs from other parts are not checked again."""
 
     def __init__(self, function: FuncOp) -> None:
-        self._places: dict[SSAValue, int] = {}
+        self._positions: dict[SSAValue, int] = {}
         self._values: list[Any] = []
         self._names = [port.name for port in inputs_of(function)]
         for argument in function.body.block.args:
-            self._place(argument, None)
+            self._position(argument, None)
         self._steps: list[tuple[OnnxIslandOp, list[int], list[int], Callable[[Sequence[Any]], Sequence[Any]]]] = []
         for op in function.body.block.ops:
             if isinstance(op, OnnxIslandOp):
-                operands = [self._places[value] for value in op.operands]
+                operands = [self._positions[value] for value in op.operands]
                 run = registry.table(TABLE)["prepare"](op)
-                self._steps.append((op, operands, [self._place(value, None) for value in op.results], run))
+                self._steps.append((op, operands, [self._position(value, None) for value in op.results], run))
             elif not isinstance(op, ReturnOp):
                 for value, known in zip(op.results, evaluate(op, []) or (), strict=True):
-                    self._place(value, known)
+                    self._position(value, known)
         returned = function.body.block.last_op
         operands = () if returned is None else returned.operands
         self._outputs = [
-            (port.name, self._places[value], is_truth(value.type))
+            (port.name, self._positions[value], is_truth(value.type))
             for port, value in zip(outputs_of(function), operands, strict=True)
         ]
 
@@ -67,25 +67,25 @@ class _Islands:
         values = [*function.body.block.args, *(result for op in ops for result in op.results)]
         return _Islands(function) if is_all and all(ranked_tensor(value.type) for value in values) else None
 
-    def _place(self, value: SSAValue, known: Any) -> int:
+    def _position(self, value: SSAValue, known: Any) -> int:
         self._values.append(known)
-        return self._places.setdefault(value, len(self._places))
+        return self._positions.setdefault(value, len(self._positions))
 
     def __call__(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Array]:
         values = self._values.copy()
         values[: len(self._names)] = [inputs[name] for name in self._names] if isinstance(inputs, Mapping) else inputs
         for op, operands, results, run in self._steps:
             try:
-                found = run([values[place] for place in operands])
+                found = run([values[position] for position in operands])
             except DiagnosticError:
                 raise
             except Exception as error:
                 raise not_computed(op, error) from error
-            for place, value in zip(results, found, strict=True):
-                values[place] = value
+            for position, value in zip(results, found, strict=True):
+                values[position] = value
         return {
-            name: values[place].astype(np.bool_) if is_truth else values[place]
-            for name, place, is_truth in self._outputs
+            name: values[position].astype(np.bool_) if is_truth else values[position]
+            for name, position, is_truth in self._outputs
         }
 
 

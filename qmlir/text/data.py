@@ -177,7 +177,7 @@ class JsonValue:
         value: object = self.value
         if not isinstance(value, list):
             self.wrong("a list")
-        return (self._at(place, each) for place, each in enumerate(cast(list[Any], value)))
+        return (self._at(position, each) for position, each in enumerate(cast(list[Any], value)))
 
     def text(self, choices: Collection[str] | None = None) -> str:
         """Returns the value as a string, which must be one of `choices` if they are given."""

@@ -28,7 +28,7 @@ class LineTable:
         starts = self._starts
         return starts[min(line - self._line_offset, len(starts)) - 1] + column - 1
 
-    def place(self, position: int) -> SourceLocation:
+    def location(self, position: int) -> SourceLocation:
         """Returns the line and column of a position in the text, both counted from 1."""
         line = bisect_right(self._starts, position)
         column = position - self._starts[line - 1] + 1
@@ -39,7 +39,7 @@ def check_strings(source: str, lines: LineTable) -> None:
     """Raises an error for an unterminated string or an invalid escape; xDSL's lexer takes exponential time for them."""
     for found in _COMMENT_OR_STRING.finditer(source):
         if found[0].startswith('"') and not found["end"]:
-            raise text_error("unterminated string literal or unknown escape", lines.place(found.start()))
+            raise text_error("unterminated string literal or unknown escape", lines.location(found.start()))
 
 
 def metadata_position(source: str) -> int | None:
@@ -178,6 +178,6 @@ class ExpectedDiagnostics:
                 problems.append(f"{filename}: unexpected {diagnostic}")
         for expectation, count in zip(self.expectations, left, strict=True):
             if count:
-                place = f"{filename}:{expectation.line}" if expectation.line else filename
-                problems.append(f"{place}: error: {expectation.severity} was not produced: {expectation.written}")
+                position = f"{filename}:{expectation.line}" if expectation.line else filename
+                problems.append(f"{position}: error: {expectation.severity} was not produced: {expectation.written}")
         return problems

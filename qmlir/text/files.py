@@ -292,9 +292,9 @@ def _compare(output: str | PathLike[str], inputs: Iterable[Path]) -> None:
 
 def _check_outside(output: str | PathLike[str], folders: Iterable[Path]) -> None:
     text = os.fspath(output)
-    places = (_real(text), _real(os.path.dirname(os.path.abspath(text))) / os.path.basename(text))
+    positions = (_real(text), _real(os.path.dirname(os.path.abspath(text))) / os.path.basename(text))
     for folder in folders:
-        if any(place == folder or folder in place.parents for place in places):
+        if any(position == folder or folder in position.parents for position in positions):
             raise text_error(f"cannot write '{output}': it is in the folder of samples '{folder}'; name another path")
 
 

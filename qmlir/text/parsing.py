@@ -155,8 +155,8 @@ class ModuleParser(Parser):
             else:
                 self.raise_error("Could not parse entire input!")
         if self.forward_ssa_references:
-            places = [(name, self._lines.place(self._first_uses[name])) for name in self.forward_ssa_references]
-            raise together([text_error(f"value %{name} is used but not defined", at) for name, at in places])
+            positions = [(name, self._lines.location(self._first_uses[name])) for name in self.forward_ssa_references]
+            raise together([text_error(f"value %{name} is used but not defined", at) for name, at in positions])
         if len(operations) == 1 and isinstance(operations[0], ModuleOp):
             return operations[0]
         if not allow_implicit_module:
@@ -181,7 +181,7 @@ class ModuleParser(Parser):
         elif operand.index < len(values) and (known := values[operand.index]).type != type:
             message = f"operand is used with type {type}, but it is defined with type {known.type}"
             notes = [note(known.owner, "defines the operand")] if isinstance(known.owner, Operation) else []
-            raise text_error(message, self._lines.place(start), notes)
+            raise text_error(message, self._lines.location(start), notes)
         return super().resolve_operand(operand, type)
 
     def parse_optional_location(self) -> LocationAttr | None:
@@ -291,8 +291,8 @@ class ModuleParser(Parser):
         self._reading = outer
         # An operation's own location is the last one in its text.
         if self._given_location is None and isinstance(op.location, UnknownLoc):
-            place = self._lines.place(start)
-            op.location = FileLineColLoc(self._filename, IntAttr(place.line), IntAttr(place.column))
+            position = self._lines.location(start)
+            op.location = FileLineColLoc(self._filename, IntAttr(position.line), IntAttr(position.column))
         return op
 
     # The only private method that is overridden: xDSL looks up the name in the context, which belongs to the caller and
@@ -617,7 +617,7 @@ def parse_module(
 
     def fault_from_outside(reason: str) -> DiagnosticError:
         start, what = (0, "the text") if made is None else made.what_is_read()
-        return text_error(f"{what} cannot be parsed: {reason}", lines.place(start))
+        return text_error(f"{what} cannot be parsed: {reason}", lines.location(start))
 
     try:
         with paused_collection(), faults_from_outside(fault_from_outside):
@@ -626,12 +626,12 @@ def parse_module(
     except DiagnosticError:
         raise
     except ParseError as error:
-        raise text_error(error.msg.strip(), lines.place(error.span.start)) from error
+        raise text_error(error.msg.strip(), lines.location(error.span.start)) from error
     except (DiagnosticException, UnregisteredConstructException, ValueError, OverflowError) as error:
         # Types and attributes are verified on construction.
-        raise text_error(_first_line(error), lines.place(made.pos if made else 0)) from error
+        raise text_error(_first_line(error), lines.location(made.pos if made else 0)) from error
     except RecursionError as error:
-        raise text_error("the text is nested too deeply", lines.place(made.pos if made else 0)) from error
+        raise text_error("the text is nested too deeply", lines.location(made.pos if made else 0)) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -31,7 +31,7 @@ _NO_PATH = {errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP}
 def _warnings_told(say: Callable[[Diagnostic], None]) -> Generator[None]:
     """Inside the `with` block, reports a Python warning as one line, without the source line that raised it."""
 
-    def told(message: Warning | str, *place: object, **where: object) -> None:
+    def told(message: Warning | str, *position: object, **where: object) -> None:
         say(Diagnostic(Severity.WARNING, str(message)))
 
     with warnings.catch_warnings():

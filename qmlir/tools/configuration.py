@@ -118,27 +118,27 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def _single(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
+def _single(action: argparse.Action, value: Any, position: SettingPlace) -> Any:
     """Converts one value as the command line would."""
     wanted: Any = action.type
     if wanted in (int, float):
         number = isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
         if not number:
-            raise place.wrong(f"must be {'an integer' if wanted is int else 'a number'}, but got {value!r}")
+            raise position.wrong(f"must be {'an integer' if wanted is int else 'a number'}, but got {value!r}")
         return wanted(value)
     if not isinstance(value, str):
-        raise place.wrong(f"must be a string, but got {value!r}")
+        raise position.wrong(f"must be a string, but got {value!r}")
     if _CONTROL.search(value):
-        raise place.wrong(f"must be a single line of text, but got {value!r}")
+        raise position.wrong(f"must be a single line of text, but got {value!r}")
     if action.metavar in PATHS and value:
-        value = place.path(action, value)
+        value = position.path(action, value)
     if wanted is not None:
         try:
             value = wanted(value)
         except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
-            raise place.wrong(f"is invalid: {error}") from error
+            raise position.wrong(f"is invalid: {error}") from error
     if action.choices is not None and value not in action.choices:
-        raise place.wrong(f"must be one of {_listed(map(str, action.choices))}, but got {value!r}")
+        raise position.wrong(f"must be one of {_listed(map(str, action.choices))}, but got {value!r}")
     return value
 
 
@@ -147,16 +147,16 @@ def _takes_list(action: argparse.Action) -> bool:
     return is_append or action.nargs in ("*", "+") or (isinstance(action.nargs, int) and action.nargs > 1)
 
 
-def _value(action: argparse.Action, value: Any, place: SettingPlace) -> Any:
+def _value(action: argparse.Action, value: Any, position: SettingPlace) -> Any:
     if action.nargs == 0 or isinstance(action, argparse.BooleanOptionalAction):
         if not isinstance(value, bool):
-            raise place.wrong(f"must be true or false, but got {value!r}")
+            raise position.wrong(f"must be true or false, but got {value!r}")
         return value
     if not _takes_list(action):
-        return _single(action, value, place)
+        return _single(action, value, position)
     if not isinstance(value, list):
-        raise place.wrong(f"must be a list, but got {value!r}")
-    return [_single(action, each, place) for each in cast(list[Any], value)]
+        raise position.wrong(f"must be a list, but got {value!r}")
+    return [_single(action, each, position) for each in cast(list[Any], value)]
 
 
 def _settings(
@@ -167,11 +167,11 @@ def _settings(
     found: dict[str, Any] = {}
     for table, accepted in ((COMMON, SHARED), (command, tuple(options))):
         for key, value in tables.get(table, {}).items():
-            place = SettingPlace(path, table, key)
-            place.check_key(accepted)
+            position = SettingPlace(path, table, key)
+            position.check_key(accepted)
             if key in options:
                 action = options[key]
-                found[action.dest] = _value(action, value, place)
+                found[action.dest] = _value(action, value, position)
     return found
 
 

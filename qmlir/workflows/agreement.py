@@ -215,8 +215,8 @@ class MeasuredOutput:
         axes = {2: (1,), 3: (2, 1)}.get(self.axes, (1,))  # only channels of maps, as their rows are positions
         for axis in axes:
             if 1 < shape[axis] <= MOST_PLACES:
-                for place in lost_places(self.references, self.founds, axis, MIN_VARIATION):
-                    return f"{printable(self.name)}[{', '.join([*(':' for _ in range(axis)), str(place)])}]"
+                for position in lost_places(self.references, self.founds, axis, MIN_VARIATION):
+                    return f"{printable(self.name)}[{', '.join([*(':' for _ in range(axis)), str(position)])}]"
         return ""
 
     def chosen(self, min_sqnr: float | None) -> int:
@@ -245,8 +245,8 @@ class MeasuredOutput:
             if samples >= OF_SAMPLES and not quartile >= least:
                 worst = f"SQNR {quartile:.1f} dB or less in a quarter of the samples"
                 return f"output {name}: {worst} (threshold {least:g} dB)"
-            if place := self.lost_place:
-                return f"output {place}: SQNR below {least:g} dB"
+            if position := self.lost_place:
+                return f"output {position}: SQNR below {least:g} dB"
         agreement, share = row.agreement, min_agreement
         if share is None and samples >= OF_SAMPLES:
             is_lost = self.has_unequal if ratio is None else self.has_misplaced or self.has_lost_sample

@@ -57,20 +57,20 @@ class EvenSampler:
         if self._seen == self._next:
             self.taken.append(run)
             if len(self.taken) > self.most:
-                pairs = (self.taken[place : place + 2] for place in range(0, len(self.taken), 2))
+                pairs = (self.taken[position : position + 2] for position in range(0, len(self.taken), 2))
                 self.taken = [pair[self._random.integers(len(pair))] for pair in pairs]
                 self._stretch *= 2
             self._next = len(self.taken) * self._stretch + int(self._random.integers(self._stretch))
         self._seen += 1
 
 
-def _is_chosen(place: int) -> bool:
+def _is_chosen(position: int) -> bool:
     """Returns true for one of each `HELD_OUT` consecutive runs.
 
     It is a random one, with a fixed seed, so that periodic samples are not excluded. Of the first four it is the last,
     so that some run calibrates.
     """
-    stretch, at = divmod(place, HELD_OUT)
+    stretch, at = divmod(position, HELD_OUT)
     return at == int(np.random.default_rng(stretch).integers(HELD_OUT))
 
 
@@ -104,8 +104,8 @@ class HoldOut:
         evaluates the repair, which uses the other three, so that ranges are the same with and without a repair.
         """
         calibrating = 0
-        for place, run in enumerate(runs):
-            at = -1 if self.first is None else place - self.first
+        for position, run in enumerate(runs):
+            at = -1 if self.first is None else position - self.first
             if at >= 0 and len(self.held_out) < self.most and _is_chosen(at):
                 self.held_out.append(run)
                 continue

@@ -56,8 +56,8 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: Effo
     lines += ["", f"{VERSION_KEY} = {VERSION}"]
     if effort is not None:
         lines += [f"{EFFORT} = {toml_value(effort)}"]
-    for place, table in enumerate(_tables(settings)):
-        if place in used:
+    for position, table in enumerate(_tables(settings)):
+        if position in used:
             lines += ["", table_text(table)]
     if recipe is not None:
         lines += ["", f"# From {printable(Path(recipe.name).name)}:", rules_text(recipe)]

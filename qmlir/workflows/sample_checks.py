@@ -70,14 +70,14 @@ class SampleWatch:
 
     def _look(self, run: Run) -> None:
         self._samples += run.samples
-        for place, array in enumerate(run.arguments):
-            low, high = self._ends[place]
+        for position, array in enumerate(run.arguments):
+            low, high = self._ends[position]
             if array.size and low >= high and array.dtype.kind in "fiub":  # still constant
-                self._ends[place] = min(low, float(array.min())), max(high, float(array.max()))
-            self._elements[place] = max(self._elements[place], array.size // run.samples)
-            self._is_float[place] = array.dtype.kind == "f"
-            if self._is_float[place]:
-                self._largest[place] = sorted([*self._largest[place], (_largest([array]), run.first)])[-2:]
+                self._ends[position] = min(low, float(array.min())), max(high, float(array.max()))
+            self._elements[position] = max(self._elements[position], array.size // run.samples)
+            self._is_float[position] = array.dtype.kind == "f"
+            if self._is_float[position]:
+                self._largest[position] = sorted([*self._largest[position], (_largest([array]), run.first)])[-2:]
         if self._hashed < _HASHED:
             self._hashed += 1
             digest = hashlib.blake2b(digest_size=16)
@@ -122,9 +122,9 @@ def _reach(profile: Profile, name: str) -> float:
 
 def warn_of_other_scale(function: FuncOp, profile: Profile, runs: Sequence[Run]) -> None:
     """Warns of inputs whose validation samples are on another scale than the calibration samples."""
-    for place, port in enumerate(inputs_of(function)):
+    for position, port in enumerate(inputs_of(function)):
         calibrated = _reach(profile, port.name)
-        given = _largest(run.arguments[place] for run in runs)
+        given = _largest(run.arguments[position] for run in runs)
         if min(calibrated, given) > 0 and not 1 / _APART < calibrated / given < _APART:
             name = printable(port.name)
             reach = f"{calibrated:g} in the calibration samples and {given:g} in the validation samples"

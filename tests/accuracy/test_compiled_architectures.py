@@ -46,7 +46,7 @@ def show_values(module: ModuleOp) -> int:
     end = function.body.block.last_op
     assert isinstance(end, ReturnOp)
     shown = [result for op in function.body.block.ops for result in op.results if _is_shown(result)]
-    ports = [Port(f"shown{place}", value.type) for place, value in enumerate(shown)]
+    ports = [Port(f"shown{position}", value.type) for position, value in enumerate(shown)]
     inputs, outputs = inputs_of(function), [*outputs_of(function), *ports]
     function.body.block.insert_op_before(ReturnOp(*end.arguments, *shown), end)
     end.detach()

@@ -48,8 +48,8 @@ def run_lowered(case: Case) -> None:
 
 def _parameters() -> Iterator[Any]:
     names = sorted(set(node_cases()) - set(NOT_PASSING) - set(REFUSED) - OPEN)
-    for place, name in enumerate(names):
-        yield pytest.param(name, marks=() if place % SAMPLE == 0 else pytest.mark.conformance)
+    for position, name in enumerate(names):
+        yield pytest.param(name, marks=() if position % SAMPLE == 0 else pytest.mark.conformance)
 
 
 @pytest.mark.parametrize("name", list(_parameters()))

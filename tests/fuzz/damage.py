@@ -31,8 +31,8 @@ def damage_words(rng: np.random.Generator, data: bytes, others: Sequence[bytes],
     words = list(_WORD.finditer(data))
     if not words or rng.random() < 0.3:
         return damage_bytes(rng, data, others)
-    for place in sorted(rng.choice(len(words), size=min(len(words), int(rng.integers(1, 4))), replace=False))[::-1]:
-        start, stop = words[int(place)].span()
+    for position in sorted(rng.choice(len(words), size=min(len(words), int(rng.integers(1, 4))), replace=False))[::-1]:
+        start, stop = words[int(position)].span()
         vocabulary = extremes if rng.random() < 0.5 else _words_of(tuple(others))
         data = data[:start] + vocabulary[int(rng.integers(len(vocabulary)))] + data[stop:]
     return data
@@ -63,9 +63,9 @@ def damage_json(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) 
     extremes: list[bytes] = []
     twice = False
     for _ in range(int(rng.choice([1, 1, 2]))):
-        places = list(_json_places(value))
-        holder, key = places[int(rng.integers(len(places)))]
-        other, other_key = places[int(rng.integers(len(places)))]
+        positions = list(_json_places(value))
+        holder, key = positions[int(rng.integers(len(positions)))]
+        other, other_key = positions[int(rng.integers(len(positions)))]
         match int(rng.integers(8)):
             case 0 if isinstance(holder, dict):
                 del holder[key]
@@ -80,8 +80,8 @@ def damage_json(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) 
                 holder[key] = f"{_MARK}{len(extremes)}"
                 extremes.append(_JSON_EXTREMES[int(rng.integers(len(_JSON_EXTREMES)))])
     text = json.dumps(value[0]).encode() if value else b""
-    for place, extreme in enumerate(extremes):
-        text = text.replace(json.dumps(f"{_MARK}{place}").encode(), extreme)
+    for position, extreme in enumerate(extremes):
+        text = text.replace(json.dumps(f"{_MARK}{position}").encode(), extreme)
     return text.replace(b": ", b': 1, "twice": 2, "twice": ', 1) if twice else text
 
 

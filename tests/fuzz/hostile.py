@@ -100,7 +100,7 @@ class Format:
 
     name: str
     file: str
-    places: Callable[[bytes], Sequence[Place]]
+    positions: Callable[[bytes], Sequence[Place]]
     commands: Sequence[Callable[[], Outcome]]
     writes: str = OUTPUT
     """What the commands may write besides: the name with which a path of theirs begins."""
@@ -131,11 +131,11 @@ def _tree_places(tree: Any, written: Callable[[Any], bytes | None]) -> Iterator[
                     yield from inside(value, f"{path}.{key}", lambda new, key=key, rest=rest: put({**rest, key: new}))
         elif isinstance(node, list) and node:
             count = len(node) if any(isinstance(each, dict | list | str) for each in node) else 1
-            for place in range(min(count, 4)):
+            for position in range(min(count, 4)):
                 yield from inside(
-                    node[place],
-                    f"{path}[{place}]",
-                    lambda new, place=place: put([*node[:place], new, *node[place + 1 :]]),
+                    node[position],
+                    f"{path}[{position}]",
+                    lambda new, position=position: put([*node[:position], new, *node[position + 1 :]]),
                 )
         else:
             yield Place(path, lambda new: written(put(new)), is_text=isinstance(node, str))
@@ -154,7 +154,7 @@ def _toml_places(data: bytes, tables: Sequence[str] = ("",)) -> Sequence[Place]:
         return "".join(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in tree.items()).encode()
 
     found = _tree_places(tomllib.loads(data.decode()), written)
-    return [place for place in found if place.name.startswith(tuple(f".{table}" for table in tables))]
+    return [position for position in found if position.name.startswith(tuple(f".{table}" for table in tables))]
 
 
 def _safetensors_places(data: bytes) -> Sequence[Place]:
@@ -215,18 +215,18 @@ def _module_places(data: bytes) -> Sequence[Place]:
     """The strings and symbols of a module; the string of a value is escaped, or as it is, in turns of the places."""
     text = data.decode()
 
-    def changed(place: int, match: re.Match[str], new: Any) -> bytes | None:
+    def changed(position: int, match: re.Match[str], new: Any) -> bytes | None:
         if not isinstance(new, str):
             return None
         at = "@" if match[0].startswith("@") else ""
-        inner = "".join(f"\\{byte:02X}" for byte in new.encode()) if place % 2 == 0 else new
+        inner = "".join(f"\\{byte:02X}" for byte in new.encode()) if position % 2 == 0 else new
         return f'{text[: match.start()]}{at}"{inner}"{text[match.end() :]}'.encode()
 
     matches = list(_STRING.finditer(text))
     return [
-        Place(match[0], lambda new, at=place + turn, match=match: changed(at, match, new))
+        Place(match[0], lambda new, at=position + turn, match=match: changed(at, match, new))
         for turn in range(2)
-        for place, match in enumerate(matches)
+        for position, match in enumerate(matches)
     ]
 
 
@@ -236,8 +236,8 @@ def _message_places(data: bytes) -> Sequence[Place]:
     def strings(message: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
         for field, value in message.ListFields():
             several = hasattr(value, "append") or hasattr(value, "add")
-            for place, each in enumerate(value) if several else ((None, value),):
-                where = (*path, (field.name, place))
+            for position, each in enumerate(value) if several else ((None, value),):
+                where = (*path, (field.name, position))
                 if field.message_type is not None:
                     yield from strings(each, where)
                 elif isinstance(each, str) or (isinstance(message, AttributeProto) and isinstance(each, bytes)):
@@ -248,15 +248,15 @@ def _message_places(data: bytes) -> Sequence[Place]:
             return None
         model = ModelProto.FromString(data)
         message: Any = model
-        for name, place in path[:-1]:
-            message = getattr(message, name) if place is None else getattr(message, name)[place]
-        name, place = path[-1]
-        is_bytes = isinstance(getattr(message, name) if place is None else getattr(message, name)[place], bytes)
+        for name, position in path[:-1]:
+            message = getattr(message, name) if position is None else getattr(message, name)[position]
+        name, position = path[-1]
+        is_bytes = isinstance(getattr(message, name) if position is None else getattr(message, name)[position], bytes)
         value = new.encode() if is_bytes else new
-        if place is None:
+        if position is None:
             setattr(message, name, value)
         else:
-            getattr(message, name)[place] = value
+            getattr(message, name)[position] = value
         return model.SerializeToString()
 
     found = list(strings(ModelProto.FromString(data), ()))
@@ -455,9 +455,9 @@ _CONFIGURED = {"quantize": "planned.mlir", "profile": "m.mlir", "compile": "m.ml
 def _configurations() -> Iterator[Format]:
     """A configuration as each command reads it. The output that a configuration names is as that of a command line."""
     for command, model in _CONFIGURED.items():
-        places = partial(_toml_places, tables=("common", command))
+        positions = partial(_toml_places, tables=("common", command))
         words = (command, model, "--config", "options.toml", "-o", f"{OUTPUT}{_SUFFIXES.get(command, '')}")
-        yield Format(f"configuration of {command}", "options.toml", places, [partial(_run, *words)])
+        yield Format(f"configuration of {command}", "options.toml", positions, [partial(_run, *words)])
 
 
 _SUFFIXES = {"profile": ".json", "report": ".html", "export": ".onnx"}
@@ -511,20 +511,20 @@ class Case:
     """A value for a place of a file, and the command that reads it."""
 
     format_: Format
-    place: Place
+    position: Place
     value: tuple[str, Any]
     command: Callable[[], Outcome]
 
     def __str__(self) -> str:
-        return f"{self.format_.name}: {self.value[0]} at {self.place.name}"
+        return f"{self.format_.name}: {self.value[0]} at {self.position.name}"
 
 
 def _cases_of(format_: Format) -> Iterator[Case]:
     """Each place of a format with each value that it can hold, in a random order that is always the same."""
-    places = format_.places((inputs() / format_.file).read_bytes())
+    positions = format_.positions((inputs() / format_.file).read_bytes())
     fitting = {True: VALUES, False: (*OTHERS.items(), *((name, TEXTS[name]) for name in ("pipeline", "absolute path")))}
-    pairs = [(place, value) for place in places for value in fitting[place.is_text]]
-    pairs = [(place, value) for place, value in pairs if place.changed(value[1]) is not None]
+    pairs = [(position, value) for position in positions for value in fitting[position.is_text]]
+    pairs = [(position, value) for position, value in pairs if position.changed(value[1]) is not None]
     for turn, number in enumerate(np.random.default_rng(0).permutation(len(pairs))):
         yield Case(format_, *pairs[int(number)], format_.commands[turn % len(format_.commands)])
 
@@ -599,7 +599,7 @@ def _read(case: Case, path: Path) -> Outcome:
     rmtree(folder, ignore_errors=True)
     folder.mkdir()
     _copied(inputs(), folder)
-    content = case.place.changed(case.value[1])
+    content = case.position.changed(case.value[1])
     assert content is not None
     (folder / case.format_.file).write_bytes(content)
     before = _snapshot(folder, case.format_.writes)

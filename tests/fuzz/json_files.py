@@ -89,8 +89,10 @@ def _read_summary(path: Path) -> Outcome:
 
 def _tuned() -> Mapping[str, bytes]:
     kernels = [
-        TunedKernel(f"kernel {place}", "#kernel.schedule<>" if place else None, "#kernel.schedule<>", 1e-6, 2e-6, 3)
-        for place in range(2)
+        TunedKernel(
+            f"kernel {position}", "#kernel.schedule<>" if position else None, "#kernel.schedule<>", 1e-6, 2e-6, 3
+        )
+        for position in range(2)
     ]
     return {"tuned": tuning_text({each.key: each for each in kernels}).encode()}
 

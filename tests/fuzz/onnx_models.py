@@ -134,7 +134,7 @@ def _whole() -> Mapping[str, bytes]:
     ours["exported"] = _exported().SerializeToString()
     ours["external"] = _external(parser.parse_model(_TEXTS["qdq"])).SerializeToString()
     _read_once()
-    several = {f"{name} {place}": data for name, data in ours.items() for place in range(40)}
+    several = {f"{name} {position}": data for name, data in ours.items() for position in range(40)}
     return {name: data for name, data in (nodes | stored | several).items() if len(data) <= _LARGEST_SEED}
 
 
@@ -169,16 +169,16 @@ def _inputs(rng: np.random.Generator, model: ModelProto) -> None:
     node = _any(rng, _nodes(model))
     names = list(_any(rng, (node.input, node.input, node.output)))
     is_input = names == list(node.input)
-    place = int(rng.integers(len(names) + 1))
+    position = int(rng.integers(len(names) + 1))
     match int(rng.integers(5)):
         case 0:
-            del names[place:]
+            del names[position:]
         case 1:
-            names.insert(place, _any(rng, _names(model)))
+            names.insert(position, _any(rng, _names(model)))
         case 2:
-            names[place : place + 1] = [""]
+            names[position : position + 1] = [""]
         case 3:
-            names[place : place + 1] = [_any(rng, _names(model))]
+            names[position : position + 1] = [_any(rng, _names(model))]
         case _:
             names = [str(each) for each in rng.permutation(names)] + names[:1]
     field = node.input if is_input else node.output
@@ -198,22 +198,22 @@ def _attributes(rng: np.random.Generator, model: ModelProto) -> None:
     nodes = [node for node in _nodes(model) if node.attribute] or _nodes(model)
     node = _any(rng, nodes)
     others = [each.name for other in nodes for each in other.attribute] + ["axis", "axes", "alpha", "pads", "to", "__x"]
-    place = int(rng.integers(len(node.attribute))) if node.attribute else 0
+    position = int(rng.integers(len(node.attribute))) if node.attribute else 0
     match int(rng.integers(8)):
         case 0 if node.attribute:
-            del node.attribute[place]
+            del node.attribute[position]
         case 1:
             node.attribute.append(_attribute(_any(rng, others), _value(rng)))
         case 2 if node.attribute:
-            node.attribute[place].name = _any(rng, others)
+            node.attribute[position].name = _any(rng, others)
         case 3 if node.attribute:
-            node.attribute[place].type = int(rng.integers(15))
+            node.attribute[position].type = int(rng.integers(15))
         case 4 if node.attribute:
-            node.attribute[place].ref_attr_name = _any(rng, others)
+            node.attribute[position].ref_attr_name = _any(rng, others)
         case 5 if node.attribute:
-            node.attribute.append(node.attribute[place])
+            node.attribute.append(node.attribute[position])
         case 6 if node.attribute:  # a number of the same type
-            attribute = node.attribute[place]
+            attribute = node.attribute[position]
             if attribute.type == AttributeProto.INT:
                 attribute.i = int(_any(rng, _INTEGERS))
             elif attribute.type == AttributeProto.INTS:
@@ -222,7 +222,7 @@ def _attributes(rng: np.random.Generator, model: ModelProto) -> None:
             elif attribute.type == AttributeProto.FLOAT:
                 attribute.f = float(_any(rng, _FLOATS))
         case _ if node.attribute:
-            node.attribute[place].CopyFrom(_attribute(node.attribute[place].name, _value(rng)))
+            node.attribute[position].CopyFrom(_attribute(node.attribute[position].name, _value(rng)))
         case _:
             node.attribute.append(_attribute(_any(rng, others), _value(rng)))
 
@@ -254,10 +254,10 @@ def _data(rng: np.random.Generator, model: ModelProto) -> None:
                 tensor.raw_data = np.array([_any(rng, _INTEGERS) for _ in range(count)], np.int64).tobytes()
         case _:
             tensor.data_location = TensorProto.EXTERNAL
-            place = str(
+            position = str(
                 _any(rng, ("weights.bin", "loop.bin", "fifo", "..", ".", "", "/etc/passwd", "\0", "a/b", "none"))
             )
-            tensor.external_data.add(key="location", value=place)
+            tensor.external_data.add(key="location", value=position)
             tensor.external_data.add(key=_any(rng, ("offset", "length")), value=_any(rng, ("0", "-1", "x", "9" * 30)))
 
 
@@ -307,7 +307,7 @@ def _structure(rng: np.random.Generator, model: ModelProto) -> None:
         case 1:
             nodes.append(copy)
         case 2:
-            order = [nodes[int(place)] for place in rng.permutation(len(nodes))]
+            order = [nodes[int(position)] for position in rng.permutation(len(nodes))]
             order = [NodeProto.FromString(each.SerializeToString()) for each in order]
             del nodes[:]
             nodes.extend(order)

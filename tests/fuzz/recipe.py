@@ -20,7 +20,7 @@ def _whole() -> Mapping[str, bytes]:
     files = {path.name: path.read_bytes() for path in sorted(_EXAMPLES.glob("*.toml"))}
     pages = (_EXAMPLES.parent / "quantization.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```toml\n(.*?)```", pages, re.DOTALL)
-    return files | {f"quantization.md:{place}": block.encode() for place, block in enumerate(blocks)}
+    return files | {f"quantization.md:{position}": block.encode() for position, block in enumerate(blocks)}
 
 
 def _damage(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> bytes:

@@ -135,11 +135,13 @@ def _change(rng: np.random.Generator, text: bytes, others: tuple[bytes, ...]) ->
             return text[: first.start()] + second[0] + between + first[0] + text[second.end() :]
         case 1:  # a line is gone, stands twice, or is another file's
             lines = text.splitlines(keepends=True)
-            place = int(rng.integers(len(lines)))
+            position = int(rng.integers(len(lines)))
             foreign = _pick(rng, others).partition(b"\n")[2].splitlines(keepends=True)
-            lines[place : place + 1] = [[], [lines[place]] * 2, [lines[place], _pick(rng, foreign or [b""])]][
-                int(rng.integers(3))
-            ]
+            lines[position : position + 1] = [
+                [],
+                [lines[position]] * 2,
+                [lines[position], _pick(rng, foreign or [b""])],
+            ][int(rng.integers(3))]
             return b"".join(lines)
         case 2:  # deep
             depth = int(rng.choice([2, 30, 3000]))

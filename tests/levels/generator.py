@@ -60,8 +60,8 @@ def _input(graph: Graph) -> Value:
 def _draw(graph: Graph) -> Value:
     """A value to go on from, the last ones most often."""
     usable = [value for value in graph.values if value.uniform is not None]
-    place = int(graph.random.geometric(0.5))
-    return usable[-min(place, len(usable))]
+    position = int(graph.random.geometric(0.5))
+    return usable[-min(position, len(usable))]
 
 
 def graph_of(

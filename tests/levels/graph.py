@@ -319,7 +319,7 @@ class Graph:
         set_ports(
             function,
             [Port(name, value.type) for name, value in zip(given, block.args, strict=True)],
-            [Port(f"y{place}", type_) for place, type_ in enumerate(op.result_types)],
+            [Port(f"y{position}", type_) for position, type_ in enumerate(op.result_types)],
         )
         try:
             found = interpret(ModuleOp([function]), given)
@@ -356,7 +356,7 @@ class Graph:
         along = self.pick([each for each in summed if shape[each] > 1])
         terms = shape[along] if along or not group else group
         block = self.pick([size for size in range(1, terms + 1) if terms % size == 0])
-        counts = [shape[along] // block if place == along else 1 for place in range(len(shape))]
+        counts = [shape[along] // block if position == along else 1 for position in range(len(shape))]
         blocks = {along: block}
         if axis != along:
             counts[axis], blocks[axis] = shape[axis], 1
@@ -438,15 +438,15 @@ class Graph:
             found = evaluate(twin, reals)
         if found is None:
             raise RejectedError("nobody says what it computes")
-        for place, (result, real) in enumerate(zip(tuple(op.results), found, strict=True)):
-            if is_open[place]:
+        for position, (result, real) in enumerate(zip(tuple(op.results), found, strict=True)):
+            if is_open[position]:
                 if np.isnan(real).any():
                     raise RejectedError("gives no number")
                 chosen = element or self.result_type(real, bits)
-                if isinstance(op, RecurrentOp) and place == 1:  # all steps, and the last of them
+                if isinstance(op, RecurrentOp) and position == 1:  # all steps, and the last of them
                     chosen = element_of(op.results[0])
-                if isinstance(op, AttentionOp) and place in (1, 2):  # keys and values as they are
-                    chosen = element_of(op.operands[place])
+                if isinstance(op, AttentionOp) and position in (1, 2):  # keys and values as they are
+                    chosen = element_of(op.operands[position])
                 Rewriter.replace_value_with_new_type(result, TensorType(chosen, shape_of(result)))
 
     def _choose_parts(self, op: NnOp, operands: Sequence[Any], properties: Any, results: int) -> None:
@@ -518,7 +518,7 @@ class Graph:
 
     def sample(self) -> dict[str, Array]:
         """The inputs that the graph was built on, by the names that they have in the module."""
-        return {f"x{place}": value.array for place, value in enumerate(self._inputs)}
+        return {f"x{position}": value.array for position, value in enumerate(self._inputs)}
 
     def module(self) -> ModuleOp:
         """The function: it returns every value that nothing uses, some of them as floats."""
@@ -533,8 +533,8 @@ class Graph:
         function = FuncOp("main", types, Region(self.block))
         set_ports(
             function,
-            [Port(f"x{place}", argument.type) for place, argument in enumerate(self.block.args)],
-            [Port(f"y{place}", value.ssa.type) for place, value in enumerate(outputs)],
+            [Port(f"x{position}", argument.type) for position, argument in enumerate(self.block.args)],
+            [Port(f"y{position}", value.ssa.type) for position, value in enumerate(outputs)],
         )
         return ModuleOp([function])
 

@@ -108,7 +108,7 @@ def roles_of(op: NnOp, twin: NnOp, reals: Mapping[SSAValue, Array], optional: Se
         results = decomposition(twin, floats)
         if results is None or own.roles != floats.roles:
             return None
-        places = {part: place for place, part in enumerate(floats.operations)}
+        positions = {part: position for position, part in enumerate(floats.operations)}
         for role, part, real in zip(own.roles, own.operations, floats.operations, strict=True):
             found = evaluate(real, [values[operand] for operand in real.operands])
             assert found is not None
@@ -123,7 +123,7 @@ def roles_of(op: NnOp, twin: NnOp, reals: Mapping[SSAValue, Array], optional: Se
         for real in filter(_is_movement, floats.operations):
             _put_together(roles, floats, real)
         for part, number in _givers(results, floats.operations):
-            role = floats.roles[places[part]]
+            role = floats.roles[positions[part]]
             if role in roles:
                 roles[role].given = element_of(op.results[number])
         return [role for role in roles.values() if role.arrays]

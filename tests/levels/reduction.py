@@ -77,7 +77,7 @@ def _cut(
     block.add_op(ReturnOp(*results))
     types = FunctionType.from_lists([port.type for port in ports], [result.type for result in results])
     cut = FuncOp("main", types, Region(block))
-    set_ports(cut, ports, [Port(f"y{place}", result.type) for place, result in enumerate(results)])
+    set_ports(cut, ports, [Port(f"y{position}", result.type) for position, result in enumerate(results)])
     return ModuleOp([cut]), inputs
 
 

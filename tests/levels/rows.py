@@ -275,7 +275,7 @@ def _table(graph: Graph, x: Value) -> Value:
     """Slices of weights, which most often have parameters of their own, as many as `x` has elements along an axis."""
     shape = (graph.integer(2, 9), *graph.shape(graph.integer(1, 2), 12))
     axis = 0 if graph.chance(0.7) else graph.integer(1, len(shape) - 1)
-    table = graph.weights(shape, axis, [place for place in range(len(shape)) if place != axis])
+    table = graph.weights(shape, axis, [position for position in range(len(shape)) if position != axis])
     indices = graph.random.integers(-shape[axis], shape[axis], (*x.shape[:1], *graph.shape(graph.integer(0, 1), 3)))
     known = graph.plain_constant(indices) if graph.chance(0.3) else graph.input(i64, indices.shape, indices)
     return graph.add(indexing.GatherOp, [table, known], {"axis": axis})

@@ -45,8 +45,8 @@ def _square(graph: Graph, x: Value) -> Value:
 
 def _row(kind: type[NnOp], graph: Graph, x: Value, axis: int) -> Value:
     """A reduction along `axis`, which stays; from the front or the back."""
-    place = axis if graph.chance(0.5) else axis - len(x.shape)
-    return graph.add(kind, [x], {"axes": [place], "keep_dims": True})
+    position = axis if graph.chance(0.5) else axis - len(x.shape)
+    return graph.add(kind, [x], {"axes": [position], "keep_dims": True})
 
 
 # --- Layers -----------------------------------------------------------------------------------------------------------
@@ -222,11 +222,11 @@ def _gates(graph: Graph, x: Value, state: Value, count: int) -> list[Value]:
         pieces = [
             graph.add(
                 movement.SliceOp, [whole],
-                {"starts": [place * hidden], "ends": [(place + 1) * hidden], "axes": [1], "steps": [1]},
+                {"starts": [position * hidden], "ends": [(position + 1) * hidden], "axes": [1], "steps": [1]},
             )
-            for place in range(count)
+            for position in range(count)
         ]  # fmt: skip
-    return [pieces[place] for place in order]
+    return [pieces[position] for position in order]
 
 
 def _state(graph: Graph, rows: int, hidden: int) -> Value:

@@ -272,8 +272,8 @@ def test_a_wrong_pass_is_found_and_the_graph_reduced_to_the_operation() -> None:
     assert small.changed is not None
     assert small.changed.output == "y0"
     expected = interpret(part, inputs)["y0"]
-    assert small.changed.difference.place is not None
-    assert small.changed.difference.before == str(expected[small.changed.difference.place])
+    assert small.changed.difference.position is not None
+    assert small.changed.difference.before == str(expected[small.changed.difference.position])
 
 
 def test_a_stage_with_a_runner_of_its_own_is_compared_by_its_outputs() -> None:

@@ -63,8 +63,8 @@ class Mutant:
     before: str
     after: str
     number: int
-    place: int
-    """Which node of the tree, in the order of `_places`, and which of its changes."""
+    position: int
+    """Which node of the tree, in the order of `_positions`, and which of its changes."""
     variant: int
 
     @property
@@ -135,7 +135,7 @@ def _is_left_alone(node: ast.AST) -> bool:
     return False
 
 
-def _places(node: ast.AST, function: str = "", around: ast.AST | None = None) -> Iterator[_Place]:
+def _positions(node: ast.AST, function: str = "", around: ast.AST | None = None) -> Iterator[_Place]:
     """Every node that may change, parents first."""
     if around is None or not isinstance(node, ast.UnaryOp | ast.Slice | ast.Tuple | ast.Subscript):
         around = node
@@ -148,7 +148,7 @@ def _places(node: ast.AST, function: str = "", around: ast.AST | None = None) ->
         is_test = name == "test" or (name == "ifs" and isinstance(node, ast.comprehension))
         yield _Place(child, inside, put, is_test, around)
         if not isinstance(child, ast.Raise):  # it may be dropped; its words stay
-            yield from _places(child, inside, around)
+            yield from _positions(child, inside, around)
 
 
 def _without_one(values: Sequence[_T]) -> Iterator[list[_T]]:
@@ -230,10 +230,10 @@ def _changed_statement(node: ast.stmt) -> Iterator[tuple[str, ast.AST]]:
             yield "loop", ast.Continue()
 
 
-def _changes(place: _Place) -> Iterator[tuple[str, ast.AST]]:
+def _changes(position: _Place) -> Iterator[tuple[str, ast.AST]]:
     """What a node becomes; the new nodes share parts with the old one."""
-    node = place.node
-    if place.is_test and not isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp):
+    node = position.node
+    if position.is_test and not isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp):
         yield "condition", ast.UnaryOp(ast.Not(), node)
     match node:
         case ast.Compare():
@@ -256,7 +256,7 @@ def _changes(place: _Place) -> Iterator[tuple[str, ast.AST]]:
         case ast.Set(elements) if len(elements) > 1:
             for left in _without_one(elements):
                 yield "entry dropped", ast.Set(left)
-        case ast.Tuple(elements) if not place.function and len(elements) > 2:  # a table
+        case ast.Tuple(elements) if not position.function and len(elements) > 2:  # a table
             for left in _without_one(elements):
                 yield "entry dropped", ast.Tuple(left, node.ctx)
         case ast.Dict(keys, values) if len(keys) > 1:
@@ -278,21 +278,21 @@ def _source(path: str) -> str:
 def mutants_of(path: str, source: str | None = None) -> Iterator[Mutant]:
     """Every mutant of a module, in the order of its text, which may be given."""
     seen: Counter[tuple[str, str, str]] = Counter()
-    for index, place in enumerate(_places(ast.parse(_source(path) if source is None else source))):
-        for variant, (kind, new) in enumerate(_changes(place)):
-            before, after = place.shown(new)
-            same = place.function, before, after
-            line = getattr(place.node, "lineno", 0)
-            yield Mutant(path, place.function, line, kind, before, after, seen[same], index, variant)
+    for index, position in enumerate(_positions(ast.parse(_source(path) if source is None else source))):
+        for variant, (kind, new) in enumerate(_changes(position)):
+            before, after = position.shown(new)
+            same = position.function, before, after
+            line = getattr(position.node, "lineno", 0)
+            yield Mutant(path, position.function, line, kind, before, after, seen[same], index, variant)
             seen[same] += 1
 
 
 def applied(mutant: Mutant) -> ast.Module:
     """The module with the change in it."""
     tree = ast.parse(_source(mutant.path))
-    place = next(islice(_places(tree), mutant.place, None))
-    _, new = next(islice(_changes(place), mutant.variant, None))
-    place.put(ast.copy_location(new, place.node))
+    position = next(islice(_positions(tree), mutant.position, None))
+    _, new = next(islice(_changes(position), mutant.variant, None))
+    position.put(ast.copy_location(new, position.node))
     return ast.fix_missing_locations(tree)
 
 

@@ -58,11 +58,11 @@ class _Chosen:
         self.failed = ""
         self.ran = 0
 
-    def _place(self, item: pytest.Item) -> int | None:
+    def _position(self, item: pytest.Item) -> int | None:
         return self.order.get(item.nodeid, self.order.get(item.nodeid.partition("::")[0]))
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        placed = [(place, item) for item in items if (place := self._place(item)) is not None]
+        placed = [(position, item) for item in items if (position := self._position(item)) is not None]
         items[:] = [item for _, item in sorted(placed, key=lambda each: each[0])]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -76,13 +76,13 @@ def _broken(text: str, prefixes: list[str], most: int) -> Iterator[tuple[str, st
     yield _WHOLE, text
     lines = text.splitlines()
     check = re.compile(rf"^\s*(?://|#) (?:{'|'.join(map(re.escape, prefixes))})(?P<kind>-[A-Z]+)?: ")
-    places = [index for index, line in enumerate(lines) if check.match(line)]
-    step = max(-(-len(places) // most), 1)
+    positions = [index for index, line in enumerate(lines) if check.match(line)]
+    step = max(-(-len(positions) // most), 1)
 
     def with_line(index: int, *new: str) -> str:
         return "\n".join([*lines[:index], *new, *lines[index + 1 :]]) + "\n"
 
-    for index in places[::step]:
+    for index in positions[::step]:
         line = lines[index]
         found = check.match(line)
         assert found is not None
@@ -93,7 +93,7 @@ def _broken(text: str, prefixes: list[str], most: int) -> Iterator[tuple[str, st
             yield f"line {index + 1}: negated", with_line(index, line.replace(": ", "-NOT: ", 1))
         if found["kind"] == "-NOT":
             yield f"line {index + 1}: no longer negated", with_line(index, line.replace("-NOT: ", ": ", 1))
-    for first, second in list(pairwise(places))[::step]:
+    for first, second in list(pairwise(positions))[::step]:
         if second == first + 1:
             swapped = [*lines[:first], lines[second], lines[first], *lines[second + 1 :]]
             yield f"line {first + 1}: swapped with the next", "\n".join(swapped) + "\n"

@@ -97,19 +97,19 @@ def translated(function: func.FuncOp) -> ir.Module:
     entry, body, end = (run.append_basic_block(name) for name in ("entry", "body", "end"))
     ir.IRBuilder(entry).branch(body)
     builder = ir.IRBuilder(body)
-    place = builder.phi(ir.IntType(64))
-    places = [builder.gep(pointer, [place]) for pointer in run.args[1:]]
+    position = builder.phi(ir.IntType(64))
+    positions = [builder.gep(pointer, [position]) for pointer in run.args[1:]]
     values: dict[SSAValue, ir.Value] = {
-        argument: builder.load(pointer) for argument, pointer in zip(function.args, places, strict=False)
+        argument: builder.load(pointer) for argument, pointer in zip(function.args, positions, strict=False)
     }
     for op in function.body.block.ops:
         if isinstance(op, func.ReturnOp):
-            builder.store(values[op.arguments[0]], places[-1])
+            builder.store(values[op.arguments[0]], positions[-1])
         else:
             values[op.results[0]] = _translated(builder, op, values)
-    following = builder.add(place, ir.Constant(ir.IntType(64), 1))
-    place.add_incoming(ir.Constant(ir.IntType(64), 0), entry)
-    place.add_incoming(following, body)
+    following = builder.add(position, ir.Constant(ir.IntType(64), 1))
+    position.add_incoming(ir.Constant(ir.IntType(64), 0), entry)
+    position.add_incoming(following, body)
     builder.cbranch(builder.icmp_signed("<", following, run.args[0]), body, end)
     ir.IRBuilder(end).ret_void()
     return module

@@ -42,14 +42,14 @@ def module_of(
 ) -> ModuleOp:
     """`operation {properties}` of arguments `%0`, … of the types `operands` (`_`: left out), some of them constants."""
     held = constants or {}
-    present = [place for place, type_ in enumerate(operands) if type_ != "_"]
-    arguments = ", ".join(f"%{place}: {operands[place]}" for place in present if place not in held)
-    names = ", ".join("_" if type_ == "_" else f"%{place}" for place, type_ in enumerate(operands))
+    present = [position for position, type_ in enumerate(operands) if type_ != "_"]
+    arguments = ", ".join(f"%{position}: {operands[position]}" for position in present if position not in held)
+    names = ", ".join("_" if type_ == "_" else f"%{position}" for position, type_ in enumerate(operands))
     name, _, properties = operation.partition(" ")
-    given_results = ", ".join(f"%r{place}" for place in range(len(results)))
-    types = ", ".join(operands[place] for place in present)
+    given_results = ", ".join(f"%r{position}" for position in range(len(results)))
+    types = ", ".join(operands[position] for position in present)
     text = f"{name} {names} {properties} : ({types}) -> ({', '.join(results)})"
-    lines = [f"%{place} = {value}" for place, value in held.items()]
+    lines = [f"%{position} = {value}" for position, value in held.items()]
     lines.append(f'{given_results} = {text} {{origin = "node", op_type = "Op"}}')
     lines.append(f"func.return {given_results} : {', '.join(results)}")
     body = "\n".join(lines)

@@ -46,8 +46,8 @@ def convolved(x: Array, w: Array, strides: Sequence[int], dilations: Sequence[in
     outputs, inputs = w.shape[0] // groups, w.shape[-1]
     for tap in np.ndindex(*w.shape[1:-1]):
         window = tuple(
-            slice(place * dilation, place * dilation + (size - 1) * stride + 1, stride)
-            for place, dilation, size, stride in zip(tap, dilations, sizes, strides, strict=True)
+            slice(position * dilation, position * dilation + (size - 1) * stride + 1, stride)
+            for position, dilation, size, stride in zip(tap, dilations, sizes, strides, strict=True)
         )
         moved = x[(slice(None), *window)]
         for group in range(groups):

@@ -569,4 +569,4 @@ TABLE: list[Row] = [
 ROWS = list(_rows())
 
 
-NAMES = [f"{row.operation.name} {place}" for place, row in enumerate(ROWS)]
+NAMES = [f"{row.operation.name} {position}" for position, row in enumerate(ROWS)]

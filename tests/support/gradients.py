@@ -68,8 +68,8 @@ def module_of(row: Row, drawn: Drawn) -> tuple[ModuleOp, dict[str, Array]]:
     block.add_ops([op, ReturnOp(*results)])
     types = [argument.type for argument in block.args], [each.type for each in results]
     function = FuncOp("main", types, Region(block))
-    ports = [Port(f"x{place}", type_) for place, type_ in enumerate(types[0])]
-    set_ports(function, ports, [Port(f"y{place}", type_) for place, type_ in enumerate(types[1])])
+    ports = [Port(f"x{position}", type_) for position, type_ in enumerate(types[0])]
+    set_ports(function, ports, [Port(f"y{position}", type_) for position, type_ in enumerate(types[1])])
     inputs = {
         port.name: each.astype(bool) if each.dtype == np.int8 else each
         for port, each in zip(ports, arrays, strict=True)

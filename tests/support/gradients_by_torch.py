@@ -27,8 +27,8 @@ def torch_conv_transpose(t: Torch, p: Mapping[str, Any], x: Any, w: Any, b: Any 
     conv = getattr(t.nn.functional, f"conv_transpose{rank}d")
     whole = conv(x, w, None, stride=p["strides"], dilation=p["dilations"], groups=p["groups"])
     pads = [-each for axis in reversed(range(rank)) for each in (p["pads"][axis], p["pads"][axis + rank])]
-    for place, more in enumerate(reversed(p["output_padding"])):
-        pads[2 * place + 1] += more
+    for position, more in enumerate(reversed(p["output_padding"])):
+        pads[2 * position + 1] += more
     cut = t.nn.functional.pad(whole, pads)
     return cut if b is None else cut + b.reshape(-1, *[1] * rank)
 
@@ -47,11 +47,11 @@ def torch_windows(t: Torch, p: Mapping[str, Any], x: Any, function: Callable[[An
         elements: list[Any] = []
         with_padding = 0
         for tap in np.ndindex(*kernel):
-            place = [w * s + k * d - b for w, s, k, d, b in zip(window, strides, tap, dilations, pads, strict=False)]
-            limits = zip(place, sizes, pads, pads[rank:], strict=False)
+            position = [w * s + k * d - b for w, s, k, d, b in zip(window, strides, tap, dilations, pads, strict=False)]
+            limits = zip(position, sizes, pads, pads[rank:], strict=False)
             with_padding += all(-begin <= each < size + end for each, size, begin, end in limits)
-            if all(0 <= each < size for each, size in zip(place, sizes, strict=True)):
-                elements.append(x[(slice(None), slice(None), *place)])
+            if all(0 <= each < size for each, size in zip(position, sizes, strict=True)):
+                elements.append(x[(slice(None), slice(None), *position)])
         found.append(function(t.stack(elements, -1), with_padding))
     return t.stack(found, -1).reshape(*x.shape[:2], *counts)
 
@@ -153,8 +153,8 @@ def torch_layer(step: Callable[..., tuple[Any, ...]]) -> Callable[..., Any]:
             states = tuple(each[d] for each in initial)
             half = b.shape[1] // 2
             found = []
-            for place in reversed(range(len(x))) if is_reverse else range(len(x)):
-                states = step(t, x[place] @ w[d].T + b[d, :half], r[d], b[d, half:], states)
+            for position in reversed(range(len(x))) if is_reverse else range(len(x)):
+                states = step(t, x[position] @ w[d].T + b[d, :half], r[d], b[d, half:], states)
                 found.append(states[0])
             outputs.append(t.stack(found[::-1] if is_reverse else found))
             lasts.append(states)
@@ -258,7 +258,7 @@ def torch_neighbours(t: Torch, p: Mapping[str, Any], x: Any) -> Any:
     size = p["size"]
     around = (0, 0) * (x.ndim - 2) + ((size - 1) // 2, size // 2)
     squares = t.nn.functional.pad(x * x, around)
-    total = sum(squares[:, place : place + x.shape[1]] for place in range(size))
+    total = sum(squares[:, position : position + x.shape[1]] for position in range(size))
     return x / (1.0 + p["alpha"] / size * total) ** p["beta"]
 
 
@@ -292,12 +292,12 @@ def torch_scatter_elements(t: Torch, p: Mapping[str, Any], x: Any, i: Any, updat
 
 
 def torch_scatter_nd(t: Torch, p: Mapping[str, Any], x: Any, i: Any, updates: Any) -> Any:
-    places = i[:, 0] % len(x)
+    positions = i[:, 0] % len(x)
     if p["reduction"] == "add":
-        return x.index_add(0, places, updates)
+        return x.index_add(0, positions, updates)
     found = x.clone()
-    for place, update in zip(places, updates, strict=True):
-        found[place] = update
+    for position, update in zip(positions, updates, strict=True):
+        found[position] = update
     return found
 
 

@@ -75,8 +75,8 @@ def guarded(kernels: Any, constants: Mapping[str, Any], *, at_end: bool, filling
         for each in arrays[readable:]:
             each.view(np.uint8)[...] = filling
         written = [guards.array(each, _WRITE) for each in arrays[readable:]]
-        places = places_of([guards.array(each, _READ) for each in weights])
-        kernels.main(guards.array(arena, _WRITE), places, *read, *written)
+        positions = places_of([guards.array(each, _READ) for each in weights])
+        kernels.main(guards.array(arena, _WRITE), positions, *read, *written)
         for target, found in zip(arrays[readable:], written, strict=True):
             target[...] = found
 

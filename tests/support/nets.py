@@ -48,7 +48,7 @@ class Net:
 
     def nodes_of(self, op_type: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
         """A node; the names of its outputs."""
-        names = [f"{op_type}{len(self.nodes)}" + (f"_{place}" if place else "") for place in range(outputs)]
+        names = [f"{op_type}{len(self.nodes)}" + (f"_{position}" if position else "") for position in range(outputs)]
         self.nodes.append(helper.make_node(op_type, list(inputs), names, name=names[0], **attributes))
         return names
 
@@ -81,7 +81,7 @@ def node_model(
 
     With `is_open` the model leaves all sizes open.
     """
-    names = ["" if each is None else f"i{place}" for place, each in enumerate(inputs)]
+    names = ["" if each is None else f"i{position}" for position, each in enumerate(inputs)]
     node = helper.make_node(op_type, names, outputs, "node", **attributes)
     infos = [
         helper.make_tensor_value_info(

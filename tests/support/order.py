@@ -26,5 +26,5 @@ LONGEST = (
 
 def longest_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """The tests of the longest files, then the others, in the order in which they are."""
-    places = {TESTS / name: place for place, name in enumerate(LONGEST)}
-    return sorted(items, key=lambda item: places.get(item.path, len(places)))
+    positions = {TESTS / name: position for position, name in enumerate(LONGEST)}
+    return sorted(items, key=lambda item: positions.get(item.path, len(positions)))

@@ -32,9 +32,11 @@ class Layer(NamedTuple):
             "_" if each is None else tensor(each.shape, "i32" if each.dtype == np.int32 else element)
             for each in self.operands
         ]
-        constants = {place: inline(each) for place in constant_places if (each := self.operands[place]) is not None}
+        constants = {
+            position: inline(each) for position in constant_places if (each := self.operands[position]) is not None
+        }
         module = module_of(self.operation, types, [tensor(shape, element) for shape in self.shapes], constants)
-        given = [each for place, each in enumerate(self.operands) if each is not None and place not in constants]
+        given = [each for position, each in enumerate(self.operands) if each is not None and position not in constants]
         return module, given
 
 
@@ -76,7 +78,7 @@ def layers(draw: st.DrawFn) -> Layer:
     if draw(st.booleans()):
         names = draw(st.lists(st.sampled_from(sorted(ACTIVATIONS)), min_size=1, max_size=FUNCTIONS[kind]))
         names = (names * 3)[: FUNCTIONS[kind]] * ways
-        alphas = ", ".join(repr(0.25 + 0.125 * place) for place in range(len(names)))
+        alphas = ", ".join(repr(0.25 + 0.125 * position) for position in range(len(names)))
         properties.append(f"activations = [{', '.join(map('{!r}'.format, names))}]".replace("'", '"'))
         properties.append(f"activation_alpha = [{alphas}], activation_beta = [{alphas}]")
     states = 2 if kind == "lstm" else 1

@@ -50,7 +50,7 @@ class Outcome:
 class RunLine:
     """One RUN line as lit reads it: where it stands, its text, and its commands as a tree of lit's shell."""
 
-    place: str
+    position: str
     text: str
     tree: Seq | Pipeline
 
@@ -90,11 +90,11 @@ def read_file(path: Path, temporary: Path) -> RunFile:
     commands = applySubstitutions(script, getDefaultSubstitutions(test, folder, base), features)
     read = RunFile(path, fails_as_expected=test.isExpectedToFail())
     for command in commands:
-        place, text = re.fullmatch(kPdbgRegex, command).groups()
+        position, text = re.fullmatch(kPdbgRegex, command).groups()
         try:
-            read.lines.append(RunLine(place, text.strip(), ShParser(text, pipefail=True).parse()))
+            read.lines.append(RunLine(position, text.strip(), ShParser(text, pipefail=True).parse()))
         except ValueError as error:
-            read.outcome = Outcome("FAIL", f"{path}: {place}: {error}\n  {text.strip()}")
+            read.outcome = Outcome("FAIL", f"{path}: {position}: {error}\n  {text.strip()}")
     return read
 
 
@@ -199,7 +199,7 @@ def run_line(path: Path, line: RunLine) -> Outcome:
         code, reason = "FAIL", shell.report()
     except OSError as error:  # a redirection from or to a file that cannot be opened
         code, reason = "UNRESOLVED", f"  {error}"
-    return Outcome(code, f"{path}: {line.place}\n  {line.text}\n{reason}")
+    return Outcome(code, f"{path}: {line.position}\n  {line.text}\n{reason}")
 
 
 def run_file(path: Path, temporary: Path) -> Outcome:

@@ -38,7 +38,9 @@ def sampled(*axes: Collection[Any], strength: int = 2) -> list[Any]:
     """
     cases = list(product(*axes))
     kept = frozenset(covering(cases, strength))
-    return [pytest.param(*case, marks=() if place in kept else pytest.mark.sweep) for place, case in enumerate(cases)]
+    return [
+        pytest.param(*case, marks=() if position in kept else pytest.mark.sweep) for position, case in enumerate(cases)
+    ]
 
 
 def of_families(families: Mapping[Callable[..., Any], int], part: int = 3) -> list[Any]:

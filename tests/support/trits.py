@@ -75,13 +75,13 @@ class TupleType(ParametrizedAttribute, Container):
     def count(self) -> int:
         return len(self.types)
 
-    def part(self, place: int) -> TypeAttribute:
-        found = self.types.data[place]
+    def part(self, position: int) -> TypeAttribute:
+        found = self.types.data[position]
         assert isinstance(found, TypeAttribute)
         return found
 
     def with_parts(self, converted: Callable[[TypeAttribute], TypeAttribute]) -> TypeAttribute:
-        return TupleType(ArrayAttr([converted(self.part(place)) for place in range(self.count)]))
+        return TupleType(ArrayAttr([converted(self.part(position)) for position in range(self.count)]))
 
 
 class _Elementwise(IRDLOperation):

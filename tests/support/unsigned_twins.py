@@ -36,8 +36,8 @@ def _add_zero_points(model: ModelProto, twin: ModelProto) -> None:
     }
     missing = "unsigned twin's zero point"
     for node in twin.graph.node:
-        for place, zero in ZERO_POINTS.get(node.op_type, {}).items():
-            if node.input[place] in signed and (len(node.input) <= zero or not node.input[zero]):
+        for position, zero in ZERO_POINTS.get(node.op_type, {}).items():
+            if node.input[position] in signed and (len(node.input) <= zero or not node.input[zero]):
                 node.input.extend([""] * (zero + 1 - len(node.input)))
                 node.input[zero] = missing
     twin.graph.initializer.append(numpy_helper.from_array(np.uint8(128), missing))
@@ -47,10 +47,10 @@ def unsigned_twin(model: ModelProto) -> ModelProto:
     """`model` with every int8 tensor as uint8, 128 higher."""
     twin = ModelProto()
     twin.CopyFrom(model)
-    for place, tensor in enumerate(model.graph.initializer):
+    for position, tensor in enumerate(model.graph.initializer):
         if tensor.data_type == TensorProto.INT8:
             array = as_unsigned(numpy_helper.to_array(tensor))
-            twin.graph.initializer[place].CopyFrom(numpy_helper.from_array(array, tensor.name))
+            twin.graph.initializer[position].CopyFrom(numpy_helper.from_array(array, tensor.name))
     for info in (*twin.graph.input, *twin.graph.output):
         if info.type.tensor_type.elem_type == TensorProto.INT8:
             info.type.tensor_type.elem_type = TensorProto.UINT8

@@ -82,10 +82,10 @@ def _filecheck_of(line: RunLine, path: Path) -> tuple[list[Command], str]:
     pipeline = line.tree.rhs if isinstance(line.tree, Seq) else line.tree
     *producers, last = pipeline.commands
     if not producers or last.args[0] != "filecheck":
-        raise Refusal(f"{line.place} does not end in '| filecheck %s'")
+        raise Refusal(f"{line.position} does not end in '| filecheck %s'")
     options = parse_argv_options([str(word) for word in last.args])
     if options.match_filename != str(path) or options.input_file != "-" or len(options.check_prefixes) != 1:
-        raise Refusal(f"{line.place} has other checks than those of one prefix in this file")
+        raise Refusal(f"{line.position} has other checks than those of one prefix in this file")
     return producers, options.check_prefixes[0]
 
 
@@ -102,7 +102,7 @@ def _printed(line: RunLine, producers: Sequence[Command], hidden: Sequence[Path]
     return text
 
 
-def _place(lines: list[str], old: Sequence[int], groups: Sequence[Group]) -> list[str]:
+def _position(lines: list[str], old: Sequence[int], groups: Sequence[Group]) -> list[str]:
     """`lines` with the lines at `old` replaced by the groups: where they stood together, else above each function."""
     removed = set(old)
     new = [line for group in groups for line in group.lines]
@@ -150,7 +150,7 @@ def _rewritten(text: str, prefix: str, groups: Sequence[Group]) -> str:
     if before and before != after:
         changed = next(iter(before - after or after - before))
         raise Refusal(f"a number that a check operation expects would change: {changed}")
-    return "\n".join(_place(lines, old, groups)) + "\n"
+    return "\n".join(_position(lines, old, groups)) + "\n"
 
 
 def update_file(path: Path, temporary: Path) -> Outcome:

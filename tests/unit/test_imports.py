@@ -179,9 +179,9 @@ def test_start_up_loads_no_dialect_and_no_pass() -> None:
 
 def test_a_class_name_stands_once() -> None:
     """Operations have the dialect in their names, and what begins with `_` is asked for in its file only."""
-    places: dict[str, list[Path]] = {}
+    positions: dict[str, list[Path]] = {}
     for path in _sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and not node.name.endswith("Op"):
-                places.setdefault(node.name, []).append(path.relative_to(ROOT / "qmlir"))
-    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+                positions.setdefault(node.name, []).append(path.relative_to(ROOT / "qmlir"))
+    assert {name: found for name, found in positions.items() if len(found) > 1} == {}

@@ -13,8 +13,8 @@ def test_the_longest_files_are_there() -> None:
 
 def test_they_begin() -> None:
     names = ["accuracy/test_bars.py", LONGEST[1], "ir/test_a.py", LONGEST[1], LONGEST[0], "a.py"]
-    items: list[Any] = [SimpleNamespace(path=TESTS / name, place=place) for place, name in enumerate(names)]
-    assert [item.place for item in longest_first(items)] == [4, 1, 3, 0, 2, 5]
+    items: list[Any] = [SimpleNamespace(path=TESTS / name, position=position) for position, name in enumerate(names)]
+    assert [item.position for item in longest_first(items)] == [4, 1, 3, 0, 2, 5]
 
 
 def test_make_referee_finds_the_marker_by_its_name() -> None:

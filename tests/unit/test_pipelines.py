@@ -36,12 +36,12 @@ def test_passes_run_at_every_point(pipeline: NamedPipeline[Any]) -> None:
     """Each point is one place of the text: without what is inserted the text is the pipeline's own."""
     points = list(pipeline.points())
     assert len(set(points)) == len(points)
-    inserted = {point: f"canonicalize{{budget={1000 + place}}}" for place, point in enumerate(points)}
+    inserted = {point: f"canonicalize{{budget={1000 + position}}}" for position, point in enumerate(points)}
     with registry.plugged([_package(inserted)]):
         text = pipeline.text()
         last = pipeline.text(pipeline.stages[-1].name)
-    places = [text.index(each) for each in inserted.values()]
-    assert places == sorted(places)
+    positions = [text.index(each) for each in inserted.values()]
+    assert positions == sorted(positions)
     for each in inserted.values():
         assert text.count(each) == 1
         text = text.replace(each, "")
@@ -57,8 +57,8 @@ def test_every_pass_of_every_pipeline_has_its_points(pipeline: NamedPipeline[Any
     steps = re.findall(r"[\w-]+(?:\{[^}]*\})?", pipeline.own_text())
     afters = [each for each in pipeline.points() if each.count(".") == 3 and each.endswith(".after")]
     assert len(afters) == len(steps)
-    for place, after in enumerate(afters):
-        for point, cut in ((after.removesuffix("after") + "before", place), (after, place + 1)):
+    for position, after in enumerate(afters):
+        for point, cut in ((after.removesuffix("after") + "before", position), (after, position + 1)):
             with registry.plugged([_package({point: "symbol-dce"})]):
                 found = pipeline.text()
             assert found == ",".join([*steps[:cut], "symbol-dce", *steps[cut:]])

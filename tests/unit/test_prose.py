@@ -168,11 +168,11 @@ def test_surfaces_are_read() -> None:
 if __name__ == "__main__":
     lines = RULES.read_text().split("\n")
     known, current = rules(), ""
-    for place, line in enumerate(lines):
+    for position, line in enumerate(lines):
         if line.startswith("["):
             current = line.strip("[]")
         elif line.startswith("counts"):
             each = known[current]
             low = {surface: min(most, len(each.hits(surface))) for surface, most in each.counts.items()}
-            lines[place] = f"counts = {{ {', '.join(f'{surface} = {number}' for surface, number in low.items())} }}"
+            lines[position] = f"counts = {{ {', '.join(f'{surface} = {number}' for surface, number in low.items())} }}"
     RULES.write_text("\n".join(lines))

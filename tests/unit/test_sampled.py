@@ -13,7 +13,7 @@ AXES = (["a", "b", "c", "d"], [1, 3, 12], [False, True])
 @pytest.mark.parametrize(("strength", "fewest", "most"), [(1, 4, 4), (2, 12, 14), (3, 24, 24)])
 def test_every_combination_is_in_a_case(strength: int, fewest: int, most: int) -> None:
     cases = list(product(*AXES))
-    kept = [cases[place] for place in covering(cases, strength)]
+    kept = [cases[position] for position in covering(cases, strength)]
     for axes in combinations(range(len(AXES)), strength):
         wanted = set(product(*(AXES[axis] for axis in axes)))
         assert {tuple(case[axis] for axis in axes) for case in kept} == wanted
@@ -22,7 +22,7 @@ def test_every_combination_is_in_a_case(strength: int, fewest: int, most: int) -
 
 def test_values_come_about_as_often() -> None:
     cases = list(product(range(6), [False, True]))
-    assert sum(cases[place][1] for place in covering(cases, 1)) == 3
+    assert sum(cases[position][1] for position in covering(cases, 1)) == 3
 
 
 def marks(parameters: list[Any]) -> list[list[str]]:

@@ -22,12 +22,12 @@ def _bars(axes: Axes, labels: Sequence[str], series: Sequence[Series]) -> None:
     height = 0.8 / len(series)
     for number, (name, lengths, texts, color) in enumerate(series):
         known = [
-            (place, length, text)
-            for place, (length, text) in enumerate(zip(lengths, texts, strict=True))
+            (position, length, text)
+            for position, (length, text) in enumerate(zip(lengths, texts, strict=True))
             if length is not None
         ]
         drawn = axes.barh(
-            [place + height * (number - (len(series) - 1) / 2) for place, _, _ in known],
+            [position + height * (number - (len(series) - 1) / 2) for position, _, _ in known],
             [length for _, length, _ in known], height, label=name, color=color,
         )  # fmt: skip
         axes.bar_label(drawn, [text for _, _, text in known], padding=3, fontsize=8)
@@ -102,9 +102,9 @@ def bits(figure: Figure, theme: Theme) -> None:
     for (tool, title), color in zip(_TOOLS.items(), (theme.green, theme.blue, theme.orange), strict=True):
         heights = [next(top1[what] for what in top1 if what.startswith(f"{each}, {tool}")) for each in _BITS]
         axes.plot(list(_BITS.values()), heights, "o-", color=color, label=title)
-        for place, height in list(enumerate(heights))[1:]:  # labels of 8 bits would overlap
+        for position, height in list(enumerate(heights))[1:]:  # labels of 8 bits would overlap
             axes.annotate(
-                f"{height:g}", (place, height), xytext=(7, -3), textcoords="offset points", fontsize=8, color=color
+                f"{height:g}", (position, height), xytext=(7, -3), textcoords="offset points", fontsize=8, color=color
             )
     axes.set_ylabel("top-1, %")
     axes.spines[["top", "right"]].set_visible(False)

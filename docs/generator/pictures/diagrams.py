@@ -104,24 +104,24 @@ def grid(theme: Theme) -> Drawing:
     scale = (_HIGH - _LOW) / (highest - lowest)
     zero = lowest - round(_LOW / scale)
 
-    def place(value: float) -> float:
+    def position(value: float) -> float:
         return 60 + (value + 0.8) * 340
 
     draw.text(20, 30, f"observed range {_LOW:g} to {_HIGH:g}, {_BITS} bits:", size=14)
     draw.text(262, 30, f"scale = {_HIGH - _LOW:g} / {highest - lowest} = {scale:.2f}, zero point = {zero}", mono=True)
     draw.line([(20, 120), (940, 120)])
-    draw.line([(place(_LOW), 114), (place(_HIGH), 114)], theme.green, width=5)
+    draw.line([(position(_LOW), 114), (position(_HIGH), 114)], theme.green, width=5)
     for code in range(lowest, highest + 1):
-        x = place(scale * (code - zero))
+        x = position(scale * (code - zero))
         color = theme.blue if code == zero else theme.text
         draw.line([(x, 112), (x, 132)], color)
         draw.text(x, 150, str(code), mono=True, size=12, color=color, anchor="middle", bold=code == zero)
     draw.text(20, 150, "code", size=12, color=theme.muted)
     draw.text(20, 104, "real", size=12, color=theme.muted)
-    draw.text(place(0), 172, "zero point: the real 0 is exact", size=12, color=theme.blue, anchor="middle")
+    draw.text(position(0), 172, "zero point: the real 0 is exact", size=12, color=theme.blue, anchor="middle")
     for value, note in ((0.5, "rounded"), (1.5, "clamped")):
         code = min(max(round(value / scale) + zero, lowest), highest)
-        start, end = place(value), place(scale * (code - zero))
+        start, end = position(value), position(scale * (code - zero))
         draw.dot(start, 88, theme.orange)
         draw.text(start, 58, f"{value:g} is {note} to code {code},", size=12, color=theme.orange, anchor="middle")
         draw.text(start, 74, f"which is {scale * (code - zero):.2f}", size=12, color=theme.orange, anchor="middle")
@@ -185,11 +185,11 @@ def outliers(theme: Theme) -> Drawing:
             (left + 20, "data", data, theme.blue),
             (left + 240, "weights", weights, theme.green),
         ):
-            for place, value in enumerate(values):
-                x, height = start + 90 * place, 18 * value
+            for position, value in enumerate(values):
+                x, height = start + 90 * position, 18 * value
                 draw.box(x, 240 - height, 60, height, color, color)
                 draw.text(x + 30, 232 - height, f"{value:.3g}", mono=True, size=12, anchor="middle")
-                draw.text(x + 30, 258, f"column {place + 1}", size=12, color=theme.muted, anchor="middle")
+                draw.text(x + 30, 258, f"column {position + 1}", size=12, color=theme.muted, anchor="middle")
             draw.text(start + 75, 60, f"max |{name}|", size=13, color=color, anchor="middle")
         codes = round(127 * data[0] / max(data))
         draw.text(left + 20, 292, f"column 1 takes {codes} of 127 codes", size=14, color=theme.orange)

@@ -163,8 +163,8 @@ def _quarter_turns(e: Steps, size: Value) -> tuple[Value, Value]:
     after_64, after_128 = start >= 64, start >= 128
     w = [_signed(word) for word in _TWO_OVER_PI]
 
-    def word(place: int) -> Value:
-        return e.where(after_128, w[place + 2], e.where(after_64, w[place + 1], e.constant(w[place], start)))
+    def word(position: int) -> Value:
+        return e.where(after_128, w[position + 2], e.where(after_64, w[position + 1], e.constant(w[position], start)))
 
     first, second, third = word(0), word(1), word(2)
     # Shifted by 63 - offset, then by 1, since a shift by 64 is undefined.

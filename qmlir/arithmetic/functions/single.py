@@ -171,8 +171,8 @@ def reciprocal_root(e: Steps, x: Value) -> Value:
     past_middle = low - (1 << _DROPPED - 1)
     width = _MANTISSA - _DROPPED + 1  # fraction bits of a midpoint, the last of which is 1
     middle = ((bits >> _DROPPED - 1) & ((1 << width) - 1)) | (1 << width | 1)
-    places = 2 * (width + _BIAS) - ((bits >> _MANTISSA) << 1)
-    power = e.where(places > 63, 0, e.constant(1, x) << (places & 63))
+    positions = 2 * (width + _BIAS) - ((bits >> _MANTISSA) << 1)
+    power = e.where(positions > 63, 0, e.constant(1, x) << (positions & 63))
     is_below = x * middle * middle - power < 0
     is_near = (past_middle > -_NEAR) & (past_middle < _NEAR)
     is_above = (is_near & is_below) | (past_middle > _NEAR - 1)

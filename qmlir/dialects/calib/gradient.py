@@ -132,14 +132,14 @@ def _row_norm(at: Backward, op: RowNormOp, gradient: SSAValue) -> Gradients:
         return Expr(at, at.add(ReduceMeanOp, term.value, axes=list(op.row), keep_dims=True).result)
 
     g, d, s, y = (Expr(at, value) for value in (gradient, op.input, op.scale, op.result))
-    c = d - mean(d) if op.is_centred else d
+    c = d - mean(d) if op.is_centered else d
     added = float(np.float32(op.epsilon.value.data)) / (s * s)
     squared = 1.0 / (mean(c * c) + added)
     along = mean(g * y)
     slope = g - y * along
     of_scale = along * squared * (added / s * float(op.bounds().count))
     return [
-        (squared.apply(SqrtOp) * (slope - mean(slope) if op.is_centred else slope)).value,
+        (squared.apply(SqrtOp) * (slope - mean(slope) if op.is_centered else slope)).value,
         at.sum(of_scale.value, range(len(shape_of(op.input)))),
     ]
 

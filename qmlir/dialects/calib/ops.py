@@ -223,7 +223,7 @@ class RowNormOp(IRDLOperation, InferResultTypes):
     """Normalizes rows of integers with a common scale, represented as floats, bit-identically to a quantized norm.
 
     `input` holds integers `d = q - z` with `|d| < 2^bits`. A row spans all axes from `axis` on and has `n` elements.
-    The result is `f32(f32(n d - t) * r)`, where `t` is the sum of the row if the mean is subtracted (`centred`), and 0
+    The result is `f32(f32(n d - t) * r)`, where `t` is the sum of the row if the mean is subtracted (`centered`), and 0
     otherwise. `r` is the reciprocal root that `qmlir.arithmetic.row_norms` computes from `n`, `scale` and `epsilon`.
     The result is NaN if the radicand does not fit in 62 bits.
 
@@ -242,7 +242,7 @@ class RowNormOp(IRDLOperation, InferResultTypes):
     axis = prop_def(IntegerAttr)
     bits = prop_def(IntegerAttr)
     epsilon = opt_prop_def(FloatAttr, FloatAttr(1e-5, f32))
-    centred = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
+    centered = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
 
     assembly_format = "$input `by` $scale attr-dict `:` type($input) `,` type($scale)"
     irdl_options = (ParsePropInAttrDict(),)
@@ -254,9 +254,9 @@ class RowNormOp(IRDLOperation, InferResultTypes):
         return range(self.axis.value.data, len(tensor(self.input.type).get_shape()))
 
     @property
-    def is_centred(self) -> bool:
+    def is_centered(self) -> bool:
         """Whether the mean of a row is subtracted."""
-        return bool(self.centred.value.data)
+        return bool(self.centered.value.data)
 
     def bounds(self) -> RowBounds:
         """Returns the scale-independent bounds of the norm. Raises `ValueError` if no integer norm is exact."""
@@ -264,7 +264,7 @@ class RowNormOp(IRDLOperation, InferResultTypes):
         if DYNAMIC_INDEX in sizes:
             raise ValueError("the row length is dynamic")
         epsilon = float(np.float32(self.epsilon.value.data))
-        return RowBounds(math.prod(sizes), self.bits.value.data, epsilon, self.is_centred)
+        return RowBounds(math.prod(sizes), self.bits.value.data, epsilon, self.is_centered)
 
     def verify_(self) -> None:
         type_ = tensor(self.input.type)

@@ -148,16 +148,16 @@ class _OldReader:
     """Reads `exact`: integers of any size in seven bits per byte, signed ones zigzag-coded, and little-endian f64."""
 
     data: bytes
-    place: int = 0
+    position: int = 0
 
     def whole(self) -> int:
-        end = self.place
+        end = self.position
         while self.data[end] & 0x80:
             end += 1
         number = 0
-        for byte in reversed(self.data[self.place : end + 1]):
+        for byte in reversed(self.data[self.position : end + 1]):
             number = number << 7 | byte & 0x7F
-        self.place = end + 1
+        self.position = end + 1
         return number
 
     def signed(self) -> int:
@@ -165,8 +165,8 @@ class _OldReader:
         return -(folded + 1 >> 1) if folded & 1 else folded >> 1
 
     def real(self) -> float:
-        (number,) = struct.unpack_from("<d", self.data, self.place)
-        self.place += 8
+        (number,) = struct.unpack_from("<d", self.data, self.position)
+        self.position += 8
         return number
 
     def total(self) -> float:
@@ -202,8 +202,8 @@ def _recorded_of_exact(count: int, data: bytes) -> DictionaryAttr:
             infinities = reader.whole(), reader.whole()
     except (IndexError, struct.error, OverflowError) as error:
         raise ValueError("unexpected end of data") from error
-    if reader.place != len(data):
-        raise ValueError(f"{len(data) - reader.place} trailing bytes")
+    if reader.position != len(data):
+        raise ValueError(f"{len(data) - reader.position} trailing bytes")
     return recorded_of(Moments(count, zeros, total, squares), histogram, batches, infinities)
 
 

@@ -13,7 +13,7 @@ from qmlir.ir.diagnostics import op_error
 def _fail_where(op: Operation, wrong: Array, actual: Array, expected: Array) -> None:
     if not wrong.any():
         return
-    index = tuple(int(place) for place in np.argwhere(wrong)[0])
+    index = tuple(int(position) for position in np.argwhere(wrong)[0])
     raise op_error(
         op,
         f"failed at {list(index)}: expected {expected[index]}, but got {actual[index]} ({int(wrong.sum())} of "

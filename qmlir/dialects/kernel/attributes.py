@@ -23,10 +23,10 @@ def isa_names() -> tuple[str, ...]:
 
 
 def _one_of(parser: AttrParser, what: str, accepted: Sequence[str]) -> str:
-    place = parser.pos
+    position = parser.pos
     found = parser.parse_identifier(context_msg=f", {what}")
     if found not in accepted:
-        parser.raise_error(f"unknown {what} '{found}' (available: {', '.join(accepted)})", place)
+        parser.raise_error(f"unknown {what} '{found}' (available: {', '.join(accepted)})", position)
     return found
 
 
@@ -320,13 +320,13 @@ which are all read before the first element is written.
 
 def overwritten(entry: DictionaryAttr) -> list[int]:
     """Returns the argument indices listed in `MAY_OVERWRITE`."""
-    places = entry.data.get(MAY_OVERWRITE)
-    return [int(each) for each in places.get_values()] if isinstance(places, DenseArrayBase) else []
+    positions = entry.data.get(MAY_OVERWRITE)
+    return [int(each) for each in positions.get_values()] if isinstance(positions, DenseArrayBase) else []
 
 
-def overwriting(entry: DictionaryAttr, places: Sequence[int]) -> DictionaryAttr:
-    """Returns argument attributes that let an argument share the memory of the arguments with indices `places`."""
-    return DictionaryAttr({**entry.data, MAY_OVERWRITE: DenseArrayBase.from_list(i64, places)})
+def overwriting(entry: DictionaryAttr, positions: Sequence[int]) -> DictionaryAttr:
+    """Returns argument attributes that let an argument share the memory of the arguments with indices `positions`."""
+    return DictionaryAttr({**entry.data, MAY_OVERWRITE: DenseArrayBase.from_list(i64, positions)})
 
 
 ATTRIBUTES: tuple[type[ParametrizedAttribute], ...] = (LayoutAttr, RequantizeAttr, ScheduleAttr, TargetAttr)

@@ -309,7 +309,7 @@ class CustomOp(IRDLOperation, DestinationStyle):
     def destinations(self) -> Sequence[Destination]:
         if self.res:
             return [Destination(None) for _ in self.res]
-        return [Destination(len(self.inputs) + place) for place in range(len(self.outs))]
+        return [Destination(len(self.inputs) + position) for position in range(len(self.outs))]
 
     def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
         return CustomOp.build(

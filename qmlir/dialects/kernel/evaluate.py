@@ -120,8 +120,8 @@ def _element_of_each(array: Array, map_: AffineMap, shape: Sequence[int]) -> Arr
             ordered = array.transpose(sorted(range(len(axes)), key=axes.__getitem__))
             layout = [shape[axis] if axis in axes else 1 for axis in range(len(shape))]
             return ordered.reshape(layout)
-    places: Any = np.ogrid[tuple(slice(0, size) for size in shape)]
-    return np.asarray(array[tuple(expression.eval(places, ()) for expression in map_.results)])
+    positions: Any = np.ogrid[tuple(slice(0, size) for size in shape)]
+    return np.asarray(array[tuple(expression.eval(positions, ()) for expression in map_.results)])
 
 
 def _finished(frame: Any, op: EpilogueOp, sums: Array, epilogue: tuple[Array, ...], outs: Array | None) -> Any:
@@ -193,17 +193,17 @@ def _conv(op: PackedConvOp, x: Array, weights: Array, *, is_lanewise: bool) -> A
     if not sums.size:
         return sums.reshape(batch, *out, channels)
     for tap in np.ndindex(*taps):
-        first = [place * dilation for place, dilation in zip(tap, dilations, strict=True)]
+        first = [position * dilation for position, dilation in zip(tap, dilations, strict=True)]
         leading = [
             slice(start, start + (size - 1) * stride + 1, stride)
             for start, size, stride in zip(first[:-1], out[:-1], strides[:-1], strict=True)
         ]
         count = depth if is_lanewise else terms
-        begin = [(place * strides[-1] + first[-1]) * depth for place in range(out[-1])]
-        places = np.array(begin)[:, None] + np.array(range(count))
+        begin = [(position * strides[-1] + first[-1]) * depth for position in range(out[-1])]
+        positions = np.array(begin)[:, None] + np.array(range(count))
         for group in range(groups):
             factors = weights[(group, slice(None), *tap)]
-            seen = rows[(slice(None), *leading)][..., places + group * (depth // groups)].reshape(-1, count)
+            seen = rows[(slice(None), *leading)][..., positions + group * (depth // groups)].reshape(-1, count)
             sums[group] += seen * factors[:, 0] if is_lanewise else _by(seen, factors, terms)
     return np.moveaxis(sums, 0, 1).reshape(batch, *out, channels)
 

@@ -135,7 +135,7 @@ class PackedMatMulOp(PackedOp, MapsElements):
         """Maps with extra dimensions for the terms of a sum and for the non-batch axes of the packed weights."""
         shape = shaped(self.target)[0]
         rank, batches = len(shape), [axis for axis in range(self.batch_axes) if shape[axis] != 1]
-        term, *packed = (AffineExpr.dimension(rank + place) for place in range(1 + len(shaped(self.w)[0]) - 1))
+        term, *packed = (AffineExpr.dimension(rank + position) for position in range(1 + len(shaped(self.w)[0]) - 1))
         batch: AffineExpr = AffineExpr.constant(0)
         for axis in batches:
             batch = batch * shape[axis] + AffineExpr.dimension(axis)

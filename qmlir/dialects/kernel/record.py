@@ -39,7 +39,7 @@ class _AddsToMemory(MemoryEffect):
 
 @irdl_op_definition
 class RecordOp(IRDLOperation, DestinationStyle):
-    """Adds the statistics of `input` to the record that begins at word `place` of `records`.
+    """Adds the statistics of `input` to the record that begins at word `position` of `records`.
 
     A record has a histogram of `bins` bins. If `axis` is set, the record also has a range for each index of that axis;
     otherwise, the order of the elements and the shape of `input` do not matter. On tensors, the result is the updated
@@ -53,7 +53,7 @@ class RecordOp(IRDLOperation, DestinationStyle):
     name = "kernel.record"
 
     input = operand_def()
-    place = operand_def()
+    position = operand_def()
     records = operand_def()
     runs = opt_operand_def()
     bins = prop_def(IntegerAttr)
@@ -61,8 +61,8 @@ class RecordOp(IRDLOperation, DestinationStyle):
     result = opt_result_def()
 
     assembly_format = (
-        "$input `at` $place `in` $records (`runs` $runs^)? `bins` $bins (`axis` $axis^)? attr-dict "
-        "`:` type($input) `,` type($place) `,` type($records) (`,` type($runs)^)? (`->` type($result)^)?"
+        "$input `at` $position `in` $records (`runs` $runs^)? `bins` $bins (`axis` $axis^)? attr-dict "
+        "`:` type($input) `,` type($position) `,` type($records) (`,` type($runs)^)? (`->` type($result)^)?"
     )
     traits = traits_def(_AddsToMemory())
 
@@ -70,11 +70,16 @@ class RecordOp(IRDLOperation, DestinationStyle):
 
     @staticmethod
     def of(
-        value: SSAValue, place: SSAValue, records: SSAValue, bins: int, axis: int | None, runs: SSAValue | None = None
+        value: SSAValue,
+        position: SSAValue,
+        records: SSAValue,
+        bins: int,
+        axis: int | None,
+        runs: SSAValue | None = None,
     ) -> "RecordOp":
         """Returns a record operation on tensors."""
         return RecordOp.build(
-            operands=[value, place, records, runs],
+            operands=[value, position, records, runs],
             properties={"bins": IntegerAttr(bins, i64), **({} if axis is None else {"axis": IntegerAttr(axis, i64)})},
             result_types=[[records.type]],
         )
@@ -93,7 +98,7 @@ class RecordOp(IRDLOperation, DestinationStyle):
 
     def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
         return RecordOp.build(
-            operands=[memory(self.input), memory(self.place), outs[0], memory(self.runs) if self.runs else None],
+            operands=[memory(self.input), memory(self.position), outs[0], memory(self.runs) if self.runs else None],
             properties=dict(self.properties),
             attributes=dict(self.attributes),
             result_types=[[]],
@@ -109,8 +114,8 @@ class RecordOp(IRDLOperation, DestinationStyle):
         shape, element = shaped(self.input)
         if element != f32:
             raise VerifyException(f"input must be f32, but got '{self.input.type}'")
-        if shaped(self.place) != ((1,), i64):
-            raise VerifyException(f"offset must be one i64, but got '{self.place.type}'")
+        if shaped(self.position) != ((1,), i64):
+            raise VerifyException(f"offset must be one i64, but got '{self.position.type}'")
         words, element = shaped(self.records)
         if element != i64 or len(words) != 1:
             raise VerifyException(f"records must be a 1-D tensor of i64, but got '{self.records.type}'")
@@ -130,12 +135,12 @@ class RecordOp(IRDLOperation, DestinationStyle):
             )
 
 
-def _record(op: RecordOp, x: Array, place: Array, records: Array, runs: Array | None = None) -> tuple[Array, ...]:
+def _record(op: RecordOp, x: Array, position: Array, records: Array, runs: Array | None = None) -> tuple[Array, ...]:
     if op.result is None:
         check_writable(records, op.records.type)
     else:
         records = records.copy()
-    layout, first = op.layout, int(place[0])
+    layout, first = op.layout, int(position[0])
     words = records[first:]
     if runs is None:
         words[: layout.words] = layout.added(np.ascontiguousarray(words[: layout.words]), x)

@@ -181,7 +181,7 @@ class Variant:
     holds_signed: bool = False
     """Whether unsigned bytes of `x` are shifted to the signed range in memory beforehand, instead of by the loops."""
 
-    is_centred: bool = False
+    is_centered: bool = False
     """Whether `x` is stored in memory with its zero point already subtracted."""
 
     sums_blocks: bool = False
@@ -213,7 +213,7 @@ class Variant:
     @property
     def makes_signed(self) -> bool:
         """Whether the loops read `x` as signed, regardless of its type."""
-        return self.is_centred or self.holds_signed
+        return self.is_centered or self.holds_signed
 
     @property
     def reads_neighbours(self) -> bool:

@@ -102,8 +102,8 @@ class Algorithm:
         """Recovers the sums of the taps, `[O, C]`, from the weight operand; transformed weights contain them."""
         if self.takes_bytes:
             return weights.astype(np.int64).sum(axis=(1, 2))
-        place = next(index for index, row in enumerate(self.weights) if len(set(row)) == 1)
-        return weights[:, place, place].astype(np.int64) // self.weights[place][0] ** 2
+        position = next(index for index, row in enumerate(self.weights) if len(set(row)) == 1)
+        return weights[:, position, position].astype(np.int64) // self.weights[position][0] ** 2
 
 
 F2 = Algorithm(

@@ -92,13 +92,13 @@ def _products(op: Operation, reading: KnownOperands = _OWN) -> _Products | None:
     return _Products(weight, x, w, channels, summed, repeats) if has_sums else None
 
 
-def _centred_limits(element: UniformQuantizedType, stored: Limits) -> Limits:
+def _centered_limits(element: UniformQuantizedType, stored: Limits) -> Limits:
     return stored[0] - int(element.zero_points.max()), stored[1] - int(element.zero_points.min())
 
 
 def _by_types(found: _Products, data: Limits) -> Limits:
     """Returns the limits of the sums for all weights that their type allows."""
-    return limits_of_products(data, _centred_limits(found.w, storage_limits(found.w.storage)), found.terms)
+    return limits_of_products(data, _centered_limits(found.w, storage_limits(found.w.storage)), found.terms)
 
 
 def _by_weights(found: _Products, stored: Array, data: Limits) -> tuple[Array, Array]:
@@ -121,7 +121,7 @@ def accumulator_type(op: Operation) -> UniformQuantizedType | None:
     if found is None:
         return None
     x, w = found.x, found.w
-    data = _centred_limits(x, storage_limits(x.storage))
+    data = _centered_limits(x, storage_limits(x.storage))
     if not are_held(*_by_types(found, data)):
         stored = constant_array(found.weight)
         if stored is None or not are_held(*_by_weights(found, stored, data)):
@@ -140,7 +140,7 @@ def refuted_limits(op: Operation, bias: SSAValue | None, known: Known) -> Limits
     found = _products(op)
     if found is None:
         return None
-    data = _centred_limits(found.x, (found.x.storage_min, found.x.storage_max))
+    data = _centered_limits(found.x, (found.x.storage_min, found.x.storage_max))
     added, stored = None if bias is None else known(bias), known(found.weight)
     integers = np.zeros(1, np.int64) if added is None or not added.size else added.astype(np.int64)
     lows, highs = (limit + integers for limit in _by_types(found, data))
@@ -160,7 +160,7 @@ def sum_limits(op: Operation, reading: KnownOperands = _OWN) -> Limits | None:
     if (found := _products(op, reading)) is None:
         return None
     storage = (found.x.storage_min, found.x.storage_max)
-    low, high = _centred_limits(found.x, storage)
+    low, high = _centered_limits(found.x, storage)
     stored, data = reading.known(op, found.weight), (min(low, 0), max(high, 0))
     if stored is None and DYNAMIC_INDEX in (shape_of(found.weight)[axis] for axis in found.summed):
         return None
@@ -179,7 +179,7 @@ def _limits_of_value(op: Operation, value: SSAValue, reading: KnownOperands) -> 
     element = reading.element(op, value)
     if not isinstance(element, UniformQuantizedType):
         return None
-    limits = _centred_limits(element, (element.storage_min, element.storage_max))
+    limits = _centered_limits(element, (element.storage_min, element.storage_max))
     stored = reading.known(op, value)
     if stored is not None and stored.size:
         _, zero_points = broadcast_parameters(element, stored.shape)

@@ -100,8 +100,8 @@ def build(
     except BaseException:
         op.drop_all_references()
         raise
-    for place, (result, type_) in enumerate(zip(tuple(op.results), inferred, strict=True)):
-        wanted = _merged(type_, hints[place] if place < len(hints) else None)
+    for position, (result, type_) in enumerate(zip(tuple(op.results), inferred, strict=True)):
+        wanted = _merged(type_, hints[position] if position < len(hints) else None)
         if result.type != wanted:
             Rewriter.replace_value_with_new_type(result, wanted)
     return op

@@ -61,15 +61,15 @@ def rounded_once(decomposition: Decompose) -> Decompose:
         if not any(_is_short(value) for value in op.results):
             return decomposition(op, parts)
         operands = [
-            cast(parts, f"operand{place}", value, f32) if _is_short(value) else value
-            for place, value in enumerate(op.operands)
+            cast(parts, f"operand{position}", value, f32) if _is_short(value) else value
+            for position, value in enumerate(op.operands)
         ]
         types = [TensorType(f32, shape_of(each)) if _is_short(each) else each.type for each in op.results]
         wide = type(op).create(operands=operands, result_types=types, properties=dict(op.properties))
         parts.add("f32", wide)
         return [
-            cast(parts, f"rounded{place}" if place else "rounded", value, plain_type(element_of(result)))
-            for place, (value, result) in enumerate(zip(wide.results, op.results, strict=True))
+            cast(parts, f"rounded{position}" if position else "rounded", value, plain_type(element_of(result)))
+            for position, (value, result) in enumerate(zip(wide.results, op.results, strict=True))
         ]
 
     return decompose

@@ -92,8 +92,8 @@ def formula(function: Callable[..., Terms], *properties: str) -> Rule:
         parts = given if isinstance(given, tuple) else (given,)
         sizes = [shape_of(operand) for operand in op.operands]
         return [
-            None if part is None else at.reduced(part.value, operand, sizes[:place] + sizes[place + 1 :])
-            for place, (operand, part) in enumerate(zip(op.operands, parts, strict=True))
+            None if part is None else at.reduced(part.value, operand, sizes[:position] + sizes[position + 1 :])
+            for position, (operand, part) in enumerate(zip(op.operands, parts, strict=True))
         ]
 
     return rule
@@ -145,12 +145,12 @@ def guarded_rule(hook: Hook) -> Rule:
         gradients = cast(Gradients, found)
         if len(gradients) != len(op.operands):
             raise wrong(f"must return {len(op.operands)} gradients (one per operand), but returned {len(gradients)}")
-        for place, (gradient, operand) in enumerate(zip(gradients, op.operands, strict=True)):
+        for position, (gradient, operand) in enumerate(zip(gradients, op.operands, strict=True)):
             if gradient is None:
                 continue
             if not isinstance(gradient, SSAValue):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise wrong(
-                    f"must return a value or None for operand {place}, but returned a {type(gradient).__name__}"
+                    f"must return a value or None for operand {position}, but returned a {type(gradient).__name__}"
                 )
             wanted, type_ = ranked_tensor(operand.type), ranked_tensor(gradient.type)
             if not is_differentiable(operand) or wanted is None:  # it is not asked for
@@ -158,11 +158,13 @@ def guarded_rule(hook: Hook) -> Rule:
             is_alike = type_ is not None and plain_type(type_.element_type) == plain_type(wanted.element_type)
             if type_ is None or not is_alike or not shapes_agree(type_.get_shape(), wanted.get_shape()):
                 raise wrong(
-                    f"must return a gradient of type '{operand.type}' for operand {place}, but returned "
+                    f"must return a gradient of type '{operand.type}' for operand {position}, but returned "
                     f"'{gradient.type}'"
                 )
             if isinstance(owner := gradient.owner, Operation) and owner.parent is None:
-                raise wrong(f"returned the result of '{owner.name}' for operand {place} without adding that operation")
+                raise wrong(
+                    f"returned the result of '{owner.name}' for operand {position} without adding that operation"
+                )
         return gradients
 
     return guarded

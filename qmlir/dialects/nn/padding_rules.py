@@ -52,7 +52,7 @@ class PaddedValue:
     content: Content | None = None
     """The elements of a tensor of sizes, if the value is one."""
 
-    places: Mapping[int, Extent] | None = None
+    positions: Mapping[int, Extent] | None = None
     """For a tensor of indices: an element is the sum of its indices along these axes, each times the extent."""
 
     @property
@@ -75,9 +75,9 @@ class PaddedValue:
             for axis, extent in enumerate(self.axes)
             if extent.names and self.axes.count(extent) == after.count(extent) == 1
         }
-        is_placed = self.places is not None and self.places.keys() <= kept.keys()
-        places = {kept[axis]: step for axis, step in (self.places or {}).items()} if is_placed else None
-        return PaddedValue(after, frozenset(kept[axis] for axis in self.zeros if axis in kept), places=places)
+        is_placed = self.positions is not None and self.positions.keys() <= kept.keys()
+        positions = {kept[axis]: step for axis, step in (self.positions or {}).items()} if is_placed else None
+        return PaddedValue(after, frozenset(kept[axis] for axis in self.zeros if axis in kept), positions=positions)
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class PaddingSite:
             self.decline(f"computes across a dimension of size {axis}")
         self.count(axis)
 
-    def place(self) -> None:
+    def position(self) -> None:
         """Records that the indices used by the operation select the same elements at every capacity."""
         self._placed.add(self.op)
 
@@ -329,9 +329,9 @@ class PaddingSite:
         self._block.insert_op_before(op, self.op)
 
     def _read(self, operand: SSAValue, instead: SSAValue) -> SSAValue:
-        for place, each in enumerate(tuple(self.op.operands)):
+        for position, each in enumerate(tuple(self.op.operands)):
             if each is operand:
-                self.op.operands[place] = instead
+                self.op.operands[position] = instead
         return instead
 
     def replace(self, result: SSAValue, value: SSAValue, facts: PaddedValue) -> None:

@@ -40,7 +40,7 @@ class SequenceType(ParametrizedAttribute, Container):
         """The common type of the tensors."""
         return cast(AnyTensor | AnyUnrankedTensorType, self.element_type)
 
-    def part(self, place: int) -> TypeAttribute:
+    def part(self, position: int) -> TypeAttribute:
         return self.tensors
 
     def with_parts(self, converted: Callable[[TypeAttribute], TypeAttribute]) -> TypeAttribute:

@@ -102,13 +102,15 @@ def _has_scale(expressed: Attribute, scales: npt.NDArray[np.float64]) -> npt.NDA
 def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> None:
     if len(bad := np.argwhere(~_has_scale(expressed, scales))):
         low, high = _SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE)
-        place = tuple(bad[0].tolist())
-        raise VerifyException(f"scale {scales[place]} out of expressed type range [{low}, {high}]{at_place(place)}")
+        position = tuple(bad[0].tolist())
+        raise VerifyException(
+            f"scale {scales[position]} out of expressed type range [{low}, {high}]{at_place(position)}"
+        )
 
 
-def at_place(place: tuple[int, ...]) -> str:
+def at_place(position: tuple[int, ...]) -> str:
     """Returns the index of a parameter for use in a message; empty if there is only one parameter."""
-    return f", at {list(place)}" if place else ""
+    return f", at {list(position)}" if position else ""
 
 
 def _rounded_to(expressed: Attribute, scales: Any) -> Any:
@@ -516,9 +518,11 @@ class UniformQuantizedType(UniformType, StoredType):
         low, high = storage_limits(self.storage)  # narrower limits may exclude 0, for a divisor
         bad = np.argwhere((zero_points < low) | (zero_points > high))
         if len(bad):
-            place = tuple(bad[0].tolist())
+            position = tuple(bad[0].tolist())
             accepted = f"[{low}, {high}]"
-            raise VerifyException(f"zero point {zero_points[place]} out of storage range {accepted}{at_place(place)}")
+            raise VerifyException(
+                f"zero point {zero_points[position]} out of storage range {accepted}{at_place(position)}"
+            )
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

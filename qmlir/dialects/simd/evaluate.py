@@ -61,57 +61,57 @@ def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _run(array: Array, place: Place, count: int) -> Array:
-    """Returns a view of `count` consecutive elements in memory, starting at `place`."""
-    for index, size in zip(place[:-1], array.shape[:-1], strict=True):
+def _run(array: Array, position: Place, count: int) -> Array:
+    """Returns a view of `count` consecutive elements in memory, starting at `position`."""
+    for index, size in zip(position[:-1], array.shape[:-1], strict=True):
         if not 0 <= index < size:
-            raise InterpretationError(f"index {list(place)} is out of bounds of memory of shape {list(array.shape)}")
+            raise InterpretationError(f"index {list(position)} is out of bounds of memory of shape {list(array.shape)}")
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    offset = sum(index * stride for index, stride in zip(place, array.strides, strict=True))
+    offset = sum(index * stride for index, stride in zip(position, array.strides, strict=True))
     start = _address(array) - _address(root) + offset
     size = count * array.itemsize
     if not root.flags.c_contiguous or start < 0 or start + size > root.nbytes:
         raise InterpretationError(
-            f"reading or writing {count} elements at {list(place)} is out of bounds of memory of shape "
+            f"reading or writing {count} elements at {list(position)} is out of bounds of memory of shape "
             f"{list(array.shape)}"
         )
     return root.reshape(-1).view(np.uint8)[start : start + size].view(array.dtype)
 
 
-def _load(op: LoadOp, array: Array, place: Place) -> tuple[Array]:
-    return (_run(array, place, lanes_of(op.result)).copy(),)
+def _load(op: LoadOp, array: Array, position: Place) -> tuple[Array]:
+    return (_run(array, position, lanes_of(op.result)).copy(),)
 
 
-def _load_partial(op: LoadPartialOp, array: Array, place: Place, count: int) -> tuple[Array]:
+def _load_partial(op: LoadPartialOp, array: Array, position: Place, count: int) -> tuple[Array]:
     loaded = np.zeros(lanes_of(op.result), array.dtype)
     active = min(max(count, 0), loaded.size)
     if active:
-        loaded[:active] = _run(array, place, active)
+        loaded[:active] = _run(array, position, active)
     return (loaded,)
 
 
-def _load_group_splat(op: LoadGroupSplatOp, array: Array, place: Place) -> tuple[Array]:
+def _load_group_splat(op: LoadGroupSplatOp, array: Array, position: Place) -> tuple[Array]:
     group = GROUP_BITS // (8 * array.itemsize)
-    return (np.tile(_run(array, place, group), lanes_of(op.result) // group),)
+    return (np.tile(_run(array, position, group), lanes_of(op.result) // group),)
 
 
-def _store_lanes(value: Array, array: Array, place: Place) -> None:
+def _store_lanes(value: Array, array: Array, position: Place) -> None:
     if not array.flags.writeable:
         raise InterpretationError("cannot write to constant memory")
-    _run(array, place, value.size)[...] = value
+    _run(array, position, value.size)[...] = value
 
 
-def _store(op: StoreOp, value: Array, array: Array, place: Place) -> tuple[()]:
-    _store_lanes(value, array, place)
+def _store(op: StoreOp, value: Array, array: Array, position: Place) -> tuple[()]:
+    _store_lanes(value, array, position)
     return ()
 
 
-def _store_partial(op: StorePartialOp, value: Array, array: Array, place: Place, count: int) -> tuple[()]:
+def _store_partial(op: StorePartialOp, value: Array, array: Array, position: Place, count: int) -> tuple[()]:
     active = min(max(count, 0), value.size)
     if active:
-        _store_lanes(value[:active], array, place)
+        _store_lanes(value[:active], array, position)
     return ()
 
 
@@ -119,15 +119,15 @@ def _prefetch(op: PrefetchOp, array: Array, index: int) -> tuple[()]:
     return ()
 
 
-def _gather(op: GatherOp, table: Array, places: Array) -> tuple[Array]:
-    wrong = (places < 0) | (places >= table.size)
+def _gather(op: GatherOp, table: Array, positions: Array) -> tuple[Array]:
+    wrong = (positions < 0) | (positions >= table.size)
     if wrong.any():
-        raise InterpretationError(f"index {places[wrong][0]} is out of range for a table of {table.size} elements")
-    return (table[places],)
+        raise InterpretationError(f"index {positions[wrong][0]} is out of range for a table of {table.size} elements")
+    return (table[positions],)
 
 
-def _look_up(op: LookUpOp, table: Array, places: Array) -> tuple[Array]:
-    return (table[places.view(np.uint8)],)
+def _look_up(op: LookUpOp, table: Array, positions: Array) -> tuple[Array]:
+    return (table[positions.view(np.uint8)],)
 
 
 # --- Registers --------------------------------------------------------------------------------------------------------

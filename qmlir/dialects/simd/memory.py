@@ -162,7 +162,7 @@ class PrefetchOp(SimdOp):
 
 @irdl_op_definition
 class GatherOp(SimdOp):
-    """Gathers the elements of a 1-D table at the indices in the lanes of `places`.
+    """Gathers the elements of a 1-D table at the indices in the lanes of `positions`.
 
     The indices are 32-bit integers or `index`, interpreted as signed. Each must be in bounds.
     """
@@ -170,23 +170,23 @@ class GatherOp(SimdOp):
     name = "simd.gather"
 
     table = operand_def(MemRefType)
-    places = operand_def(VectorType)
+    positions = operand_def(VectorType)
     result = result_def(VectorType)
 
-    assembly_format = "$table `[` $places `]` attr-dict `:` type($table) `,` type($places) `to` type($result)"
+    assembly_format = "$table `[` $positions `]` attr-dict `:` type($table) `,` type($positions) `to` type($result)"
     traits = traits_def(MemoryReadEffect())
 
-    def __init__(self, table: SSAValue, places: SSAValue, result_type: AnyVector):
-        super().__init__(operands=[table, places], result_types=[result_type])
+    def __init__(self, table: SSAValue, positions: SSAValue, result_type: AnyVector):
+        super().__init__(operands=[table, positions], result_types=[result_type])
 
     def verify_(self) -> None:
-        check_place(self.table, [self.places], element_of(self.result))
-        element = element_of(self.places)
+        check_place(self.table, [self.positions], element_of(self.result))
+        element = element_of(self.positions)
         if not isinstance(element, IndexType) and not is_signless(element, 32, 64):
             raise VerifyException(f"indices must be i32, i64 or index, but got {element}")
-        if lanes_of(self.places) != lanes_of(self.result):
+        if lanes_of(self.positions) != lanes_of(self.result):
             raise VerifyException(
-                f"result must have one lane per index, but got '{self.places.type}' and '{self.result.type}'"
+                f"result must have one lane per index, but got '{self.positions.type}' and '{self.result.type}'"
             )
 
 
@@ -196,7 +196,7 @@ BYTE_VALUES = 256
 
 @irdl_op_definition
 class LookUpOp(SimdOp):
-    """Looks up each lane of `places`, interpreted as an unsigned byte, in a table of 256 bytes.
+    """Looks up each lane of `positions`, interpreted as an unsigned byte, in a table of 256 bytes.
 
     This is a `simd.gather` for the one kind of table that fits in registers. CPUs that can permute the bytes of several
     registers by another register need no memory access for it.
@@ -205,20 +205,20 @@ class LookUpOp(SimdOp):
     name = "simd.look_up"
 
     table = operand_def(MemRefType)
-    places = operand_def(VectorType)
+    positions = operand_def(VectorType)
     result = result_def(VectorType)
 
-    assembly_format = "$table `[` $places `]` attr-dict `:` type($table) `,` type($places) `to` type($result)"
+    assembly_format = "$table `[` $positions `]` attr-dict `:` type($table) `,` type($positions) `to` type($result)"
     traits = traits_def(MemoryReadEffect())
 
-    def __init__(self, table: SSAValue, places: SSAValue):
-        super().__init__(operands=[table, places], result_types=[places.type])
+    def __init__(self, table: SSAValue, positions: SSAValue):
+        super().__init__(operands=[table, positions], result_types=[positions.type])
 
     def verify_(self) -> None:
-        check_place(self.table, [self.places], element_of(self.result))
-        if self.result.type != self.places.type or not is_signless(element_of(self.places), 8):
+        check_place(self.table, [self.positions], element_of(self.result))
+        if self.result.type != self.positions.type or not is_signless(element_of(self.positions), 8):
             raise VerifyException(
-                f"result must have one byte per index, but got '{self.places.type}' and '{self.result.type}'"
+                f"result must have one byte per index, but got '{self.positions.type}' and '{self.result.type}'"
             )
         if not is_byte_table(self.table):
             raise VerifyException(f"table must have {BYTE_VALUES} bytes, but got '{self.table.type}'")

@@ -81,10 +81,10 @@ def _entries(parser: AttrParser, parse: Callable[[AttrParser], Value]) -> dict[s
     found: dict[str, Value] = {}
 
     def entry() -> None:
-        place = parser.pos
+        position = parser.pos
         name = parser.parse_identifier()
         if name in found:
-            parser.raise_error(f"duplicate field '{name}'", place)
+            parser.raise_error(f"duplicate field '{name}'", position)
         parser.parse_punctuation("=")
         found[name] = parse(parser)
 
@@ -94,13 +94,13 @@ def _entries(parser: AttrParser, parse: Callable[[AttrParser], Value]) -> dict[s
 
 def _field(parser: AttrParser, readers: _Readers, found: dict[str, Any], what: str) -> None:
     """Parses `name = value`, where the name is one of `readers`."""
-    place = parser.pos
+    position = parser.pos
     name = parser.parse_identifier()
     if name not in readers:
         near = nearest_name(name, readers)
-        parser.raise_error(f"{what} has no field '{name}'{near} (available: {', '.join(readers)})", place)
+        parser.raise_error(f"{what} has no field '{name}'{near} (available: {', '.join(readers)})", position)
     if name in found:
-        parser.raise_error(f"duplicate field '{name}'", place)
+        parser.raise_error(f"duplicate field '{name}'", position)
     parser.parse_punctuation("=")
     found[name] = readers[name](parser)
 

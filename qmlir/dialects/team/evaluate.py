@@ -18,8 +18,8 @@ def _single(frame: Any, op: SingleOp) -> tuple[Any, ...]:
 def _chunks(frame: Any, op: ChunksOp) -> tuple[Any, ...]:
     steps, chunks = op.steps.value.data, op.chunks.value.data
     for owner in reversed(range(THREADS)):
-        for place in range(chunks):
-            frame.run(op.body, *chunk_bounds(steps, chunks, THREADS, owner, place))
+        for position in range(chunks):
+            frame.run(op.body, *chunk_bounds(steps, chunks, THREADS, owner, position))
     return ()
 
 

@@ -106,14 +106,14 @@ class ChunksOp(TeamOperation):
         printer.print_op_attributes(self.attributes)
 
 
-def chunk_bounds(steps: int, chunks: int, threads: int, owner: int, place: int) -> tuple[int, int]:
-    """Returns the bounds `begin <= step < end` of chunk `place` (`0 <= place < chunks`) of thread `owner`."""
+def chunk_bounds(steps: int, chunks: int, threads: int, owner: int, position: int) -> tuple[int, int]:
+    """Returns the bounds `begin <= step < end` of chunk `position` (`0 <= place < chunks`) of thread `owner`."""
     first, last = owner * steps // threads, (owner + 1) * steps // threads
 
-    def bound(place: int) -> int:
-        return last if place == chunks else last - ((last - first) >> place)
+    def bound(position: int) -> int:
+        return last if position == chunks else last - ((last - first) >> position)
 
-    return bound(place), bound(place + 1)
+    return bound(position), bound(position + 1)
 
 
 def team_threads(function: Operation) -> int | None:

@@ -62,7 +62,7 @@ class OvSession:
     def __call__(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Returns the outputs by name, copied."""
         self.infer(inputs)
-        tensors = (self._request.get_output_tensor(place) for place in range(len(self.output_names)))
+        tensors = (self._request.get_output_tensor(position) for position in range(len(self.output_names)))
         # The next request overwrites its memory.
         return {name: np.array(tensor.data) for name, tensor in zip(self.output_names, tensors, strict=True)}
 

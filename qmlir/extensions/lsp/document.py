@@ -31,7 +31,7 @@ class LocatedDiagnostic:
     """A diagnostic and its place in the text; `notes` holds its notes with their places."""
 
     diagnostic: Diagnostic
-    place: Place
+    position: Place
     notes: Sequence["LocatedDiagnostic"] = ()
 
 
@@ -87,9 +87,9 @@ class Document:
 
     def _placed(self, diagnostic: Diagnostic, part: _Part) -> LocatedDiagnostic:
         notes = [self._placed(each, part) for each in diagnostic.notes]
-        return LocatedDiagnostic(diagnostic, self._place(diagnostic, part), notes)
+        return LocatedDiagnostic(diagnostic, self._position(diagnostic, part), notes)
 
-    def _place(self, diagnostic: Diagnostic, part: _Part) -> Place:
+    def _position(self, diagnostic: Diagnostic, part: _Part) -> Place:
         """Returns the line of the operation at fault, or the word; without a location, the first line."""
         op = diagnostic.op
         while op is not None and op not in part.index.operations:
@@ -144,8 +144,8 @@ class Document:
         part = self._part_at(position)
         found = part.index.at(position - part.start)
         if found is not None:
-            place = part.index.definitions.get(found[2][0])
-            return None if place is None else (place[0] + part.start, place[1] + part.start)
+            index = part.index.definitions.get(found[2][0])
+            return None if index is None else (index[0] + part.start, index[1] + part.start)
         if (at := self._word(position)) is None:
             return None
         word = at[0]

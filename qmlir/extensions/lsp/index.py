@@ -36,14 +36,14 @@ class NameIndex:
     operations: dict[Operation, int] = field(default_factory=dict[Operation, int])
     _defined_later: dict[Named, Named] = field(default_factory=dict[Named, Named])
 
-    def define(self, place: Place, named: Sequence[Named]) -> None:
+    def define(self, position: Place, named: Sequence[Named]) -> None:
         """Records the definition of a name."""
-        self.use(place, named)
-        self.definitions.update(dict.fromkeys(named, place))
+        self.use(position, named)
+        self.definitions.update(dict.fromkeys(named, position))
 
-    def use(self, place: Place, named: Sequence[Named]) -> None:
+    def use(self, position: Place, named: Sequence[Named]) -> None:
         """Records one use of a name."""
-        self.names.append((*place, named))
+        self.names.append((*position, named))
 
     def replace(self, forward: Named, value: Named) -> None:
         """Resolves the placeholder `forward`, used before its definition, to `value`."""
@@ -81,26 +81,26 @@ class IndexingParser(ModuleParser):
         self._label: Place | None = None
         self._forward: dict[str, Mapping[int, SSAValue]] = {}
 
-    def _name(self, place: Place) -> str:
+    def _name(self, position: Place) -> str:
         """Returns the name at a place, without its mark."""
-        return self.lexer.input.content[place[0] + 1 : place[1]]
+        return self.lexer.input.content[position[0] + 1 : position[1]]
 
-    def _define(self, place: Place) -> None:
+    def _define(self, position: Place) -> None:
         """Records that the values of the name at a place are defined there."""
-        name = self._name(place)
+        name = self._name(position)
         values = self.ssa_values[name]
         for number, forward in self._forward.pop(name, {}).items():
             self.index.replace(forward, values[number])
         if values:
-            self.index.define(place, values)
+            self.index.define(position, values)
 
     def parse_operation(self) -> Operation:
         start, outer = self.pos, self._results
         self._results = []
         op = super().parse_operation()
         self.index.operations[op] = start
-        for place in self._results:
-            self._define(place)
+        for position in self._results:
+            self._define(position)
         self._results = outer
         return op
 
@@ -112,13 +112,13 @@ class IndexingParser(ModuleParser):
             return super().parse_comma_separated_list(delimiter, parse, context_msg)
 
         def parse_element() -> Any:
-            place, name = (self.pos, self.lexer.pos), self.peek()[1:]
+            position, name = (self.pos, self.lexer.pos), self.peek()[1:]
             known = self.ssa_values.get(name)
             element = parse()
             if are_results:
-                self._results.append(place)
+                self._results.append(position)
             elif self.ssa_values.get(name) is not known:  # an argument of a block
-                self._define(place)
+                self._define(position)
             return element
 
         return super().parse_comma_separated_list(delimiter, parse_element, context_msg)
@@ -157,8 +157,8 @@ class IndexingParser(ModuleParser):
         self.index.aliases[name] = start, self.attribute_aliases[name]
 
     def parse_optional_successor(self) -> Block | None:
-        place = self.pos, self.lexer.pos
+        position = self.pos, self.lexer.pos
         block = super().parse_optional_successor()
         if block is not None:
-            self.index.use(place, (block,))
+            self.index.use(position, (block,))
         return block

@@ -19,20 +19,20 @@ _SEVERITIES = {
 }
 
 
-def _range(text: TextDocument, place: Place) -> types.Range:
-    start, end = map(text.client_position_at_offset, place)
+def _range(text: TextDocument, position: Place) -> types.Range:
+    start, end = map(text.client_position_at_offset, position)
     return types.Range(start, end)
 
 
 def _diagnostic(text: TextDocument, placed: LocatedDiagnostic) -> types.Diagnostic:
     return types.Diagnostic(
-        range=_range(text, placed.place),
+        range=_range(text, placed.position),
         message=printable(placed.diagnostic.message),
         severity=_SEVERITIES[placed.diagnostic.severity],
         source="qmlir",
         related_information=[
             types.DiagnosticRelatedInformation(
-                types.Location(text.uri, _range(text, note.place)), printable(note.diagnostic.message)
+                types.Location(text.uri, _range(text, note.position)), printable(note.diagnostic.message)
             )
             for note in placed.notes
         ],

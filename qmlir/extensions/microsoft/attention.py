@@ -30,7 +30,7 @@ from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.attention import joined_heads, split_heads
 from qmlir.onnx.operators.normalization import wanted
-from qmlir.onnx.operators.shapes import counting, places, size_of
+from qmlir.onnx.operators.shapes import counting, position_indices, size_of
 
 _ROLES = ("query", "key", "value")
 """The roles of the projections of a node, each with separate values and ranges."""
@@ -41,8 +41,8 @@ _MASKED = -10000.0
 
 def _refuse_inputs(node: Node, **inputs: int) -> None:
     """Raises `DiagnosticError` if one of the inputs, by name and index, is given."""
-    for name, place in inputs.items():
-        if node.optional(place) is not None:
+    for name, position in inputs.items():
+        if node.optional(position) is not None:
             raise node.unsupported(f"{name} is not supported")
 
 
@@ -67,12 +67,12 @@ def _kept_before(node: Node, ends: SSAValue, keys: SSAValue) -> SSAValue:
     return node.add(elementwise.LessOp, keys, _spread(node, node.cast(ends, i64), 1, 2, 3)).result
 
 
-def _mask(node: Node, place: int, queries: SSAValue, keys: SSAValue, *, has_starts: bool = False) -> SSAValue | None:
+def _mask(node: Node, position: int, queries: SSAValue, keys: SSAValue, *, has_starts: bool = False) -> SSAValue | None:
     """Returns the bias for an integer mask, of elements or of the ends (and starts) of sequences.
 
     Returns `None` without a mask.
     """
-    mask = node.optional(place)
+    mask = node.optional(position)
     if mask is None:
         return None
     sizes, batch = shape_of(mask), shape_of(queries)[0]
@@ -143,14 +143,14 @@ def _behind(node: Node, past: SSAValue, new: SSAValue, axis: int = 2) -> SSAValu
 # --- MultiHeadAttention -----------------------------------------------------------------------------------------------
 
 
-def _unpacked(node: Node, place: int, count: int) -> list[SSAValue]:
-    """Splits input `place`, `[batch, sequence, heads, count, head size]`, into `count` tensors.
+def _unpacked(node: Node, position: int, count: int) -> list[SSAValue]:
+    """Splits input `position`, `[batch, sequence, heads, count, head size]`, into `count` tensors.
 
     These are `[batch, heads, sequence, head size]`.
     """
-    packed = node.input(place)
+    packed = node.input(position)
     if shape_of(packed)[3] != count:
-        raise node.error(f"input {place} must pack {count} tensors along axis 3, but got {packed.type}")
+        raise node.error(f"input {position} must pack {count} tensors along axis 3, but got {packed.type}")
     index = [node.add_constant(np.array(each, np.int64), i64) for each in range(count)]
     found = (node.add(indexing.GatherOp, packed, each, axis=3).result for each in index)
     return [node.add(movement.TransposeOp, each, permutation=[0, 2, 1, 3]).result for each in found]
@@ -224,7 +224,7 @@ def _attention(node: Node) -> list[SSAValue | None]:
         for role, (start, end) in zip(_ROLES, pairwise(ends), strict=True)
     ]
     past = node.optional(4)
-    first, second = (node.add_constant(np.array(place, np.int64), i64) for place in (0, 1))
+    first, second = (node.add_constant(np.array(position, np.int64), i64) for position in (0, 1))
     pasts = [] if past is None else [node.add(indexing.GatherOp, past, each, axis=0).result for each in (first, second)]
     op = _attended(node, _Heads(*values, *pasts), mask=3, bias=5, has_starts=True)
     present = None
@@ -265,7 +265,7 @@ def _lengths(node: Node, query: SSAValue, has_past: bool) -> _Lengths:
     total = _add(node, seqlens, node.scalar(1, seqlens))
     none = node.add(elementwise.SubOp, total, total).result
     past = _unless_first(node, query, has_past, none, lambda: _before(node, total, query))
-    return _Lengths(past, total, places(node, query, 2))
+    return _Lengths(past, total, position_indices(node, query, 2))
 
 
 def _before(node: Node, total: SSAValue, query: SSAValue) -> SSAValue:
@@ -334,7 +334,7 @@ def _cached(node: Node, past: SSAValue, new: SSAValue, rows: _Rows) -> SSAValue:
 
 def _visible(node: Node, keys: SSAValue, lengths: _Lengths, is_causal: bool, window: int) -> SSAValue:
     """Returns `[batch, 1, sequence, keys]`: the valid keys; if causal, only those within the query's window."""
-    rows = places(node, keys, 2)
+    rows = position_indices(node, keys, 2)
     total = _spread(node, lengths.total, 2, 3)
     found = node.add(elementwise.LessOp, rows, total).result
     if not is_causal:
@@ -351,7 +351,7 @@ def _group_query_inputs(node: Node, heads: int, shared: int) -> list[SSAValue]:
     """Returns query, key and value by heads, possibly packed side by side in the query."""
     if node.optional(1) is not None:
         counts = (heads, shared, shared)
-        return [split_heads(node, node.input(place), count) for place, count in enumerate(counts)]
+        return [split_heads(node, node.input(position), count) for position, count in enumerate(counts)]
     width = node.shape()[-1]
     if width == DYNAMIC_INDEX or width % (heads + 2 * shared):
         raise node.error(f"expected {heads} + 2 * {shared} packed heads of one size, but got {node.input().type}")

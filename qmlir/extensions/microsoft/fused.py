@@ -47,15 +47,16 @@ def _activation(node: Node) -> tuple[type[NnOp], tuple[str, ...]] | None:
     return _ACTIVATIONS[name] if name else None
 
 
-def channels_first(node: Node, importer: Importer, *places: int) -> SSAValue:
-    """Imports a `node` whose inputs at indices `places` have channels last, and returns its channels-last result."""
+def channels_first(node: Node, importer: Importer, *positions: int) -> SSAValue:
+    """Imports a `node` whose inputs at indices `positions` have channels last, and returns its channels-last result."""
 
     def moved(value: SSAValue) -> SSAValue:
         rank = len(shape_of(value))
         return node.add(movement.TransposeOp, value, permutation=[0, rank - 1, *range(1, rank - 1)]).result
 
     inputs = (
-        moved(value) if place in places and value is not None else value for place, value in enumerate(node.inputs)
+        moved(value) if position in positions and value is not None else value
+        for position, value in enumerate(node.inputs)
     )
     found = importer(replace(node, inputs=tuple(inputs)))
     result = found if isinstance(found, SSAValue) else found[0]

@@ -25,7 +25,7 @@ from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.attention import joined_heads, split_heads
 from qmlir.onnx.operators.normalization import layer_statistics, rms_norm, wanted
-from qmlir.onnx.operators.shapes import places, size_of
+from qmlir.onnx.operators.shapes import position_indices, size_of
 
 
 def refuse_attributes(node: Node, **accepted: Any) -> None:
@@ -58,19 +58,19 @@ def _quick_gelu(node: Node) -> SSAValue:
 
 def _fused_matmul(node: Node) -> SSAValue:
     """Imports FusedMatMul: `alpha` times the product of operands with permuted axes."""
-    operands = [_in_order(node, place, side) for place, side in enumerate("AB")]
+    operands = [_in_order(node, position, side) for position, side in enumerate("AB")]
     product, alpha = node.add(contraction.MatMulOp, *operands).result, node.attribute("alpha", 1.0)
     if alpha == 1.0:
         return product
     return node.part("scaled").add(elementwise.MulOp, product, node.scalar(alpha, product)).result
 
 
-def _in_order(node: Node, place: int, side: str) -> SSAValue:
-    """Returns operand `place` with standard axes.
+def _in_order(node: Node, position: int, side: str) -> SSAValue:
+    """Returns operand `position` with standard axes.
 
     With `transBatch`, its rows are the first axis; with `trans`, its columns precede its rows.
     """
-    value = node.input(place)
+    value = node.input(position)
     axes = list(range(len(shape_of(value))))
     if len(axes) < 2:
         return value
@@ -144,7 +144,7 @@ def _embed_layer_norm(node: Node) -> list[SSAValue]:
     if (segments is None) != (table is None):
         raise node.error("segments and segment embeddings must be given together")
     positions = node.optional(8)
-    where = places(node, ids, 1) if positions is None else positions
+    where = position_indices(node, ids, 1) if positions is None else positions
     rows = {"words": (node.input(2), ids), "positions": (node.input(3), where)}
     if segments is not None and table is not None:
         rows["segments"] = (table, segments)
@@ -188,7 +188,7 @@ def _rotary_embedding(node: Node) -> SSAValue:
             raise node.unsupported("requires num_heads, or static sizes of the data and cos_cache")
         data = split_heads(node, data, heads or width // (2 * half))
     if len(shape_of(positions)) == 1:
-        positions = node.add(elementwise.AddOp, positions, places(node, data, 2)).result
+        positions = node.add(elementwise.AddOp, positions, position_indices(node, data, 2)).result
     positions = _for_each(node, positions, data)
     result = turned(node, data, node.input(2), node.input(3), positions, size, bool(node.attribute("interleaved", 0)))
     return joined_heads(node, result) if is_flat else result

@@ -60,10 +60,10 @@ def _of(node: Node, stored: SSAValue, scale: int, zero_point: int) -> UniformQua
     return element
 
 
-def _check_constants(node: Node, *places: int) -> None:
-    for place in places:
-        if node.optional(place) is not None and node.constant(place) is None:
-            raise node.unsupported(f"scales and zero points must be constant, but input {place} is not")
+def _check_constants(node: Node, *positions: int) -> None:
+    for position in positions:
+        if node.optional(position) is not None and node.constant(position) is None:
+            raise node.unsupported(f"scales and zero points must be constant, but input {position} is not")
 
 
 def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: UniformQuantizedType) -> SSAValue:
@@ -170,14 +170,19 @@ def _concat(node: Node) -> SSAValue:
             "inputs must be two parameters and triples of tensor, scale and zero point, but got "
             f"{len(node.inputs)} inputs"
         )
-    places = range(2, len(node.inputs), 3)
-    operands = [_rescaled(node, place, _element(node, place, place + 1, place + 2), result) for place in places]
+    positions = range(2, len(node.inputs), 3)
+    operands = [
+        _rescaled(node, position, _element(node, position, position + 1, position + 2), result)
+        for position in positions
+    ]
     return node.add(movement.ConcatOp, operands, axis=node.attribute("axis")).result
 
 
 def _where(node: Node) -> SSAValue:
     result = _result(node, 1, 7, 8)
-    chosen = [_rescaled(node, place, _element(node, place, place + 1, place + 2), result) for place in (1, 4)]
+    chosen = [
+        _rescaled(node, position, _element(node, position, position + 1, position + 2), result) for position in (1, 4)
+    ]
     return node.add(elementwise.WhereOp, node.input(0), *chosen).result
 
 

@@ -59,9 +59,9 @@ class PdlPattern(RewritePattern):
         try:
             for found in self.matcher.matches(op):
                 matched = self._matched(found)
-                place = _place(op, matched, found)
-                if place is not None:
-                    Rewrite(self.ctx, rewriter, place, found, self.natives, matched).run(self.rewrite)
+                position = _position(op, matched, found)
+                if position is not None:
+                    Rewrite(self.ctx, rewriter, position, found, self.natives, matched).run(self.rewrite)
                     return
         except DiagnosticError as error:
             diagnostic = error.diagnostic
@@ -79,7 +79,7 @@ class PdlPattern(RewritePattern):
         return list(dict.fromkeys(ops))
 
 
-def _place(root: Operation, matched: Sequence[Operation], found: Found) -> InsertPoint | None:
+def _position(root: Operation, matched: Sequence[Operation], found: Found) -> InsertPoint | None:
     """Returns the point before the first root; `None` if an operand of the pattern is not defined there yet."""
     roots = roots_among(matched)
     if len(roots) < 2:
@@ -111,9 +111,9 @@ def _function(op: Operation, name: str, arguments: Sequence[SSAValue], role: Rol
     types = [value.type.name for value in arguments]
     if not function.accepts(types):
         raise op_error(op, f"cannot call {function} with ({', '.join(types)})")
-    for place, value in enumerate(arguments):
+    for position, value in enumerate(arguments):
         if isinstance(value.owner, pdl.AttributeOp) and value.owner.value is not None:
-            parameter = function.parameter(place)
+            parameter = function.parameter(position)
             try:
                 parameter.kind.convert(value.owner.value)
             except TypeMismatchError as error:

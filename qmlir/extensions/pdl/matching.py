@@ -50,18 +50,18 @@ def attribute_of(op: Operation, name: str) -> Attribute | None:
 
 def _shared(names: Sequence[SSAValue], things: Sequence[Any]) -> list[list[_Goal]]:
     """Pairs `names` with `things` in order; a single range among them takes the remaining ones."""
-    ranges = [place for place, name in enumerate(names) if is_range(name)]
+    ranges = [position for position, name in enumerate(names) if is_range(name)]
     if not ranges:
         return [list(zip(names, things, strict=True))] if len(names) == len(things) else _NONE
-    place, behind = ranges[0], len(names) - ranges[0] - 1
-    if len(ranges) > 1 or len(things) < place + behind:
+    position, behind = ranges[0], len(names) - ranges[0] - 1
+    if len(ranges) > 1 or len(things) < position + behind:
         return _NONE
     end = len(things) - behind
     return [
         [
-            *zip(names[:place], things[:place], strict=True),
-            (names[place], tuple(things[place:end])),
-            *zip(names[place + 1 :], things[end:], strict=True),
+            *zip(names[:position], things[:position], strict=True),
+            (names[position], tuple(things[position:end])),
+            *zip(names[position + 1 :], things[end:], strict=True),
         ]
     ]
 

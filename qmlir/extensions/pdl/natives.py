@@ -148,9 +148,9 @@ class NativeFunction:
         results = " -> " + ", ".join(each.removeprefix("pdl.") for each in self.results) if self.results else ""
         return f"{self.name}({', '.join(map(str, self.parameters))}){results}"
 
-    def parameter(self, place: int) -> NativeParameter:
-        """Returns the parameter for the argument at index `place`."""
-        return self.parameters[min(place, len(self.parameters) - 1)]
+    def parameter(self, position: int) -> NativeParameter:
+        """Returns the parameter for the argument at index `position`."""
+        return self.parameters[min(position, len(self.parameters) - 1)]
 
     def accepts(self, pdl_types: Sequence[str]) -> bool:
         """Returns true if the function accepts arguments of these PDL types."""
@@ -158,14 +158,14 @@ class NativeFunction:
         fixed = len(self.parameters) - (last is not None and last.is_variadic)
         if len(pdl_types) < fixed or (len(pdl_types) > fixed and (last is None or not last.is_variadic)):
             return False
-        return all(type_ in self.parameter(place).kind.pdl_types for place, type_ in enumerate(pdl_types))
+        return all(type_ in self.parameter(position).kind.pdl_types for position, type_ in enumerate(pdl_types))
 
     def __call__(self, arguments: Sequence[Any], rewriter: PatternRewriter | None = None) -> tuple[Any, ...] | None:
         """Calls the function and returns its results; `None` if it is a constraint that does not hold.
 
         Raises `TypeMismatchError` if the content of an attribute does not match its parameter.
         """
-        converted = [self.parameter(place).kind.convert(each) for place, each in enumerate(arguments)]
+        converted = [self.parameter(position).kind.convert(each) for position, each in enumerate(arguments)]
         found = self.function(*((rewriter,) if self.takes_rewriter else ()), *converted)
         if isinstance(found, bool):
             return () if found else None
@@ -197,9 +197,9 @@ def native_function(name: str, function: Callable[..., Any]) -> NativeFunction:
     hints = get_type_hints(function, include_extras=True)
     parameters: list[NativeParameter] = []
     takes_rewriter = False
-    for place, parameter in enumerate(inspect.signature(function).parameters.values()):
+    for position, parameter in enumerate(inspect.signature(function).parameters.values()):
         hint = hints.get(parameter.name)
-        if place == 0 and hint is PatternRewriter:
+        if position == 0 and hint is PatternRewriter:
             takes_rewriter = True
             continue
         if hint not in KINDS:

@@ -45,7 +45,7 @@ class Rewrite:
 
     ctx: Context
     rewriter: PatternRewriter
-    place: InsertPoint
+    position: InsertPoint
     found: Found
     natives: dict[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]
     matched: Sequence[Operation]
@@ -125,7 +125,7 @@ class Rewrite:
         op = kind.create(operands=operands, result_types=types, properties=properties, attributes=attributes)
         if not types and isinstance(op, InferResultTypes):
             op = with_inferred_types(name, op)
-        self.rewriter.insert(op, self.place)
+        self.rewriter.insert(op, self.position)
         self.created.append(op)
         return op
 

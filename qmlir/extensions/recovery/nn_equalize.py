@@ -43,7 +43,7 @@ _POOLS = AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
 class _Sides:
     """The layout of the constant weights of a contraction: the axes of its output and input channels."""
 
-    place: int
+    position: int
     """The operand index of the weights."""
 
     output: int
@@ -85,7 +85,7 @@ def _sides(op: Operation) -> _Sides | None:
         found = _Sides(1, 0, 1) if op.is_rhs_transposed else _Sides(1, 1, 0)
     else:
         return None
-    return found if all(_is_own(value) for value in op.operands[found.place :]) else None
+    return found if all(_is_own(value) for value in op.operands[found.position :]) else None
 
 
 def _is_own(value: SSAValue) -> bool:
@@ -114,13 +114,13 @@ class _Pair:
     def largest_bias(self) -> F64:
         """Returns the largest absolute bias of each channel."""
         found = np.zeros(len(self.factors))
-        for op, place, _ in self.biases:
-            found = np.maximum(found, np.abs(_array(op, place)).reshape(-1))
+        for op, position, _ in self.biases:
+            found = np.maximum(found, np.abs(_array(op, position)).reshape(-1))
         return found
 
 
-def _array(op: Operation, place: int) -> Array:
-    array = constant_array(op.operands[place])
+def _array(op: Operation, position: int) -> Array:
+    array = constant_array(op.operands[position])
     assert array is not None
     return array
 
@@ -196,23 +196,23 @@ def _pair(first: Operation, sides: _Sides) -> _Pair | None:
     value = first.results[0]
     axis = 1 if isinstance(first, ConvOp) else len(shape_of(value)) - 1
     channels, repeats = shape_of(value)[axis], 1
-    biases = [(first, place, 1) for place in range(sides.place + 1, len(first.operands))]
+    biases = [(first, position, 1) for position in range(sides.position + 1, len(first.operands))]
     while channels != DYNAMIC_INDEX:
         uses = list(value.uses)
         if len(uses) != 1 or observed(value) is not None:
             return None
-        op, place = uses[0].operation, uses[0].index
+        op, position = uses[0].operation, uses[0].index
         last = _sides(op)
-        if last is not None and place == 0:
+        if last is not None and position == 0:
             own = 1 if isinstance(op, ConvOp) else len(shape_of(value)) - 1
             return _Pair(first, biases, op, repeats, np.ones(channels)) if axis == own else None
         if isinstance(op, AddOp) and repeats == 1:
-            if not _is_by_channel(op.operands[1 - place], channels, len(shape_of(value)) - axis):
+            if not _is_by_channel(op.operands[1 - position], channels, len(shape_of(value)) - axis):
                 return None
-            biases.append((op, 1 - place, len(shape_of(value)) - axis))
+            biases.append((op, 1 - position, len(shape_of(value)) - axis))
         elif isinstance(op, ReshapeOp) and repeats == 1 and _flattens(op, axis):
             repeats = shape_of(op.results[0])[1] // channels
-        elif not (isinstance(op, ReluOp | LeakyReluOp) or _keeps_channels(op, place, axis)):
+        elif not (isinstance(op, ReluOp | LeakyReluOp) or _keeps_channels(op, position, axis)):
             return None
         value = op.results[0]
     return None
@@ -226,9 +226,9 @@ def _is_by_channel(value: SSAValue, channels: int, from_end: int) -> bool:
     return len(shape) >= from_end and shape[-from_end] == channels == np.prod(shape)
 
 
-def _keeps_channels(op: Operation, place: int, axis: int) -> bool:
+def _keeps_channels(op: Operation, position: int, axis: int) -> bool:
     if isinstance(op, PReluOp):
-        return place == 0
+        return position == 0
     return isinstance(op, _POOLS) and axis == 1
 
 
@@ -242,7 +242,7 @@ def _flattens(op: ReshapeOp, axis: int) -> bool:
 def _equalize(pairs: Sequence[_Pair]) -> int:
     """Computes the factors of all pairs, applies them, and returns the number of changed pairs."""
     sides: Mapping[Operation, _Sides | None] = {op: _sides(op) for pair in pairs for op in (pair.first, pair.last)}
-    arrays = {op: _array(op, own.place).astype(np.float64) for op, own in sides.items() if own is not None}
+    arrays = {op: _array(op, own.position).astype(np.float64) for op, own in sides.items() if own is not None}
     for _ in range(_SWEEPS):
         largest = 0.0
         for pair in pairs:
@@ -274,13 +274,13 @@ def _scale(pair: _Pair) -> None:
     first, last = _sides(pair.first), _sides(pair.last)
     assert first is not None
     assert last is not None
-    weights, others = _array(pair.first, first.place), _array(pair.last, last.place)
-    _exchange(pair.first, first.place, weights / first.beside_outputs(pair.factors, weights.ndim))
-    _exchange(pair.last, last.place, others * last.beside_inputs(np.repeat(pair.factors, pair.repeats), others))
-    for op, place, from_end in pair.biases:
-        known = _array(op, place)
-        _exchange(op, place, (known / pair.factors.reshape(-1, *(1,) * (from_end - 1))).reshape(known.shape))
+    weights, others = _array(pair.first, first.position), _array(pair.last, last.position)
+    _exchange(pair.first, first.position, weights / first.beside_outputs(pair.factors, weights.ndim))
+    _exchange(pair.last, last.position, others * last.beside_inputs(np.repeat(pair.factors, pair.repeats), others))
+    for op, position, from_end in pair.biases:
+        known = _array(op, position)
+        _exchange(op, position, (known / pair.factors.reshape(-1, *(1,) * (from_end - 1))).reshape(known.shape))
 
 
-def _exchange(op: Operation, place: int, array: Array) -> None:
-    exchange(op, place, constant_like(op.operands[place], array.astype(np.float32)))
+def _exchange(op: Operation, position: int, array: Array) -> None:
+    exchange(op, position, constant_like(op.operands[position], array.astype(np.float32)))

@@ -146,14 +146,14 @@ class QuantFitI16Accumulators(HessianPass):
         wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
         chosen, before, after = np.empty_like(wanted), 0.0, 0.0
         is_short, is_settled = True, np.array_equal(weight.array, weight.unrounded)
-        for place, (each, grid, plain) in enumerate(zip(wanted, self._grids(weight), given, strict=True)):
-            codes, own, _ = settled(each, grid, moments[place])
+        for position, (each, grid, plain) in enumerate(zip(wanted, self._grids(weight), given, strict=True)):
+            codes, own, _ = settled(each, grid, moments[position])
             nearest = plain.nearest(each)
             is_short = is_short and grid.accepts(nearest)
             is_settled = is_settled and np.array_equal(codes, nearest) and np.array_equal(grid.steps, plain.steps)
-            before += error(each, nearest, plain, moments[place])
+            before += error(each, nearest, plain, moments[position])
             after += own
-            chosen[place] = codes * grid.steps
+            chosen[position] = codes * grid.steps
         if is_settled:
             return ()
         weight.set(weight.rows.to_weights(chosen))

@@ -99,10 +99,10 @@ class SecondMoments:
         """Returns the number of f32 rows that occupy as much memory as their f64 second moments."""
         return 2 * terms
 
-    def of_group(self, group: int, *, is_centred: bool) -> tuple[Array, Array]:
-        """Returns the means of `x~ x~^T` and `x x~^T` for `group`, minus the products of the means if `is_centred`."""
+    def of_group(self, group: int, *, is_centered: bool) -> tuple[Array, Array]:
+        """Returns the means of `x~ x~^T` and `x x~^T` for `group`, minus the products of the means if `is_centered`."""
         own, cross = self.total[group] / self.count, self.cross[group] / self.count
-        if is_centred:
+        if is_centered:
             mean, exact = (each[group] / self.means.count for each in (self.means.total, self.means.exact))
             for first in range(0, len(mean), _ROWS):
                 rows = slice(first, first + _ROWS)
@@ -131,8 +131,8 @@ def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: f
     `damping` is passed to `DampedFactors`, `share` to `compensated`.
     """
     unrounded = weight.rows.of_weights(weight.unrounded).astype(np.float64)
-    for place, each in enumerate(unrounded):
-        own, cross = seen.of_group(place, is_centred=weight.bias is not None)
+    for position, each in enumerate(unrounded):
+        own, cross = seen.of_group(position, is_centered=weight.bias is not None)
         factors = DampedFactors.of(own, damping)
         yield GptqObjective(compensated(each, own, cross, share=share, factors=factors), own, factors)
 
@@ -226,13 +226,13 @@ class QuantGptq(HessianPass):
         known = weight.rows.of_weights(weight.array)
         chosen, before, after, signal = np.empty(known.shape), 0.0, 0.0, 0.0
         each = aims(weight, seen, damping=self.damping, share=self.floats_share)
-        for place, (aim, grid) in enumerate(zip(each, weight.grid(), strict=True)):
+        for position, (aim, grid) in enumerate(zip(each, weight.grid(), strict=True)):
             wanted, moments = aim.wanted, aim.moments
             found, own, _ = settled(wanted, grid, moments, sweeps=self.sweeps, factors=aim.factors)
-            before += error(wanted, grid.nearest(known[place]), grid, moments)
+            before += error(wanted, grid.nearest(known[position]), grid, moments)
             after += own
             signal += error(wanted, np.zeros_like(wanted), grid, moments)
-            chosen[place] = found * grid.steps
+            chosen[position] = found * grid.steps
         if not after < before:
             return settled_bias(weight, seen.means, self.gained)
         weight.set(weight.rows.to_weights(chosen))

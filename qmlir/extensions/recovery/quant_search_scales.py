@@ -39,16 +39,16 @@ def best_scales(
     scales stay powers of two. `grids`, `moments` and `factors` have one element per group.
     """
     given, shape = weight.element.scales, weight.array.shape
-    places = np.arange(given.size).reshape(given.shape)
-    numbers = weight.rows.of_weights(np.broadcast_to(spread(weight.element, shape, places), shape))
+    positions = np.arange(given.size).reshape(given.shape)
+    numbers = weight.rows.of_weights(np.broadcast_to(spread(weight.element, shape, positions), shape))
     wanted = weight.rows.of_weights(weight.unrounded).astype(np.float64)
     scales = given.reshape(-1).copy()
     if are_powers_of_two(scales).all():
         shares = shares[are_powers_of_two(shares)]
-    for place, (grid, own_moments) in enumerate(zip(grids, moments, strict=True)):
-        own, groups = np.unique(numbers[place], return_inverse=True)
-        shape, known = wanted[place].shape, None if factors is None else factors[place]
-        scales[own] *= scale_shares(wanted[place], grid, own_moments, groups.reshape(shape), shares, factors=known)
+    for position, (grid, own_moments) in enumerate(zip(grids, moments, strict=True)):
+        own, groups = np.unique(numbers[position], return_inverse=True)
+        shape, known = wanted[position].shape, None if factors is None else factors[position]
+        scales[own] *= scale_shares(wanted[position], grid, own_moments, groups.reshape(shape), shares, factors=known)
     return scales.astype(np.float32).astype(given.dtype).reshape(given.shape)
 
 
@@ -121,8 +121,8 @@ class QuantSearchScales(HessianPass):
         """Chooses the scales of `weights`."""
         found: dict[SSAValue, Array] = {}
         for weight, seen in self._seen_alone(module, weights, runs):
-            is_centred = self.compensating and weight.bias is not None
-            moments = [seen.of_group(place, is_centred=is_centred)[0] for place in range(len(seen.total))]
+            is_centered = self.compensating and weight.bias is not None
+            moments = [seen.of_group(position, is_centered=is_centered)[0] for position in range(len(seen.total))]
             factors = [DampedFactors.of(each) for each in moments] if self.compensating else None
             scales = best_scales(weight, weight.grid(), moments, SHARES, factors)
             if not np.array_equal(scales, weight.element.scales):

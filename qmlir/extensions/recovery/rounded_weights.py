@@ -199,8 +199,8 @@ def _channels_last(row: SSAValue, terms: int) -> Array:
 def _sums_of_runs(runs: int, terms: int, steps: int) -> Array:
     """Returns the sum index of each term for `runs` runs of `terms` contiguous terms."""
     each = _GROUP // NEIGHBOURS
-    place = np.arange(terms)
-    own = place // (_GROUP * steps) * each + place % _GROUP // NEIGHBOURS
+    position = np.arange(terms)
+    own = position // (_GROUP * steps) * each + position % _GROUP // NEIGHBOURS
     return (np.arange(runs)[:, None] * (int(own.max(initial=-1)) + 1) + own).reshape(-1)
 
 

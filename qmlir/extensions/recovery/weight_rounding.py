@@ -220,15 +220,15 @@ def descend(weights: Array, codes: Array, grid: CodeGrid, moments: Array, *, swe
             own = moments[block, block]
             pull = moments[block] @ off
             for at in np.flatnonzero(alive[block]):
-                place = block.start + int(at)
-                steps = ordered.steps[:, place]
-                best = found[place] - (pull[at] / own[at, at]) / steps
-                chosen = ordered.rounded(best, found.T, place)
-                change = (chosen - found[place]) * steps
+                position = block.start + int(at)
+                steps = ordered.steps[:, position]
+                best = found[position] - (pull[at] / own[at, at]) / steps
+                chosen = ordered.rounded(best, found.T, position)
+                change = (chosen - found[position]) * steps
                 if change.any():
                     is_changed = True
-                    found[place] = chosen
-                    off[place] += change
+                    found[position] = chosen
+                    off[position] += change
                     pull += own[at][:, None] * change
         if not is_changed:
             break
@@ -514,11 +514,11 @@ class ShortGrid(CodeGrid):
         """The indices of the terms of each sum, `[sums, most]`, padded with `len(self.sums)`."""
         terms = len(self.sums)
         order = np.argsort(self.sums, kind="stable")
-        _, place, counts = np.unique(self.sums[order], return_index=True, return_counts=True)
+        _, position, counts = np.unique(self.sums[order], return_index=True, return_counts=True)
         found = np.full((len(counts), int(counts.max(initial=0))), terms)
         for column in range(found.shape[1]):
             there = counts > column
-            found[there, column] = order[place[there] + column]
+            found[there, column] = order[position[there] + column]
         return found
 
     @cached_property
@@ -558,12 +558,12 @@ class ShortGrid(CodeGrid):
         """Replaces, in place, the codes of one sign in each sum that exceeds `reach` by the nearest ones that fit."""
         padding = np.zeros((len(codes), 1))
         own = np.maximum(np.concatenate([codes * sign, padding], axis=1)[:, self.members], 0)
-        channel, place = np.nonzero(own.sum(axis=2) > self.reach)
+        channel, position = np.nonzero(own.sum(axis=2) > self.reach)
         if not len(channel):
             return
-        terms = self.members[place]
+        terms = self.members[position]
         exact = np.concatenate([wanted * sign, padding], axis=1)[channel[:, None], terms]
-        is_own = own[channel, place] > 0
+        is_own = own[channel, position] > 0
         found = _with_total(np.where(is_own, exact, -np.inf), self.reach)
         row, column = np.nonzero(is_own)
         codes[channel[row], terms[row, column]] = sign * found[row, column]

@@ -180,7 +180,7 @@ def _spread(points: Sequence[Any], count: int) -> list[Any]:
     """Returns `count` of the points, equally spaced; the first and the last are included if `count` is 2 or more."""
     if count >= len(points):
         return list(points)
-    return [points[place * (len(points) - 1) // max(count - 1, 1)] for place in range(count)]
+    return [points[position * (len(points) - 1) // max(count - 1, 1)] for position in range(count)]
 
 
 Alone = tuple[str, Width]
@@ -211,8 +211,8 @@ class Prediction:
 
     def near(self) -> Iterator[tuple[str, str]]:
         """Yields the pairs of nearby layers, earlier layer first; their joint loss counts exactly."""
-        for place, later in enumerate(self.weighted):
-            for earlier in self.weighted[max(0, place - self.reach) : place]:
+        for position, later in enumerate(self.weighted):
+            for earlier in self.weighted[max(0, position - self.reach) : position]:
                 yield earlier, later
 
     def _widths(self, name: str) -> list[Width]:
@@ -234,9 +234,9 @@ class Prediction:
         found = self.of(width)
         if name not in self.weighted:
             return found
-        place = self.weighted.index(name)
+        position = self.weighted.index(name)
         for at, other in enumerate(self.weighted):
-            if abs(at - place) > self.reach:
+            if abs(at - position) > self.reach:
                 widths = self._widths(other)
                 found += sum(self.together(width, (other, each)) for each in widths) / (1 + len(widths))
         return found
@@ -380,9 +380,9 @@ def _pairs(known: Prediction, ways: Mapping[str, Sequence[Width | None]]) -> dic
 
     Each has one element per pair of widths.
     """
-    places = {name: place for place, name in enumerate(ways)}
+    positions = {name: position for position, name in enumerate(ways)}
     return {
-        (places[first], places[second]): np.asarray(
+        (positions[first], positions[second]): np.asarray(
             [
                 [
                     0.0 if one is None or other is None else known.together((first, one), (second, other))
@@ -392,7 +392,7 @@ def _pairs(known: Prediction, ways: Mapping[str, Sequence[Width | None]]) -> dic
             ]
         )
         for first, second in known.near()
-        if first in places and second in places
+        if first in positions and second in positions
     }
 
 
@@ -404,8 +404,8 @@ def constant_bytes(layered: LayerwiseModel, widths: Widths) -> int:
     """Returns the bytes of the packed quantized constants, counting a constant once per type."""
     constants: dict[tuple[SSAValue, UniformQuantizedType], int] = {}
     for each in layered.decisions(widths):
-        for (op, place), type_ in each.constants.items():
-            value = op.operands[place]
+        for (op, position), type_ in each.constants.items():
+            value = op.operands[position]
             constants[value, type_] = -(-elements_of(value) * type_.bits // 8)
     return sum(constants.values())
 

@@ -66,17 +66,23 @@ def front(
     costs, losses = np.zeros((1, kinds), np.int64), np.zeros(1)
     open_picks: dict[int, npt.NDArray[np.intp]] = {}
     back: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = []
-    for place, options in enumerate(items):
-        rest = np.sum(needed[place + 1 :], axis=0, dtype=np.int64) if needed[place + 1 :] else np.zeros(kinds, np.int64)
+    for position, options in enumerate(items):
+        rest = (
+            np.sum(needed[position + 1 :], axis=0, dtype=np.int64)
+            if needed[position + 1 :]
+            else np.zeros(kinds, np.int64)
+        )
         added = np.zeros((len(losses), len(options))) + np.asarray([option.loss for option in options])
         for earlier, picked in open_picks.items():
-            if (earlier, place) in pairs:
-                added = added + pairs[earlier, place][picked]
+            if (earlier, position) in pairs:
+                added = added + pairs[earlier, position][picked]
         costs = (costs[:, None] + np.asarray([option.costs for option in options], np.int64)).reshape(-1, kinds)
         losses = (losses[:, None] + added).reshape(-1)
         picks = np.tile(np.arange(len(options)), len(added))
-        still = {earlier for earlier, later in pairs if earlier <= place < later}
-        grown = {earlier: np.repeat(picked, len(options)) for earlier, picked in (open_picks.items())} | {place: picks}
+        still = {earlier for earlier, later in pairs if earlier <= position < later}
+        grown = {earlier: np.repeat(picked, len(options)) for earlier, picked in (open_picks.items())} | {
+            position: picks
+        }
         open_picks = {earlier: picked for earlier, picked in grown.items() if earlier in still}
         fits = np.flatnonzero((costs <= most - rest).all(axis=1))
         kept = np.concatenate(
@@ -87,21 +93,21 @@ def front(
         back.append((kept // len(options), kept % len(options)))
     found: npt.NDArray[np.intp] = np.zeros((len(losses), len(items)), np.intp)
     at = np.arange(len(losses))
-    for place in reversed(range(len(items))):
-        before, picked = back[place]
-        found[:, place] = picked[at]
+    for position in reversed(range(len(items))):
+        before, picked = back[position]
+        found[:, position] = picked[at]
         at = before[at]
     rows = zip(found.tolist(), costs.tolist(), losses.tolist(), strict=True)
     return [Selection(tuple(picked), tuple(cost), loss) for picked, cost, loss in rows]
 
 
-def _alike(places: npt.NDArray[np.intp], picks: Sequence[npt.NDArray[np.intp]]) -> list[npt.NDArray[np.intp]]:
-    """Partitions `places` by the picks that later items depend on."""
-    if not picks or not len(places):
-        return [places]
-    columns = np.stack([picked[places] for picked in picks], axis=1)
+def _alike(positions: npt.NDArray[np.intp], picks: Sequence[npt.NDArray[np.intp]]) -> list[npt.NDArray[np.intp]]:
+    """Partitions `positions` by the picks that later items depend on."""
+    if not picks or not len(positions):
+        return [positions]
+    columns = np.stack([picked[positions] for picked in picks], axis=1)
     _, group = np.unique(columns, axis=0, return_inverse=True)
-    return [places[group.reshape(-1) == number] for number in range(int(group.max()) + 1)]
+    return [positions[group.reshape(-1) == number] for number in range(int(group.max()) + 1)]
 
 
 def _undominated(costs: I64, losses: F64) -> npt.NDArray[np.intp]:
@@ -115,8 +121,8 @@ def _undominated(costs: I64, losses: F64) -> npt.NDArray[np.intp]:
     seconds: list[int] = []
     falls: list[float] = []
     kept: list[int] = []
-    for place in order.tolist():
-        second, loss = int(costs[place, 1]), float(losses[place])
+    for position in order.tolist():
+        second, loss = int(costs[position, 1]), float(losses[position])
         at = bisect_right(seconds, second)
         if at and falls[at - 1] <= loss:
             continue
@@ -125,5 +131,5 @@ def _undominated(costs: I64, losses: F64) -> npt.NDArray[np.intp]:
         while end < len(falls) and falls[end] >= loss:
             end += 1
         seconds[begin:end], falls[begin:end] = [second], [loss]
-        kept.append(place)
+        kept.append(position)
     return np.asarray(kept, np.intp)

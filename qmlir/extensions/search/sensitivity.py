@@ -91,16 +91,16 @@ class LogitSensitivity:
         self._selected = [[numbers[pair] for pair in each.items()] for each in wanted]
         self._program: _Program | None = None
 
-    def of(self, batch: Batch, place: int) -> F64:
+    def of(self, batch: Batch, position: int) -> F64:
         """Returns the changes caused by each of `wanted` in each backward pass: `[passes, wanted]`.
 
-        The random signs depend only on `place`, the index of the batch. Raises `DiagnosticError` in the same cases as
-        `divergences`.
+        The random signs depend only on `position`, the index of the batch. Raises `DiagnosticError` in the same cases
+        as `divergences`.
         """
         if self._program is None or not self._program.takes(batch):
-            places = tuple(dict.fromkeys(each for each, _ in self._types))
-            self._program = _Program(self._module, places, batch, self._output)
-        known, gradients = self._program.run(batch, np.random.default_rng([0, place]))
+            positions = tuple(dict.fromkeys(each for each, _ in self._types))
+            self._program = _Program(self._module, positions, batch, self._output)
+        known, gradients = self._program.run(batch, np.random.default_rng([0, position]))
         off = [_difference(known[each], type_) for each, type_ in self._types]
         rows: list[list[float]] = []
         for each in gradients:
@@ -118,7 +118,7 @@ def divergences(module: ModuleOp, output: str, batches: Iterable[Batch], wanted:
     `DiagnosticError` if an operation has no gradient, or the output holds no logits.
     """
     changes = LogitSensitivity(module, output, wanted)
-    rows = ((changes.of(batch, place), batch.samples) for place, batch in enumerate(batches))
+    rows = ((changes.of(batch, position), batch.samples) for position, batch in enumerate(batches))
     return averaged(rows, len(wanted))
 
 
@@ -155,10 +155,10 @@ def _shapes(batch: Batch) -> dict[str, tuple[int, ...]]:
 class _Program:
     """Computes the values at places, and their gradients, for one set of input shapes."""
 
-    def __init__(self, module: ModuleOp, places: Sequence[Place], batch: Batch, output: str) -> None:
+    def __init__(self, module: ModuleOp, positions: Sequence[Place], batch: Batch, output: str) -> None:
         self._module, self._output = module, output
-        self._places, self._shapes = places, _shapes(batch)
-        sizes = {place: array.shape for place, array in self._known(batch).items()}
+        self._positions, self._shapes = positions, _shapes(batch)
+        sizes = {position: array.shape for position, array in self._known(batch).items()}
         self._gradients = PlaceGradients(module, ENTRY, sizes, self._shapes, gradient)
 
     def takes(self, batch: Batch) -> bool:
@@ -176,13 +176,13 @@ class _Program:
             seeds[batch.samples :] = 0  # padding of the batch
             seed = seeds.astype(np.float32).reshape(output.shape)
             found = self._gradients.backward(values, {self._output: seed})
-            gradients.append({place: each.astype(np.float64) for place, each in found.items()})
+            gradients.append({position: each.astype(np.float64) for position, each in found.items()})
         return self._known(batch), gradients
 
     def _known(self, batch: Batch) -> dict[Place, Array]:
-        seen = _Seen({value_at(place) for place in self._places})
+        seen = _Seen({value_at(position) for position in self._positions})
         interpret(self._module, batch.inputs, function=ENTRY, listeners=[seen])
-        return {place: seen.values[value_at(place)] for place in self._places}
+        return {position: seen.values[value_at(position)] for position in self._positions}
 
 
 def signs_of_passes(scores: Array, random: np.random.Generator) -> tuple[F64, F64]:
@@ -192,8 +192,8 @@ def signs_of_passes(scores: Array, random: np.random.Generator) -> tuple[F64, F6
     add up to 0 over both passes; for other pairs they do so in expectation.
     """
     signs = random.choice([-1.0, 1.0], scores.shape)
-    places = np.argsort(np.argsort(-scores, axis=-1, kind="stable"), axis=-1)
-    return signs, np.where(places % 2, -signs, signs)
+    positions = np.argsort(np.argsort(-scores, axis=-1, kind="stable"), axis=-1)
+    return signs, np.where(positions % 2, -signs, signs)
 
 
 def score_gradients(scores: Array, signs: Array) -> F64:

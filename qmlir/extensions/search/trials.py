@@ -196,8 +196,8 @@ def _begin_grading(graded: _Graded) -> Begun:
 
     def grade(task: tuple[int, Batch]) -> bytes:
         with without_remarks():
-            place, batch = task
-            return changes.of(batch, place).tobytes()
+            position, batch = task
+            return changes.of(batch, position).tobytes()
 
     return grade
 
@@ -253,9 +253,9 @@ class TrialsByWorkers:
         owners = deque[int]()
 
         def tasks() -> Iterator[Any]:
-            for place, widths in enumerate(choices):
+            for position, widths in enumerate(choices):
                 for group in _groups(self._accuracy.batches):
-                    owners.append(place)
+                    owners.append(position)
                     yield _Predicting(widths, group)
 
         found: list[list[Array]] = [[] for _ in choices]
@@ -268,9 +268,9 @@ class TrialsByWorkers:
         counts = deque[int]()
 
         def tasks() -> Iterator[tuple[int, Batch]]:
-            for place, batch in enumerate(batches):
+            for position, batch in enumerate(batches):
                 counts.append(batch.samples)
-                yield place, batch
+                yield position, batch
 
         graded = _Graded(self._subject, tuple(choices))
         found = self._workers.map(Job(_begin_grading, graded, fits=partial(_is_change, len(choices))), tasks())

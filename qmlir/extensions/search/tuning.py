@@ -386,7 +386,7 @@ class Timer:
                 [min(times) for times in zip(*([_seconds(call) for call in calls] for _ in range(rounds)), strict=True)]
                 for _ in range(2)
             ]
-        return {schedule: (halves[0][place], halves[1][place]) for place, schedule in enumerate(schedules)}
+        return {schedule: (halves[0][position], halves[1][position]) for position, schedule in enumerate(schedules)}
 
 
 def _call(program: Any, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> Callable[[], object]:
@@ -571,8 +571,8 @@ def tune(
             made = (_tuned(kernel, wanted, threads) for kernel in in_time())
         else:
             made = _tuned_by(workers, _Subject(ShippedModule.of(static), function, wanted, threads), in_time())
-        for place, kernel in enumerate(chosen):
-            advance.at(place, len(chosen), kernel.name)
+        for position, kernel in enumerate(chosen):
+            advance.at(position, len(chosen), kernel.name)
             key, is_new = key_of(kernel.identity), kernel.identity in new
             if is_new:
                 tuned = next(made, None)

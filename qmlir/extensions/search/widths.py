@@ -164,11 +164,11 @@ class LayerwiseModel:
             decisions = decide(function, recipe)
             found.append(decisions)
             left.update(name for op in decisions.left_in_float if (name := _name_of(op)) is not None)
-            for op, place in decisions.constants:
+            for op, position in decisions.constants:
                 slots = slots_of(op) if isinstance(op, Quantizable) else {}
-                if (name := _name_of(op)) is not None and slots.get(place) is Slot.WEIGHT:
-                    weights[name] += elements_of(op.operands[place])
-        used = tuple(table for place, table in enumerate(tables, len(base)) if place in recipe.used)
+                if (name := _name_of(op)) is not None and slots.get(position) is Slot.WEIGHT:
+                    weights[name] += elements_of(op.operands[position])
+        used = tuple(table for position, table in enumerate(tables, len(base)) if position in recipe.used)
         return _Probe(recipe.decided, used, frozenset(left), weights, tuple(found))
 
     def supported(self, widths: Widths) -> dict[str, Width]:

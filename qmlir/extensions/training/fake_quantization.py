@@ -102,7 +102,7 @@ def simulated_rows(at: InsertionBuilder, op: ops.RowNormOp, integers: Expr, scal
         result_types=[TensorType(f32, grouped)],
         properties={
             "axis": IntegerAttr(first, i64), "bits": IntegerAttr(op.row_bounds().bits, i64),
-            "epsilon": op.epsilon, "centred": BoolAttr.from_bool(op.IS_CENTRED),
+            "epsilon": op.epsilon, "centered": BoolAttr.from_bool(op.IS_CENTERED),
         },
     )  # fmt: skip
     found = Expr(at, _shaped(at, at.append(rows).result, sizes))
@@ -238,11 +238,11 @@ class Simulated:
 
     def largest(self) -> int:
         """Returns the largest magnitude of the integers."""
-        low, high = centred_limits(self.element)
+        low, high = centered_limits(self.element)
         return int(max(np.abs(low).max(), np.abs(high).max()))
 
 
-def centred_limits(element: UniformQuantizedType) -> tuple[Array, Array]:
+def centered_limits(element: UniformQuantizedType) -> tuple[Array, Array]:
     """Returns the lower and upper limits of the integers `q - z`."""
     zero_points = np.asarray(element.zero_points, np.float64)
     return element.storage_min - zero_points, element.storage_max - zero_points
@@ -295,7 +295,7 @@ def _saturated(term: Expr, element: UniformQuantizedType) -> Expr:
     A single pair of limits becomes one clip. Limits that differ by channel become a max and a min, which pass half of
     the gradient at a limit: half of the values rounded to it lie outside.
     """
-    low, high = centred_limits(element)
+    low, high = centered_limits(element)
     kind = f32 if element.bits <= 16 else f64  # f32 cannot represent limits of 32 bits
     term = as_type(term, kind)
     is_one = np.all(low == low.flat[0]) and np.all(high == high.flat[0])

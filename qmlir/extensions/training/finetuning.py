@@ -291,7 +291,7 @@ class _State:
         """Returns an `.npz` archive, with the digest `key` of everything that the run depends on."""
         parts = {"parameters": self.parameters, "best": self.best_parameters, "optimizer": self.optimizer.state}
         names = {part: list(arrays) for part, arrays in parts.items()}
-        arrays = {f"{part}.{place}": each for part, of in parts.items() for place, each in enumerate(of.values())}
+        arrays = {f"{part}.{position}": each for part, of in parts.items() for position, each in enumerate(of.values())}
         told = {
             "version": CHECKPOINT_VERSION, "qmlir": version("qmlir"), "key": key, "names": names,
             "before": asdict(self.before), "epochs": [asdict(each) for each in self.epochs], "best": self.best,
@@ -325,7 +325,7 @@ class _State:
             )
 
         def part(name: str) -> dict[str, Array]:
-            keys = {each.text(): f"{name}.{place}" for place, each in enumerate(told["names"][name])}
+            keys = {each.text(): f"{name}.{position}" for position, each in enumerate(told["names"][name])}
             if missing := [each for each in keys.values() if each not in arrays]:
                 raise text_error(f"checkpoint '{path}' is damaged: it has no array '{missing[0]}'")
             return {each: whole(arrays[key]) for each, key in keys.items()}
@@ -365,7 +365,7 @@ class _Loop:
         self._held_batches = [
             (chosen, self._wanted(rows.batch(chosen)))
             for start in range(0, held, size)
-            for chosen in [[int(self.held[place % held]) for place in range(start, start + size)]]
+            for chosen in [[int(self.held[position % held]) for position in range(start, start + size)]]
         ]  # the last batch is padded with the first samples
         names = next(wanted for _, wanted in self._held_batches)
         if classes is not None and self.scores is not None:
@@ -394,11 +394,11 @@ class _Loop:
             raise text_error("the model has no float output to learn from")
         return {name: array.copy() for name, array in results.items()}
 
-    def _classes(self, places: Sequence[int]) -> Array | None:
+    def _classes(self, positions: Sequence[int]) -> Array | None:
         if self.classes is None:
             return None
         each = self.rows.per_run
-        return np.concatenate([self.classes[place * each : (place + 1) * each] for place in places])
+        return np.concatenate([self.classes[position * each : (position + 1) * each] for position in positions])
 
     def _loss(
         self, found: Mapping[str, Array], wanted: Mapping[str, Array], classes: Array | None
@@ -442,10 +442,10 @@ class _Loop:
         if self.scores is None:
             return 0
         classes = self._classes(chosen)
-        places, of_teacher = (_score_rows(each[self.scores]).argmax(-1) for each in (found, wanted))
-        self._answers = len(places) // len(chosen)
+        positions, of_teacher = (_score_rows(each[self.scores]).argmax(-1) for each in (found, wanted))
+        self._answers = len(positions) // len(chosen)
         counted = self._answers * min(left, len(chosen))
-        return int((places == (of_teacher if classes is None else classes))[:counted].sum())
+        return int((positions == (of_teacher if classes is None else classes))[:counted].sum())
 
     def of_teacher(self) -> float | None:
         """Returns the metric of the float model if there are labels."""
@@ -463,8 +463,8 @@ class _Loop:
         random = np.random.default_rng([options.seed, number])
         order = random.permutation(self.training)
         parameters, loss = state.parameters, math.nan
-        for place in range(self.per_epoch):
-            chosen = [int(each) for each in order[place * self.size :][: self.size]]
+        for position in range(self.per_epoch):
+            chosen = [int(each) for each in order[position * self.size :][: self.size]]
             inputs = self._mixed(chosen, random) if options.mixup else self.rows.batch(chosen)
             if augment is not None:
                 inputs = augment(inputs, random)
@@ -476,11 +476,11 @@ class _Loop:
                 is_sound = found and all(np.isfinite(np.square(each)).all() for each in found.values())
             if not is_sound:  # Adam accumulates squares: an infinite one would freeze a parameter forever
                 state.problem = self._stopped(
-                    "the loss or its gradient", f"at step {number * self.per_epoch + place + 1}"
+                    "the loss or its gradient", f"at step {number * self.per_epoch + position + 1}"
                 )
                 return
             total = options.epochs * self.per_epoch
-            done = number * self.per_epoch + place
+            done = number * self.per_epoch + position
             parameters = state.optimizer.step(parameters, found, cosine_share(done / total, options.warmup))
             for weight in self._narrow:
                 codes, steps = weight.codes(parameters)
@@ -674,7 +674,7 @@ def finetune(
     if options.mixup is None:
         options = replace(options, mixup=0.0 if classes is not None or rows.whole_inputs else MIX)
     loop = _Loop(module, rows, classes, options, output, threads, isa)
-    begun = rows.items([int(place) for place in loop.training[:CALIBRATION]]) if profile is None else None
+    begun = rows.items([int(position) for position in loop.training[:CALIBRATION]]) if profile is None else None
     trained = trainable(module, begun, profile=profile, scales=scales, train=train, **settings)
     if not trained.parameters:
         raise text_error("the model has nothing to train: it has no quantized weight, bias or scale")

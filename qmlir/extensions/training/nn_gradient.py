@@ -49,12 +49,12 @@ def _variables(function: FuncOp, wrt: Sequence[str]) -> list[BlockArgument]:
 def _targets(function: FuncOp, results: Sequence[SSAValue], loss: str) -> list[int]:
     """Returns the indices of the results whose gradients are given: the loss, or all float results."""
     if not loss:
-        return [place for place, value in enumerate(results) if is_differentiable(value)]
-    place = _found(function, "output", loss, outputs_of(function))
-    value = results[place]
+        return [position for position, value in enumerate(results) if is_differentiable(value)]
+    position = _found(function, "output", loss, outputs_of(function))
+    value = results[position]
     if not is_differentiable(value) or any(size != 1 for size in shape_of(value)):
         raise op_error(function, f"loss '{loss}' must be a scalar float, but got '{value.type}'")
-    return [place]
+    return [position]
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ def _gradient(node: Node) -> Sequence[SSAValue]:
     named = [*names, *(node.attribute("zs") or ())]
     if len(named) != len(node.inputs):
         raise node.error(f"'xs' and 'zs' must name one tensor per input ({len(node.inputs)}), but got {len(named)}")
-    for place, name in enumerate(named):
-        if node.quantized(place) is not node.tensors.get(name):
-            raise node.error(f"input {place} must be the tensor '{name}'")
-    variables = [node.quantized(place) for place in range(len(names))]
+    for position, name in enumerate(named):
+        if node.quantized(position) is not node.tensors.get(name):
+            raise node.error(f"input {position} must be the tensor '{name}'")
+    variables = [node.quantized(position) for position in range(len(names))]
     for name, value in zip([*names, node.attribute("y")], [*variables, target], strict=True):
         if kind_of(element_of(value)) is not Kind.FLOAT:
             raise node.error(f"'{name}' must be a float to be differentiated, but got {value.type}")

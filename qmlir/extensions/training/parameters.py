@@ -162,12 +162,12 @@ def scale_groups(function: FuncOp) -> Mapping[SSAValue, Sequence[SSAValue]]:
     groups, alike = Groups(), dict[tuple[object, ...], SSAValue]()
     own: dict[SSAValue, None] = {}
     for op in function.walk():
-        for place, value in enumerate(op.results):
+        for position, value in enumerate(op.results):
             if quantized_type(value) is not None and not keeps_sums(value) and not is_bias(value):
                 own[value] = None
                 # The time steps of a recurrent layer share a role and a type.
                 if origins := origins_of(op):
-                    groups.join((alike.setdefault((origins, op.name, place, value.type), value), value))
+                    groups.join((alike.setdefault((origins, op.name, position, value.type), value), value))
         groups.join(_tied(op, own))
     for value in (value for op in function.walk() for value in op.results if is_bias(value)):
         for pair in _beside_bias(value):
@@ -406,8 +406,8 @@ def set_scales(function: FuncOp, found: Mapping[SSAValue, Array]) -> None:
         _set_scales(value, scales)
     for op in sums:
         assert isinstance(op, NnOp)
-        for place in range(len(op.results)):
-            _set_scales(op.results[place], _scales_of_sums(op, sums, op.results[place]))
+        for position in range(len(op.results)):
+            _set_scales(op.results[position], _scales_of_sums(op, sums, op.results[position]))
     for op, beside in biases:
         assert isinstance(op, Operation)
         assert isinstance(beside, NnOp)

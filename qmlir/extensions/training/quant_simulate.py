@@ -154,11 +154,11 @@ class QuantSimulate(ModulePass):
                 value.replace_all_uses_with(argument)
                 taken.append(constant)
                 continue
-            element, at = self._place(value, first)
+            element, at = self._position(value, first)
             scale = parameter.method.scale(element, Expr(at, argument)).value
             scales.update(dict.fromkeys(parameter.values, scale))
         for value, members in groups.items():
-            element, at = self._place(value, first)
+            element, at = self._position(value, first)
             if value not in scales:
                 held = element.scales.astype(np.float32)
                 scale = at.append(ConstantOp.of(held, TensorType(f32, held.shape))).result
@@ -168,7 +168,7 @@ class QuantSimulate(ModulePass):
         return scales
 
     @staticmethod
-    def _place(value: SSAValue, first: Operation) -> tuple[UniformQuantizedType, InsertionBuilder]:
+    def _position(value: SSAValue, first: Operation) -> tuple[UniformQuantizedType, InsertionBuilder]:
         """Returns the type of `value`, and an insertion point before all operations for computing its scale."""
         element, op = quantized_type(value), value.owner
         assert element is not None

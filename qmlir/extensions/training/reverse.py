@@ -53,27 +53,27 @@ def recompute(forward: Block, backward: Block, free: Container[SSAValue]) -> Non
         return value not in own and value not in free and not _is_constant(value)
 
     read = [value for value in dict.fromkeys(value for op in backward.ops for value in op.operands) if is_kept(value)]
-    places: dict[SSAValue, int] = {}
+    positions: dict[SSAValue, int] = {}
     pending = list(read)
     while pending:
         value = pending.pop()
-        if value not in places:
-            places[value] = len(places)
+        if value not in positions:
+            positions[value] = len(positions)
             pending += filter(is_kept, value.owner.operands if isinstance(value.owner, Recomputable) else ())
     # Two variables per value: whether the backward function has it, and whether it computes it.
-    choices = BinaryChoices(2 * len(places))
+    choices = BinaryChoices(2 * len(positions))
     for value in read:
-        choices.pay(1 + sum(map(_bytes, places)), zero=2 * places[value])
-    for value, place in places.items():
-        has, computes = 2 * place, 2 * place + 1
+        choices.pay(1 + sum(map(_bytes, positions)), zero=2 * positions[value])
+    for value, position in positions.items():
+        has, computes = 2 * position, 2 * position + 1
         if not isinstance(value.owner, Recomputable):
             choices.pay(_bytes(value), one=has)
             continue
         choices.pay(_bytes(value), one=has, zero=computes)
         for operand in filter(is_kept, value.owner.operands):
-            choices.forbid(computes, 2 * places[operand])
+            choices.forbid(computes, 2 * positions[operand])
     _, chosen = choices.best()
-    again = {value for value, place in places.items() if chosen[2 * place] and chosen[2 * place + 1]}
+    again = {value for value, position in positions.items() if chosen[2 * position] and chosen[2 * position + 1]}
     copies: dict[SSAValue, SSAValue] = {}
     for op in forward.ops:
         if not again.isdisjoint(op.results):
@@ -178,11 +178,11 @@ def differentiated(
     operations = [each for each in function.body.block.ops if each is not last]
     added = Block()
     at = Backward(last, added.add_op)
-    reached = [place for place in targets if last.operands[place] in depending_on(operations, variables)]
+    reached = [position for position in targets if last.operands[position] in depending_on(operations, variables)]
     seeds: dict[SSAValue, SSAValue] = {}
     given: list[Port] = []
-    for place in reached:
-        value, port = last.operands[place], outputs[place]
+    for position in reached:
+        value, port = last.operands[position], outputs[position]
         if are_ones:
             seed = at.filled(1.0, value)
         else:
@@ -234,7 +234,7 @@ def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) 
     own: dict[SSAValue, SSAValue] = {}
     kept: list[tuple[SSAValue, Port]] = []
     for op in list(backward.ops):
-        for place, value in enumerate(op.operands):
+        for position, value in enumerate(op.operands):
             if (value.owner if isinstance(value.owner, Block) else value.owner.parent) is backward:
                 continue
             if value not in own and isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike):
@@ -253,7 +253,7 @@ def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) 
                     back = [order.index(axis) for axis in range(len(order))]
                     own[value] = _site(value.owner, first).transposed(argument, back)
                 kept.append((crossing, known[value]))
-            op.operands[place] = own[value]
+            op.operands[position] = own[value]
     return kept
 
 
@@ -276,10 +276,10 @@ def _channels_last(value: SSAValue) -> list[int]:
     return [0, *range(2, len(shape_of(value))), 1]
 
 
-def _site(owner: Operation | Block, place: Operation) -> InsertionBuilder:
-    """Returns an insertion point before `place` for operations with the origins of `owner`."""
+def _site(owner: Operation | Block, position: Operation) -> InsertionBuilder:
+    """Returns an insertion point before `position` for operations with the origins of `owner`."""
     assert isinstance(owner, Operation)
-    return InsertionBuilder(owner, lambda made: Rewriter.insert_op(made, InsertPoint.before(place)))
+    return InsertionBuilder(owner, lambda made: Rewriter.insert_op(made, InsertPoint.before(position)))
 
 
 def _free(name: str, taken: Iterable[str]) -> str:

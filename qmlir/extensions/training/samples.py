@@ -34,17 +34,17 @@ class TrainingSamples:
         other = next((each for each in shapes if each != shapes[0]), None)
         if other is not None:
             raise text_error(f"training samples must have one shape, but got {shapes[0]} and {other}; pad or crop them")
-        for place, run in enumerate(self._runs):
+        for position, run in enumerate(self._runs):
             for name, array in zip(self.names, run, strict=True):
                 if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
-                    raise text_error(f"'{name}' is NaN in sample {place}, so it cannot be used for training")
+                    raise text_error(f"'{name}' is NaN in sample {position}, so it cannot be used for training")
 
     def __len__(self) -> int:
         return len(self._runs)
 
-    def batch(self, places: Sequence[int]) -> dict[str, Array]:
-        """Returns the inputs of the runs with the indices `places`, concatenated into a batch."""
-        columns = zip(*(self._runs[place] for place in places), strict=True)
+    def batch(self, positions: Sequence[int]) -> dict[str, Array]:
+        """Returns the inputs of the runs with the indices `positions`, concatenated into a batch."""
+        columns = zip(*(self._runs[position] for position in positions), strict=True)
         arrays = [
             column[0] if len(column) == 1 else np.concatenate(column, axis)
             for column, axis in zip(columns, self._axes, strict=True)
@@ -60,12 +60,12 @@ class TrainingSamples:
             if not np.issubdtype(array.dtype, np.floating)
         ]
 
-    def mixed(self, places: Sequence[int], others: Sequence[int], shares: Array) -> dict[str, Array]:
-        """Returns `share * x + (1 - share) * y` for each run `x` with an index of `places`, and `y` of `others`.
+    def mixed(self, positions: Sequence[int], others: Sequence[int], shares: Array) -> dict[str, Array]:
+        """Returns `share * x + (1 - share) * y` for each run `x` with an index of `positions`, and `y` of `others`.
 
         `shares` holds one share per pair of runs.
         """
-        found = self.batch(places)
+        found = self.batch(positions)
         for (name, array), axis in zip(self.batch(others).items(), self._axes, strict=True):
             mine = found[name]
             along = [-1 if each == axis else 1 for each in range(mine.ndim)] if len(shares) > 1 else []
@@ -75,10 +75,10 @@ class TrainingSamples:
                 found[name] = np.ascontiguousarray(np.where(part < 1, part * mine + (1 - part) * array, mine))
         return found
 
-    def items(self, places: Sequence[int]) -> Iterator[dict[str, Array]]:
-        """Yields the runs with the indices `places`, each as an item of data (arrays by input name)."""
-        for place in places:
-            yield dict(zip(self.names, self._runs[place], strict=True))
+    def items(self, positions: Sequence[int]) -> Iterator[dict[str, Array]]:
+        """Yields the runs with the indices `positions`, each as an item of data (arrays by input name)."""
+        for position in positions:
+            yield dict(zip(self.names, self._runs[position], strict=True))
 
     def digest(self) -> str:
         """Returns a digest of all arrays, with their types and shapes."""

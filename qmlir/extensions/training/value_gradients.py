@@ -38,9 +38,9 @@ Differentiates: TypeAlias = Callable[[ModuleOp, Sequence[str]], ModuleOp]
 """
 
 
-def value_at(place: Place) -> SSAValue:
-    """Returns the value, or the value of the operand, that `place` denotes."""
-    return place if isinstance(place, SSAValue) else place[0].operands[place[1]]
+def value_at(position: Place) -> SSAValue:
+    """Returns the value, or the value of the operand, that `position` denotes."""
+    return position if isinstance(position, SSAValue) else position[0].operands[position[1]]
 
 
 class PlaceGradients:
@@ -50,19 +50,19 @@ class PlaceGradients:
         self,
         module: ModuleOp,
         function: str,
-        places: Mapping[Place, Sizes],
+        positions: Mapping[Place, Sizes],
         inputs: Mapping[str, Sizes],
         differentiate: Differentiates,
     ) -> None:
-        """Prepares both functions; `places` and `inputs` give the sizes of the values at places and of the inputs.
+        """Prepares both functions; `positions` and `inputs` give the sizes of the values at places and of the inputs.
 
         Raises `DiagnosticError`, naming the operation, if an operation has no gradient.
         """
         signature = function_of(module, function)
         names = {port.name for port in (*inputs_of(signature), *outputs_of(signature))}
         free = (name for name in map("rounding{}".format, count()) if name not in names)
-        self._names = dict(zip(places, free, strict=False))
-        self._zeros = {name: np.zeros(places[place], np.float32) for place, name in self._names.items()}
+        self._names = dict(zip(positions, free, strict=False))
+        self._zeros = {name: np.zeros(positions[position], np.float32) for position, name in self._names.items()}
         added = _with_inputs(module, function, self._names)
         shapes = {**inputs, **{name: zeros.shape for name, zeros in self._zeros.items()}}
         split = differentiate(specialize(added, shapes, function=function), [*self._zeros])
@@ -88,7 +88,7 @@ class PlaceGradients:
         given = [known[port.name] if port.name in known else next(zeros) for port in self._reads]
         found = self._interpreter.call(BACKWARD, given)
         gradients = {port.name: array for port, array in zip(self._finds, found, strict=True)}
-        return {place: gradients[gradient_name(name)] for place, name in self._names.items()}
+        return {position: gradients[gradient_name(name)] for position, name in self._names.items()}
 
 
 def _plain(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation]]:
@@ -113,8 +113,8 @@ def _with_inputs(module: ModuleOp, name: str, names: Mapping[Place, str]) -> Mod
     ports = [*inputs_of(function)]
     outputs = outputs_of(function)
     block = function.body.block
-    for place, port in names.items():
-        value = value_at(place)
+    for position, port in names.items():
+        value = value_at(position)
         if isinstance(value.owner, Operation):
             copy = copies[value.owner].results[value.owner.results.index(value)]
         else:
@@ -122,10 +122,10 @@ def _with_inputs(module: ModuleOp, name: str, names: Mapping[Place, str]) -> Mod
         argument = block.insert_arg(copy.type, len(block.args))
         ports.append(Port(port, copy.type))
         add = AddOp(copy, argument)
-        if not isinstance(place, SSAValue):
-            user = copies[place[0]]
+        if not isinstance(position, SSAValue):
+            user = copies[position[0]]
             Rewriter.insert_op(add, InsertPoint.before(user))
-            user.operands[place[1]] = add.result
+            user.operands[position[1]] = add.result
             continue
         maker = value.owner
         first = InsertPoint.after(copies[maker]) if isinstance(maker, Operation) else InsertPoint.at_start(block)

@@ -19,9 +19,9 @@ from qmlir.ir.builtin_types import integer_list
 Place = tuple[int, ...]
 
 
-def check_place(array: Array, place: Sequence[Any], type_: Attribute) -> tuple[Any, ...]:
-    """Returns `place` as a checked index into `array`, a value of type `type_`; it may contain arrays of indices."""
-    indices = tuple(place)
+def check_place(array: Array, position: Sequence[Any], type_: Attribute) -> tuple[Any, ...]:
+    """Returns `position` as a checked index into `array`, a value of type `type_`; it may contain arrays of indices."""
+    indices = tuple(position)
     for index, size in zip(indices, array.shape, strict=True):
         if is_array(index):
             outside = index[(index < 0) | (index >= size)]

@@ -55,17 +55,17 @@ class _Operand:
     def shape(self) -> tuple[int, ...]:
         return cast(Array, self.value).shape if isinstance(self.type_, ShapedType) else ()
 
-    def place(self, point: Sequence[Any]) -> tuple[Any, ...]:
+    def position(self, point: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(expression.eval(point, ()) for expression in self.map_.results)
 
     def read(self, point: Sequence[Any]) -> Any:
         if not isinstance(self.type_, ShapedType):
             return self.value
-        found: Any = self.value[self.place(point)]
+        found: Any = self.value[self.position(point)]
         return found if is_array(found) else scalar_of(found, get_element_type_or_self(self.type_))
 
     def write(self, point: Sequence[Any], value: Any) -> None:
-        self.value[self.place(point)] = value
+        self.value[self.position(point)] = value
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class _Nest:
         """Yields a point for each step of the reductions; parallel iterators are arrays of all their indices."""
         parallel = [axis for axis, kind in enumerate(self.iterators) if kind is IteratorType.PARALLEL]
         steps: list[Sequence[Any]] = [range(count) for count in ranges]
-        for place, axis in enumerate(parallel):
+        for position, axis in enumerate(parallel):
             shape = [1] * len(parallel)
-            shape[place] = ranges[axis]
+            shape[position] = ranges[axis]
             steps[axis] = [np.arange(ranges[axis]).reshape(shape)] if all(ranges) else []
         return itertools.product(*steps)
 
@@ -142,8 +142,8 @@ class _Nest:
 
     def _has_aliases(self) -> bool:
         """Returns True if an output overlaps the memory of another operand, element by element differently."""
-        for place, output in enumerate(self.outputs):
-            others = (*self.inputs, *self.outputs[:place])
+        for position, output in enumerate(self.outputs):
+            others = (*self.inputs, *self.outputs[:position])
             for other in others:
                 if not is_array(other.value) or not np.may_share_memory(other.value, output.value):
                     continue

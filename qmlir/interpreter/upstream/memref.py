@@ -87,14 +87,14 @@ def _buffer_of(array: Array) -> Array:
     return _reshaped(buffer, (buffer.size,)).view(array.dtype)
 
 
-def _load(op: memref.LoadOp, array: Array, place: Place) -> tuple[Any]:
-    found: Any = array[check_place(array, place, op.memref.type)]
+def _load(op: memref.LoadOp, array: Array, position: Place) -> tuple[Any]:
+    found: Any = array[check_place(array, position, op.memref.type)]
     return (found if is_array(found) else scalar_of(found, op.res.type),)
 
 
-def _store(op: memref.StoreOp, value: Any, array: Array, place: Place) -> tuple[()]:
+def _store(op: memref.StoreOp, value: Any, array: Array, position: Place) -> tuple[()]:
     check_writable(array, op.memref.type)
-    array[check_place(array, place, op.memref.type)] = value
+    array[check_place(array, position, op.memref.type)] = value
     return ()
 
 

@@ -34,14 +34,14 @@ def _empty(op: tensor.EmptyOp, sizes: Place) -> tuple[Array]:
     return (unwritten(dynamic_shape(op.tensor.type.get_shape(), sizes), get_element_type_or_self(op.tensor.type)),)
 
 
-def _extract(op: tensor.ExtractOp, array: Array, place: Place) -> tuple[Any]:
-    found: Any = array[check_place(array, place, op.tensor.type)]
+def _extract(op: tensor.ExtractOp, array: Array, position: Place) -> tuple[Any]:
+    found: Any = array[check_place(array, position, op.tensor.type)]
     return (found if is_array(found) else scalar_of(found, op.result.type),)
 
 
-def _insert(op: tensor.InsertOp, scalar: Any, array: Array, place: Place) -> tuple[Array]:
+def _insert(op: tensor.InsertOp, scalar: Any, array: Array, position: Place) -> tuple[Array]:
     changed = array.copy()
-    changed[check_place(array, place, op.dest.type)] = scalar
+    changed[check_place(array, position, op.dest.type)] = scalar
     return (changed,)
 
 
@@ -122,9 +122,9 @@ def _pad(frame: Frame, op: tensor.PadOp, array: Array, low: Place, high: Place) 
     padded = unwritten(shape, get_element_type_or_self(op.result.type))
     inside = tuple(slice(start, start + size) for start, size in zip(before, array.shape, strict=True))
     if any(argument.uses for argument in op.region.block.args):
-        for place in itertools.product(*map(range, shape)):
-            if not all(part.start <= index < part.stop for part, index in zip(inside, place, strict=True)):
-                (padded[place],) = frame.run(op.region, *place)
+        for position in itertools.product(*map(range, shape)):
+            if not all(part.start <= index < part.stop for part, index in zip(inside, position, strict=True)):
+                (padded[position],) = frame.run(op.region, *position)
     elif padded.size > array.size:
         (padded[...],) = frame.run(op.region, *before)
     padded[inside] = array

@@ -48,9 +48,9 @@ def _insert(op: vector.InsertOp, value: Any, array: Array, dynamic: Place) -> tu
 def _leading_place(
     op: vector.ExtractOp | vector.InsertOp, array: Array, type_: Attribute, dynamic: Place
 ) -> tuple[Any, ...]:
-    place = mixed(op.static_position, dynamic)
-    leading = array[(..., *[0] * (array.ndim - len(place)))]
-    return (*check_place(leading, place, type_), ...)
+    position = mixed(op.static_position, dynamic)
+    leading = array[(..., *[0] * (array.ndim - len(position)))]
+    return (*check_place(leading, position, type_), ...)
 
 
 def _shuffle(op: vector.ShuffleOp, left: Array, right: Array) -> tuple[Array]:
@@ -111,38 +111,38 @@ def _reduction(op: vector.ReductionOp, array: Array, start: Any) -> tuple[Any]:
 # --- Memory -----------------------------------------------------------------------------------------------------------
 
 
-def _block(array: Array, place: Place, shape: Sequence[int], type_: Attribute) -> Array:
-    """Returns the part of memory that a vector of `shape` covers along the last axes, starting at `place`."""
+def _block(array: Array, position: Place, shape: Sequence[int], type_: Attribute) -> Array:
+    """Returns the part of memory that a vector of `shape` covers along the last axes, starting at `position`."""
     sizes = (1,) * (array.ndim - len(shape)) + tuple(shape)
-    part = array[slices(array, place, sizes, (1,) * array.ndim, type_)]
+    part = array[slices(array, position, sizes, (1,) * array.ndim, type_)]
     return part[(0,) * (array.ndim - len(shape))]
 
 
-def _load(op: vector.LoadOp, array: Array, place: Place) -> tuple[Array]:
-    return (_block(array, place, _shape_of(op.result), op.base.type).copy(),)
+def _load(op: vector.LoadOp, array: Array, position: Place) -> tuple[Array]:
+    return (_block(array, position, _shape_of(op.result), op.base.type).copy(),)
 
 
-def _store(op: vector.StoreOp, value: Array, array: Array, place: Place) -> tuple[()]:
+def _store(op: vector.StoreOp, value: Array, array: Array, position: Place) -> tuple[()]:
     check_writable(array, op.base.type)
-    _block(array, place, value.shape, op.base.type)[...] = value
+    _block(array, position, value.shape, op.base.type)[...] = value
     return ()
 
 
-def _active_places(place: Place, mask: Array) -> Iterator[tuple[int, Place]]:
+def _active_places(position: Place, mask: Array) -> Iterator[tuple[int, Place]]:
     for lane in np.flatnonzero(mask):
-        yield int(lane), (*place[:-1], place[-1] + int(lane))
+        yield int(lane), (*position[:-1], position[-1] + int(lane))
 
 
-def _masked_load(op: vector.MaskedLoadOp, array: Array, place: Place, mask: Array, others: Array) -> tuple[Array]:
+def _masked_load(op: vector.MaskedLoadOp, array: Array, position: Place, mask: Array, others: Array) -> tuple[Array]:
     loaded = others.copy()
-    for lane, source in _active_places(place, mask):
+    for lane, source in _active_places(position, mask):
         loaded[lane] = array[check_place(array, source, op.base.type)]
     return (loaded,)
 
 
-def _masked_store(op: vector.MaskedStoreOp, array: Array, place: Place, mask: Array, value: Array) -> tuple[()]:
+def _masked_store(op: vector.MaskedStoreOp, array: Array, position: Place, mask: Array, value: Array) -> tuple[()]:
     check_writable(array, op.base.type)
-    for lane, target in _active_places(place, mask):
+    for lane, target in _active_places(position, mask):
         array[check_place(array, target, op.base.type)] = value[lane]
     return ()
 
@@ -180,8 +180,8 @@ def _transfer_read(
 ) -> tuple[Array]:
     shape = _shape_of(op.result)
     read = np.full(shape, padding, array.dtype)
-    for lane, place in _transfers(op, array, start, shape, mask):
-        read[lane] = array[place]
+    for lane, position in _transfers(op, array, start, shape, mask):
+        read[lane] = array[position]
     return (read,)
 
 
@@ -191,8 +191,8 @@ def _transfer_write(
     is_value = isinstance(op.source.type, TensorType)
     target = array.copy() if is_value else array
     check_writable(target, op.source.type)
-    for lane, place in _transfers(op, array, start, value.shape, mask):
-        target[place] = value[lane]
+    for lane, position in _transfers(op, array, start, value.shape, mask):
+        target[position] = value[lane]
     return (target,) if is_value else ()
 
 

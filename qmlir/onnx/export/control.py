@@ -237,7 +237,7 @@ class _Direction:
     second: list[int] = field(default_factory=list[int])
 
     @property
-    def places(self) -> tuple[int, int]:
+    def positions(self) -> tuple[int, int]:
         """The indices of the split results that the first and the second time step read."""
         return (1, 0) if self.is_reversed else (0, 1)
 
@@ -276,10 +276,10 @@ def write_steps(out: NodeEmitter, op: Layer, parts: Parts, write: WritePart) -> 
     for number, (role, part) in enumerate(zip(parts.roles, parts.operations, strict=True)):
         direction = directions[1 if role.startswith(_BACKWARD) else 0]
         if isinstance(part, SplitOp) and part in splits:
-            place = out.constant([-1 if direction.is_reversed else 0])
+            position = out.constant([-1 if direction.is_reversed else 0])
             (sequence,) = part.operands
-            first = part.results[direction.places[0]]
-            names[first] = out.node("Gather", [names[sequence], place], axis=0)
+            first = part.results[direction.positions[0]]
+            names[first] = out.node("Gather", [names[sequence], position], axis=0)
         elif role.endswith(_SEQUENCE):
             assert isinstance(part, ConcatOp)
             names[part.result] = _write_loop(out, op, parts, direction, part, names, write)
@@ -304,7 +304,7 @@ def _write_loop(
     after = dict(zip(before, _results(parts, direction.second), strict=True))
     read = {operand for number in direction.second for operand in parts.operations[number].operands}
     carried = [value for value in before if value in read]
-    given = [joined.operands[place] for place in direction.places]
+    given = [joined.operands[position] for position in direction.positions]
     if after.get(given[0]) is not given[1] or any(
         element_of(value) != element_of(after[value]) for value in (*carried, given[0])
     ):
@@ -312,13 +312,13 @@ def _write_loop(
     prefix = names[given[0]]
     body = replace(out, nodes=[], prefix=f"{prefix}/body", _known={})
     counter, holds = f"{prefix}/step", f"{prefix}/holds"
-    inner = names | {value: f"{prefix}/state{place}" for place, value in enumerate(carried)}
+    inner = names | {value: f"{prefix}/state{position}" for position, value in enumerate(carried)}
     # Steps are counted from the second one. In the backward direction, it reads the last but one element.
     operator, start = ("Sub", -2) if direction.is_reversed else ("Add", 1)
-    place = body.node(operator, [body.constant([start]), counter])
+    position = body.node(operator, [body.constant([start]), counter])
     for split in direction.splits:
         (sequence,) = split.operands
-        inner[split.results[direction.places[1]]] = body.node("Gather", [names[sequence], place], axis=0)
+        inner[split.results[direction.positions[1]]] = body.node("Gather", [names[sequence], position], axis=0)
     for number in direction.second:
         write(body, number, inner)
     graph = GraphProto(name=f"{prefix}/steps")
@@ -330,7 +330,7 @@ def _write_loop(
     graph.node.extend(body.nodes)
     length = out.node("Shape", [out.name(op.data)], start=0, end=1)
     count = out.node("Squeeze", [out.node("Sub", [length, out.constant([1])])])
-    last, rest = [f"{prefix}/last{place}" for place in range(len(carried))], f"{prefix}/rest"
+    last, rest = [f"{prefix}/last{position}" for position in range(len(carried))], f"{prefix}/rest"
     out.node("Loop", [count, "", *(names[value] for value in carried)], [*last, rest], body=graph)
     names.update(zip((after[value] for value in carried), last, strict=True))
     first = out.node("Unsqueeze", [names[given[0]], out.constant([0])])

@@ -116,12 +116,12 @@ def _describe_tensor(proto: TypeProto, type_: AnyTensor | AnyUnrankedTensorType,
     if ranked is None:
         return
     proto.tensor_type.shape.SetInParent()
-    for place, size in enumerate(ranked.get_shape()):
+    for position, size in enumerate(ranked.get_shape()):
         dim = proto.tensor_type.shape.dim.add()
         if size != DYNAMIC_INDEX:
             dim.dim_value = size
-        elif place < len(dims) and dims[place]:
-            dim.dim_param = dims[place]
+        elif position < len(dims) and dims[position]:
+            dim.dim_param = dims[position]
 
 
 def value_info(name: str, type_: Attribute, dims: Sequence[str] = ()) -> ValueInfoProto:

@@ -119,12 +119,12 @@ def without_module(model: ModelProto) -> ModelProto:
     return found
 
 
-def stats_of(attribute: Attribute | None, place: int) -> StatsAttr | None:
-    """Returns the statistics of the result at index `place` from the attribute of its operation, or `None`."""
+def stats_of(attribute: Attribute | None, position: int) -> StatsAttr | None:
+    """Returns the statistics of the result at index `position` from the attribute of its operation, or `None`."""
     if isinstance(attribute, ArrayAttr):
         found = list(cast(ArrayAttr[Attribute], attribute))
-        attribute = found[place] if place < len(found) else None
-    elif place:
+        attribute = found[position] if position < len(found) else None
+    elif position:
         return None
     return attribute if isinstance(attribute, StatsAttr) else None
 

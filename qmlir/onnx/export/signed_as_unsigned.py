@@ -45,7 +45,7 @@ RIGHT: Mapping[type[Operation], tuple[int, ...]] = {ContractionOp: (1,), Dynamic
 
 
 def _right_factors(op: Operation) -> tuple[int, ...]:
-    return next((places for kind, places in RIGHT.items() if isinstance(op, kind)), ())
+    return next((positions for kind, positions in RIGHT.items() if isinstance(op, kind)), ())
 
 
 def has_twin(element: Attribute) -> bool:
@@ -177,11 +177,11 @@ def write_as_held(
         return
     stands: dict[SSAValue, SSAValue] = {}
     names: dict[SSAValue, str] = {} if is_unsigned else dict(out.names)
-    for place, value in enumerate(op.operands):
+    for position, value in enumerate(op.operands):
         if value in stands:
             continue
         is_kept = value in out.packed or (
-            value not in unsigned and place in _right_factors(op) and isinstance(value.owner, ConstantOp)
+            value not in unsigned and position in _right_factors(op) and isinstance(value.owner, ConstantOp)
         )
         is_raised = is_unsigned and _has_twin(value) and not is_kept
         stands[value] = _stand_in(value) if is_raised else value

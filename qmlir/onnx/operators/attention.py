@@ -11,7 +11,7 @@ from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, UnsqueezeOp, 
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, data_type
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.operators.shapes import expanded_as, places, size_of
+from qmlir.onnx.operators.shapes import expanded_as, position_indices, size_of
 
 ATTENTION_SINCE, LENGTHS_SINCE, WINDOWS_SINCE = 23, 24, 25
 
@@ -55,7 +55,7 @@ def _mask(node: Node, query: SSAValue) -> SSAValue | None:
 
 
 def _attention(node: Node) -> list[SSAValue]:
-    query, key, value = (node.input(place) for place in range(3))
+    query, key, value = (node.input(position) for position in range(3))
     ranks = {len(shape_of(each)) for each in (query, key, value)}
     if ranks == {3}:
         heads, shared = node.attribute("q_num_heads"), node.attribute("kv_num_heads")
@@ -67,7 +67,7 @@ def _attention(node: Node) -> list[SSAValue]:
         raise node.error(f"qk_matmul_output_mode must be in [0, {len(ops.SCORES) - 1}], but got {mode}")
     op = node.add(
         ops.AttentionOp,
-        *(query, key, value, _mask(node, query), *(node.optional(place) for place in (4, 5, 6))),
+        *(query, key, value, _mask(node, query), *(node.optional(position) for position in (4, 5, 6))),
         attributes=f"{_PLAIN} {_WINDOWS}" if node.version >= WINDOWS_SINCE else _PLAIN,
         softmax_precision=None if precision is None else node.element_type(precision),
         scores_are=ops.SCORES[mode],
@@ -90,7 +90,7 @@ def _tensor_scatter(node: Node) -> SSAValue:
     cache, updates, start = node.input(), node.input(1), node.optional(2)
     rank = len(shape_of(cache))
     axis = normalized_axis(node.attribute("axis"), rank)
-    index = places(node, updates, axis)
+    index = position_indices(node, updates, axis)
     index = node.add(UnsqueezeOp, index, axes=[each for each in range(rank) if each != axis]).result
     if start is not None:
         start = node.add(UnsqueezeOp, start, axes=list(range(1, rank))).result

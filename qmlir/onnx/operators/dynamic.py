@@ -28,7 +28,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
-from qmlir.onnx.operators.quantization import UI8, centred, convolution, dequantized, matrix_parameters, storage_of
+from qmlir.onnx.operators.quantization import UI8, centered, convolution, dequantized, matrix_parameters, storage_of
 from qmlir.onnx.operators.recurrent import LSTM_OPERANDS, recurrent
 from qmlir.onnx.parameters import QParams, check_scales, with_live_scales
 
@@ -71,7 +71,11 @@ class _Factor:
         if known.size == 1:
             return _Factor(parameters, value, _of_scale_1(storage, known.reshape(())), False)
         aligned = parameters.layout.aligned(node, known.shape)
-        if axis is None or parameters.layout.block or [place for place, n in enumerate(aligned) if n > 1] != [axis]:
+        if (
+            axis is None
+            or parameters.layout.block
+            or [position for position, n in enumerate(aligned) if n > 1] != [axis]
+        ):
             return None
         return _Factor(parameters, value, _of_scale_1(storage, known.reshape(-1), axis), False)
 
@@ -104,16 +108,16 @@ class _Factor:
         if known is None:
             constant = None if self.is_corrected else self.parameters.zero_point
             typed = QParams(self.node, None, constant, self.parameters.layout)
-            return self.node.add(reduction.ReduceSumOp, centred(typed, self.value, i32), axes=axes).result
+            return self.node.add(reduction.ReduceSumOp, centered(typed, self.value, i32), axes=axes).result
         points = self.element.zero_points
         if points.size > 1:
-            points = points.reshape([-1 if place == self.element.axis else 1 for place in range(known.ndim)])
+            points = points.reshape([-1 if position == self.element.axis else 1 for position in range(known.ndim)])
         total = (known.astype(np.int64) - points).sum(axis=axes, keepdims=True)
         return self.node.add_constant(total.astype(np.int32), i32)
 
-    def centred_sums(self, axes: tuple[int, ...]) -> SSAValue:
+    def centered_sums(self, axes: tuple[int, ...]) -> SSAValue:
         """Returns the i32 sums over `axes` (kept with size 1) of the integers minus their actual zero point."""
-        return self.node.add(reduction.ReduceSumOp, centred(self.parameters, self.value, i32), axes=axes).result
+        return self.node.add(reduction.ReduceSumOp, centered(self.parameters, self.value, i32), axes=axes).result
 
 
 def _of_scale_1(storage: IntegerType, zero_points: Array, axis: int | None = None) -> UniformQuantizedType:
@@ -143,13 +147,13 @@ def _matrix_product(node: Node, a_zero_point: int = 2, b_zero_point: int = 3) ->
     a = _Factor.of(left, 0, None) if are_matrices else None
     b = _Factor.of(right, 1, len(shapes[1]) - 1) if are_matrices else None
     if a is None or b is None or not _fits(a, b, terms):
-        factors = centred(left, node.input(0), i32), centred(right, node.input(1), i32)
+        factors = centered(left, node.input(0), i32), centered(right, node.input(1), i32)
         return node.add(contraction.MatMulOp, *factors).result
     total = node.graph.plain(node.add(contraction.MatMulOp, a.stored, b.stored, result_element=_SUM).result)
     if a.is_corrected:
         total = _less(node, total, a.zero_point, b.sums((len(shapes[1]) - 2,)))
     if b.is_corrected:
-        total = _less(node, total, b.zero_point, a.centred_sums((len(shapes[0]) - 1,)))
+        total = _less(node, total, b.zero_point, a.centered_sums((len(shapes[0]) - 1,)))
     return total
 
 
@@ -164,7 +168,7 @@ def _convolved(node: Node) -> SSAValue:
     sizes = node.shape(1)[1:]
     terms = DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else int(np.prod(sizes))
     if x is None or w is None or w.is_corrected or not _fits(x, w, terms):
-        return convolution(node, centred(data, node.input(0), i32), centred(weight, node.input(1), i32))
+        return convolution(node, centered(data, node.input(0), i32), centered(weight, node.input(1), i32))
     if not x.is_corrected:
         return node.graph.plain(convolution(node, x.stored, w.stored, None, _SUM))
     value, properties = _padded(node, x)
@@ -225,8 +229,8 @@ def _dynamic_quantize_matmul(node: Node) -> SSAValue:
 
 def _bits_of(packed: Array, bits: int) -> Array:
     """Unpacks unsigned numbers of `bits` bits from bytes along the last axis, lowest bits first."""
-    places = np.arange(0, 8, bits, dtype=np.uint8)
-    return ((packed[..., None] >> places) & ((1 << bits) - 1)).reshape(*packed.shape[:-1], -1).astype(np.uint8)
+    positions = np.arange(0, 8, bits, dtype=np.uint8)
+    return ((packed[..., None] >> positions) & ((1 << bits) - 1)).reshape(*packed.shape[:-1], -1).astype(np.uint8)
 
 
 def _known(node: Node, index: int, name: str) -> Array:

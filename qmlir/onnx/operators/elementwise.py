@@ -20,8 +20,8 @@ BIT_CAST_SINCE, SIGNED_SHIFT_SINCE = 26, 28
 def _chain(node: Node, operation: type[ops.BinaryOp]) -> SSAValue:
     """The inputs, any number of them, joined from left to right."""
     value = node.input(0)
-    for place in range(1, len(node.inputs)):
-        value = node.add(operation, value, node.input(place)).result
+    for position in range(1, len(node.inputs)):
+        value = node.add(operation, value, node.input(position)).result
     return value
 
 
@@ -81,13 +81,15 @@ def _clip(node: Node) -> SSAValue:
     if node.version < 11:
         low, high = node.attribute("min", None), node.attribute("max", None)
         return node.add(ops.ClipOp, value, minimum=low, maximum=high).result
-    given = [place for place in (1, 2) if node.optional(place) is not None]
-    known = {place: array for place in given if (array := node.constant(place)) is not None and array.size == 1}
+    given = [position for position in (1, 2) if node.optional(position) is not None]
+    known = {
+        position: array for position in given if (array := node.constant(position)) is not None and array.size == 1
+    }
     if given and len(known) == len(given) and isinstance(element_of(value), Float32Type):
-        low, high = (float(known[place].reshape(())) if place in known else None for place in (1, 2))
+        low, high = (float(known[position].reshape(())) if position in known else None for position in (1, 2))
         return node.add(ops.ClipOp, value, minimum=low, maximum=high).result
-    for place in given:
-        value = node.add(ops.MaxOp if place == 1 else ops.MinOp, value, node.input(place)).result
+    for position in given:
+        value = node.add(ops.MaxOp if position == 1 else ops.MinOp, value, node.input(position)).result
     return value
 
 

@@ -64,10 +64,10 @@ def _row(node: Node, name: str, columns: int, dtype: type[np.generic]) -> Array:
 
 def _array_feature_extractor(node: Node) -> SSAValue:
     """The elements at some places of the last axis; those of a list are a matrix of one row."""
-    data, places = node.quantized(), flattened(node, node.input(1))
+    data, positions = node.quantized(), flattened(node, node.input(1))
     if not node.shape():
         raise node.error(f"requires a tensor of rank >= 1, but got {data.type}")
-    found = node.add(indexing.GatherOp, data, places, axis=-1).result
+    found = node.add(indexing.GatherOp, data, positions, axis=-1).result
     return found if len(node.shape()) > 1 else node.reshaped(found, [1, *shape_of(found)])
 
 
@@ -159,8 +159,8 @@ def _linear_classifier(node: Node) -> list[SSAValue]:
     return [_best_label(node, labels, scores), _transformed(node, scores, node.attribute("post_transform"))]
 
 
-def _label(node: Node, labels: Array, place: SSAValue) -> SSAValue:
-    return node.add(indexing.GatherOp, node.add_constant(labels, i64), place, axis=0).result
+def _label(node: Node, labels: Array, position: SSAValue) -> SSAValue:
+    return node.add(indexing.GatherOp, node.add_constant(labels, i64), position, axis=0).result
 
 
 def _best_label(node: Node, labels: Array, scores: SSAValue) -> SSAValue:
@@ -231,8 +231,8 @@ def _rows(branches: Sequence[_Branch], dtype: np.dtype[Any]) -> list[_Row]:
                 rows[number] = feature, value, False, other, first
                 rows[other] = feature, below, False, first, second
             case _:  # equal to a member: a chain of tests
-                for place, member in enumerate(map(dtype.type, branch.values)):
-                    following = second if place == len(branch.values) - 1 else added()
+                for position, member in enumerate(map(dtype.type, branch.values)):
+                    following = second if position == len(branch.values) - 1 else added()
                     other = added()
                     rows[number] = feature, member, missing, other, following
                     rows[other] = feature, _before(member), False, following, first
@@ -308,13 +308,13 @@ def _classic(node: Node, kind: str) -> _Model:
 
     made = [
         _Branch(
-            lists["featureids"][place], mode, [values[place]], place < len(missing) and missing[place] == 1,
-            child(name[0], lists["truenodeids"][place]), child(name[0], lists["falsenodeids"][place]),
+            lists["featureids"][position], mode, [values[position]], position < len(missing) and missing[position] == 1,
+            child(name[0], lists["truenodeids"][position]), child(name[0], lists["falsenodeids"][position]),
         )
-        for place, (name, mode) in enumerate(zip(names, lists["modes"], strict=True))
+        for position, (name, mode) in enumerate(zip(names, lists["modes"], strict=True))
         if mode != "LEAF"
     ]  # fmt: skip
-    roots = [numbers[name] for place, name in enumerate(names) if not place or names[place - 1][0] != name[0]]
+    roots = [numbers[name] for position, name in enumerate(names) if not position or names[position - 1][0] != name[0]]
     given: list[list[tuple[int, Any]]] = [[] for _ in range(leaves)]
     entries = (node.attribute(f"{kind}_{name}", None) or () for name in ("treeids", "nodeids", "ids"))
     for tree, number, score, weight in zip(*entries, _floats(node, f"{kind}_weights"), strict=True):
@@ -353,13 +353,20 @@ def _modern(node: Node) -> _Model:
         for way in ("true", "false")
     }
     branches: list[_Branch] = []
-    for place, feature in enumerate(node.attribute("nodes_featureids")):
-        mode = _MODES[int(modes[place])]
-        values: list[Any] = next(queue, list[Any]()) if mode == "BRANCH_MEMBER" else [splits[place]]
+    for position, feature in enumerate(node.attribute("nodes_featureids")):
+        mode = _MODES[int(modes[position])]
+        values: list[Any] = next(queue, list[Any]()) if mode == "BRANCH_MEMBER" else [splits[position]]
         if not values:
             raise node.unsupported("has a tree node without members")
         branches.append(
-            _Branch(feature, mode, values, missing[place] == 1, references["true"][place], references["false"][place])
+            _Branch(
+                feature,
+                mode,
+                values,
+                missing[position] == 1,
+                references["true"][position],
+                references["false"][position],
+            )
         )
     weights: Array = node.attribute("leaf_weights").reshape(-1)
     leaves = [[(score, weight)] for score, weight in zip(node.attribute("leaf_targetids"), weights, strict=True)]
@@ -381,7 +388,7 @@ def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:
     rows = _rows(model.branches, dtype)
     roots = [_from(root, len(rows)) for root in model.roots]
     children = [(_from(first, len(rows)), _from(second, len(rows))) for *_, first, second in rows]
-    features, thresholds, missing = ([row[place] for row in rows] for place in range(3))
+    features, thresholds, missing = ([row[position] for row in rows] for position in range(3))
     width = max((len(leaf) for leaf in model.leaves), default=0) or 1
     whole = list(range(count))
     is_dense = all(sorted(score for score, _ in leaf) == whole for leaf in model.leaves)
@@ -389,9 +396,9 @@ def _scores(node: Node, model: _Model, count: int, aggregate: str) -> SSAValue:
         raise node.unsupported(f"aggregate {aggregate} requires a weight for every score in every leaf")
     weights = np.zeros((len(model.leaves), width), dtype)
     targets = np.zeros((len(model.leaves), width), np.int32)
-    for place, leaf in enumerate(model.leaves):
+    for position, leaf in enumerate(model.leaves):
         for at, (score, weight) in enumerate(sorted(leaf, key=lambda each: each[0]) if is_dense else leaf):
-            weights[place, at], targets[place, at] = weight, score
+            weights[position, at], targets[position, at] = weight, score
     return node.add(
         trees.TreeEnsembleOp,
         node.cast(value, element),
@@ -478,13 +485,13 @@ def _one_of_two(node: Node, model: _Model, labels: Array, kind: str) -> list[SSA
         )
     score = _base(node, _scores(node, model, 1, "SUM"))
     above = node.add(elementwise.GreaterOp, score, node.scalar(0.5 if is_probability else 0.0, score)).result
-    place = node.cast(node.reshaped(above, [shape_of(above)[0]]), i64)
+    position = node.cast(node.reshaped(above, [shape_of(above)[0]]), i64)
     if is_probability:
         other = node.add(elementwise.SubOp, node.scalar(1.0, score), score).result
     else:
         other = node.add(elementwise.NegOp, score).result
     both = node.cast(node.add(movement.ConcatOp, [other, score], axis=1).result, f32)
-    return [_label(node, labels, place), _transformed(node, both, kind)]
+    return [_label(node, labels, position), _transformed(node, both, kind)]
 
 
 # --- Exporting --------------------------------------------------------------------------------------------------------
@@ -584,14 +591,14 @@ def _export(out: NodeEmitter, op: trees.TreeEnsembleOp) -> None:
         else:
             comparison = branch.feature, branch.mode, float(branch.values[0])
             nodes.append((tree, number, *comparison, *ways, int(branch.takes_missing)))
-        for place in range(width if branch is None else 0):
+        for position in range(width if branch is None else 0):
             leaf = reference - len(features)
-            target = place if targets is None else int(targets[leaf, place])
-            if targets is not None and place and not weights[leaf, place]:
+            target = position if targets is None else int(targets[leaf, position])
+            if targets is not None and position and not weights[leaf, position]:
                 continue  # it may be there for the sake of other leaves, and changes no sum
-            entries.append((tree, number, target, float(weights[leaf, place])))
-    attributes = {f"nodes_{name}": [row[place] for row in nodes] for place, name in enumerate(_NODE_FIELDS)}
-    attributes |= {f"target_{name}": [row[place] for row in entries] for place, name in enumerate(_LEAF_FIELDS)}
+            entries.append((tree, number, target, float(weights[leaf, position])))
+    attributes = {f"nodes_{name}": [row[position] for row in nodes] for position, name in enumerate(_NODE_FIELDS)}
+    attributes |= {f"target_{name}": [row[position] for row in entries] for position, name in enumerate(_LEAF_FIELDS)}
     if not any(attributes[f"nodes_{_NODE_FIELDS[-1]}"]):
         del attributes[f"nodes_{_NODE_FIELDS[-1]}"]
     out.node(

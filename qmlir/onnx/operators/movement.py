@@ -43,13 +43,13 @@ def _reshape(node: Node) -> SSAValue:
         raise node.error(f"cannot reshape to {list(known)}")
     # A copied size is represented by its axis, to distinguish it from other unknown sizes.
     sizes: list[int | Copied] = []
-    for place, size in enumerate(known):
+    for position, size in enumerate(known):
         if size == 0 and not allow_zero:
-            if place >= len(before):
-                raise node.error(f"size {place} cannot be copied from an input of rank {len(before)}")
-            source = place
+            if position >= len(before):
+                raise node.error(f"size {position} cannot be copied from an input of rank {len(before)}")
+            source = position
         else:
-            source = size_source(target, place, data) if size is None else None
+            source = size_source(target, position, data) if size is None else None
         if source is not None:
             sizes.append(Copied(source))
         else:
@@ -141,9 +141,9 @@ def _compress(node: Node) -> SSAValue:
     axis = node.attribute("axis")
     if axis is None:
         data, axis = flattened(node, data), 0
-    places = node.add(indexing.NonZeroOp, condition).result
-    places = node.add(movement.SqueezeOp, places, axes=(0,)).result
-    return node.add(indexing.GatherOp, data, places, axis=axis).result
+    positions = node.add(indexing.NonZeroOp, condition).result
+    positions = node.add(movement.SqueezeOp, positions, axes=(0,)).result
+    return node.add(indexing.GatherOp, data, positions, axis=axis).result
 
 
 def _export_top_k(out: NodeEmitter, op: indexing.TopKOp) -> None:

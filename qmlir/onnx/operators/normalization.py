@@ -31,9 +31,9 @@ _GROUP_NORM = "num_groups=groups epsilon"
 _LP_NORM = OneToOne("LpNormalization", ops.LpNormOp, "axis p")
 
 
-def wanted(node: Node, place: int) -> bool:
-    """Returns True if the model uses the output at index `place`."""
-    return place < len(node.proto.output) and bool(node.proto.output[place])
+def wanted(node: Node, position: int) -> bool:
+    """Returns True if the model uses the output at index `position`."""
+    return position < len(node.proto.output) and bool(node.proto.output[position])
 
 
 def _batch_norm(node: Node) -> list[SSAValue]:
@@ -43,7 +43,7 @@ def _batch_norm(node: Node) -> list[SSAValue]:
     towards them.
     """
     is_training = _is_in_training(node)
-    data, *parameters = [node.input(place) for place in range(5)]
+    data, *parameters = [node.input(position) for position in range(5)]
     own, shape, running = element_of(data), shape_of(data), parameters[2]
     elements = {element_of(value) for value in (data, *parameters)}
     if len(elements) > 1 or is_training:
@@ -72,7 +72,7 @@ def _batch_norm(node: Node) -> list[SSAValue]:
 def _is_in_training(node: Node) -> bool:
     """Whether BatchNormalization has a batch's statistics: before version 14 its further outputs say so."""
     if node.version < MODE_SINCE:
-        return any(wanted(node, place) for place in range(1, 5))
+        return any(wanted(node, position) for position in range(1, 5))
     return bool(node.attribute("training_mode"))
 
 
@@ -95,7 +95,7 @@ def _precision(node: Node) -> Attribute | None:
 
 
 def _group_norm(node: Node) -> SSAValue:
-    operands = (node.input(place) for place in range(3))
+    operands = (node.input(position) for position in range(3))
     return node.add(ops.GroupNormOp, *operands, attributes=_GROUP_NORM, precision=_precision(node)).result
 
 
@@ -121,8 +121,8 @@ def layer_statistics(node: Node, stage: SSAValue, axis: int, epsilon: float) -> 
 def _moments(node: Node, data: SSAValue, axes: list[int]) -> tuple[SSAValue, SSAValue]:
     """The mean and the variance over `axes`, which keep the size 1."""
     mean = node.part("mean").add(ReduceMeanOp, data, axes=axes).result
-    centred = node.part("centred").add(elementwise.SubOp, data, mean).result
-    squared = node.part("squared").add(elementwise.MulOp, centred, centred).result
+    centered = node.part("centered").add(elementwise.SubOp, data, mean).result
+    squared = node.part("squared").add(elementwise.MulOp, centered, centered).result
     return mean, node.part("variance").add(ReduceMeanOp, squared, axes=axes).result
 
 
@@ -205,7 +205,7 @@ def _over_trailing_axes(node: Node, operation: type[ops.SoftmaxLikeOp], axis: in
     value, shape = node.input(), node.shape()
     axis = normalized_axis(axis, len(shape))
     tail = shape[axis:]
-    spread = [place for place, size in enumerate(tail) if size != 1]
+    spread = [position for position, size in enumerate(tail) if size != 1]
     if len(spread) <= 1:
         return node.add(operation, value, axis=axis + (spread[0] if spread else 0)).results[0]
     last = DYNAMIC_INDEX if DYNAMIC_INDEX in tail else math.prod(tail)

@@ -126,7 +126,7 @@ def _zero_point(parameters: QParams, element: Attribute) -> SSAValue | None:
     return parameters.spread(node.cast(zero_point, element))
 
 
-def centred(parameters: QParams, value: SSAValue, element: Attribute) -> SSAValue:
+def centered(parameters: QParams, value: SSAValue, element: Attribute) -> SSAValue:
     """Computes `value - zero_point` in the type `element`."""
     node = parameters.node
     value, zero_point = node.cast(value, element), _zero_point(parameters, element)
@@ -238,10 +238,10 @@ def _dequantize_linear(node: Node) -> SSAValue:
         return dequantized(node, node.stored(0, element), expressed)
     if isinstance(storage, IntegerType):
         # The difference of two integers of n bits has n + 1.
-        integers = centred(parameters, node.input(), i64 if storage.width.data >= 32 else i32)
+        integers = centered(parameters, node.input(), i64 if storage.width.data >= 32 else i32)
         reals = node.cast(integers, _arithmetic(expressed))
     else:
-        reals = centred(parameters, node.input(), _arithmetic(expressed))
+        reals = centered(parameters, node.input(), _arithmetic(expressed))
     return node.cast(node.add(elementwise.MulOp, reals, _scale(parameters, expressed)).result, expressed)
 
 
@@ -266,7 +266,7 @@ def _qlinear_conv(node: Node) -> SSAValue:
         if bias is not None or node.optional(8) is None:
             operands = (node.stored(0, elements[0]), node.stored(3, elements[1]))
             return convolution(node, *operands, None if bias is None else node.stored(8, bias), elements[2])
-    accumulator = convolution(node, centred(x, node.input(0), i32), centred(w, node.input(3), i32), node.optional(8))
+    accumulator = convolution(node, centered(x, node.input(0), i32), centered(w, node.input(3), i32), node.optional(8))
     channels = QParams.of(node, 4, 5, shape_of(accumulator), axis=1)
     return _rescaled(accumulator, _scale(x, f32), _scale(channels, f32), y, storage)
 
@@ -314,7 +314,7 @@ def _qlinear_matmul(node: Node) -> SSAValue:
         if elements is not None and _is_product(elements[0], elements[1], len(node.shape(3))):
             stored = node.stored(0, elements[0]), node.stored(3, elements[1])
             return node.add(contraction.MatMulOp, *stored, result_element=elements[2]).result
-    operands = centred(a, node.input(0), i32), centred(b, node.input(3), i32)
+    operands = centered(a, node.input(0), i32), centered(b, node.input(3), i32)
     accumulator = node.add(contraction.MatMulOp, *operands).result
     scales = [_scale(a, f32), _scale(b, f32)]
     # A vector operand has no row or column axis in the result: that axis is dropped from the other operand's scale.

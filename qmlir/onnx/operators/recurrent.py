@@ -86,7 +86,7 @@ def recurrent(
         if direction not in ops.DIRECTIONS:
             raise node.error(f"direction must be one of {list(ops.DIRECTIONS)}, but got '{direction}'")
         data = batch_second(data)
-        given = [node.optional(place) for place in range(5, 5 + len(others))]
+        given = [node.optional(position) for position in range(5, 5 + len(others))]
         given = [
             batch_second(value) if value is not None and name in _STATES else value
             for name, value in zip(others, given, strict=True)

@@ -38,7 +38,7 @@ def _open_rank(node: Node, sequence: SSAValue) -> AnyTensor | None:
 
 
 def _construct(node: Node) -> SSAValue:
-    return _added(node, ops.SequenceConstructOp, [node.input(place) for place in range(len(node.inputs))])
+    return _added(node, ops.SequenceConstructOp, [node.input(position) for position in range(len(node.inputs))])
 
 
 def _empty(node: Node) -> SSAValue:

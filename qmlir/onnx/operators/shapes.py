@@ -38,7 +38,7 @@ def _constant(node: Node) -> SSAValue:
 
 def _range(node: Node) -> SSAValue:
     """ONNX Range; f16 and bf16 may ask for sums in f64."""
-    bounds = [node.input(place) for place in range(3)]
+    bounds = [node.input(position) for position in range(3)]
     element = element_of(bounds[0])
     if node.attribute("stash_type", TensorProto.FLOAT) != TensorProto.DOUBLE or isinstance(element, Float64Type):
         return _range_of(node, bounds)
@@ -76,7 +76,7 @@ def counting(node: Node, count: SSAValue | None, size: int = DYNAMIC_INDEX) -> S
     return node.add(ops.RangeOp, start, count, step).result
 
 
-def places(node: Node, value: SSAValue, axis: int) -> SSAValue:
+def position_indices(node: Node, value: SSAValue, axis: int) -> SSAValue:
     """Returns the indices along an axis as an i64 vector."""
     size = shape_of(value)[axis]
     return counting(node, size_of(node, value, axis) if size == DYNAMIC_INDEX else None, size)
@@ -223,8 +223,8 @@ def _reflected(op: ops.PadOp) -> dict[int, list[int]] | None:
 def _export_pad(out: NodeEmitter, op: ops.PadOp) -> None:
     if reflected := _reflected(op):
         name, last = out.name(op.input), list(reflected)[-1]
-        for axis, places in reflected.items():
-            indices = out.constant(np.array(places, np.int64))
+        for axis, positions in reflected.items():
+            indices = out.constant(np.array(positions, np.int64))
             name = out.node("Gather", [name, indices], out.output if axis == last else None, axis=axis)
         return
     inputs = [out.name(op.input), out.parameter("pads"), out.name(op.value), out.parameter("axes")]

@@ -20,7 +20,7 @@ def _attributes(op: Operation) -> dict[str, Attribute]:
     return {key: value for key, value in op.attributes.items() if key not in PROVENANCE_ATTRIBUTES}
 
 
-def _places(op: Operation) -> frozenset[Origin] | None:
+def _positions(op: Operation) -> frozenset[Origin] | None:
     """Returns the places in the model of a float constant; `None` for other operations."""
     is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
     is_float = is_constant and any(isinstance(get_element_type_or_self(each), AnyFloat) for each in op.result_types)
@@ -43,8 +43,8 @@ def _key(op: Operation, *, keeps_places: bool) -> Hashable:
     name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
     if op.operands:
         return name, tuple(op.operands)
-    places = _places(op) if keeps_places else None
-    return name, tuple(op.result_types), frozenset(op.properties.items()), frozenset(_attributes(op).items()), places
+    positions = _positions(op) if keeps_places else None
+    return name, tuple(op.result_types), frozenset(op.properties.items()), frozenset(_attributes(op).items()), positions
 
 
 _FEW = 8
@@ -66,7 +66,7 @@ def _is_equal(op: Operation, other: Operation, *, keeps_places: bool) -> bool:
         op.result_types == other.result_types
         and op.properties == other.properties
         and _attributes(op) == _attributes(other)
-        and (not keeps_places or _places(op) == _places(other))
+        and (not keeps_places or _positions(op) == _positions(other))
         and len(op.regions) == len(other.regions)
         and all(mine.is_structurally_equivalent(its) for mine, its in zip(op.regions, other.regions, strict=True))
     )
@@ -109,8 +109,8 @@ class _Merger:
             if len(candidates) >= _FEW:
                 candidates = known.setdefault((_whole_key(op), self._keys.get(op)), [])
                 alike = (*alike[:_FEW], *candidates)
-            places = self.keeps_places
-            existing = next((each for each in alike if _is_equal(op, each, keeps_places=places)), None)
+            positions = self.keeps_places
+            existing = next((each for each in alike if _is_equal(op, each, keeps_places=positions)), None)
             if existing is None:
                 candidates.append(op)
                 added.append(candidates)

@@ -199,11 +199,11 @@ class ConvertNnToKernel(ModulePass):
             if isinstance(function, FuncOp):
                 _state_elements(function)
         types = integer_types()
-        handed_on = (FuncOp, CallOp, ReturnOp, ExpectEqOp, ExpectCloseOp, *CONTROL, ExtractOp)
+        forwarded = (FuncOp, CallOp, ReturnOp, ExpectEqOp, ExpectCloseOp, *CONTROL, ExtractOp)
         legality = Legality(
             illegal_dialects=frozenset({"nn", "quant", "calib"}),
             illegal_operations=(*registry.lowerings(), *registry.decompositions(), *custom_kernels()),
             accepted="operations that a dialect or a package has a lowering or a kernel for",
             types=types,
         )
-        convert(op, [Lower(types), ConvertForwarding(types, handed_on)], legality, ctx)
+        convert(op, [Lower(types), ConvertForwarding(types, forwarded)], legality, ctx)

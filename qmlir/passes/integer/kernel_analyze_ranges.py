@@ -9,7 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from qmlir.analysis.contraction_ranges import Winograd, centred_input, centred_weights, winograd
+from qmlir.analysis.contraction_ranges import Winograd, centered_input, centered_weights, winograd
 from qmlir.analysis.intervals import EMPTY, EXACT_F32, Interval, bits_of, signed_range
 from qmlir.analysis.value_ranges import ValueRanges, may_wrap
 from qmlir.dialects.kernel.contraction import ContractionOp
@@ -77,7 +77,7 @@ class ContractionBounds:
 
 def bounds_of(op: ContractionOp, ranges: ValueRanges) -> ContractionBounds | None:
     """Returns the bounds on a contraction whose operands are not packed; `None` for floats."""
-    sums, x, w = ranges.sums(op), centred_input(op, ranges[op.x]), centred_weights(op, ranges[op.w])
+    sums, x, w = ranges.sums(op), centered_input(op, ranges[op.x]), centered_weights(op, ranges[op.w])
     if sums is None or x is None or w is None:
         return None
     block = op.body.block

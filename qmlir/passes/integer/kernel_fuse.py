@@ -130,11 +130,11 @@ class FuseProducer(RewritePattern):
     @staticmethod
     def _is_by_whole_rows(op: Structured, producer: GenericOp, slot: OperandAccess) -> bool:
         """Returns True if `op` computes one element for each row of `producer`, and does not reduce rows itself."""
-        places = permutation_of(slot.map_)
-        if places is None or not is_elementwise(op) or reduces_rows(op):
+        positions = permutation_of(slot.map_)
+        if positions is None or not is_elementwise(op) or reduces_rows(op):
             return False
         ranges = ranges_of(op)
-        return [ranges[place] for place in places] == list(sizes_of(producer.res[0]))
+        return [ranges[position] for position in positions] == list(sizes_of(producer.res[0]))
 
     @staticmethod
     def _fuse(op: Structured, producer: GenericOp, slots: Sequence[OperandAccess], rewriter: PatternRewriter) -> bool:
@@ -354,7 +354,7 @@ class FuseEpilogue(RewritePattern):
             and all(use.operation is op for use in reading.value.uses)
         ]
         # The last of several contractions is computed after the others anyway.
-        found.sort(key=lambda pair: _place(pair[1]), reverse=True)
+        found.sort(key=lambda pair: _position(pair[1]), reverse=True)
         for reading, contraction in found:
             if self._fuse(op, contraction, reading, rewriter):
                 return
@@ -391,7 +391,7 @@ class FuseEpilogue(RewritePattern):
         return True
 
 
-def _place(op: Operation) -> int:
+def _position(op: Operation) -> int:
     block = op.parent
     assert block is not None
     return block.get_operation_index(op)

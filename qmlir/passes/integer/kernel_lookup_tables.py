@@ -119,11 +119,11 @@ def chains_to_bytes(body: Block, source: Attribute) -> Iterator[TabulatedChain]:
     """
     values: list[SSAValue] = [*body.args, *(value for op in body.ops for value in op.results)]
     known = [value for value in values if not isinstance(value.owner, arith.ConstantOp)]
-    for place in reversed(range(len(known))):
-        if known[place].type != i8 or isinstance(known[place], BlockArgument):
+    for position in reversed(range(len(known))):
+        if known[position].type != i8 or isinstance(known[position], BlockArgument):
             continue
-        for each in known[:place]:
-            chain = chain_between(body, each, known[place]) if each.type == source else None
+        for each in known[:position]:
+            chain = chain_between(body, each, known[position]) if each.type == source else None
             if chain is not None:
                 yield chain
 

@@ -77,7 +77,7 @@ def transpose(rewriter: PatternRewriter, value: SSAValue, order: Sequence[int]) 
     empty = tensor.EmptyOp((), _tensor([shape[axis] for axis in order], element))
     body = Block(arg_types=[element, element])
     body.add_op(YieldOp(body.args[0]))
-    source = AffineMap(len(order), 0, tuple(AffineExpr.dimension(place) for place in inverse(order)))
+    source = AffineMap(len(order), 0, tuple(AffineExpr.dimension(position) for position in inverse(order)))
     maps = [AffineMapAttr(map_) for map_ in (source, AffineMap.identity(len(order)))]
     kinds = [IteratorTypeAttr(IteratorType.PARALLEL)] * len(order)
     made = GenericOp([value], [empty.tensor], Region(body), maps, kinds, [empty.tensor.type])
@@ -370,8 +370,8 @@ class ThroughReshape(RewritePattern):
         from_source = [order[axis] for axis in real_axes(shape)]
         real = real_axes(target)
         axes = list(range(len(target)))
-        for place, (_, axis) in zip(real, sorted(zip(from_source, real, strict=True)), strict=True):
-            axes[place] = axis
+        for position, (_, axis) in zip(real, sorted(zip(from_source, real, strict=True)), strict=True):
+            axes[position] = axis
         return axes
 
     @staticmethod
@@ -512,12 +512,12 @@ def _transposes(function: FuncOp) -> list[Operation]:
 
 
 def _told(before: int, left: list[Operation]) -> str:
-    places = Counter(map(_place, left))
-    where = ", ".join(f"{number} {place}" for place, number in places.items())
+    positions = Counter(map(_position, left))
+    where = ", ".join(f"{number} {position}" for position, number in positions.items())
     return f"keeps {len(left)} of {before} transposes{f': {where}' if left else ''}"
 
 
-def _place(op: Operation) -> str:
+def _position(op: Operation) -> str:
     if isinstance(op.operands[0], BlockArgument):
         return "of arguments"
     if all(isinstance(use.operation, ReturnOp) for use in op.results[0].uses):

@@ -218,7 +218,7 @@ class _Shift:
     """A requantization by constant shifts in one direction, for which 32 bits hold every intermediate result."""
 
     op: RequantizeOp
-    places: int | None
+    positions: int | None
     """The number of bits to shift right, or left if negative; `None` if channels differ."""
 
     fewest: int
@@ -253,15 +253,15 @@ class _Shift:
         op.operands[0] = value.value
         if isinstance(wide, Operation):
             erase_if_unused(wide)
-        places = value.made(op.parameters[0]).to(i32) if self.places is None else self.places
+        positions = value.made(op.parameters[0]).to(i32) if self.positions is None else self.positions
         if self.fewest < 0:
-            moved = value << (-places)
-        elif self.places == 0:
+            moved = value << (-positions)
+        elif self.positions == 0:
             moved = value
         elif op.mode.ties is Ties.UP and self._fold(value.value, zero_point):
-            moved, zero_point = value >> places, 0
+            moved, zero_point = value >> positions, 0
         else:
-            moved = _rounded(value, places, self.fewest, op.mode.ties)
+            moved = _rounded(value, positions, self.fewest, op.mode.ties)
         if op.result.type == i64:
             moved = (moved + zero_point if zero_point else moved).to(i64)
             replace_by(op, moved.value)
@@ -277,13 +277,13 @@ class _Shift:
         added = _addend(value, parent) if isinstance(parent, ContractionOp) else None
         if added is None or not isinstance(parent, ContractionOp):
             return False
-        place = added.index - 1
-        array, shifts = elements_of_constant(parent.epilogue[place]), np.array(self.places)
+        position = added.index - 1
+        array, shifts = elements_of_constant(parent.epilogue[position]), np.array(self.positions)
         if added.type != i32:
             return False
-        if self.places is None:
+        if self.positions is None:
             parameter = cast(BlockArgument, self.op.parameters[0])
-            if parent.epilogue_maps.data[place] != parent.epilogue_maps.data[parameter.index - 1]:
+            if parent.epilogue_maps.data[position] != parent.epilogue_maps.data[parameter.index - 1]:
                 return False
             shifts = elements_of_constant(parent.epilogue[parameter.index - 1])
         if array is None or shifts is None:
@@ -293,11 +293,11 @@ class _Shift:
         ends = self.low + int(moves.min()), self.high + int(moves.max())
         if not _fits(*ends) or not _fits(int(changed.min()), int(changed.max())):
             return False
-        old = cast(arith.ConstantOp, parent.epilogue[place].owner)
+        old = cast(arith.ConstantOp, parent.epilogue[position].owner)
         new = arith.ConstantOp(dense(changed.astype(np.int32).tobytes(), tensor(old.result.type)))
         new.attributes.update(old.attributes)
         Rewriter().insert_op(new, InsertPoint.before(parent))
-        parent.operands[2 + (parent.weight_zero_points is not None) + place] = new.result
+        parent.operands[2 + (parent.weight_zero_points is not None) + position] = new.result
         if not old.result.uses:
             Rewriter.erase_op(old)
         return True
@@ -334,30 +334,30 @@ def _addend(value: SSAValue, parent: ContractionOp) -> BlockArgument | None:
     return None
 
 
-def _half(places: int) -> int:
-    return (1 << places) >> 1
+def _half(positions: int) -> int:
+    return (1 << positions) >> 1
 
 
 def _fits(low: int, high: int) -> bool:
     return Interval(low, high).is_in(signed_range(_BITS))
 
 
-def _rounded(value: Scalar, places: Scalar | int, fewest: int, ties: Ties) -> Scalar:
-    """Returns `round(value / 2^places)` for `places` >= 0; no bias is added where `places` is 0."""
-    if isinstance(places, Scalar):
-        power = value.constant(1) << places
+def _rounded(value: Scalar, positions: Scalar | int, fewest: int, ties: Ties) -> Scalar:
+    """Returns `round(value / 2^places)` for `positions` >= 0; no bias is added where `positions` is 0."""
+    if isinstance(positions, Scalar):
+        power = value.constant(1) << positions
         half, below = STEPS.shift_in_zeros(power, 1), STEPS.shift_in_zeros(power - 1, 1)
-        is_any = value.constant(1) if fewest else places.minimum(1)
+        is_any = value.constant(1) if fewest else positions.minimum(1)
     else:
-        half, below, is_any = (value.constant(each) for each in (_half(places), _half(places) - 1, 1))
+        half, below, is_any = (value.constant(each) for each in (_half(positions), _half(positions) - 1, 1))
     match ties:
         case Ties.UP:
             bias = half
         case Ties.EVEN:
-            bias = ((value >> places) & is_any) + below
+            bias = ((value >> positions) & is_any) + below
         case Ties.AWAY:
             bias = half + ((value >> (_BITS - 1)) & -is_any)
-    return (value + bias) >> places
+    return (value + bias) >> positions
 
 
 @dataclass(frozen=True)

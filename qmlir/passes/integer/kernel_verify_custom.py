@@ -61,8 +61,8 @@ def _random(random: np.random.Generator, own: Attribute) -> Array:
         values = random.integers(low, high, shape, endpoint=True).astype(dtype)
         ends = [low, high, *ends]
     flat = values.reshape(-1)
-    places = random.permutation(flat.size)[: -(-flat.size // 4)]
-    flat[places] = np.resize(random.permutation(np.asarray(ends, dtype)), len(places))
+    positions = random.permutation(flat.size)[: -(-flat.size // 4)]
+    flat[positions] = np.resize(random.permutation(np.asarray(ends, dtype)), len(positions))
     return flat.reshape(shape)
 
 
@@ -72,12 +72,12 @@ def _inputs(op: CustomOp, kernel: CustomKernel, original: Operation, random: np.
     made = [_random(random, type_) for type_ in types] if kernel.inputs is None else [*kernel.inputs(original, random)]
     if len(made) != len(types):
         raise ValueError(f"expected inputs for {len(types)} operands, but got {len(made)}")
-    for place, (value, own) in enumerate(zip(op.inputs, types, strict=True)):
+    for position, (value, own) in enumerate(zip(op.inputs, types, strict=True)):
         constant = constant_array(value)
         if constant is not None:
-            made[place] = as_stored(constant, own)
-        made[place] = np.array(made[place], stored_dtype(element_type(own)), order="C")
-        made[place].flags.writeable = False
+            made[position] = as_stored(constant, own)
+        made[position] = np.array(made[position], stored_dtype(element_type(own)), order="C")
+        made[position].flags.writeable = False
     return made
 
 
@@ -111,11 +111,11 @@ def _differing(found: Array, expected: Array, relative: float) -> tuple[int, ...
     return None if not len(wrong) else tuple(wrong[0].tolist())
 
 
-def _at(inputs: Sequence[Array], place: tuple[int, ...], shape: Sequence[int]) -> str:
+def _at(inputs: Sequence[Array], position: tuple[int, ...], shape: Sequence[int]) -> str:
     """Returns text with the elements of the operands at an index, if they have the shape of the result."""
     if not inputs or any(tuple(each.shape) != tuple(shape) for each in inputs):
         return ""
-    return f" for {', '.join(str(each[place]) for each in inputs)}"
+    return f" for {', '.join(str(each[position]) for each in inputs)}"
 
 
 def _rounds(op: CustomOp) -> int:
@@ -158,12 +158,12 @@ def compare(op: CustomOp) -> None:
                 op, f"'{op.function.data}' raised {type(error).__name__}: {first}{at_code(function)}"
             ) from error
         for number, (result, wanted) in enumerate(zip(found, expected, strict=True)):
-            place = _differing(result, wanted, kernel.relative)
-            if place is not None:
+            position = _differing(result, wanted, kernel.relative)
+            if position is not None:
                 which = f"result {number} at " if len(found) > 1 else "at "
                 message = (
-                    f"'{op.function.data}' does not compute '{original.name}': {which}{list(place)} expected "
-                    f"{wanted[place]}{_at(inputs, place, result.shape)}, but got {result[place]}"
+                    f"'{op.function.data}' does not compute '{original.name}': {which}{list(position)} expected "
+                    f"{wanted[position]}{_at(inputs, position, result.shape)}, but got {result[position]}"
                 )
                 raise op_error(op, f"{message}{at_code(function)}")
 

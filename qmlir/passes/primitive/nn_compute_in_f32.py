@@ -68,10 +68,10 @@ def _enter(values: Iterable[SSAValue], point: InsertPoint) -> None:
 def _leave(op: Operation, declared: dict[SSAValue, AnyTensor]) -> None:
     """Casts operands of an operation outside `nn`, such as a return or a cast to a quantized type, back to their
     types."""
-    for place, operand in enumerate(op.operands):
+    for position, operand in enumerate(op.operands):
         source = declared.get(operand)
         if source is not None:
-            op.operands[place] = _cast(operand, source, InsertPoint.before(op))
+            op.operands[position] = _cast(operand, source, InsertPoint.before(op))
 
 
 def _retype(op: NnOp, declared: dict[SSAValue, AnyTensor]) -> None:

@@ -79,11 +79,11 @@ def _axis(shapes: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> int | 
         if len(each) > len(shape):
             return None
         first = len(shape) - len(each)
-        for place, size in enumerate(each, first):
-            if size != 1 and size != shape[place]:
+        for position, size in enumerate(each, first):
+            if size != 1 and size != shape[position]:
                 return None
             if size != 1:
-                axes.add(place)
+                axes.add(position)
     return None if len(axes) > 1 else next(iter(axes), -1)
 
 

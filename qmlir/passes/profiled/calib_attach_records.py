@@ -28,7 +28,7 @@ BEFORE, AFTER = "calib.records", "calib.records_after"
 
 
 def _laid_out(observers: Iterable[ObserveOp], bins: int) -> Records:
-    places: dict[str, tuple[int, RecordLayout]] = {}
+    positions: dict[str, tuple[int, RecordLayout]] = {}
     size = 0
     for op in observers:
         if op.names:
@@ -37,11 +37,11 @@ def _laid_out(observers: Iterable[ObserveOp], bins: int) -> Records:
             raise op_error(op, f"can only record f32, but got '{op.input.type}'")
         axis = None if op.axis is None else op.axis.value.data
         layout = RecordLayout(bins, axis, 0 if axis is None else sizes_of(op.input)[axis])
-        known = places.setdefault(op.key.data, (size, layout))
+        known = positions.setdefault(op.key.data, (size, layout))
         if known[1] != layout:
             raise op_error(op, f"observers of '{op.key.data}' must have the same axis")
         size += layout.words if known[0] == size else 0
-    return Records(places)
+    return Records(positions)
 
 
 def attach_records(function: FuncOp, bins: int) -> Records:
@@ -59,11 +59,11 @@ def attach_records(function: FuncOp, bins: int) -> Records:
     type_ = TensorType(i64, [records.words])
     state: SSAValue = block.insert_arg(type_, len(block.args))
     for op in observers:
-        first, layout = records.places[op.key.data]
-        place = arith.ConstantOp(dense(np.array([first]).tobytes(), RecordOp.PLACE), RecordOp.PLACE)
-        made = RecordOp.of(op.input, place.result, state, bins, layout.axis)
+        first, layout = records.positions[op.key.data]
+        position = arith.ConstantOp(dense(np.array([first]).tobytes(), RecordOp.PLACE), RecordOp.PLACE)
+        made = RecordOp.of(op.input, position.result, state, bins, layout.axis)
         hand_on((op,), made)
-        block.insert_ops_before([place, made], op)
+        block.insert_ops_before([position, made], op)
         assert made.result is not None
         state = made.result
         op.result.replace_all_uses_with(op.input)

@@ -50,10 +50,10 @@ def _axis_of(value: SSAValue, axis: int) -> tuple[int, int] | None:
     """Returns the axis, counted from the front, and its size; `None` if the value has no such axis, or its size is
     unknown."""
     type_ = tensor(value.type)
-    place = axis + type_.get_num_dims() if axis < 0 else axis
-    if not 0 <= place < type_.get_num_dims() or type_.get_shape()[place] < 1:
+    position = axis + type_.get_num_dims() if axis < 0 else axis
+    if not 0 <= position < type_.get_num_dims() or type_.get_shape()[position] < 1:
         return None
-    return place, type_.get_shape()[place]
+    return position, type_.get_shape()[position]
 
 
 @dataclass(frozen=True)

@@ -213,18 +213,18 @@ def _parameters(norm: Norm) -> list[int] | None:
     column."""
     if norm.scale is None:
         return None
-    places = list(range(1, len(norm.operands)))
-    arrays = [constant_array(norm.operands[place]) for place in places]
+    positions = list(range(1, len(norm.operands)))
+    arrays = [constant_array(norm.operands[position]) for position in positions]
     columns = shape_of(norm.result)[-1:]
-    return places if all(array is not None and array.shape == columns for array in arrays) else None
+    return positions if all(array is not None and array.shape == columns for array in arrays) else None
 
 
 def _fold(norm: Norm, reading: _Reading, factors: F64) -> None:
     """Makes `norm` return its columns multiplied by `factors`."""
-    for place in _parameters(norm) or ():
-        array = constant_array(norm.operands[place])
+    for position in _parameters(norm) or ():
+        array = constant_array(norm.operands[position])
         assert array is not None
-        exchange(norm, place, constant_like(norm.operands[place], (array * factors).astype(array.dtype)))
+        exchange(norm, position, constant_like(norm.operands[position], (array * factors).astype(array.dtype)))
     norm.attributes.pop(STATS, None)
     type_ = TensorType(calibrated_type(*_scaled(reading, factors), Float32Type()), shape_of(norm.result))
     Rewriter.replace_value_with_new_type(norm.result, type_)

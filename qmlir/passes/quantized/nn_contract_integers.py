@@ -42,7 +42,7 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import with_origins_of
 from qmlir.quantization.casts import QuantizeConstant, rewrite
-from qmlir.quantization.retyping import imagined, on_types
+from qmlir.quantization.retyping import hypothetical_clone, on_types
 
 # Floats that are known to be integers, with bounds: values that were rounded or clamped, and copies of them.
 #
@@ -309,7 +309,7 @@ def _contract(op: ContractionOp, integers: _Integers) -> None:
     if len(elements) != 2 or None in elements:
         return
     try:
-        with imagined(op, [each for each in elements if each is not None], [_SUMS]) as made:
+        with hypothetical_clone(op, [each for each in elements if each is not None], [_SUMS]) as made:
             limits = accumulators.sum_limits(made)
     except VerifyException:
         return

@@ -80,7 +80,7 @@ def _fault(state: StatePair) -> str | None:
 
 def _store(state: StatePair) -> None:
     stored, returned = _stored(state.returned), state.returned.owner
-    state.end.operands[state.place] = stored
+    state.end.operands[state.position] = stored
     if isinstance(returned, DequantizeCastOp) and returned.result.first_use is None:
         Rewriter.erase_op(returned)
     casts, plain, block = _casts(state.argument), state.argument.type, state.argument.block
@@ -92,8 +92,8 @@ def _store(state: StatePair) -> None:
     if casts and others:  # readers in float
         dequantized = DequantizeCastOp(argument, plain)
         Rewriter.insert_op(dequantized, InsertPoint.at_start(block))
-        for op, place in others:
-            op.operands[place] = dequantized.result
+        for op, position in others:
+            op.operands[position] = dequantized.result
 
 
 @dataclass(frozen=True)

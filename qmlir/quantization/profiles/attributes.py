@@ -32,7 +32,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.decomposition import components_of
 from qmlir.dialects.quant.types import CalibratedQuantizedType
 from qmlir.ir.builtin_types import element_of, tensor
-from qmlir.ir.control_flow import handed_on
+from qmlir.ir.control_flow import forwarded
 from qmlir.ir.decomposition import Parts
 from qmlir.quantization.profiles.keys import functions_of, is_constant
 
@@ -59,7 +59,7 @@ def calibrated_type(minimum: float, maximum: float, expressed: AnyFloat) -> Cali
     return CalibratedQuantizedType.of(minimum, maximum, expressed)
 
 
-def _place(value: SSAValue) -> tuple[Operation | FuncOp, int]:
+def _position(value: SSAValue) -> tuple[Operation | FuncOp, int]:
     """Returns the operation or function that defines `value`, and the index among its results or arguments."""
     if isinstance(value, OpResult):
         return value.op, value.index
@@ -78,11 +78,11 @@ def _entries(function: FuncOp) -> list[dict[str, Attribute]]:
 def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
     """Attaches `statistics` to `value`; at least one element must have been observed."""
     attribute = statistics if isinstance(statistics, StatsAttr) else StatsAttr.of_statistics(statistics)
-    owner, place = _place(value)
+    owner, position = _position(value)
     if not isinstance(value.owner, Operation):
         assert isinstance(owner, FuncOp)
         entries = _entries(owner)
-        entries[place][STATS] = attribute
+        entries[position][STATS] = attribute
         owner.arg_attrs = ArrayAttr(DictionaryAttr(entry) for entry in entries)
     elif len(owner.results) == 1:
         owner.attributes[STATS] = attribute
@@ -91,7 +91,7 @@ def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
         each: list[Attribute] = [UnitAttr() for _ in owner.results]
         if isinstance(known, ArrayAttr):
             each = list(cast(ArrayAttr[Attribute], known))
-        each[place] = attribute
+        each[position] = attribute
         owner.attributes[STATS] = ArrayAttr(each)
 
 
@@ -120,14 +120,14 @@ def stats_of(value: SSAValue) -> StatsAttr | None:
     """Returns the statistics attribute of `value`, or `None`. Loop-carried values and results of branches have none."""
     if isinstance(value.owner, Block) and not isinstance(value.owner.parent_op(), FuncOp):
         return None
-    owner, place = _place(value)
+    owner, position = _position(value)
     if isinstance(value.owner, Operation):
         known = owner.attributes.get(STATS)
         if isinstance(known, ArrayAttr):
-            known = cast(ArrayAttr[Attribute], known).data[place]
+            known = cast(ArrayAttr[Attribute], known).data[position]
     else:
         assert isinstance(owner, FuncOp)
-        known = _entries(owner)[place].get(STATS)
+        known = _entries(owner)[position].get(STATS)
     return known if isinstance(known, StatsAttr) else None
 
 
@@ -176,18 +176,18 @@ def _values_of(function: FuncOp) -> Iterator[SSAValue]:
 
 def _own_constants(module: ModuleOp) -> None:
     """Gives each loop its copy of a shared initial constant, so that the loops can have different ranges."""
-    for each in [each for op in module.walk() for each in handed_on(op)]:
+    for each in [each for op in module.walk() for each in forwarded(op)]:
         owner = each.given.owner
         if isinstance(owner, Operation) and is_constant(owner) and not each.given.has_one_use():
             own = owner.clone()
             Rewriter.insert_op(own, InsertPoint.before(each.user))
-            each.user.operands[each.place] = own.results[0]
+            each.user.operands[each.position] = own.results[0]
 
 
 def _ties(module: ModuleOp) -> _Ties:
     ties = _Ties()
     for op in module.walk():
-        for each in handed_on(op):
+        for each in forwarded(op):
             ties.tie([each.given], [each.taken])
     for call, function in _calls(module):
         ties.tie(call.operands, function.body.blocks[0].args)
@@ -200,7 +200,7 @@ def _constants_in(
     module: ModuleOp, ties: _Ties, roots: Set[SSAValue]
 ) -> Iterator[tuple[SSAValue, tuple[float, float]]]:
     """Yields the ranges of constants that are tied to values of `roots`."""
-    for each in (each for op in module.walk() for each in handed_on(op) if ties.root(each.given) in roots):
+    for each in (each for op in module.walk() for each in forwarded(op) if ties.root(each.given) in roots):
         array = constant_array(each.given)
         if array is not None and array.size and np.isfinite(array).all():
             yield each.given, (float(array.min()), float(array.max()))

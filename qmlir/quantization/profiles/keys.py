@@ -186,9 +186,11 @@ def _keyed(function: FuncOp, prefix: str, nans: Set[SSAValue]) -> Iterator[Keyed
             name = f"{prefix}{port.name}"
             yield KeyedValue(f"input:{name}" if name in taken else name, argument, function)
     for op, base in bases.items():
-        for place, result in enumerate(op.results):
+        for position, result in enumerate(op.results):
             if is_float(result):
-                yield KeyedValue(f"{base}#{place}" if place else base, result, op, is_constant(op), result in nans)
+                yield KeyedValue(
+                    f"{base}#{position}" if position else base, result, op, is_constant(op), result in nans
+                )
 
 
 def keyed_values(module: ModuleOp) -> list[KeyedValue]:

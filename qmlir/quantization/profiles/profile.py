@@ -242,8 +242,8 @@ class Profile(Readable):
         for name, content in head.items():
             yield f"  {_json(name)}: {_json(content)},\n"
         yield '  "values": {'
-        for place, key in enumerate(sorted(self.values)):
-            yield f"{',' if place else ''}\n    {_json(key)}: {{"
+        for position, key in enumerate(sorted(self.values)):
+            yield f"{',' if position else ''}\n    {_json(key)}: {{"
             entry = _entry(self.values[key])
             if key in self.extreme_samples:
                 entry[_EXTREME_SAMPLES] = list(self.extreme_samples[key])

@@ -138,7 +138,9 @@ def write_lengths(
 def read_lengths(folder: Path, loaded: Callable[[Path], Any]) -> AnyLength:
     """Reads a program that `write_lengths` wrote; its files must have been checked against its card."""
     description = json.loads((folder / LENGTHS).read_text(encoding="utf-8"))
-    return described(description, [loaded(folder / part_name(place)) for place in range(len(description["buckets"]))])
+    return described(
+        description, [loaded(folder / part_name(position)) for position in range(len(description["buckets"]))]
+    )
 
 
 _INIT = '''"""A compiled neural network for any length: `program(inputs)` gives the outputs by name."""

@@ -140,13 +140,13 @@ def _in_lines(data: bytes) -> bytes:
     header, tensors = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
     entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
     pieces: list[memoryview] = []
-    place = 0
+    position = 0
     whole_lines_first = sorted(entries.values(), key=lambda entry: _size(entry) % _LINE > 0)
     for entry in whole_lines_first:
         begin, end = entry["data_offsets"]
-        entry["data_offsets"] = [place, place + end - begin]
+        entry["data_offsets"] = [position, position + end - begin]
         pieces.append(tensors[begin:end])
-        place += end - begin
+        position += end - begin
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % _LINE)
     return b"".join([len(text).to_bytes(8, "little"), text, *pieces])

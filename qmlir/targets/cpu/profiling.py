@@ -175,9 +175,9 @@ def _recording_program(bins: int) -> Program:
     records = TensorType(i64, [RecordLayout(bins).words + RUN_WORDS * _MOST_RUNS])
     function = FuncOp("main", ((elements, sizes, records), (records,)))
     values, runs, before = function.body.block.args
-    place = arith.ConstantOp(dense(bytes(8), RecordOp.PLACE), RecordOp.PLACE)
-    after = RecordOp.of(values, place.result, before, bins, None, runs)
-    function.body.block.add_ops([place, after, ReturnOp(after)])
+    position = arith.ConstantOp(dense(bytes(8), RecordOp.PLACE), RecordOp.PLACE)
+    after = RecordOp.of(values, position.result, before, bins, None, runs)
+    function.body.block.add_ops([position, after, ReturnOp(after)])
     return compile_module(ModuleOp([function]), emitter=_LLVM)
 
 
@@ -238,10 +238,10 @@ def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[s
     if not batch or any(op.parent is not function.body.block for op in observers) or open_composites(module):
         return None
     try:
-        places = observed_images(function, batch, [each.shape for each in run.arguments])
+        positions = observed_images(function, batch, [each.shape for each in run.arguments])
     except DiagnosticError:  # samples are not independent; run them one by one
         return None
-    return dict(zip(observers, places, strict=True))
+    return dict(zip(observers, positions, strict=True))
 
 
 _Shapes = tuple[tuple[int, ...], ...]

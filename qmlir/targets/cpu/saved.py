@@ -176,6 +176,6 @@ def copy_program(folder: Path, card: ProgramCard, target: Path) -> None:
         file.write_bytes(checked_file(folder / name, digest))
 
 
-def part_name(place: int) -> str:
+def part_name(position: int) -> str:
     """Returns the folder name of the program of a bucket."""
-    return f"part{place}"
+    return f"part{position}"

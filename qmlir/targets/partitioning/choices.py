@@ -64,7 +64,7 @@ def work(op: Operation) -> int:
 class _Candidate:
     """The places that can compute an operation, preferred first, and the reasons against the others."""
 
-    places: list[int]
+    positions: list[int]
     reasons: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -95,12 +95,12 @@ class Division:
 
     def name_of(self, phase: int) -> str:
         """Returns the target of `phase`."""
-        place = self.graph.problem.place(phase)
-        return HOST if place == HOST_PLACE else self.devices[place - 1].name
+        position = self.graph.problem.position(phase)
+        return HOST if position == HOST_PLACE else self.devices[position - 1].name
 
     def phases(self) -> list[int]:
         """Returns the phases of the parts, in order."""
-        return sorted({phase for phase in self.plan if self.graph.problem.place(phase) != HOST_PLACE})
+        return sorted({phase for phase in self.plan if self.graph.problem.position(phase) != HOST_PLACE})
 
     def elsewhere(self) -> Mapping[Operation, tuple[str, str]]:
         """Returns the operations not on the preferred target, those of the host first, with target and reason."""
@@ -124,14 +124,14 @@ class Division:
             return unit * (self._preferences.transfer_bytes + max(bytes_of(value), 1))
 
         def costs(op: Operation) -> Mapping[int, int]:
-            places = self._candidate(op).places
+            positions = self._candidate(op).positions
             if is_free(op):
-                return {place: rank for rank, place in enumerate(places)}
+                return {position: rank for rank, position in enumerate(positions)}
             if not self._preferences.intensity:
-                return {places[0]: 0}
+                return {positions[0]: 0}
             worth = unit * int(work(op) / self._preferences.intensity)
-            last = max(len(places) - 1, 1)
-            return {place: worth * rank // last + rank for rank, place in enumerate(places)}
+            last = max(len(positions) - 1, 1)
+            return {position: worth * rank // last + rank for rank, position in enumerate(positions)}
 
         graph = graph_of(self._function, 1 + len(self.devices), costs, crossing)
         return graph, best_plan(graph.problem)
@@ -150,11 +150,11 @@ class Division:
             if reason is not None:
                 found.reasons[target.name] = reason
             elif target.name == HOST:
-                found.places.append(HOST_PLACE)
+                found.positions.append(HOST_PLACE)
             else:
-                found.places.append(1 + self.devices.index(target))
-        if HOST_PLACE not in found.places:
-            found.places.append(HOST_PLACE)
+                found.positions.append(1 + self.devices.index(target))
+        if HOST_PLACE not in found.positions:
+            found.positions.append(HOST_PLACE)
         return found
 
     def _too_small(self) -> dict[Operation, tuple[int, int]]:
@@ -164,29 +164,29 @@ class Division:
             if phase in members:
                 members[phase].append(op)
         return {
-            op: (self.graph.problem.place(phase), len(ops))
+            op: (self.graph.problem.position(phase), len(ops))
             for phase, ops in members.items()
             if len(ops) < self._preferences.min_ops
             for op in ops
         }
 
     def _refuse(self, small: Mapping[Operation, tuple[int, int]]) -> None:
-        for op, (place, count) in small.items():
+        for op, (position, count) in small.items():
             candidate = self._candidate(op)
-            candidate.places.remove(place)
-            name = self.devices[place - 1].name
+            candidate.positions.remove(position)
+            name = self.devices[position - 1].name
             few = "1 operation" if count == 1 else f"{count} operations"
             found = f"a part of {few} is smaller than min_ops={self._preferences.min_ops}"
             candidate.reasons[name] = f"target '{name}' would compute it, but {found}"
 
     def _reason(self, op: Operation) -> str:
         candidate = self._candidate(op)
-        if candidate.places[0] == HOST_PLACE and not any(map(self._is_device, candidate.places)):
+        if candidate.positions[0] == HOST_PLACE and not any(map(self._is_device, candidate.positions)):
             reasons = {name: text for name, text in candidate.reasons.items() if name != HOST}
             return "; ".join(dict.fromkeys(reasons.values())) or "the module names no other target"
-        if candidate.places[0] == HOST_PLACE:
+        if candidate.positions[0] == HOST_PLACE:
             return f"target '{HOST}' has priority"
-        return self._border(op, self.devices[candidate.places[0] - 1].name)
+        return self._border(op, self.devices[candidate.positions[0] - 1].name)
 
     def _reason_before(self, op: Operation, name: str) -> str:
         """Returns why the targets preferred to `name` didn't get `op`."""
@@ -201,5 +201,5 @@ class Division:
             f"target '{name}' supports it, but the transferred bytes exceed intensity={self._preferences.intensity:g}"
         )
 
-    def _is_device(self, place: int) -> bool:
-        return place != HOST_PLACE
+    def _is_device(self, position: int) -> bool:
+        return position != HOST_PLACE

@@ -38,7 +38,7 @@ def _ports(values: Sequence[SSAValue], inputs: Mapping[SSAValue, str], default: 
     """Returns unique names for arguments or results; `default` and the index stand for a missing name."""
     found: list[Port] = []
     names = [_name(value, inputs) for value in values]
-    taken = {f"{default}{place}" for place, name in enumerate(names) if not name}
+    taken = {f"{default}{position}" for position, name in enumerate(names) if not name}
     for value, wanted in zip(values, names, strict=True):
         found.append(Port(unique_name(wanted, taken, "#") if wanted else "", value.type))
     return found
@@ -139,11 +139,11 @@ def _ancestor(block: Block, op: Operation) -> Operation | None:
     return block.find_ancestor_op_in_block(op)
 
 
-def _move_before(op: Operation, place: Operation) -> None:
-    block = place.parent
+def _move_before(op: Operation, position: Operation) -> None:
+    block = position.parent
     assert block is not None
     op.detach()
-    block.insert_op_before(op, place)
+    block.insert_op_before(op, position)
 
 
 def outlined(function: FuncOp, graph: CostGraph, plan: Sequence[int], names: Mapping[int, str]) -> list[OutlinedPart]:

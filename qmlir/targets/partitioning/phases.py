@@ -32,27 +32,27 @@ LARGE = 20_000
 
 def preferred(problem: Problem) -> list[int]:
     """Returns, for each operation, the place with the lowest cost."""
-    return [min(node.costs, key=lambda place: (node.costs[place], place)) for node in problem.nodes]
+    return [min(node.costs, key=lambda position: (node.costs[position], position)) for node in problem.nodes]
 
 
-def earliest(problem: Problem, places: Sequence[int]) -> Plan:
-    """Returns the plan in which each operation runs in the earliest possible phase of its place in `places`.
+def earliest(problem: Problem, positions: Sequence[int]) -> Plan:
+    """Returns the plan in which each operation runs in the earliest possible phase of its place in `positions`.
 
     This plan has the fewest phases.
     """
     plan: list[int] = []
-    for place, before in zip(places, problem.before, strict=True):
+    for position, before in zip(positions, problem.before, strict=True):
         soonest = max((plan[each] for each in before), default=0)
-        plan.append(soonest + (place - soonest) % problem.places)
+        plan.append(soonest + (position - soonest) % problem.positions)
     return tuple(plan)
 
 
-def latest(problem: Problem, places: Sequence[int], last: int) -> Plan:
+def latest(problem: Problem, positions: Sequence[int], last: int) -> Plan:
     """Returns the plan in which each operation runs in the latest possible phase of its place, up to phase `last`."""
-    plan = [0] * len(places)
-    for each in reversed(range(len(places))):
+    plan = [0] * len(positions)
+    for each in reversed(range(len(positions))):
         bound = min((plan[later] for later in problem.behind[each]), default=last)
-        plan[each] = bound - (bound - places[each]) % problem.places
+        plan[each] = bound - (bound - positions[each]) % problem.positions
     return tuple(plan)
 
 
@@ -62,18 +62,18 @@ class _Expansion:
     def __init__(self, problem: Problem, plan: Plan, phase: int, reach: int, factor: int, drift: Drift):
         self.problem, self.plan, self.phase = problem, plan, phase
         self.factor, self.drift = factor, drift
-        self.is_device = problem.place(phase) != HOST
+        self.is_device = problem.position(phase) != HOST
         self.variables = {node: number for number, node in enumerate(self._movable(reach))}
         self.choices = BinaryChoices(len(self.variables))
 
     def _movable(self, reach: int) -> Iterator[int]:
         """Returns the operations that can move to the phase together with all operations that must then also move."""
         problem, plan, target = self.problem, self.plan, self.phase
-        place = problem.place(target)
+        position = problem.position(target)
         able = {
             each: None
             for each, now in enumerate(plan)
-            if now != target and abs(now - target) <= reach and place in problem.nodes[each].costs
+            if now != target and abs(now - target) <= reach and position in problem.nodes[each].costs
         }
         for each in list(able):
             if plan[each] > target and any(plan[one] > target and one not in able for one in problem.before[each]):
@@ -100,12 +100,12 @@ class _Expansion:
         return tuple(self.phase if each in moved else now for each, now in enumerate(self.plan))
 
     def _add_nodes(self) -> None:
-        place = self.problem.place
+        position = self.problem.position
         for node, number in self.variables.items():
             costs = self.problem.nodes[node].costs
             now = self.plan[node]
-            self.choices.pay(self.factor * costs[place(self.phase)] + self.drift(self.phase), one=number)
-            self.choices.pay(self.factor * costs[place(now)] + self.drift(now), zero=number)
+            self.choices.pay(self.factor * costs[position(self.phase)] + self.drift(self.phase), one=number)
+            self.choices.pay(self.factor * costs[position(now)] + self.drift(now), zero=number)
 
     def _add_order(self) -> None:
         for node, number in self.variables.items():
@@ -129,7 +129,7 @@ class _Expansion:
         for user in value.users:
             by_phase.setdefault(plan[user], []).append(user)
         for phase, users in by_phase.items():
-            if phase == self.phase or self.problem.place(phase) == HOST:
+            if phase == self.phase or self.problem.position(phase) == HOST:
                 continue
             staying = map(self.variable, users)
             if phase != made:
@@ -156,7 +156,7 @@ class _Expansion:
                 choices.pay(cost, one=number)
             else:
                 choices.pay_if_any_is_zero(map(self.variable, elsewhere), cost, one=number)
-        if self.problem.place(made) != HOST and made != self.phase:
+        if self.problem.position(made) != HOST and made != self.phase:
             if value.is_output or any(self.plan[user] != made for user in value.users):
                 choices.pay(cost, zero=number)
             else:
@@ -178,7 +178,7 @@ class LocalSearch:
     def __init__(self, problem: Problem, phases: int, *, late: bool):
         self._problem, self._late = problem, late
         self._order = range(phases - 1, -1, -1) if late else range(phases)
-        self._reach = phases if len(problem.nodes) * phases <= LARGE else REACH * problem.places
+        self._reach = phases if len(problem.nodes) * phases <= LARGE else REACH * problem.positions
         self._factor = len(problem.nodes) * phases + 1
         self._last = phases - 1
 
@@ -204,10 +204,10 @@ class LocalSearch:
 
 
 def _starts(problem: Problem) -> Iterator[Plan]:
-    places = preferred(problem)
-    first = earliest(problem, places)
+    positions = preferred(problem)
+    first = earliest(problem, positions)
     yield first
-    yield latest(problem, places, max(first, default=0))
+    yield latest(problem, positions, max(first, default=0))
     if all(HOST in node.costs for node in problem.nodes):
         yield (HOST,) * len(problem.nodes)
 
@@ -230,10 +230,10 @@ def best_plan(problem: Problem) -> Plan:
         return ()
     found: list[tuple[int, int, int, Plan]] = []
     for start in _starts(problem):
-        phases = max(start) + 1 + problem.places
+        phases = max(start) + 1 + problem.positions
         directions = [LocalSearch(problem, phases, late=late) for late in (False, True)]
         for first, second in (directions, reversed(directions)):
             plan = _alternate(problem, first, second, start)
-            parts = {phase for phase in plan if problem.place(phase) != HOST}
+            parts = {phase for phase in plan if problem.position(phase) != HOST}
             found.append((problem.cost(plan), len(parts), len(found), plan))
     return min(found)[-1]

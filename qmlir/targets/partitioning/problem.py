@@ -56,7 +56,7 @@ class Problem:
 
     nodes: Sequence[CostNode]
     values: Sequence[Value]
-    places: int
+    positions: int
     """The number of places, including the host."""
 
     order: Sequence[Edge] = ()
@@ -93,13 +93,13 @@ class Problem:
                 found[node].append(number)
         return found
 
-    def place(self, phase: int) -> int:
+    def position(self, phase: int) -> int:
         """Returns the place of `phase`."""
-        return phase % self.places
+        return phase % self.positions
 
     def is_valid(self, plan: Sequence[int]) -> bool:
         """Returns true if each operation is at a place that can compute it, and runs after those that it depends on."""
-        is_able = all(self.place(phase) in node.costs for phase, node in zip(plan, self.nodes, strict=True))
+        is_able = all(self.position(phase) in node.costs for phase, node in zip(plan, self.nodes, strict=True))
         return is_able and all(plan[first] <= plan[second] for first, second in self.edges)
 
     def crossings(self, plan: Sequence[int]) -> Iterator[tuple[Value, int, bool]]:
@@ -107,16 +107,16 @@ class Problem:
         for value in self.values:
             made = None if value.source is None else plan[value.source]
             used = sorted({plan[user] for user in value.users} - {made})
-            if made is not None and self.place(made) != HOST and (used or value.is_output):
+            if made is not None and self.position(made) != HOST and (used or value.is_output):
                 yield value, made, True
             for phase in used:
-                if self.place(phase) != HOST:
+                if self.position(phase) != HOST:
                     yield value, phase, False
 
     def cost(self, plan: Sequence[int]) -> int:
         """Returns the cost of `plan`: the sum over its crossings, plus the cost of each operation at its place."""
         crossings = sum(value.cost for value, _, _ in self.crossings(plan))
-        return crossings + sum(node.costs[self.place(phase)] for phase, node in zip(plan, self.nodes, strict=True))
+        return crossings + sum(node.costs[self.position(phase)] for phase, node in zip(plan, self.nodes, strict=True))
 
 
 # Building the problem from a function. Constants are copied to their uses and never cross. Operations with side effects
@@ -155,7 +155,7 @@ def _order(operations: Iterable[Operation]) -> Iterator[Edge]:
     return pairwise(acting)
 
 
-def graph_of(function: FuncOp, places: int, costs: Costs, crossing: Callable[[SSAValue], int]) -> CostGraph:
+def graph_of(function: FuncOp, positions: int, costs: Costs, crossing: Callable[[SSAValue], int]) -> CostGraph:
     """Builds the graph of a single-block function; `crossing` returns the cost of moving a value."""
     block: Block = function.body.block
     operations = computing(block)
@@ -172,4 +172,4 @@ def graph_of(function: FuncOp, places: int, costs: Costs, crossing: Callable[[SS
         Value(sources.get(value), tuple(using), value in outputs, crossing(value)) for value, using in users.items()
     )
     nodes = tuple(CostNode(costs(op)) for op in operations)
-    return CostGraph(operations, tuple(users), Problem(nodes, values, places, tuple(_order(operations))))
+    return CostGraph(operations, tuple(users), Problem(nodes, values, positions, tuple(_order(operations))))

@@ -75,8 +75,8 @@ def _doubled() -> int:
     numpy: Any = import_module("numpy")
 
     def double(values: Any) -> None:
-        for place in range(values.size):
-            values[place] *= 2
+        for position in range(values.size):
+            values[position] *= 2
 
     values = numpy.arange(4)
     numba.njit(double)(values)

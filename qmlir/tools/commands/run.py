@@ -89,7 +89,7 @@ def _as_arrays(outputs: Mapping[str, Any]) -> Iterator[tuple[str, Array]]:
     """
     for name, value in outputs.items():
         if isinstance(value, list):
-            yield from _as_arrays({f"{name}[{place}]": each for place, each in enumerate(cast(list[Any], value))})
+            yield from _as_arrays({f"{name}[{position}]": each for position, each in enumerate(cast(list[Any], value))})
         else:
             array = np.asarray(value)
             yield name, array.astype(np.str_) if array.dtype == np.object_ else array

@@ -204,8 +204,8 @@ def _is_fill(values: F64) -> Array:
     sizes = np.sort(sizes[sizes > 0])
     if sizes.size < _ENOUGH or sizes[-1] < _FILL:
         return is_fill
-    for place in np.flatnonzero(sizes[1:] >= _FAR * sizes[:-1]):
-        far = sizes[place + 1 :]
+    for position in np.flatnonzero(sizes[1:] >= _FAR * sizes[:-1]):
+        far = sizes[position + 1 :]
         groups = np.split(far, np.flatnonzero(far[1:] >= _NEAR * far[:-1]) + 1)
         if far[0] >= _FILL and len(groups) <= _MOST_FILLS and all(each[-1] <= _TIGHT * each[0] for each in groups):
             return is_fill | (np.abs(values) >= far[0])
@@ -293,8 +293,8 @@ def misplaced(reference: Array, found: Array, noisy: float) -> int:
     """
     classes = reference.shape[-1]
     rows, others = (each.reshape(-1, classes) for each in (reference, found))
-    places = rows.argmax(axis=1), others.argmax(axis=1)
-    moved = np.flatnonzero(places[0] != places[1])
+    positions = rows.argmax(axis=1), others.argmax(axis=1)
+    moved = np.flatnonzero(positions[0] != positions[1])
     if not moved.size:
         return 0
     looked = moved[:: math.ceil(moved.size * classes / MOST_ELEMENTS)]
@@ -309,7 +309,7 @@ def misplaced(reference: Array, found: Array, noisy: float) -> int:
     def is_above(decibels: float) -> Array:
         return signal[len(usual) :] >= noise * 10 ** (decibels / 10)
 
-    first, second = (rows[looked, place[looked]].astype(np.float64) for place in places)
+    first, second = (rows[looked, position[looked]].astype(np.float64) for position in positions)
     with np.errstate(invalid="ignore"):  # the difference of two infinities
         is_tie = (first - second < _TIE * (first - means[len(usual) :])) & is_above(_ORDERED)
         is_tie |= first - second < (CLOSE if are_events([usual]) else 0.0)

@@ -162,7 +162,7 @@ class _Namer:
             else:
                 self.totals[op.name] += 1
         self.numbers: Counter[str] = Counter()
-        self.place = 0
+        self.position = 0
 
     def _operations(self) -> Iterator[Operation]:
         for function in self.functions:
@@ -205,7 +205,7 @@ class _Namer:
 
     def _name(self, op: Operation, prefix: str) -> None:
         origins = origins_of(op)
-        self.place += 1
+        self.position += 1
         if not origins:
             number = self.numbers[op.name]
             self.numbers[op.name] += 1
@@ -220,7 +220,7 @@ class _Namer:
             base += "" if is_last else f":{op.name}"
         if _writes(op):
             text = element_text(element_type(op.operands[-1].type))
-            name = Name(base, op.name, text, origins, (f"{token}#0", *marked), is_last, last=self.place)
+            name = Name(base, op.name, text, origins, (f"{token}#0", *marked), is_last, last=self.position)
             self.found.written[op] = self.found.add(name)
         tensors = tensor_names(op)
         for number, result in enumerate(op.results):
@@ -235,7 +235,7 @@ class _Namer:
             key = f"{base}#{number}" if number else base
             text = element_text(element_type(result.type))
             is_whole = is_last and number == 0
-            name = Name(key, op.name, text, origins, tuple(tokens), is_whole, is_limited(result), self.place)
+            name = Name(key, op.name, text, origins, tuple(tokens), is_whole, is_limited(result), self.position)
             self.found.values[result] = self.found.add(name)
 
 

@@ -118,7 +118,7 @@ def _tensors(proto: ModelProto) -> Iterator[tuple[str, Name]]:
     types = _types(proto)
     nodes = needed_nodes(proto.graph)
     names = Counter(map(node_name, nodes))
-    for place, node in enumerate(nodes):
+    for position, node in enumerate(nodes):
         if node.op_type in _MOVED:
             continue
         origin = _origin(node, names)
@@ -127,4 +127,4 @@ def _tensors(proto: ModelProto) -> Iterator[tuple[str, Name]]:
                 continue
             key = f"{origin}#{number}" if number else str(origin)
             tokens = (f"tensor:{tensor}", f"result:{origin}#{number}")
-            yield tensor, Name(key, node.op_type, types[tensor], (origin,), tokens, is_whole=number == 0, last=place)
+            yield tensor, Name(key, node.op_type, types[tensor], (origin,), tokens, is_whole=number == 0, last=position)

@@ -180,12 +180,12 @@ class CompiledSubject(ModuleSubject):
     ):
         super().__init__(module, name, function=function)
         self._program = compile_module(module, threads=threads, isa=isa, function=function, progress=progress)
-        self._places: dict[str, list[tuple[str, Attribute]]] = {}
+        self._positions: dict[str, list[tuple[str, Attribute]]] = {}
         self._watched = None
         if not outputs_only:
-            watched, self._places = with_values(module, function)
+            watched, self._positions = with_values(module, function)
             self._watched = compile_module(watched, threads=threads, isa=isa, function=function, progress=progress)
-        known = {*self._places, *(f"output:{each}" for each in self._outputs), *self._found.inputs.values()}
+        known = {*self._positions, *(f"output:{each}" for each in self._outputs), *self._found.inputs.values()}
         self.names = [name for name in self.names if name.key in known]
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
@@ -193,8 +193,8 @@ class CompiledSubject(ModuleSubject):
         found: dict[str, tuple[Array, ...]] = {key: (inputs[port],) for port, key in self._found.inputs.items()}
         if self._watched is not None:
             inside = called(self._watched, inputs, self.name)
-            for key, places in self._places.items():
-                found[key] = tuple(real(inside[output], type_) for output, type_ in places)
+            for key, positions in self._positions.items():
+                found[key] = tuple(real(inside[output], type_) for output, type_ in positions)
         return found | real_outputs(called(self._program, inputs, self.name), self._outputs)
 
 
@@ -209,7 +209,7 @@ def with_values(module: ModuleOp, function: str = ENTRY) -> tuple[ModuleOp, dict
     values = [value for op in block.ops for value in op.results if value in keys]
     taken = {port.name for port in outputs_of(target)}
     turns: Counter[str] = Counter()
-    places: defaultdict[str, list[tuple[str, Attribute]]] = defaultdict(list)
+    positions: defaultdict[str, list[tuple[str, Attribute]]] = defaultdict(list)
     ports: list[Port] = []
     for value in values:
         key = keys[value]
@@ -218,7 +218,7 @@ def with_values(module: ModuleOp, function: str = ENTRY) -> tuple[ModuleOp, dict
             name += "'"
         taken.add(name)
         turns[key] += 1
-        places[key].append((name, value.type))
+        positions[key].append((name, value.type))
         ports.append(Port(name, value.type))
     inputs, outputs = inputs_of(target), (*outputs_of(target), *ports)
     returned = (*ending.operands, *values)
@@ -228,7 +228,7 @@ def with_values(module: ModuleOp, function: str = ENTRY) -> tuple[ModuleOp, dict
     target.function_type = FunctionType.from_lists([port.type for port in inputs], [port.type for port in outputs])
     set_ports(target, inputs, outputs)
     verify(clone)
-    return clone, dict(places)
+    return clone, dict(positions)
 
 
 # A quantized module lowered to integers or to loops, as a subject with the names of the quantized module.

@@ -11,7 +11,7 @@ from tests.levels.dynamic.models import EVERY, written
 
 
 def _models(arguments: argparse.Namespace) -> dict[str, DynamicModel]:
-    known = {name: written(name, is_quantized=place % 2 == 1) for place, name in enumerate(EVERY)}
+    known = {name: written(name, is_quantized=position % 2 == 1) for position, name in enumerate(EVERY)}
     both = {f"{name}, {kind}": written(name, is_quantized=kind == "quantized") for name in EVERY for kind in _KINDS}
     start, end = arguments.seeds
     found = {**(both if arguments.both else known), **{f"seed {seed}": drawn(seed) for seed in range(start, end)}}

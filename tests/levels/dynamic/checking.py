@@ -46,9 +46,9 @@ def one_by_one(module: ModuleOp, inputs: Results, batch: BatchAxes) -> dict[str,
     """The outputs of the interpreter on each sample of a batch alone, put together."""
     count = next(inputs[name].shape[axis] for name, axis in batch.inputs.items())
     runs: list[dict[str, Array]] = []
-    for place in range(count):
+    for position in range(count):
         sample = {
-            name: array if name not in batch.inputs else np.take(array, [place], batch.inputs[name])
+            name: array if name not in batch.inputs else np.take(array, [position], batch.inputs[name])
             for name, array in inputs.items()
         }
         runs.append(qmlir.interpret(module, sample))

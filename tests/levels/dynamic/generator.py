@@ -159,7 +159,7 @@ class _Drawing:
             return None
         axis = self.axis(x)
         size = x.sizes[axis]
-        begin = [int(place == axis) for place in range(len(x.sizes))]
+        begin = [int(position == axis) for position in range(len(x.sizes))]
         pads = "_".join(map(str, [*begin, *[0] * len(x.sizes)]))
         grown: Size = size + 1 if isinstance(size, int) else "?"
         return self.node(f"Pad({x.name}, k_{pads})", (*x.sizes[:axis], grown, *x.sizes[axis + 1 :]))
@@ -181,9 +181,9 @@ class _Drawing:
             return None
         size = self.node(f"Shape<start={len(x.sizes) - 1}>({x.name})", (1,))
         count = self.node(f"Squeeze({size.name}, k_0)", ())
-        places = self.node(f"Range(s_0, {count.name}, s_1)", (x.sizes[-1],))
-        numbers = self.node(f"Cast<to=1>({places.name})", (x.sizes[-1],))
-        for each in (size, count, places):
+        positions = self.node(f"Range(s_0, {count.name}, s_1)", (x.sizes[-1],))
+        numbers = self.node(f"Cast<to=1>({positions.name})", (x.sizes[-1],))
+        for each in (size, count, positions):
             self.values.remove(each)
         return self.node(f"Add({x.name}, {numbers.name})", x.sizes)
 

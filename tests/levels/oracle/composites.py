@@ -30,9 +30,9 @@ def _numbers(element: Any, shape: tuple[int, ...], axes: tuple[int, ...], first:
     for axis in axes:
         count = first if axis == axes[0] else shape[axis]
         size = blocks.get(axis, count)
-        places = np.arange(shape[axis]) % count // size
+        positions = np.arange(shape[axis]) % count // size
         numbers = numbers * (count // size) + np.expand_dims(
-            places, [other for other in range(len(shape)) if other != axis]
+            positions, [other for other in range(len(shape)) if other != axis]
         )
     return numbers
 
@@ -126,12 +126,12 @@ def _transposed_sums(op: Any, images: Array, groups: int, weights: Array) -> Arr
     more = [0] * spatial if op.output_padding is None else [int(n) for n in op.output_padding.get_values()]
     whole = [(n - 1) * s + span + m for n, s, span, m in zip(sizes, strides, spans, more, strict=True)]
     total = np.zeros((images.shape[0], inner * groups, *whole), np.int64)
-    for place in np.ndindex(*sizes):
+    for position in np.ndindex(*sizes):
         for tap in np.ndindex(*kernel):
-            at = tuple(p * s + t * d for p, s, t, d in zip(place, strides, tap, dilations, strict=True))
+            at = tuple(p * s + t * d for p, s, t, d in zip(position, strides, tap, dilations, strict=True))
             for group in range(groups):
                 rows = slice(group * outer, (group + 1) * outer)
-                added = images[(slice(None), rows, *place)] @ weights[(rows, slice(None), *tap)]
+                added = images[(slice(None), rows, *position)] @ weights[(rows, slice(None), *tap)]
                 total[(slice(None), slice(group * inner, (group + 1) * inner), *at)] += added
     cut = tuple(slice(pads[axis], size - pads[axis + spatial]) for axis, size in enumerate(whole))
     return total[(slice(None), slice(None), *cut)]
@@ -147,13 +147,13 @@ def _sums(op: Any, images: Array, groups: int, weights: Array) -> Array:
     padded = np.pad(images, around)
     counts = [(n - span) // s + 1 for n, span, s in zip(padded.shape[2:], spans, strides, strict=True)]
     total = np.zeros((images.shape[0], weights.shape[0], *counts), np.int64)
-    for place in np.ndindex(*counts):
+    for position in np.ndindex(*counts):
         for tap in np.ndindex(*kernel):
-            at = tuple(p * s + t * d for p, s, t, d in zip(place, strides, tap, dilations, strict=True))
+            at = tuple(p * s + t * d for p, s, t, d in zip(position, strides, tap, dilations, strict=True))
             for group in range(groups):
                 rows = slice(group * outer, (group + 1) * outer)
                 own = padded[(slice(None), slice(group * inner, (group + 1) * inner), *at)]
-                total[(slice(None), rows, *place)] += own @ weights[(rows, slice(None), *tap)].T
+                total[(slice(None), rows, *position)] += own @ weights[(rows, slice(None), *tap)].T
     return total
 
 
@@ -169,8 +169,8 @@ def _einsum(op: Any, factors: tuple[Value, ...]) -> tuple[Value, ...]:
         for label, size in zip(names, factor.array.shape, strict=True)
     }
     total = np.zeros([sizes[label] for label in kept], np.int64)
-    for place in np.ndindex(*sizes.values()):
-        at = dict(zip(sizes, place, strict=True))
+    for position in np.ndindex(*sizes.values()):
+        at = dict(zip(sizes, position, strict=True))
         chosen = (
             factor.integers[tuple(at[label] for label in names)] for names, factor in zip(labels, factors, strict=True)
         )
@@ -190,8 +190,8 @@ def _normalized(steps: Steps, value: Value, squares: Value, axes: tuple[int, ...
 
 
 def _standardized(steps: Steps, x: Value, axes: tuple[int, ...], epsilon: float) -> Value:
-    centred = steps.on_one_scale("centred", np.subtract, x, steps.summed("mean", x, axes, is_mean=True))
-    return _normalized(steps, centred, steps.mul("squared", centred, centred), axes, epsilon, "variance")
+    centered = steps.on_one_scale("centered", np.subtract, x, steps.summed("mean", x, axes, is_mean=True))
+    return _normalized(steps, centered, steps.mul("squared", centered, centered), axes, epsilon, "variance")
 
 
 def _affine(steps: Steps, x: Value, scale: Value | None, bias: Value | None) -> Value:
@@ -201,19 +201,19 @@ def _affine(steps: Steps, x: Value, scale: Value | None, bias: Value | None) -> 
 
 def nearest_root(x: int) -> np.float32:
     """The f32 nearest to `1 / sqrt(x)` for `x < 2^62`: Python's integers alone, no root of a float."""
-    places = 23 + x.bit_length() // 2
-    while (found := math.isqrt((1 << 2 * places) // x)) < 1 << 23:  # the root from below, in 24 bits
-        places += 1
-    is_above = (2 * found + 1) ** 2 * x < 1 << 2 * places + 2
-    return F32(math.ldexp(found + is_above, -places))
+    positions = 23 + x.bit_length() // 2
+    while (found := math.isqrt((1 << 2 * positions) // x)) < 1 << 23:  # the root from below, in 24 bits
+        positions += 1
+    is_above = (2 * found + 1) ** 2 * x < 1 << 2 * positions + 2
+    return F32(math.ldexp(found + is_above, -positions))
 
 
-def _integer_row(d: list[int], bits: int, scale: float, epsilon: float, is_centred: bool) -> list[np.float32]:
+def _integer_row(d: list[int], bits: int, scale: float, epsilon: float, is_centered: bool) -> list[np.float32]:
     """One row by the formula of the document."""
-    n, total = len(d), sum(d) if is_centred else 0
+    n, total = len(d), sum(d) if is_centered else 0
     reach = n * ((1 << bits) - 1)
     least = float(Fraction(float(F32(epsilon))) * n * n) / scale**2
-    most = (n // 2 * (n - n // 2) * ((1 << bits) - 1) ** 2 if is_centred else reach**2) + 2
+    most = (n // 2 * (n - n // 2) * ((1 << bits) - 1) ** 2 if is_centered else reach**2) + 2
     bound = least + (float(most) if float(most) >= most else math.nextafter(most, math.inf))
     if reach >= 1 << 31 or bound >= 2.0**62:
         raise UnknownError("rows that are too long")
@@ -224,7 +224,7 @@ def _integer_row(d: list[int], bits: int, scale: float, epsilon: float, is_centr
 
 
 def _integer_norm(
-    op: Any, x: Value, first: int, scale: Array | None, bias: Array | None, *, is_centred: bool = True
+    op: Any, x: Value, first: int, scale: Array | None, bias: Array | None, *, is_centered: bool = True
 ) -> tuple[Value, ...]:
     """A norm whose rows are the axes of `x` from `first` on, with parameters that are floats."""
     own = x.own
@@ -232,7 +232,7 @@ def _integer_norm(
         raise UnknownError("rows of several scales")
     rows = x.integers.reshape(math.prod(x.array.shape[:first]), -1).tolist()
     epsilon, bits = op.epsilon.value.data, element_of(op.data).bits
-    found = [_integer_row(row, bits, float(own.scale.reshape(())), epsilon, is_centred) for row in rows]
+    found = [_integer_row(row, bits, float(own.scale.reshape(())), epsilon, is_centered) for row in rows]
     real = np.array(found, F32).reshape(x.array.shape)
     with np.errstate(all="ignore"):
         real = real if scale is None else real * scale
@@ -252,7 +252,7 @@ def _layer_norm(op: Any, x: Value, scale: Value, bias: Value | None) -> tuple[Va
 def _rms_norm(op: Any, x: Value, scale: Value | None) -> tuple[Value, ...]:
     if op.components is None:
         factor = None if scale is None else scale.array
-        return _integer_norm(op, x, op.axis.value.data % x.array.ndim, factor, None, is_centred=False)
+        return _integer_norm(op, x, op.axis.value.data % x.array.ndim, factor, None, is_centered=False)
     steps = Steps(op, {"normalized" if scale is None else "mul": op.result})
     axes = tuple(range(op.axis.value.data % x.array.ndim, x.array.ndim))
     squares = steps.mul("squared", x, x)

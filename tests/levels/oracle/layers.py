@@ -60,7 +60,7 @@ class _Walk:
             product = self.steps.on_one_scale(f"{gate}/bias_add", np.add, product, bias)
         if product.own.scale.size > 1:
             raise UnknownError("a split of several scales")
-        return [product.at(slice(place, place + 1)) for place in range(len(product.array))]
+        return [product.at(slice(position, position + 1)) for position in range(len(product.array))]
 
     def read(self, hidden: Value) -> Value:
         """The hidden state as its products read it."""
@@ -96,15 +96,15 @@ class _Walk:
         """The outputs of all places, and the last states."""
         state, outputs = tuple(self.initial(name) for name in names), dict[int, Value]()
         lengths, is_reversed = self.values["lengths"], self.op.walks[self.way]
-        for place in range(len(self.x.array))[:: -1 if is_reversed else 1]:
-            after = step(place, state)
-            outputs[place] = after[0]
+        for position in range(len(self.x.array))[:: -1 if is_reversed else 1]:
+            after = step(position, state)
+            outputs[position] = after[0]
             if lengths is not None:
-                runs = (place < lengths.array)[None, :, None]
+                runs = (position < lengths.array)[None, :, None]
                 after = tuple(_kept(runs, new, old) for new, old in zip(after, state, strict=True))
-                outputs[place] = _kept(runs, after[0], self.steps.constant("hidden/zero", 0.0))
+                outputs[position] = _kept(runs, after[0], self.steps.constant("hidden/zero", 0.0))
             state = after
-        return [outputs[place].array for place in range(len(self.x.array))], [each.array for each in state]
+        return [outputs[position].array for position in range(len(self.x.array))], [each.array for each in state]
 
 
 def _kept(runs: Array, new: Value, old: Value) -> Value:
@@ -121,26 +121,26 @@ def _lstm_steps(walk: _Walk) -> Any:
         if gate != "forget_gate" or not is_coupled
     }
 
-    def gate_at(gate: str, place: int, state: tuple[Value, ...], cell: Value, function: int) -> Value:
-        total = walk.total(gate, inputs[gate][place], walk.read(state[0]), numbers[gate])
+    def gate_at(gate: str, position: int, state: tuple[Value, ...], cell: Value, function: int) -> Value:
+        total = walk.total(gate, inputs[gate][position], walk.read(state[0]), numbers[gate])
         if walk.values["peepholes"] is not None and gate in peeps:
             peep = steps.mul(f"{gate}/peephole_mul", cell, walk.rows("peepholes", peeps[gate]))
             total = steps.on_one_scale(f"{gate}/peephole_sum", np.add, total, peep)
         return walk.activated(gate, walk.clipped(gate, total), function)
 
-    def step(place: int, state: tuple[Value, ...]) -> tuple[Value, ...]:
+    def step(position: int, state: tuple[Value, ...]) -> tuple[Value, ...]:
         cell = state[1]
-        into = gate_at("input_gate", place, state, cell, 0)
+        into = gate_at("input_gate", position, state, cell, 0)
         if is_coupled:
             forget = steps.on_one_scale(
                 "forget_gate/complement", np.subtract, steps.constant("forget_gate/one", 1.0), into
             )
         else:
-            forget = gate_at("forget_gate", place, state, cell, 0)
-        new = gate_at("cell_gate", place, state, cell, 1)
+            forget = gate_at("forget_gate", position, state, cell, 0)
+        new = gate_at("cell_gate", position, state, cell, 1)
         kept, fresh = steps.mul("cell/forget_mul", forget, cell), steps.mul("cell/input_mul", into, new)
         cell = steps.on_one_scale("cell/sum", np.add, kept, fresh)
-        out = gate_at("output_gate", place, state, cell, 0)
+        out = gate_at("output_gate", position, state, cell, 0)
         return steps.mul("hidden/product", out, walk.activated("hidden", cell, 2)), cell
 
     return walk.run(step, ("hidden", "cell"))
@@ -152,25 +152,25 @@ def _gru_steps(walk: _Walk) -> Any:
     inputs = [walk.projected(gate, number, walk.bias(number, 3 + number)) for number, gate in enumerate(gates)]
     fresh_inputs = walk.projected("hidden_gate", 2, walk.bias(2, None if is_linear else 5))
 
-    def candidate(place: int, hidden: Value, reset: Value) -> Value:
+    def candidate(position: int, hidden: Value, reset: Value) -> Value:
         if not is_linear:
             scaled = steps.mul("hidden_gate/reset_mul", reset, hidden)
-            return walk.total("hidden_gate", fresh_inputs[place], scaled, 2)
+            return walk.total("hidden_gate", fresh_inputs[position], scaled, 2)
         product = steps.matmul("hidden_gate/recurrence_matmul", walk.read(hidden), walk.rows("recurrence", 2))
         bias = walk.bias(5)
         if bias is not None:
             product = steps.on_one_scale("hidden_gate/recurrence_bias_add", np.add, product, bias)
         scaled = steps.mul("hidden_gate/reset_mul", reset, product)
-        return steps.on_one_scale("hidden_gate/sum", np.add, fresh_inputs[place], scaled)
+        return steps.on_one_scale("hidden_gate/sum", np.add, fresh_inputs[position], scaled)
 
-    def step(place: int, state: tuple[Value, ...]) -> tuple[Value, ...]:
+    def step(position: int, state: tuple[Value, ...]) -> tuple[Value, ...]:
         (hidden,) = state
         read = walk.read(hidden)
         update, reset = (
-            walk.activated(gate, walk.clipped(gate, walk.total(gate, inputs[number][place], read, number)), 0)
+            walk.activated(gate, walk.clipped(gate, walk.total(gate, inputs[number][position], read, number)), 0)
             for number, gate in enumerate(gates)
         )
-        new = walk.activated("hidden_gate", walk.clipped("hidden_gate", candidate(place, hidden, reset)), 1)
+        new = walk.activated("hidden_gate", walk.clipped("hidden_gate", candidate(position, hidden, reset)), 1)
         rest = steps.on_one_scale("hidden/complement", np.subtract, steps.constant("hidden/one", 1.0), update)
         mixed = steps.mul("hidden/new_mul", rest, new), steps.mul("hidden/kept_mul", update, hidden)
         return (steps.on_one_scale("hidden/sum", np.add, *mixed),)
@@ -181,8 +181,8 @@ def _gru_steps(walk: _Walk) -> Any:
 def _rnn_steps(walk: _Walk) -> Any:
     inputs = walk.projected("hidden", 0, walk.bias(0, 1))
 
-    def step(place: int, state: tuple[Value, ...]) -> tuple[Value, ...]:
-        total = walk.total("hidden", inputs[place], walk.read(state[0]), 0)
+    def step(position: int, state: tuple[Value, ...]) -> tuple[Value, ...]:
+        total = walk.total("hidden", inputs[position], walk.read(state[0]), 0)
         return (walk.activated("hidden", walk.clipped("hidden", total), 0),)
 
     return walk.run(step, ("hidden",))

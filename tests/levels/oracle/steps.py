@@ -37,7 +37,7 @@ class Type:
             raise UnknownError(f"a value of {element}")
         scale, zero = np.asarray(element.scales, F32), element.zero_points
         if element.granularity is Granularity.AXIS:
-            along = [-1 if place == element.axis else 1 for place in range(len(shape))]
+            along = [-1 if position == element.axis else 1 for position in range(len(shape))]
             scale, zero = scale.reshape(along), zero.reshape(along)
         elif element.granularity is Granularity.BLOCK:
             for axis, size in enumerate(shape):
@@ -189,9 +189,9 @@ class Steps:
         return self.rescaled(function(left, right), scale, type_, mode)
 
     def _brought(self, value: Value, scale: Array, mode: str) -> Array:
-        places = 0 if mode == "shift" else max(28 - value.own.bits, 0)
-        own = np.ldexp(value.own.scale, -places).astype(np.float64)
-        return self._in_integers(value.integers << places, own / scale, mode).astype(np.int64)
+        positions = 0 if mode == "shift" else max(28 - value.own.bits, 0)
+        own = np.ldexp(value.own.scale, -positions).astype(np.float64)
+        return self._in_integers(value.integers << positions, own / scale, mode).astype(np.int64)
 
     def mul(self, role: str, a: Value, b: Value) -> Value:
         type_ = self.type_of(role, np.broadcast_shapes(a.array.shape, b.array.shape))

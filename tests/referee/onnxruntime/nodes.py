@@ -16,7 +16,7 @@ def both(
     import onnxruntime  # noqa: PLC0415 - absent where the referee is skipped
 
     model = node_model(op_type, inputs, outputs, opset, **attributes)
-    values = {f"i{place}": each for place, each in enumerate(inputs) if each is not None}
+    values = {f"i{position}": each for position, each in enumerate(inputs) if each is not None}
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1  # idle threads of a pool keep a processor busy

@@ -150,12 +150,12 @@ def check(sheet: Sheet) -> None:
         assert actual.shape == expected.shape, case.drawn
         wrong = _bits(actual) != _bits(expected)
         if wrong.any():
-            place = tuple(np.argwhere(wrong)[0])
+            position = tuple(np.argwhere(wrong)[0])
             drawn = "\n".join(
                 f"{name} = {value if isinstance(value, Attribute) else repr(value)}"
                 for name, value in case.drawn.items()
             )
-            pytest.fail(f"{wrong.sum()} differ, at {place} {actual[place]}, not {expected[place]}\n{drawn}")
+            pytest.fail(f"{wrong.sum()} differ, at {position} {actual[position]}, not {expected[position]}\n{drawn}")
 
 
 class Draw:

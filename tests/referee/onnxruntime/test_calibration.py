@@ -37,9 +37,9 @@ def test_parameters_are_the_same(storage: Storage, dtype: type[np.integer[Any]],
     ends = ends.astype(np.float32)
     found = parameters(ends[:, 0], ends[:, 1], Grid(storage, scheme))
     limits = (np.array(storage.minimum, dtype), np.array(storage.maximum, dtype))
-    for place, (low, high) in enumerate(ends):
+    for position, (low, high) in enumerate(ends):
         expected = quant_utils.compute_scale_zp(np.array(low), np.array(high), *limits, scheme.is_symmetric)
-        assert (found.zero_points[place], found.scales[place]) == tuple(each.item() for each in expected)
+        assert (found.zero_points[position], found.scales[position]) == tuple(each.item() for each in expected)
 
 
 def data(name: str) -> npt.NDArray[np.float32]:

@@ -87,9 +87,9 @@ def _given(model: ModelProto, integers: Arrays) -> ModelProto:
         element = helper.np_dtype_to_tensor_dtype(integers[name].dtype)
         cut.graph.input.append(helper.make_tensor_value_info(f"given:{name}", element, integers[name].shape))
     for node in cut.graph.node:
-        for place, name in enumerate(node.input):
+        for position, name in enumerate(node.input):
             if name in made:
-                node.input[place] = f"given:{name}"
+                node.input[position] = f"given:{name}"
     return cut
 
 

@@ -66,7 +66,7 @@ def test_functions_with_attributes(op_type: str) -> None:
     oldest, names = WITH_ATTRIBUTES[op_type]
     for opset in (oldest, NEWEST):
         _unary(op_type, ANY, opset, CLOSE)
-        _unary(op_type, ANY, opset, CLOSE, **{name: 0.5 + place for place, name in enumerate(names)})
+        _unary(op_type, ANY, opset, CLOSE, **{name: 0.5 + position for position, name in enumerate(names)})
 
 
 def test_gelu_by_tanh() -> None:
@@ -160,8 +160,8 @@ def test_bounds_of_clip() -> None:
 @pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint32, np.uint64])
 def test_shifts(direction: str, dtype: type[np.integer]) -> None:
-    places = GENERATOR.integers(0, np.iinfo(dtype).bits, (30,)).astype(dtype)
-    agree("BitShift", [_integers(dtype, (40, 30)), places], opset=11, **EQUAL, direction=direction)
+    positions = GENERATOR.integers(0, np.iinfo(dtype).bits, (30,)).astype(dtype)
+    agree("BitShift", [_integers(dtype, (40, 30)), positions], opset=11, **EQUAL, direction=direction)
 
 
 @pytest.mark.parametrize("source", [*INTEGERS, np.float16, np.float32, np.float64, np.bool_])

@@ -156,7 +156,7 @@ func.func @main(%a: tensor<2x3x4x!a>, %b: tensor<2x3x4x!a>) -> (tensor<2x3x3x!y>
 def test_a_transposed_factor_of_signed_integers() -> None:
     module = parse_module(default_environment().new_context(), TRANSPOSED, "module")
     random = np.random.default_rng(1)
-    inputs = {f"input{place}": random.integers(-128, 128, (2, 3, 4)).astype(np.int8) for place in range(2)}
+    inputs = {f"input{position}": random.integers(-128, 128, (2, 3, 4)).astype(np.int8) for position in range(2)}
     check_exported(module, inputs, *SESSIONS, format="qdq")
 
 
@@ -297,7 +297,7 @@ func.func @main(%a: tensor<1x2x4x4x!a>, %b: tensor<1x2x4x4x!b>)
 def test_what_came_as_qlinear_operators_leaves_as_such(form: str) -> None:
     module = parse_module(default_environment().new_context(), QLINEAR, "module")
     random = np.random.default_rng(0)
-    inputs = {f"input{place}": random.integers(-128, 128, (1, 2, 4, 4)).astype(np.int8) for place in range(2)}
+    inputs = {f"input{position}": random.integers(-128, 128, (1, 2, 4, 4)).astype(np.int8) for position in range(2)}
     check_exported(module, inputs, format=form)
 
 

@@ -252,8 +252,8 @@ CASES = of_families(FAMILIES, part=2)
 @cache
 def _sheet(family: Callable[[Sheet], None], number: int) -> Sheet:
     sheet = Sheet(np.random.default_rng([number, 8]))
-    for place in range(PER_SHEET):
-        sheet.dtype = np.int8 if place % 2 else np.uint8
+    for position in range(PER_SHEET):
+        sheet.dtype = np.int8 if position % 2 else np.uint8
         family(sheet)
     return sheet
 

@@ -87,12 +87,12 @@ def _products() -> Iterator[Case]:
 def _embeddings() -> Iterator[Case]:
     ids, words, table = _i32([1, 9, 3], [0, 4, 4]), _normal(10, WIDTH), _normal(7, WIDTH)
     norm, segments = [_normal(WIDTH), _normal(WIDTH)], [_i32([0, 1, 1], [0, 0, 1]), _normal(2, WIDTH)]
-    mask, places = _i32([1, 1, 0], [1, 0, 0]), _i32([6, 5, 4], [0, 2, 1])
+    mask, positions = _i32([1, 1, 0], [1, 0, 0]), _i32([6, 5, 4], [0, 2, 1])
     every = ["y", "lengths", "sum"]
     whole = [ids, segments[0], words, table, segments[1], *norm]
     forms = {
-        "words": [ids, None, words, table, None, *norm], "mask": [*whole, mask], "positions": [*whole, None, places],
-        "one row of positions": [*whole, None, places[:1]],
+        "words": [ids, None, words, table, None, *norm], "mask": [*whole, mask], "positions": [*whole, None, positions],
+        "one row of positions": [*whole, None, positions[:1]],
     }  # fmt: skip
     for what, inputs in forms.items():  # ONNX Runtime itself wants the sizes of the tables
         yield Case("EmbedLayerNormalization", what, inputs, every, {"epsilon": 1e-3}, needs_sizes=True)
@@ -101,13 +101,13 @@ def _embeddings() -> Iterator[Case]:
 def _rotary() -> Iterator[Case]:
     x, heads = _normal(BATCH, QUERIES, WIDTH), _normal(BATCH, HEADS, QUERIES, SIZE)
     whole, part = [_normal(9, SIZE // 2) for _ in range(2)], [_normal(9, SIZE // 4) for _ in range(2)]
-    offset, places = np.array([1]), np.array([[0, 1, 2], [3, 4, 5]])
+    offset, positions = np.array([1]), np.array([[0, 1, 2], [3, 4, 5]])
     some = {"num_heads": HEADS, "rotary_embedding_dim": SIZE // 2}
     for interleaved in (0, 1):
         way, what = {"interleaved": interleaved}, f"interleaved {interleaved}"
         yield Case("RotaryEmbedding", f"offset {what}", [x, offset, *whole], attributes=way, needs_sizes=True)
-        yield Case("RotaryEmbedding", f"heads {what}", [heads, places, *whole], attributes=way)
-        yield Case("RotaryEmbedding", f"part {what}", [x, places, *part], attributes=way | some)
+        yield Case("RotaryEmbedding", f"heads {what}", [heads, positions, *whole], attributes=way)
+        yield Case("RotaryEmbedding", f"part {what}", [x, positions, *part], attributes=way | some)
         yield Case("RotaryEmbedding", f"part of heads {what}", [heads, offset, *part], attributes=way | some)
 
 
@@ -212,12 +212,12 @@ def _group_query_turned() -> Iterator[Case]:
             for positions in (None, given):
                 for stage, inputs in _stages(32):
                     batch, queries = (inputs[0] if inputs[0] is not None else given).shape[:2]
-                    places = None if positions is None else positions[:batch, :queries]
+                    indices = None if positions is None else positions[:batch, :queries]
                     cache = [_normal(20, half) for _ in range(2)]
                     what = f"{stage} {half} {'given' if positions is not None else ''} interleaved {interleaved}"
                     attributes = counts | {"rotary_interleaved": interleaved}
                     yield Case(
-                        "GroupQueryAttention", what, [*inputs, *cache, places], every, attributes, needs_sizes=True
+                        "GroupQueryAttention", what, [*inputs, *cache, indices], every, attributes, needs_sizes=True
                     )
 
 
@@ -249,12 +249,12 @@ g (int64[2, 3] ids) => (float[2, 3, 8] y) {
   v = MatMul (p, x)
   r = Add (v, x)
   mean = ReduceMean <axes = [-1]> (r)
-  centred = Sub (r, mean)
-  squared = Pow (centred, two)
+  centered = Sub (r, mean)
+  squared = Pow (centered, two)
   variance = ReduceMean <axes = [-1]> (squared)
   shifted = Add (variance, epsilon)
   deviation = Sqrt (shifted)
-  normed = Div (centred, deviation)
+  normed = Div (centered, deviation)
   weighed = Mul (normed, gain)
   n = Add (weighed, bias)
   u = MatMul (n, wk)

@@ -103,7 +103,7 @@ def test_scatter_reductions(op_type: str, reduction: str) -> None:
 )
 def test_split(opset: int, sizes: tuple[int, ...] | None, count: int) -> None:
     """The sizes are an attribute at first, an input later."""
-    outputs = [f"y{place}" for place in range(count)]
+    outputs = [f"y{position}" for position in range(count)]
     inputs: list[Array | None] = [X]
     attributes: dict[str, Any] = {"axis": 1}
     if sizes is not None and opset < 13:

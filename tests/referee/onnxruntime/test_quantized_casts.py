@@ -48,11 +48,13 @@ def _element(draw: Draw, shape: tuple[int, ...]) -> tuple[UniformQuantizedType, 
             # ONNX has blocks along one axis, and a parameter for every index of the others.
             blocks = [size for size in range(1, shape[axis] + 1) if shape[axis] % size == 0]
             block = (
-                1 if all(size == 1 for place, size in enumerate(shape) if place != axis) else draw.rng.choice(blocks)
+                1
+                if all(size == 1 for position, size in enumerate(shape) if position != axis)
+                else draw.rng.choice(blocks)
             )
-            counts = tuple(size // block if place == axis else size for place, size in enumerate(shape))
+            counts = tuple(size // block if position == axis else size for position, size in enumerate(shape))
             scales = draw.scales(int(np.prod(counts)), exponent).reshape(counts)
-            sizes = {place: int(block) if place == axis else 1 for place in range(len(shape))}
+            sizes = {position: int(block) if position == axis else 1 for position in range(len(shape))}
             element = UniformQuantizedType.per_block(storage, f32, sizes, scales, zero_points(scales))
             return element, dtype, {"axis": axis, "block_size": int(block)}
 

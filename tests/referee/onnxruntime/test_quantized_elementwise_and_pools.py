@@ -289,9 +289,9 @@ def test_function(op_type: str) -> None:
     different = 0
     for case, actual, expected in sheet.pairs():
         x, y = case.drawn["x"], case.drawn["y"]
-        for place in np.nonzero(actual != expected)[0]:
-            real = function(float(np.float32(x.scale)) * (int(case.drawn["data"][place]) - x.zero_point))
+        for position in np.nonzero(actual != expected)[0]:
+            real = function(float(np.float32(x.scale)) * (int(case.drawn["data"][position]) - x.zero_point))
             steps = real / float(np.float32(y.scale))
-            assert abs(steps - math.floor(steps) - 0.5) < 1e-4, (case.drawn, place)
+            assert abs(steps - math.floor(steps) - 0.5) < 1e-4, (case.drawn, position)
             different += 1
     assert different <= 10

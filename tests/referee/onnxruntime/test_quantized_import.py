@@ -87,8 +87,8 @@ class Draw:
 
     def small_weights(self, dtype: Any, *shape: int, zero_point: Any) -> np.ndarray:
         """Weights near their zero point."""
-        centred = self.rng.integers(-LARGEST_WEIGHT, LARGEST_WEIGHT, shape)
-        return (centred + np.int64(zero_point)).astype(dtype)
+        centered = self.rng.integers(-LARGEST_WEIGHT, LARGEST_WEIGHT, shape)
+        return (centered + np.int64(zero_point)).astype(dtype)
 
     # QDQ
 
@@ -111,7 +111,7 @@ class Draw:
         low, high = LIMITS[dtype]
         margin = LARGEST_WEIGHT
         zero_point = self.rng.integers(low + margin, high - margin, scale.shape).astype(dtype)
-        layout = [count if place == axis else 1 for place in range(len(shape))] if scale.ndim else []
+        layout = [count if position == axis else 1 for position in range(len(shape))] if scale.ndim else []
         stored = self.small_weights(dtype, *shape, zero_point=zero_point.reshape(layout))
         parameters = self.parameters(scale, zero_point)
         return self.net.node("DequantizeLinear", self.net.constant(stored), *parameters, axis=axis), scale
@@ -140,8 +140,8 @@ def _step(draw: Draw, value: Value) -> Value:
             pads, strides = [draw.integer(0, 1) for _ in range(4)], [draw.integer(1, 2), 1]
             y = net.node("Conv", x, w, *bias, group=groups, pads=pads, strides=strides)
             counts = [
-                (size + pads[place] + pads[place + 2] - kernel[place]) // strides[place] + 1
-                for place, size in enumerate(sizes)
+                (size + pads[position] + pads[position + 2] - kernel[position]) // strides[position] + 1
+                for position, size in enumerate(sizes)
             ]
             return draw.quantized(y, (batch, outputs, *counts), exponent + draw.integer(0, 3))
         case "Add":
@@ -214,7 +214,7 @@ def _qlinear_conv(draw: Draw, x: Value) -> Value:
         *draw.parameters(y_scale, y_zero_point), *bias, group=groups, pads=pads,
     )  # fmt: skip
     draw.outputs.append(y)
-    counts = [size + pads[place] + pads[place + 2] - kernel[place] + 1 for place, size in enumerate(sizes)]
+    counts = [size + pads[position] + pads[position + 2] - kernel[position] + 1 for position, size in enumerate(sizes)]
     return Value(y, (batch, outputs, *counts), y_dtype, y_scale, y_zero_point)
 
 
@@ -306,7 +306,7 @@ def granular(draw: Draw) -> None:
             counts = (shape[axis],)
         case _:
             block = draw.integer(1, shape[axis])
-            counts = tuple(-(-size // block) if place == axis % 3 else size for place, size in enumerate(shape))
+            counts = tuple(-(-size // block) if position == axis % 3 else size for position, size in enumerate(shape))
             attributes["block_size"] = block
     scale = draw.rng.choice([1, 3, 5, 0.7], counts) * 2.0 ** draw.rng.integers(-3, 1, counts)
     real = np.float16 if draw.chance(0.3) else np.float32

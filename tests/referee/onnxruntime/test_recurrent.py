@@ -115,5 +115,5 @@ def test_gru_linear_before_reset(is_full: bool) -> None:
 def test_some_outputs(op_type: str) -> None:
     inputs = _inputs(np.random.default_rng(7), op_type, 1, is_full=False)
     for kept in range(len(OUTPUTS[op_type])):
-        outputs = [name if place == kept else "" for place, name in enumerate(OUTPUTS[op_type])]
+        outputs = [name if position == kept else "" for position, name in enumerate(OUTPUTS[op_type])]
         agree(op_type, inputs, outputs, opset=7, hidden_size=4, **BOUND)

@@ -29,8 +29,8 @@ def theirs() -> dict[str, Any]:
 
 def _shared(inputs: list[Any], variables: list[str]) -> set[frozenset[int]]:
     """The places of inputs that must have one of several types together, whatever the type variables are called."""
-    free = [place for place, each in enumerate(inputs) if len(each.types) > 1]
-    return {frozenset(other for other in free if variables[other] == variables[place]) for place in free}
+    free = [position for position, each in enumerate(inputs) if len(each.types) > 1]
+    return {frozenset(other for other in free if variables[other] == variables[position]) for position in free}
 
 
 @pytest.mark.parametrize("op_type", OPERATORS)

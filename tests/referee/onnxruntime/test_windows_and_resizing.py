@@ -177,7 +177,7 @@ def test_like_onnxruntime(family: Callable[[Draw], Drawn]) -> None:
     compared = 0
     for seed in range(CASES):
         operator, opset, values, attributes, outputs = drawn = family(Draw(seed))
-        names = [f"o{place}" for place in range(outputs)]
+        names = [f"o{position}" for position in range(outputs)]
         try:
             found = both(operator, values, names, opset, **attributes)
         except REFUSED:

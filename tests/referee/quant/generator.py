@@ -117,14 +117,14 @@ def damaged_type(r: random.Random) -> str:
     start = type_.index("<") + 1
     text = list(type_)
     for _ in range(r.choice([1, 1, 1, 2])):
-        place = r.randrange(start, len(text) - 1)
+        position = r.randrange(start, len(text) - 1)
         roll = r.random()
         if roll < 0.35 and len(text) > start + 2:
-            del text[place]
+            del text[position]
         elif roll < 0.8:
-            text.insert(place, r.choice(DAMAGE))
+            text.insert(position, r.choice(DAMAGE))
         else:
-            text[place] = r.choice(DAMAGE)
+            text[position] = r.choice(DAMAGE)
     return "".join(text)
 
 

@@ -142,9 +142,9 @@ def divergence_by_hand(counts: list[int], start: int, end: int, levels: int) -> 
     size, q = len(window) // levels, [0.0] * len(window)
     for level in range(levels):
         group = range(level * size, len(window) if level == levels - 1 else (level + 1) * size)
-        used = [place for place in group if p[place]]
-        for place in used:
-            q[place] = sum(window[each] for each in group) / len(used)
+        used = [position for position in group if p[position]]
+        for position in used:
+            q[position] = sum(window[each] for each in group) / len(used)
     total = 0.0
     smooth: list[list[float]] = []
     for distribution in (p, q):
@@ -209,12 +209,12 @@ def test_expected_errors_are_those_of_the_values(name: str, grid: Grid) -> None:
     ends = np.array([[-1.0, 1.0], [-0.3, 2.0], [0.0, 8.0], [-40.0, 40.0]])
     chosen = parameters(ends[:, 0], ends[:, 1], grid)
     found = squared_errors(statistics, chosen, grid.storage)
-    for place in range(4):
-        one = Parameters(chosen.scales[place], chosen.zero_points[place])
+    for position in range(4):
+        one = Parameters(chosen.scales[position], chosen.zero_points[position])
         # Which of the values of a bin was seen is chance: 40,000 values over a thousand bins and more.
         expected = real_error(values, one, grid.storage)
         tolerance = 0.02 if values.size > 100 else 0.35
-        assert math.isclose(found[place], expected, rel_tol=tolerance, abs_tol=float(one.scales) ** 2 / 300)
+        assert math.isclose(found[position], expected, rel_tol=tolerance, abs_tol=float(one.scales) ** 2 / 300)
 
 
 def test_expected_errors_of_an_even_distribution() -> None:
@@ -295,10 +295,10 @@ def place_nothing(low: Values, high: Values, grid: Grid) -> None:
 def of_channels(name: str, scales: list[float], zero_points: list[int], *, is_strict: bool) -> Scheme:
     """A scheme that knows its parameters beforehand; a strict one is symmetric, of powers of two."""
 
-    def place(low: object, high: object, grid: object) -> Parameters:
+    def position(low: object, high: object, grid: object) -> Parameters:
         return Parameters(np.array(scales), np.array(zero_points))
 
-    return Scheme(name, is_symmetric=is_strict, is_power_of_two=is_strict, place=place)
+    return Scheme(name, is_symmetric=is_strict, is_power_of_two=is_strict, place=position)
 
 
 GOOD = of_channels("GOOD", [1.0, 2.0], [0, 0], is_strict=True)

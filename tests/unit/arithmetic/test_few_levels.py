@@ -43,11 +43,11 @@ def test_ternary_scales_have_the_least_error(seed: int) -> None:
 def test_powers_of_two_have_the_least_error_of_powers(seed: int) -> None:
     rows = _rows(seed)
     ternary, binary = (best(rows, is_power_of_two=True) for best in (ternary_scales, binary_scales))
-    for place, row in enumerate(rows.astype(np.float64)):
+    for position, row in enumerate(rows.astype(np.float64)):
         found = min(_ternary_error(row, scale) for scale in POWERS)
-        assert _ternary_error(row, float(ternary[place])) == pytest.approx(found, rel=1e-12)
+        assert _ternary_error(row, float(ternary[position])) == pytest.approx(found, rel=1e-12)
         found = min(np.square(np.abs(row) - scale).sum() for scale in POWERS)
-        assert np.square(np.abs(row) - binary[place]).sum() == pytest.approx(found, rel=1e-12)
+        assert np.square(np.abs(row) - binary[position]).sum() == pytest.approx(found, rel=1e-12)
     assert {*np.frexp(ternary)[0], *np.frexp(binary)[0]} == {0.5}
 
 

@@ -36,8 +36,8 @@ def _ends(range_: tuple[int, int], channels: int) -> tuple[Any, Any]:
 
 def _around(steps: StepPositions, range_: tuple[int, int]) -> Array:
     """The steps and what is next to them."""
-    places = np.concatenate([steps.reached[0] + move for move in (-1, 0, 1)], axis=1)
-    return np.clip(places, *range_)
+    positions = np.concatenate([steps.reached[0] + move for move in (-1, 0, 1)], axis=1)
+    return np.clip(positions, *range_)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -52,12 +52,12 @@ def test_what_is_found_is_the_reference_everywhere(way: str, seed: int) -> None:
         function = _requantization(way, multipliers, int(rng.integers(-128, 128)))
         sign = int(np.sign(multipliers[0]))
         ends = sorted((range_[0] * sign, range_[1] * sign))
-        steps = steps_of(lambda places, f=function, s=sign: f(places * s), *_ends((ends[0], ends[1]), channels))
+        steps = steps_of(lambda positions, f=function, s=sign: f(positions * s), *_ends((ends[0], ends[1]), channels))
         if steps is None or (fitted := fit_steps(steps)) is None:
             continue
         found += 1
-        for places in (_around(steps, (ends[0], ends[1])), rng.integers(ends[0], ends[1] + 1, (channels, 5000))):
-            np.testing.assert_array_equal(apply_steps(fitted, places), function(places * sign))
+        for positions in (_around(steps, (ends[0], ends[1])), rng.integers(ends[0], ends[1] + 1, (channels, 5000))):
+            np.testing.assert_array_equal(apply_steps(fitted, positions), function(positions * sign))
     assert found >= 3  # of 8; the others have ties that no sum and shift has
 
 
@@ -93,37 +93,43 @@ def test_wrong_numbers_are_found_out() -> None:
     assert steps is not None
     fitted = fit_steps(steps)
     assert fitted is not None
-    places = _around(steps, (-9000, 9000))
-    assert (apply_steps(fitted, places) == function(places)).all()
+    positions = _around(steps, (-9000, 9000))
+    assert (apply_steps(fitted, positions) == function(positions)).all()
     for mutant in _mutants(fitted):
-        assert (apply_steps(mutant, places) != function(places)).any()
+        assert (apply_steps(mutant, positions) != function(positions)).any()
 
 
 def test_an_addend_off_by_one_is_found_out_where_the_interval_ends() -> None:
     """Of a function that leaves one addend only: (7 a + 3) >> 3 over three channels' worth of residues."""
-    places = np.arange(-400, 401)[None]
-    wanted = (places * 7 + 3) >> 3
+    positions = np.arange(-400, 401)[None]
+    wanted = (positions * 7 + 3) >> 3
     steps = StepPositions(
-        places[None], wanted, places[None], wanted + 1, int(wanted.min()) - 1, int(wanted.max()) + 1, [(-400, 400)]
+        positions[None],
+        wanted,
+        positions[None],
+        wanted + 1,
+        int(wanted.min()) - 1,
+        int(wanted.max()) + 1,
+        [(-400, 400)],
     )
     exact = IntegerSteps([np.array([7])], np.array([3]), 3, 32, steps.low, steps.high, (-351, 351))
-    np.testing.assert_array_equal(apply_steps(exact, places), wanted)
+    np.testing.assert_array_equal(apply_steps(exact, positions), wanted)
     for off in (-1, 1):
-        assert (apply_steps(replace(exact, addends=exact.addends + off), places) != wanted).any()
+        assert (apply_steps(replace(exact, addends=exact.addends + off), positions) != wanted).any()
     found = fit_steps(steps)
     assert found is not None
-    np.testing.assert_array_equal(apply_steps(found, places), wanted)
+    np.testing.assert_array_equal(apply_steps(found, positions), wanted)
 
 
 def test_the_integer_mode_is_found_again() -> None:
     """What is a sum and a shift is found as one, whatever its numbers are."""
-    function = lambda places: requantize_single_round(places, 1518500250, 39, -3, (-128, 127))  # noqa: E731
+    function = lambda positions: requantize_single_round(positions, 1518500250, 39, -3, (-128, 127))  # noqa: E731
     steps = steps_of(function, *_ends((-100_000, 100_000), 1))
     assert steps is not None
     fitted = fit_steps(steps, offset=-3)
     assert fitted is not None
-    places = np.arange(-100_000, 100_001)[None]
-    np.testing.assert_array_equal(apply_steps(fitted, places), function(places))
+    positions = np.arange(-100_000, 100_001)[None]
+    np.testing.assert_array_equal(apply_steps(fitted, positions), function(positions))
 
 
 def test_ties_to_even_have_no_sum_and_shift() -> None:
@@ -149,8 +155,8 @@ def test_a_channel_that_never_comes_so_far_is_held_at_its_ends() -> None:
     assert steps is not None
     fitted = fit_steps(steps)
     assert fitted is not None
-    places = np.repeat(np.arange(-500, 501)[None], 2, axis=0)
-    np.testing.assert_array_equal(apply_steps(fitted, places), function(places))
+    positions = np.repeat(np.arange(-500, 501)[None], 2, axis=0)
+    np.testing.assert_array_equal(apply_steps(fitted, positions), function(positions))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -164,11 +170,11 @@ def test_channels_of_one_value_or_few_beside_others(way: str, seed: int) -> None
     found = 0
     for _ in range(6):
         whole = int(2 ** rng.uniform(8, 20))
-        place = int(2 ** rng.uniform(0, 20)) * int(rng.choice([1, -1]))
+        position = int(2 ** rng.uniform(0, 20)) * int(rng.choice([1, -1]))
         spans = np.array([0, 0, int(rng.integers(1, 4)), whole, int(rng.integers(1, 2 * whole))])
-        low = np.array([place, 0, int(rng.integers(-9, 9)), -whole // 2, -int(rng.integers(0, whole))])
+        low = np.array([position, 0, int(rng.integers(-9, 9)), -whole // 2, -int(rng.integers(0, whole))])
         # The scale of a dead channel is as small as any: its bias may be clamped, or go to any integer.
-        multipliers = 2.0 ** rng.uniform(-2, 1, 5) * 256 / np.array([*(abs(place) + 1,) * 3, whole, whole])
+        multipliers = 2.0 ** rng.uniform(-2, 1, 5) * 256 / np.array([*(abs(position) + 1,) * 3, whole, whole])
         zero_point = int(rng.integers(-128, 128))
         function = _requantization(way, multipliers, zero_point)
         steps = steps_of(function, low, low + spans)
@@ -180,8 +186,8 @@ def test_channels_of_one_value_or_few_beside_others(way: str, seed: int) -> None
         bits = 1 << fitted.bits - 1
         assert -bits <= fitted.addends.min() <= fitted.addends.max() < bits
         inside = low[:, None] + rng.integers(0, spans[:, None] + 1, (5, 4000))
-        for places in (low[:, None], (low + spans)[:, None], inside):
-            np.testing.assert_array_equal(apply_steps(fitted, places), function(places))
+        for positions in (low[:, None], (low + spans)[:, None], inside):
+            np.testing.assert_array_equal(apply_steps(fitted, positions), function(positions))
     assert found >= 3  # of 6; in the others a channel of few values needs so large a factor that the rest has too few
 
 
@@ -207,12 +213,12 @@ def test_sums_of_two_bytes(seed: int) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "function"),
     [
-        (-(1 << 63), (1 << 63) - 1, lambda places: np.clip(places >> 56, -100, 100)),
-        (0, 3, lambda places: np.where(places == 0, -(1 << 63), places)),
-        (0, 3, lambda places: np.where(places == 3, (1 << 63) - 1, (1 << 63) - 4)),
+        (-(1 << 63), (1 << 63) - 1, lambda positions: np.clip(positions >> 56, -100, 100)),
+        (0, 3, lambda positions: np.where(positions == 0, -(1 << 63), positions)),
+        (0, 3, lambda positions: np.where(positions == 3, (1 << 63) - 1, (1 << 63) - 4)),
     ],
 )
 def test_differences_that_64_bits_do_not_hold(low: int, high: int, function: Callable[[Any], Any]) -> None:
     assert steps_of(function, *_ends((low, high), 1)) is None
-    places = np.array([low, low + 1, high])
-    assert steps_on_grid(function(places)[None], [places]) is None
+    positions = np.array([low, low + 1, high])
+    assert steps_on_grid(function(positions)[None], [positions]) is None

@@ -24,11 +24,11 @@ CLASSES = np.array([2, 0])
 def test_gradients_are_those_of_differences(loss: Callable[[Array], tuple[float, Array]]) -> None:
     found = np.array([[0.75, -0.5, 1.0], [1.0, 0.5, -0.25]])
     gradient = loss(found)[1]
-    for place in np.ndindex(found.shape):
+    for position in np.ndindex(found.shape):
         step = np.zeros_like(found)
-        step[place] = 1e-5
+        step[position] = 1e-5
         slope = (loss(found + step)[0] - loss(found - step)[0]) / 2e-5
-        assert gradient[place] == pytest.approx(slope, abs=1e-6)
+        assert gradient[position] == pytest.approx(slope, abs=1e-6)
 
 
 def test_values_by_hand() -> None:

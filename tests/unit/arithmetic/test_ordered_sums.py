@@ -18,9 +18,9 @@ def _looped(x: Array, axes: tuple[int, ...], step: Callable[[float, float], floa
     """One element after the other, in the order of a loop nest with the reduced axes inside."""
     reduced = sorted(axis % x.ndim for axis in axes)
     result = np.full([1 if axis in reduced else size for axis, size in enumerate(x.shape)], start)
-    for place in np.ndindex(x.shape):
-        into = tuple(0 if axis in reduced else index for axis, index in enumerate(place))
-        result[into] = step(float(result[into]), float(x[place]))
+    for position in np.ndindex(x.shape):
+        into = tuple(0 if axis in reduced else index for axis, index in enumerate(position))
+        result[into] = step(float(result[into]), float(x[position]))
     return result
 
 

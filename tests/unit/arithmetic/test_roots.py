@@ -25,8 +25,8 @@ def near_middles(count: int) -> Iterator[int]:
     """The integers whose roots are nearest to the middle of two f32 numbers, from every power of two."""
     draw = random.Random(5)
     for _ in range(count):
-        middle, places = draw.getrandbits(24) | 1 << 24 | 1, draw.randrange(48, 112, 2)
-        nearest = (1 << places) // middle**2
+        middle, positions = draw.getrandbits(24) | 1 << 24 | 1, draw.randrange(48, 112, 2)
+        nearest = (1 << positions) // middle**2
         yield from (x for x in range(nearest - 1, nearest + 3) if 0 < x <= LARGEST)
 
 
@@ -56,15 +56,15 @@ def test_other_integers_have_no_root(x: int) -> None:
 
 
 @pytest.mark.parametrize(("count", "bits"), [(32768, 16), (8000000, 8), (1, 16), (384, 16)])
-@pytest.mark.parametrize("is_centred", [True, False])
-def test_the_largest_row_keeps_the_bounds(count: int, bits: int, is_centred: bool) -> None:
+@pytest.mark.parametrize("is_centered", [True, False])
+def test_the_largest_row_keeps_the_bounds(count: int, bits: int, is_centered: bool) -> None:
     """The extremes: half of a row at either end of the storage, and all of it; also one element that differs."""
-    norm = RowBounds(count, bits, 1e-5, is_centred).norm_of(1e-3)
+    norm = RowBounds(count, bits, 1e-5, is_centered).norm_of(1e-3)
     reach = (1 << bits) - 1
     rows = {0: count, 1: count - 1, count // 2: count - count // 2}
     for ends, others in rows.items():
-        total, squares = (ends * reach, ends * reach**2) if is_centred else (0, (ends + others) * reach**2)
-        deviation = max(abs(count * d - total) for d in (0, reach, -reach if not is_centred else 0))
+        total, squares = (ends * reach, ends * reach**2) if is_centered else (0, (ends + others) * reach**2)
+        deviation = max(abs(count * d - total) for d in (0, reach, -reach if not is_centered else 0))
         assert max(total, deviation) < 1 << 31
         radicand = (count * squares - total**2 << norm.shift) + norm.epsilon
         assert 0 < radicand < 1 << 62

@@ -98,14 +98,14 @@ def test_glow_formulas(storage: Storage) -> None:
         qmin, qmax = -(2**29), 2**29 - 1
     asymmetric = parameters(*ends.T, Grid(storage, Scheme.ASYMMETRIC, Arithmetic.GLOW))
     symmetric = parameters(*ends.T, Grid(storage, Scheme.SYMMETRIC, Arithmetic.GLOW))
-    for place, (low, high) in enumerate(ends.tolist()):
+    for position, (low, high) in enumerate(ends.tolist()):
         low, high = min(low, 0.0), max(high, 0.0)
         scale = (high - low) / (qmax - qmin)
         sides = [(abs(q) + abs(r / scale), q - r / scale) for q, r in ((qmin, low), (qmax, high))]
         zero_point = sides[0][1] if sides[0][0] < sides[1][0] else sides[1][1]
         nearest = math.floor(abs(zero_point) + 0.5) * (1 if zero_point > 0 else -1)
-        assert asymmetric.zero_points[place] == min(max(nearest, qmin), qmax)
-        assert asymmetric.scales[place] == np.float32(scale)
+        assert asymmetric.zero_points[position] == min(max(nearest, qmin), qmax)
+        assert asymmetric.scales[position] == np.float32(scale)
         if storage.is_signed:
             expected = (max(low / qmin, high / qmax), 0)
         elif low >= 0:
@@ -113,7 +113,7 @@ def test_glow_formulas(storage: Storage) -> None:
         else:
             middle = (qmax + 1) // 2
             expected = (max(low / -middle, high / (qmax - middle)), middle)
-        assert (symmetric.scales[place], symmetric.zero_points[place]) == (np.float32(expected[0]), expected[1])
+        assert (symmetric.scales[position], symmetric.zero_points[position]) == (np.float32(expected[0]), expected[1])
 
 
 def test_glow_puts_a_range_about_zero_at_zero() -> None:

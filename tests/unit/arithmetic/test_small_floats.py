@@ -25,8 +25,8 @@ def _reals(format_: Any) -> npt.NDArray[np.float32]:
     count = Codes.of(format_.SEMANTICS).largest + 1
     values = np.arange(count, dtype=np.uint8).view(BITS[format_]).astype(np.float64)
     beyond = values[-1] + (values[-1] - values[-2]) * np.array([0.25, 0.5, 0.75, 1.0])
-    places = np.concatenate([values, (values[1:] + values[:-1]) / 2, beyond]).astype(np.float32)
-    near = [places, np.nextafter(places, np.float32(np.inf)), np.nextafter(places, -np.float32(np.inf))]
+    positions = np.concatenate([values, (values[1:] + values[:-1]) / 2, beyond]).astype(np.float32)
+    near = [positions, np.nextafter(positions, np.float32(np.inf)), np.nextafter(positions, -np.float32(np.inf))]
     found = np.abs(np.concatenate([*near, np.array([1e30, 1e-40, 1e-45, 0], np.float32)]))
     return np.concatenate([found, -found]).astype(np.float32)
 

@@ -88,7 +88,7 @@ def test_counts_are_exact_and_sums_are_close(values: Array, bins: int) -> None:
     exponent, counts = bins_by_hand(exact, bins)
     histogram = found.histogram
     assert histogram.exponent == exponent
-    numbered = {histogram.first + place: each for place, each in enumerate(histogram.counts.tolist()) if each}
+    numbered = {histogram.first + position: each for position, each in enumerate(histogram.counts.tolist()) if each}
     assert numbered == counts
     assert histogram.counts[0] > 0
     assert histogram.counts[-1] > 0

@@ -55,8 +55,8 @@ def test_one_array(tmp_path: Path, array: np.ndarray) -> None:
 def test_an_encrypted_file(tmp_path: Path) -> None:
     path = _zip(tmp_path / "x.npz", {"a.npy": _npy(X)})
     data = bytearray(path.read_bytes())
-    for mark, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
-        data[data.index(mark) + place] |= 1
+    for mark, position in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        data[data.index(mark) + position] |= 1
     path.write_bytes(bytes(data))
     assert _refused(path).endswith("'a.npy' in it is encrypted")
 
@@ -97,8 +97,8 @@ def test_what_holds_no_plain_array(tmp_path: Path, data: bytes, is_zipped: bool)
 def test_packed_data_that_is_damaged(tmp_path: Path, method: int) -> None:
     path = _zip(tmp_path / "x.npz", {"a.npy": _npy(X)}, method)
     data = bytearray(path.read_bytes())
-    for place in range(60, 80):
-        data[place] ^= 0x55
+    for position in range(60, 80):
+        data[position] ^= 0x55
     path.write_bytes(bytes(data))
     assert _refused(path).endswith("damaged")
 

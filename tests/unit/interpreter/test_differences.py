@@ -35,9 +35,9 @@ F32 = np.float32
     ],
 )
 def test_the_first_element_that_differs(before, after, every_bit, rounded) -> None:
-    for preservation, place in ((EVERY_BIT, every_bit), (ROUNDED, rounded)):
+    for preservation, position in ((EVERY_BIT, every_bit), (ROUNDED, rounded)):
         found = difference_of(before, after, preservation)
-        assert (found.place if found else None) == place
+        assert (found.position if found else None) == position
 
 
 def test_other_shapes_types_and_lengths_differ_as_a_whole() -> None:

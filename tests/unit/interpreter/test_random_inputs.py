@@ -11,7 +11,7 @@ from qmlir.text.parsing import parse_module
 
 
 def _function(types: str, body: str = "") -> FuncOp:
-    arguments = ", ".join(f"%{place}: {type_}" for place, type_ in enumerate(types.split(" ; ")))
+    arguments = ", ".join(f"%{position}: {type_}" for position, type_ in enumerate(types.split(" ; ")))
     text = f"func.func @main({arguments}) {{ {body} func.return }}"
     (function,) = parse_module(default_environment().new_context(), text).ops
     assert isinstance(function, FuncOp)

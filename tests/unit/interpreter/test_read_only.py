@@ -22,10 +22,10 @@ def test_operands_may_be_read_only(name: str, monkeypatch: pytest.MonkeyPatch, t
     def on_read_only(frame: Frame, step: Any, operands: Sequence[Any]) -> Any:
         nonlocal protected
         given = list(operands)
-        for place, (value, operand) in enumerate(zip(operands, step.op.operands, strict=True)):
+        for position, (value, operand) in enumerate(zip(operands, step.op.operands, strict=True)):
             if isinstance(value, np.ndarray) and isinstance(operand.type, TensorType):
-                given[place] = value.view()
-                given[place].flags.writeable = False
+                given[position] = value.view()
+                given[position].flags.writeable = False
                 protected += 1
         return computed(frame, step, given)
 

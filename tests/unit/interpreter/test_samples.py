@@ -81,8 +81,8 @@ class Dataset:
     def __len__(self) -> int:
         return len(IMAGES)
 
-    def __getitem__(self, place: int) -> tuple[Tensor, int]:
-        return Tensor(IMAGES[place % len(IMAGES)]), int(LABELS[place % len(IMAGES)])
+    def __getitem__(self, position: int) -> tuple[Tensor, int]:
+        return Tensor(IMAGES[position % len(IMAGES)]), int(LABELS[position % len(IMAGES)])
 
 
 class DataLoader:
@@ -353,10 +353,10 @@ def test_a_function_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_folder_of_images(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="images are read by Pillow")
     pictures = np.random.default_rng(1).integers(0, 256, (3, 3, 4, 3), np.uint8)
-    for place, picture in enumerate(pictures):
-        folder = tmp_path / "images" / ("cat" if place < 2 else "dog")
+    for position, picture in enumerate(pictures):
+        folder = tmp_path / "images" / ("cat" if position < 2 else "dog")
         folder.mkdir(parents=True, exist_ok=True)
-        image.fromarray(picture).save(folder / f"{place}.png")
+        image.fromarray(picture).save(folder / f"{position}.png")
     with pytest.raises(
         DiagnosticError,
         match="to a model input without a preprocessing function; help: pass --preprocess MODULE:FUNCTION",

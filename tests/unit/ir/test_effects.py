@@ -64,9 +64,9 @@ def _modules() -> list[ModuleOp]:
     return [layer, quantized, lowered(quantized, "generic"), memory]
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_answers_are_those_of_the_analysis_that_asks_each_operation(place: int) -> None:
-    module = _modules()[place]
+@pytest.mark.parametrize("position", range(4))
+def test_answers_are_those_of_the_analysis_that_asks_each_operation(position: int) -> None:
+    module = _modules()[position]
     answers = [(dead_if_unused(op), is_dead(op)) for op in module.walk()]
     assert answers == [(would_be_trivially_dead(op), is_trivially_dead(op)) for op in module.walk()]
     assert len(set(answers)) > 1
@@ -76,16 +76,16 @@ def test_answers_are_those_of_the_analysis_that_asks_each_operation(place: int) 
     assert str(module) == str(other)
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_operations_without_effects_are_those_that_xdsl_finds(place: int) -> None:
-    operations = operations_in(_modules()[place])
+@pytest.mark.parametrize("position", range(4))
+def test_operations_without_effects_are_those_that_xdsl_finds(position: int) -> None:
+    operations = operations_in(_modules()[position])
     known: dict[Operation, bool] = {}
     assert [has_no_effect(op, known) for op in operations] == [is_side_effect_free(op) for op in operations]
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_operations_come_in_the_order_of_a_walk(place: int) -> None:
-    module = _modules()[place]
+@pytest.mark.parametrize("position", range(4))
+def test_operations_come_in_the_order_of_a_walk(position: int) -> None:
+    module = _modules()[position]
     operations = operations_in(module)
     assert operations == list(module.walk())
     assert operations[::-1] == list(module.walk(reverse=True, region_first=True))

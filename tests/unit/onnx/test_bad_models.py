@@ -34,9 +34,9 @@ def _cut(dims: Sequence[int], data: bytes) -> TensorProto:
     return TensorProto(name="w", data_type=TensorProto.FLOAT, dims=dims, raw_data=data)
 
 
-def _types(operator: str, place: int) -> str:
+def _types(operator: str, position: int) -> str:
     """The types that ONNX declares for an input of `operator`, as messages list them."""
-    return ", ".join(sorted(defs.get_schema(operator, 21).inputs[place].types))
+    return ", ".join(sorted(defs.get_schema(operator, 21).inputs[position].types))
 
 
 RELU = node_of("Relu", ["x"])

@@ -235,24 +235,24 @@ def test_wrong_model(what: str, tmp_path: Path) -> None:
     assert message in said
 
 
-@pytest.mark.parametrize("place", ["op_type", "domain", "name", "input", "output", "attribute", "graph", "metadata"])
-def test_names_that_are_no_text(place: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("position", ["op_type", "domain", "name", "input", "output", "attribute", "graph", "metadata"])
+def test_names_that_are_no_text(position: str, tmp_path: Path) -> None:
     """`NAME` wherever a name stands, and then bytes that are no UTF-8 in its place."""
     node = node_of("Relu", ["x"])
     model = model_of([node])
     node = model.graph.node[0]
-    if place == "input":
+    if position == "input":
         node.input[0] = model.graph.input[0].name = "NAME"
-    elif place == "output":
+    elif position == "output":
         node.output[0] = model.graph.output[0].name = "NAME"
-    elif place == "attribute":
+    elif position == "attribute":
         node.attribute.append(helper.make_attribute("NAME", 1))
-    elif place == "graph":
+    elif position == "graph":
         model.graph.name = "NAME"
-    elif place == "metadata":
+    elif position == "metadata":
         model.metadata_props.add(key="NAME", value="")
     else:
-        setattr(node, place, "NAME")
+        setattr(node, position, "NAME")
     path = tmp_path / "model.onnx"
     path.write_bytes(model.SerializeToString().replace(b"NAME", b"N\xff\xfeE"))
     said = refused(path)

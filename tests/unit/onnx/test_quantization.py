@@ -66,7 +66,7 @@ def test_packed_weights(data: st.DataObject, kind: int, is_raw: bool, is_symmetr
         fields = [value & ((1 << bits) - 1) for value in stored]
         fields += [0] * (-len(fields) % (8 // bits))
         groups = zip(*[iter(fields)] * (8 // bits), strict=True)
-        packed = bytes(sum(value << bits * place for place, value in enumerate(group)) for group in groups)
+        packed = bytes(sum(value << bits * position for position, value in enumerate(group)) for group in groups)
         net.initializers.append(helper.make_tensor("w", kind, [len(stored)], packed, raw=True))
     else:
         net.initializers.append(helper.make_tensor("w", kind, [len(stored)], stored))
@@ -99,7 +99,7 @@ def test_quantize_and_dequantize(seed: int, dtype: Any, granularity: str, is_con
     elif granularity == "axis":
         counts = (size,)
     else:
-        counts = tuple(-(-n // block) if place == axis % 3 else n for place, n in enumerate(shape))
+        counts = tuple(-(-n // block) if position == axis % 3 else n for position, n in enumerate(shape))
     # Odd multiples of powers of two make ties.
     scale = (rng.choice([1, 3, 5], counts) * 2.0 ** rng.integers(-3, 1, counts)).astype(np.float32)
     limits = LIMITS[dtype]
@@ -124,7 +124,7 @@ def test_quantize_and_dequantize(seed: int, dtype: Any, granularity: str, is_con
             return parameter.reshape(())
         if block:
             return np.repeat(parameter, block, axis).take(range(size), axis)
-        return parameter.reshape([size if place == axis % 3 else 1 for place in range(3)])
+        return parameter.reshape([size if position == axis % 3 else 1 for position in range(3)])
 
     expected = quantized(x, spread(scale), spread(zero_point), limits)
     np.testing.assert_array_equal(found[q].astype(np.int64), expected)
@@ -322,11 +322,11 @@ def test_a_scale_that_the_run_finds_to_be_0() -> None:
 
 
 @pytest.mark.parametrize("wrong", [-0.5, np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("place", [0, 1])
-def test_a_scale_that_is_no_scale(wrong: float, place: int) -> None:
+@pytest.mark.parametrize("position", [0, 1])
+def test_a_scale_that_is_no_scale(wrong: float, position: int) -> None:
     """Whichever node reads it, and wherever it stands among the scales of an axis."""
     scales = np.float32([0.5, 0.5])
-    scales[place] = wrong
+    scales[position] = wrong
     x = np.zeros((1, 2, 1, 1), np.uint8)
     w, one, zero = np.zeros((2, 2, 1, 1), np.int8), np.float32(1), np.uint8(0)
     nodes: dict[str, list[Any]] = {
@@ -472,8 +472,8 @@ def convolution(net: Net, *, is_constant: bool, bias: Any = None, w_scale: Any, 
     x, w = np.uint8(np.arange(9).reshape(1, 1, 3, 3)), np.int8([[[[1, -1], [0, 2]]], [[[3, 0], [-2, 1]]]])
     values = (x, np.float32(0.5), np.uint8(4), w, w_scale, w_zero_point, np.float32(1.5), np.int8(-1), bias)
     given = [
-        net.tensor(value, is_constant=is_constant and place not in (0, 3, 8))
-        for place, value in enumerate(values)
+        net.tensor(value, is_constant=is_constant and position not in (0, 3, 8))
+        for position, value in enumerate(values)
         if value is not None
     ]
     return net.node("QLinearConv", *given, pads=[0, 0, 1, 1])
@@ -723,13 +723,13 @@ def test_products_by_row(rows: str, columns: bool) -> None:
     ]  # fmt: skip
     model = node_model("QLinearMatMul", given, ["y"], 21)
     _, a_scale, a_zero, _, b_scale, b_zero, y_scale, y_zero = (
-        each[:, None] if not is_stacked and place in (1, 2, 6, 7) and each.ndim else each
-        for place, each in enumerate(given)
+        each[:, None] if not is_stacked and position in (1, 2, 6, 7) and each.ndim else each
+        for position, each in enumerate(given)
     )
     sums = (a.astype(np.int32) - a_zero) @ (b.astype(np.int32) - b_zero)
     scaled = sums.astype(np.float32) * (a_scale * b_scale / y_scale)
     expected = np.clip(np.rint(scaled) + y_zero, 0, 255).astype(np.uint8)
-    values = {f"i{place}": each for place, each in enumerate(given)}
+    values = {f"i{position}": each for position, each in enumerate(given)}
     np.testing.assert_array_equal(qmlir.interpret(qmlir.load(model), values)["y"], expected)
     for each in list(model.graph.input)[1:]:
         model.graph.initializer.append(numpy_helper.from_array(values[each.name], each.name))

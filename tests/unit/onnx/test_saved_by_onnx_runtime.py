@@ -136,7 +136,7 @@ def test_saved_models_give_the_numbers_of_onnx_runtime(name: str, level: str, tm
 
 def _layer(op_type: str, inputs: Sequence[Array | None], **attributes: Any) -> Array:
     model = node_model(op_type, inputs, ["y"], 17, domain="com.microsoft", **attributes)
-    values = {f"i{place}": each for place, each in enumerate(inputs) if each is not None}
+    values = {f"i{position}": each for position, each in enumerate(inputs) if each is not None}
     return qmlir.interpret(qmlir.load(model, fallback=False), values)["y"]
 
 

@@ -374,7 +374,7 @@ def test_trees_of_scikit_learn_keep_their_labels_when_the_rest_is_quantized() ->
     learned = make_pipeline(StandardScaler(), RandomForestClassifier(20, random_state=0)).fit(data, labels)
     model = convert(learned, data[:1], options={"zipmap": False})
     module = qmlir.load(model, fallback=False)
-    quantized = qmlir.quantize(module, [{"X": data[place : place + 10]} for place in range(0, 150, 10)]).module
+    quantized = qmlir.quantize(module, [{"X": data[position : position + 10]} for position in range(0, 150, 10)]).module
     found = qmlir.interpret(quantized, {"X": data})
     expected = OrtSession(model.SerializeToString())({"X": data})
     np.testing.assert_array_equal(found["label"], expected["label"])

@@ -72,14 +72,14 @@ def _tables(module: object) -> list[ConstantOp]:
 def test_a_head_reads_the_codes_of_the_table(head: str, settings: dict[str, str]) -> None:
     model = _decoder(head, _rows())
     quantized = qmlir.quantize(qmlir.load(model), _samples(), validate=False, **settings).module
-    takes, places = [op for op in quantized.walk() if isinstance(op, GatherOp)]
-    assert len(_tables(quantized)) == len([takes, places])
+    takes, positions = [op for op in quantized.walk() if isinstance(op, GatherOp)]
+    assert len(_tables(quantized)) == len([takes, positions])
     assert takes.input.type == _tables(quantized)[0].result.type
     assert "x!quant.uniform<i8<-127:127>:f32:0, {" in str(takes.input.type)
     (product,) = (op for op in quantized.walk() if isinstance(op, MatMulOp) or op.name == "nn.fully_connected")
     assert product.operands[1] is takes.input
     written = [each for each in qmlir.export_onnx(quantized).graph.initializer if set(each.dims) == {ROWS, WIDTH}]
-    assert len(written) == len([takes, places])
+    assert len(written) == len([takes, positions])
     (sample,) = _samples()[:1]
     exact = qmlir.interpret(qmlir.load(model), sample)["logits"]
     found = qmlir.interpret(quantized, sample)["logits"]
@@ -108,6 +108,6 @@ def test_an_infinite_row_saturates_in_the_type_of_the_rows() -> None:
     rows[7] = -np.inf
     model = _with(_decoder("constant", _rows()), "table", rows)
     quantized = qmlir.quantize(qmlir.load(model), [{"tokens": np.arange(COUNT) + 8}], validate=False).module
-    takes, places = (op for op in quantized.walk() if isinstance(op, GatherOp))
+    takes, positions = (op for op in quantized.walk() if isinstance(op, GatherOp))
     assert "!quant.uniform<i16:f32, " in str(takes.input.type)
-    assert "!quant.uniform<i8<-127:127>:f32:0, " in str(places.input.type)
+    assert "!quant.uniform<i8<-127:127>:f32:0, " in str(positions.input.type)

@@ -56,7 +56,7 @@ def test_an_even_mixture_of_many_keeps_its_numbers() -> None:
     loaded = qmlir.load(model, shapes=shapes)
     quantized = qmlir.quantize(loaded, arrays).module
     _, held = _attention(1500, 0.5, seed=1)
-    singles = [{name: array[place : place + 1] for name, array in held.items()} for place in range(8)]
+    singles = [{name: array[position : position + 1] for name, array in held.items()} for position in range(8)]
     found = np.concatenate([qmlir.interpret(quantized, each)["mixed"] for each in singles])
     assert _sqnr(found, _mixed(held)) > 25  # in 8 bits nothing is left: below 0 dB
     assert np.array_equal(qmlir.compile(quantized, codegen="llvm")(singles[0])["mixed"], found[:1])

@@ -30,8 +30,8 @@ def _weights() -> dict[str, Array]:
     inner, outer = (_exact(random, 3, SIZE, SIZE) for _ in range(2))
     found = {"table": table, "head": head, "one": np.ones(()), "W": inner, "R": outer}
     found = {name: array.reshape(1, -1, SIZE) if name in "WR" else array for name, array in found.items()}
-    for place, gate in enumerate("zrn"):
-        found |= {f"w{gate}": inner[place].T, f"u{gate}": outer[place].T}
+    for position, gate in enumerate("zrn"):
+        found |= {f"w{gate}": inner[position].T, f"u{gate}": outer[position].T}
     return {name: array.astype(np.float32) for name, array in found.items()}
 
 
@@ -140,7 +140,7 @@ _TWINS = "a = MatMul (x, wz) b = Tanh (a) c = Neg (x) d = MatMul (c, wz) e = Tan
 _FILTER = "a = MatMul (x, wz) b = Tanh (a) c = MatMul (b, wr) d = Tanh (c) e = MatMul (d, wz) z = Tanh (e)"
 _TWICE = "a = MatMul (x, wz) b = Tanh (a) c = MatMul (b, wz) z = Tanh (c)"
 _NORM = "m{0} = MatMul (x{0}, wz) t{0} = Tanh (m{0}) s{0} = Add (x{0}, t{0}) x{1} = LayerNormalization (s{0}, gamma)"
-_STREAM = f"x0 = Tanh (x) {' '.join(_NORM.format(place, place + 1) for place in range(3))} z = Identity (x3)"
+_STREAM = f"x0 = Tanh (x) {' '.join(_NORM.format(position, position + 1) for position in range(3))} z = Identity (x3)"
 _STACK = """last, z = Loop (steps, yes, x) <body = step (int64 i, bool go, float[4, 8] s) => (goes, t, out) {
     goes = Identity (go) t = Identity (s) a = MatMul (s, wz) out = Tanh (a) }>"""
 

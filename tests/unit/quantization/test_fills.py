@@ -110,14 +110,14 @@ def _proto(text: str, constants: dict[str, np.ndarray]) -> onnx.ModelProto:
     return proto
 
 
-def _renamed(body: str, place: int) -> str:
+def _renamed(body: str, position: int) -> str:
     """`body` with names of its own for what it computes, so that it may stand beside others in one model."""
     made = {name for names in re.findall(r"((?:\w+, )*\w+) = ", body) for name in names.split(", ")} - {
         "y",
         "then_branch",
         "else_branch",
     }
-    return re.sub(r"\b\w+\b", lambda found: f"{found[0]}_{place}" if found[0] in made else found[0], body)
+    return re.sub(r"\b\w+\b", lambda found: f"{found[0]}_{position}" if found[0] in made else found[0], body)
 
 
 def _model(fill: float, *bodies: str) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
@@ -126,10 +126,12 @@ def _model(fill: float, *bodies: str) -> tuple[onnx.ModelProto, dict[str, np.nda
     used = [declared for name, declared in INPUTS.items() if re.search(rf"[(,] ?{name}[,)]", text)]
     inputs = ", ".join((f"float[1,{ROWS},{WIDTH}] x", *used))
     outputs = ", ".join(
-        f"{'int64' if 'ArgMax' in body else 'float'}[{'d, e' if 'keepdims=0' in body else 'd, e, f'}] y{place}"
-        for place, body in enumerate(bodies)
+        f"{'int64' if 'ArgMax' in body else 'float'}[{'d, e' if 'keepdims=0' in body else 'd, e, f'}] y{position}"
+        for position, body in enumerate(bodies)
     )
-    computed = " ".join(re.sub(r"\by\b", f"y{place}", _renamed(body, place)) for place, body in enumerate(bodies))
+    computed = " ".join(
+        re.sub(r"\by\b", f"y{position}", _renamed(body, position)) for position, body in enumerate(bodies)
+    )
     kept = random.random((SAMPLES, 1, ROWS, CLASSES)) < 0.7
     kept[..., 0, :] = kept[..., :, 0] = True
     samples = {
@@ -143,7 +145,7 @@ def _model(fill: float, *bodies: str) -> tuple[onnx.ModelProto, dict[str, np.nda
 
 
 def _outputs(model: Any, samples: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    runs = [{name: array[place] for name, array in samples.items()} for place in range(SAMPLES)]
+    runs = [{name: array[position] for name, array in samples.items()} for position in range(SAMPLES)]
     found = [qmlir.interpret(model, run) for run in runs]
     return {name: np.stack([each[name] for each in found]) for name in found[0]}
 
@@ -158,8 +160,8 @@ def _check(proto: onnx.ModelProto, samples: dict[str, np.ndarray], names: Sequen
     module = qmlir.load(proto)
     made = qmlir.quantize(module, samples, validate=False, **options)
     outputs = zip(_outputs(module, samples).values(), _outputs(made, samples).values(), strict=True)
-    for place, (wanted, found) in enumerate(outputs):
-        named = names[place] if names else place
+    for position, (wanted, found) in enumerate(outputs):
+        named = names[position] if names else position
         if wanted.dtype == np.int64:
             assert (wanted == found).mean() > 0.95, named
             continue
@@ -254,8 +256,8 @@ def test_compiled() -> None:
     proto, samples = _model(-1e9, *(f"{FORMS['Where']} {ENDS[end]}" for end in ("log softmax", "over time")))
     made = qmlir.quantize(qmlir.load(proto), samples, validate=False)
     program = qmlir.compile(made, codegen="llvm")
-    for place in range(3):
-        run = {name: array[place] for name, array in samples.items()}
+    for position in range(3):
+        run = {name: array[position] for name, array in samples.items()}
         wanted, found = qmlir.interpret(made, run), program(run)
         assert all(np.array_equal(found[name], array) for name, array in wanted.items())
 

@@ -160,11 +160,11 @@ class Model:
     keep: np.ndarray
 
     def outputs(self, module: ModuleOp) -> dict[str, np.ndarray]:
-        found = [qmlir.interpret(module, self.sample(place)) for place in range(SAMPLES)]
+        found = [qmlir.interpret(module, self.sample(position)) for position in range(SAMPLES)]
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
-    def sample(self, place: int) -> dict[str, np.ndarray]:
-        return {name: array[place : place + 1] for name, array in self.samples.items()}
+    def sample(self, position: int) -> dict[str, np.ndarray]:
+        return {name: array[position : position + 1] for name, array in self.samples.items()}
 
     def expected(self, position: float = 0.0) -> dict[str, np.ndarray]:
         """In f64, over what takes part; a row of which nothing does is left out."""
@@ -335,9 +335,9 @@ def test_a_row_that_minus_infinity_masks_is_0_beside_another_mask(monkeypatch: p
 def test_compiled(form: str) -> None:
     own, made = model(form), quantized(form)
     program = qmlir.compile(made.module, codegen="llvm")
-    for place in range(3):
-        wanted = qmlir.interpret(made.module, own.sample(place))
-        found = program(own.sample(place))
+    for position in range(3):
+        wanted = qmlir.interpret(made.module, own.sample(position))
+        found = program(own.sample(position))
         assert all(np.array_equal(found[name], array) for name, array in wanted.items())
 
 

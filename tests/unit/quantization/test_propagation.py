@@ -270,9 +270,9 @@ def test_a_rescale_folds_only_where_every_integer_stays() -> None:
         graph = [f"%x: tensor<{1 << first.bits}x{first}>"]
         shape = f"tensor<{1 << first.bits}x"
         lines = [f"%r0 = quant.dcast %x : {shape}{first}> to {shape}f32>"]
-        for place, type_ in enumerate(rest, 1):
-            lines.append(f"%q{place} = quant.qcast %r{place - 1} : {shape}f32> to {shape}{type_}>")
-            lines.append(f"%r{place} = quant.dcast %q{place} : {shape}{type_}> to {shape}f32>")
+        for position, type_ in enumerate(rest, 1):
+            lines.append(f"%q{position} = quant.qcast %r{position - 1} : {shape}f32> to {shape}{type_}>")
+            lines.append(f"%r{position} = quant.dcast %q{position} : {shape}{type_}> to {shape}f32>")
         text = "\n".join([
             f"func.func @main({graph[0]}) -> ({shape}f32>, {shape}{rest[1]}>) {{", *lines,
             f"func.return %r1, %q2 : {shape}f32>, {shape}{rest[1]}>", "}",

@@ -28,7 +28,7 @@ DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "reference" / "recipe.
 
 
 def recipe(*tables: dict[str, Any]) -> Recipe:
-    return Recipe([make_rule(table, f"rule {place}") for place, table in enumerate(tables, start=1)])
+    return Recipe([make_rule(table, f"rule {position}") for position, table in enumerate(tables, start=1)])
 
 
 def decide(module: ModuleOp, *tables: dict[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.report import coverage
-from qmlir.quantization.settings import QuantizeSettings, understood
+from qmlir.quantization.settings import QuantizeSettings, normalize_settings
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from tests.support.classifiers import classifier
 
@@ -42,7 +42,7 @@ SPELLINGS = [
 @pytest.mark.parametrize(("name", "value", "meant"), SPELLINGS)
 def test_values_as_other_tools_write_them(name: str, value: Any, meant: str) -> None:
     given: Any = {name: value}
-    assert understood(given) == {name: meant}
+    assert normalize_settings(given) == {name: meant}
 
 
 REFUSED = [

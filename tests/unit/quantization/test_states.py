@@ -47,8 +47,8 @@ def test_the_cache_of_shared_heads() -> None:
     empty = np.zeros(room, np.int8)
     whole = qmlir.interpret(quantized, _feeds(x, 0, empty, empty))
     key, value, rows = empty, empty, list[Array]()
-    for place in range(5):
-        found = qmlir.interpret(quantized, _feeds(x[:, place : place + 1], place, key, value))
+    for position in range(5):
+        found = qmlir.interpret(quantized, _feeds(x[:, position : position + 1], position, key, value))
         key, value = found["present_key"], found["present_value"]
         rows.append(found["y"])
     assert key.dtype == value.dtype == np.int8

@@ -127,9 +127,9 @@ def test_a_long_chain_of_joins() -> None:
     """The first part of 200 is 32 times smaller than the last one, and a constant levels them."""
     x, y = (f"!quant.calibrated<f32<-{end}.0:{end}.0>>" for end in (1, 32))
     joins = [
-        f"%{place} = nn.concat %{place - 1}, %x {{axis = 1}} : "
-        f"(tensor<1x{place - 1}x{x}>, tensor<1x1x{x}>) -> tensor<1x{place}x{x}>"
-        for place in range(2, 200)
+        f"%{position} = nn.concat %{position - 1}, %x {{axis = 1}} : "
+        f"(tensor<1x{position - 1}x{x}>, tensor<1x1x{x}>) -> tensor<1x{position}x{x}>"
+        for position in range(2, 200)
     ]
     factors = ", ".join(["32.0"] * 199 + ["1.0"])
     module = parsed(f"""

@@ -20,7 +20,7 @@ from qmlir.onnx.export.exporter import export_model
 from qmlir.onnx.importer import import_model
 from qmlir.onnx.reading import read_model
 from qmlir.registry import Contribution, Package
-from qmlir.registry.faults import place, place_of_row
+from qmlir.registry.faults import place_of_row, position
 from qmlir.text.parsing import parse_module
 
 HERE = __name__
@@ -93,7 +93,7 @@ def test_what_raises_is_named_with_its_package(use: Callable[[], object], messag
     with pytest.raises(DiagnosticError) as error:
         use()
     line = breaks.__code__.co_firstlineno + 1
-    assert error.value.diagnostic.message == f"{message} (in package 'fragile 0.3', {place(__file__, line)})"
+    assert error.value.diagnostic.message == f"{message} (in package 'fragile 0.3', {position(__file__, line)})"
 
 
 def test_a_fault_is_said_one_time(package: Package, caplog: pytest.LogCaptureFixture) -> None:

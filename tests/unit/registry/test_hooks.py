@@ -515,10 +515,10 @@ def test_a_fault_is_one_line_with_the_place(name: str, monkeypatch: pytest.Monke
     message = error.diagnostic.message if isinstance(error, DiagnosticError) else str(error)
     assert "\n" not in message
     assert "package 'faulty 1.0'" in message
-    place = re.search(r"test_hooks\.py:(\d+)\)", message)
-    assert place is not None, message
+    position = re.search(r"test_hooks\.py:(\d+)\)", message)
+    assert position is not None, message
     # A pattern or pass that does not raise is named by its class.
-    assert int(place[1]) in {*_lines(hook), *(_lines(use) if use in (rewritten, passed) else ())}, message
+    assert int(position[1]) in {*_lines(hook), *(_lines(use) if use in (rewritten, passed) else ())}, message
     if hook not in (raises, leaves, numpy_fails) and "raises" not in name:
         assert "Error: " not in message, message  # an accident of a row is not its fault
     if name == "pattern: endless":  # of many operations
@@ -557,7 +557,7 @@ def test_a_row_that_fails_at_import_names_its_line(tmp_path: Path, monkeypatch: 
     said: list[str] = []
     with registry.plugged([package]), fault_listener(said.append):
         assert not registry.evaluators("faulty")
-        for name, end in (("broken", f"{tmp_path}/broken_rows.py:2"), ("gone", rows.place)):
+        for name, end in (("broken", f"{tmp_path}/broken_rows.py:2"), ("gone", rows.position)):
             with pytest.raises(PackageError) as raised:
                 calibrate(name, _STATISTICS, _GRID)
             assert str(raised.value).endswith(f" ({end})")

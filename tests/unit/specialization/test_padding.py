@@ -151,8 +151,8 @@ def _quantized_sum(g: Graph, x: SSAValue) -> SSAValue:
 
 def _extreme(g: Graph, x: SSAValue) -> SSAValue:
     kind = (reduction.ArgMaxOp, reduction.ArgMinOp)[int(g.rng.integers(2))]
-    places = g.add(build(kind, [g.add(elementwise.RoundOp(x))], {"axis": int(g.rng.integers(3))}))
-    cast = elementwise.CastOp.build(operands=[places], result_types=[TensorType(f32, shape_of(places))])
+    positions = g.add(build(kind, [g.add(elementwise.RoundOp(x))], {"axis": int(g.rng.integers(3))}))
+    cast = elementwise.CastOp.build(operands=[positions], result_types=[TensorType(f32, shape_of(positions))])
     return g.add(elementwise.AddOp(x, g.add(cast)))
 
 

@@ -66,10 +66,10 @@ def test_every_truncation(path: Path, cuts: int) -> None:
 @given(st.sampled_from(SAMPLES), st.data())
 def test_random_damage(path: Path, data: st.DataObject) -> None:
     text = path.read_text()[:1500]
-    place = data.draw(st.integers(0, len(text) - 1))
+    position = data.draw(st.integers(0, len(text) - 1))
     junk = data.draw(st.text(alphabet='<>{}[]():,"!#%@ -=0x9efnq\n\\é', max_size=6))
     length = data.draw(st.integers(0, 8))
-    _parse(text[:place] + junk + text[place + length :])
+    _parse(text[:position] + junk + text[position + length :])
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
@@ -84,7 +84,7 @@ def test_text_reads_back_as_the_same_module(path: Path, generic: bool) -> None:
     assert module_text(again, PrintOptions(generic=generic, weights=Weights.INLINE)) == text
 
 
-def _places(module: ModuleOp, kind: str) -> list[Attribute]:
+def _positions(module: ModuleOp, kind: str) -> list[Attribute]:
     """The locations of all operations, or those of all arguments of blocks."""
     if kind == "operations":
         return [op.location for op in module.walk()]
@@ -108,9 +108,9 @@ def test_locations_read_back(path: Path, generic: bool) -> None:
         text = module_text(module, PrintOptions(generic=generic, debuginfo=True, weights=Weights.INLINE))
         again = parse_module(ENVIRONMENT.new_context(), text, "again.mlir")
         assert equivalent(module, again)
-        assert _places(again, "operations") == _places(module, "operations")
+        assert _positions(again, "operations") == _positions(module, "operations")
         # The syntax of loops has no place for those of their arguments, upstream neither.
-        for mine, other in zip(_places(module, "arguments"), _places(again, "arguments"), strict=True):
+        for mine, other in zip(_positions(module, "arguments"), _positions(again, "arguments"), strict=True):
             assert other == mine or (not generic and other == UnknownLoc())
 
 

@@ -14,7 +14,7 @@ class Numbered(Readable):
     count: int
 
     def text(self) -> str:
-        return "".join(f"<{place}>\n" for place in range(self.count))
+        return "".join(f"<{position}>\n" for position in range(self.count))
 
 
 def subclasses(of: type) -> Iterator[type]:
@@ -32,7 +32,7 @@ def test_short_text_is_shown_whole_and_escaped_as_html() -> None:
 def test_long_text_is_shown_by_its_ends(more: int) -> None:
     lines = repr(Numbered(MOST + more)).splitlines()
     assert lines[0] == "<0>"
-    assert lines[-LAST:] == [f"<{MOST + more - LAST + place}>" for place in range(LAST)]
+    assert lines[-LAST:] == [f"<{MOST + more - LAST + position}>" for position in range(LAST)]
     assert len(lines) == (MOST + 1 if more else MOST)
     assert not more or lines[MOST - LAST] == f"… {more} more lines, which print(….text()) shows"
 

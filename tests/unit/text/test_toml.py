@@ -65,7 +65,7 @@ def test_dots_that_are_in_no_key() -> None:
         lambda count: '"\\"' * count,
         lambda count: "'''" + "''a" * count,
         lambda count: "[[rule]]\n" * count,
-        lambda count: "".join(f"a.b.c{place} = 1\n" for place in range(count)),
+        lambda count: "".join(f"a.b.c{position} = 1\n" for position in range(count)),
     ],
 )
 def test_the_time_is_linear(text: Callable[[int], str]) -> None:

@@ -38,8 +38,8 @@ def test_usage_shows_what_is_required(name: str, usage: str) -> None:
 def test_groups_of_quantize() -> None:
     shown = run_command(["qmlir", "quantize", "--help"], "").stdout
     titles = ["\noptions:", "\ndata:", "\ntypes:", "\naccuracy:", "\noutput:", "\nONNX import:", "\nONNX export:"]
-    places = [shown.index(each) for each in [*titles, "\nadvanced:", "\ncommon options:"]]
-    assert places == sorted(places)
-    first = shown[places[0] : places[1]]
+    positions = [shown.index(each) for each in [*titles, "\nadvanced:", "\ncommon options:"]]
+    assert positions == sorted(positions)
+    first = shown[positions[0] : positions[1]]
     assert all(f"  {each} " in first for each in ("--data", "-o", "--effort"))
     assert "quant-assign-types" not in shown

@@ -11,7 +11,7 @@ from qmlir.tools.models import has_open_batch_only, shapes_text, with_one_sample
 
 
 def module(*inputs: str) -> ModuleOp:
-    arguments = ", ".join(f"%{place}: {text}" for place, text in enumerate(inputs))
+    arguments = ", ".join(f"%{position}: {text}" for position, text in enumerate(inputs))
     text = f"func.func @main({arguments}) {{ func.return }}"
     return parse_module(default_environment().new_context(), text)
 

@@ -27,8 +27,8 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 
 def test_every_level_is_shown(walked: tuple[str, Path]) -> None:
     text, _ = walked
-    places = [text.index(f"level {name}") for name in LEVELS]
-    assert places == sorted(places)
+    positions = [text.index(f"level {name}") for name in LEVELS]
+    assert positions == sorted(positions)
     assert text.rstrip().splitlines()[-3] == "→ compiled: runs: every bit as before"
 
 
@@ -38,7 +38,7 @@ def test_the_modules_read_and_compute_the_same(walked: tuple[str, Path]) -> None
     pages = sorted(folder.glob("*.mlir"))
     image = np.random.default_rng(1).uniform(-1, 1, (1, 2, 4, 4)).astype(np.float32)
     found = {page.name: qmlir.interpret(qmlir.load(page), {"image": image})["features"] for page in pages}
-    decided = next(place for place, page in enumerate(pages) if "quant-assign-types" in page.name)
+    decided = next(position for position, page in enumerate(pages) if "quant-assign-types" in page.name)
     assert decided > 2
     last = found[pages[-1].name]
     assert np.abs(last - found[pages[0].name]).max() < 0.1  # of a range of 4: five steps of the output, at most

@@ -118,7 +118,7 @@ def test_a_bound_needs_samples() -> None:
 
 
 def _numbered(count: int) -> Iterator[Run]:
-    return (Run(place, 1, (np.array([place]),)) for place in range(count))
+    return (Run(position, 1, (np.array([position]),)) for position in range(count))
 
 
 @pytest.mark.parametrize("count", [3, 10, 259])
@@ -139,7 +139,7 @@ def test_the_share_that_is_held_out(count: int, held: int) -> None:
     calibrating = [run.first for run in hold_out.calibrating(_numbered(count))]
     found = [run.first for run in hold_out.compared[0]]
     assert sorted(calibrating + found) == list(range(count))
-    assert [(place - 256) // 4 for place in found] == list(range(held))
+    assert [(position - 256) // 4 for position in found] == list(range(held))
     assert hold_out.compared[1] == "held out of the calibration"
 
 
@@ -159,10 +159,10 @@ def test_no_period_of_the_samples_hides_some() -> None:
 def test_what_is_held_out_does_not_calibrate() -> None:
     hold_out = HoldOut(16, ENOUGH)
     list(hold_out.calibrating(_numbered(260)))
-    (place,) = (run.first for run in hold_out.held_out)
+    (position,) = (run.first for run in hold_out.held_out)
     x = np.resize(samples()[0], (260, 4)).astype(np.float32)
-    x[place] *= 50
-    others = {"x": np.delete(x, place, axis=0)}
+    x[position] *= 50
+    others = {"x": np.delete(x, position, axis=0)}
     without = qmlir.quantize(qmlir.load(classifier()), others, validate=False).module
     held = qmlir.quantize(qmlir.load(classifier()), {"x": x}, min_sqnr=-100, min_agreement=0)
     assert str(held.module) == str(without)
@@ -225,7 +225,7 @@ def test_an_offset_does_not_hide_lost_answers() -> None:
     """All outputs are 1000 and something: 60 dB about 0, of which nothing differs between samples."""
     module, data = _heads("y = Add(s, offset)")
     constant = _heads("z = Mul(s, zero) y = Add(z, offset)")[0]
-    runs = [Run(place, 1, (each,)) for place, each in enumerate(data["x"])]
+    runs = [Run(position, 1, (each,)) for position, each in enumerate(data["x"])]
     found = compared(References(module), constant, runs, "given", ValidationOptions())
     (row,) = found.outputs
     assert row.about_zero_db is not None
@@ -238,7 +238,7 @@ def test_an_offset_does_not_hide_lost_answers() -> None:
 def test_a_quarter_of_lost_samples_is_a_loss() -> None:
     """The median says nothing of it; one sample of sixteen is none."""
     module, data = _heads("y = Identity(s)")
-    runs = [Run(place, 1, (each,)) for place, each in enumerate(data["x"])]
+    runs = [Run(position, 1, (each,)) for position, each in enumerate(data["x"])]
     for lost, is_lost in ((1, False), (4, True)):
         other = module.clone()
         references = References(module)
@@ -264,7 +264,7 @@ def test_rows_of_a_map_have_no_classes(shape: str, is_lost: bool) -> None:
         for each in ("r = Identity(t)", "q = Div(t, step) k = Round(q) r = Mul(k, step)")
     )
     data = np.random.default_rng(0).normal(size=(16, 1, 5, 6)).astype(np.float32)
-    runs = [Run(place, 1, (each,)) for place, each in enumerate(data)]
+    runs = [Run(position, 1, (each,)) for position, each in enumerate(data)]
     found = compared(References(exact), coarse, runs, "given", ValidationOptions())
     assert bool(found.faults) is is_lost
     assert found.outputs[0].agreement is not None
@@ -276,7 +276,7 @@ def test_parts_of_a_concatenation_are_compared_one_by_one(steps: str) -> None:
     body = "a, b, c = Split<axis=2>(s, sizes) l = Mul(a, offset) e = Sigmoid(c) n = Mul(e, zero) "
     module, lost = (_heads(f"{body} j = Concat<axis=2>(l, b, {each}) {steps}")[0] for each in "en")
     data = _heads("y = Identity(s)")[1]
-    runs = [Run(place, 1, (each,)) for place, each in enumerate(data["x"])]
+    runs = [Run(position, 1, (each,)) for position, each in enumerate(data["x"])]
     found = compared(References(module), lost, runs, "given", ValidationOptions())
     assert [row.name for row in found.outputs] == ["y", "y[:, :, 0:2]", "y[:, :, 2:4]", "y[:, :, 4:6]"]
     assert all(row.agreement is not None for row in found.outputs)
@@ -326,7 +326,7 @@ def _told(exact: np.ndarray, found: np.ndarray, element: str = "float") -> tuple
     ]
     dtype = np.float32 if element == "float" else np.dtype(element)
     pairs = zip(exact.astype(dtype), (found - exact).astype(dtype), strict=True)
-    runs = [Run(place, 1, each) for place, each in enumerate(pairs)]
+    runs = [Run(position, 1, each) for position, each in enumerate(pairs)]
     return compared(References(modules[0]), modules[1], runs, "given", ValidationOptions()).faults
 
 

@@ -273,8 +273,8 @@ class Lowering:
         if tuple(order) == tuple(range(len(order))):
             return value
         source = shape_of(value)
-        places = [list(order).index(axis) for axis in range(len(order))]
-        map_ = AffineMap(len(order), 0, tuple(AffineExpr.dimension(place) for place in places))
+        positions = [list(order).index(axis) for axis in range(len(order))]
+        map_ = AffineMap(len(order), 0, tuple(AffineExpr.dimension(position) for position in positions))
         shape = [source[axis] for axis in order]
         return self.compute([Input(value, map_)], shape, element_of(value), unchanged)
 
@@ -351,21 +351,21 @@ def guarded_lowering(hook: Hook) -> Lower:
     """Wraps a package's lowering to check that it returns one value per result, defined before the operation."""
 
     def guarded(op: Operation, at: Lowering) -> Sequence[SSAValue] | None:
-        place = op.parent
+        position = op.parent
         try:
             given = cast(object, hook.function(op, at))
         except DiagnosticException:
             raise
         except RAISED as error:  # a package may raise anything
             raise op_error(op, f"lowering raised {one_line(error)}{hook.at(error)}") from error
-        if op.parent is not place:
+        if op.parent is not position:
             raise op_error(op, f"lowering must not move or erase the operation{hook.at()}")
         values = (
             None if given is None else results_given(op, hook.function, given, lambda found, wanted: True, hook.at())
         )
         for value in values or ():
             owner = value.owner.parent if isinstance(value.owner, Operation) else value.owner
-            if owner is None or not (owner is place or owner.is_ancestor(op)):
+            if owner is None or not (owner is position or owner.is_ancestor(op)):
                 text = f"lowering returned a value of type '{value.type}' that is not defined before the operation"
                 raise op_error(op, f"{text}{hook.at()}")
         return values

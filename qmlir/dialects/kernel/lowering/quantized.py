@@ -312,7 +312,7 @@ def stored(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     return ElementLoad((Input(at.value(value), map_, at.signedness(value)),), lambda scalars: scalars[0])
 
 
-def centred(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
+def centered(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     """Reads the exact integers `q - z` of a quantized operand as i32, or i64 if storage exceeds 16 bits."""
     element = uniform_element(at, value)
     assert element is not None
@@ -340,7 +340,7 @@ def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     element = uniform_element(at, value)
     if element is None:
         return plain(at, value, map_)
-    exact = centred(at, value, map_)
+    exact = centered(at, value, map_)
     arithmetic = _arithmetic(element.expressed)
     scale = _scales(at, element, tensor_type(value.type).get_shape(), map_)
 
@@ -641,7 +641,7 @@ def _sum_of_squares(d: Scalar, largest: int, count: int, row: Sequence[int]) -> 
 def normalized(norm: RowNorm, d: Scalar, largest: int, row: Sequence[int]) -> Scalar:
     """Computes `f32(f32(n d - t) * r)` for a 32-bit integer `d` up to `largest`, in a row along iterators `row`."""
     squares, multiple = norm.count * _sum_of_squares(d, largest, norm.count, row), norm.count * d
-    if norm.is_centred:
+    if norm.is_centered:
         total = d.over_row(RowSumOp, row)
         squares, multiple = squares - total.to(i64) * total.to(i64), multiple - total
     of_row = (squares << norm.shift) + norm.epsilon

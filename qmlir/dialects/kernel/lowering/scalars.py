@@ -399,16 +399,16 @@ def position(builder: ArithBuilder, axis: int) -> Scalar:
     return Scalar(builder.insert(linalg.IndexOp(axis)), builder)
 
 
-def extracted(builder: ArithBuilder, table: SSAValue, places: Sequence[Scalar], unsigned: bool = False) -> Scalar:
-    """Returns the element of a tensor at the indices `places`, one `index` per axis; they must be in bounds."""
+def extracted(builder: ArithBuilder, table: SSAValue, positions: Sequence[Scalar], unsigned: bool = False) -> Scalar:
+    """Returns the element of a tensor at the indices `positions`, one `index` per axis; they must be in bounds."""
     element = tensor_type(table.type).get_element_type()
-    op = tensor.ExtractOp(table, [place.value for place in places], element)
+    op = tensor.ExtractOp(table, [index.value for index in positions], element)
     return Scalar(builder.insert(op), builder, unsigned)
 
 
-def inserted(builder: ArithBuilder, value: Scalar, whole: SSAValue, places: Sequence[Scalar]) -> SSAValue:
-    """Returns `whole` with the element at the indices `places` replaced; they must be in bounds."""
-    op = tensor.InsertOp(value.value, whole, [place.value for place in places])
+def inserted(builder: ArithBuilder, value: Scalar, whole: SSAValue, positions: Sequence[Scalar]) -> SSAValue:
+    """Returns `whole` with the element at the indices `positions` replaced; they must be in bounds."""
+    op = tensor.InsertOp(value.value, whole, [index.value for index in positions])
     return builder.insert(op)
 
 

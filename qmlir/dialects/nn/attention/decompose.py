@@ -88,7 +88,7 @@ def _size(parts: Parts, role: str, value: SSAValue, axis: int) -> SSAValue:
     return parts.add(role, build(ShapeOp, [value], {"start": axis, "end": axis + 1})).result
 
 
-def _places(parts: Parts, role: str, value: SSAValue) -> SSAValue:
+def _positions(parts: Parts, role: str, value: SSAValue) -> SSAValue:
     """Returns the positions along the sequence of `value`, `[S]`."""
     size = shape_of(value)[2]
     if size != DYNAMIC_INDEX:
@@ -105,8 +105,8 @@ def _grouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSAVa
         return value
     *batch, own, rows, columns = shape
     split = (shared, heads // shared) if own == heads else (own, 1)  # the heads of the keys, or a common one
-    place, last = len(batch), len(shape) - 1
-    axes = (*range(place), place, place, last - 1, last)
+    position, last = len(batch), len(shape) - 1
+    axes = (*range(position), position, position, last - 1, last)
     return _reshaped(parts, role, value, (*batch, *split, rows, columns), axes)
 
 
@@ -152,8 +152,10 @@ def _seen_at_places(op: AttentionOp, parts: Parts, keys: SSAValue) -> SSAValue:
 
     Queries are positioned among all keys: after the past, or such that the last one is the last valid key.
     """
-    key = _places(parts, "key_places", keys)
-    own = parts.add("query_rows", build(UnsqueezeOp, [_places(parts, "query_places", op.query)], {"axes": [1]})).result
+    key = _positions(parts, "key_places", keys)
+    own = parts.add(
+        "query_rows", build(UnsqueezeOp, [_positions(parts, "query_places", op.query)], {"axes": [1]})
+    ).result
     ends = None
     if op.lengths is not None:
         rank = 4 if shape_of(op.query)[1] == shape_of(op.key)[1] else 5

@@ -86,7 +86,7 @@ class StackSlices(RewritePattern):
             return
         if any(element_of(value) != element_of(op.result) for value in slices.values()):
             return
-        parts = [ReshapeOp(slices[place], (1, *shape_of(slices[place]))) for place in range(count)]
+        parts = [ReshapeOp(slices[position], (1, *shape_of(slices[position]))) for position in range(count)]
         whole = ConcatOp.create(
             operands=[part.result for part in parts],
             result_types=[op.result.type],
@@ -102,10 +102,10 @@ def _written(last: ScatterNDOp) -> Mapping[int, SSAValue] | None:
     found: dict[int, SSAValue] = {}
     op = last
     while True:
-        place = constant_array(op.indices)
-        if place is None or place.shape != (1,) or op.reduction.data != "none":
+        position = constant_array(op.indices)
+        if position is None or position.shape != (1,) or op.reduction.data != "none":
             return None
-        found.setdefault(int(place.item()), op.updates)  # the later of two writers wins
+        found.setdefault(int(position.item()), op.updates)  # the later of two writers wins
         if not isinstance(op.input.owner, ScatterNDOp) or not op.input.has_one_use():
             return found
         op = op.input.owner

@@ -15,8 +15,8 @@ from qmlir.arithmetic.requantization import accumulator_scale, magnitude, to_f32
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.dialects.nn.contraction import ops
 from qmlir.dialects.nn.contraction.ops import EinsumOp, values_of
-from qmlir.dialects.nn.evaluation.arrays import columns, is_integral, places, widened, window_view
-from qmlir.dialects.nn.evaluation.parameters import Centred, centred, rescaled, uniform_of
+from qmlir.dialects.nn.evaluation.arrays import columns, is_integral, positions, widened, window_view
+from qmlir.dialects.nn.evaluation.parameters import Centered, centered, rescaled, uniform_of
 from qmlir.dialects.nn.result_shapes import Windows, output_size, output_sizes
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.types import Granularity
@@ -97,8 +97,8 @@ def convolve_transposed(data: Array, weight: Array, windows: Windows, groups: in
         images = slice(first, min(first + step, batch))
         flat = data[images].reshape(images.stop - first, groups, channels // groups, math.prod(counts))
         spread = np.matmul(kernels, flat).reshape(len(flat), groups * outputs, *windows.kernel, *counts)
-        for place in places(windows, sizes, counts):
-            result[(images, slice(None), *place.elements)] += spread[(*each, *place.tap, *place.windows)]
+        for position in positions(windows, sizes, counts):
+            result[(images, slice(None), *position.elements)] += spread[(*each, *position.tap, *position.windows)]
     return result
 
 
@@ -176,9 +176,9 @@ def _sum_of_blocks(left: Array, right: Array, scale: Array, blocks: Array) -> np
     """
     total = np.zeros((), np.float32)
     for block in np.unique(blocks):
-        (places,) = np.nonzero(blocks == block)
-        partial = to_f32(exact_matmul(left[..., places], right[..., places, :]))
-        total = total + scale[..., places[:1], :] * partial
+        (positions,) = np.nonzero(blocks == block)
+        partial = to_f32(exact_matmul(left[..., positions], right[..., positions, :]))
+        total = total + scale[..., positions[:1], :] * partial
     return total
 
 
@@ -216,7 +216,7 @@ def _rescaled(op: ops.ContractionOp, accumulator: Array, scale: Array, bias: Arr
     return (rescaled(op, accumulator, scale),)
 
 
-def _operands(x: Centred, w: Centred, terms: int) -> tuple[Array, Array]:
+def _operands(x: Centered, w: Centered, terms: int) -> tuple[Array, Array]:
     dtype = sum_dtype(magnitude(x.integers), magnitude(w.integers), terms)
     return x.integers.astype(dtype), w.integers.astype(dtype)
 
@@ -241,7 +241,7 @@ def _unchanged(product: Array) -> Array:
 
 
 def _quantized_matmul(op: ops.MatMulOp, lhs: Array, rhs: Array) -> Result:
-    x, w = centred(op.lhs, lhs), centred(op.rhs, rhs)
+    x, w = centered(op.lhs, lhs), centered(op.rhs, rhs)
     scale = accumulator_scale(x.scale, w.scale)
     left, right = _operands(x, w, lhs.shape[-1])
     dropped: list[int] = []
@@ -263,7 +263,7 @@ def _quantized_matmul(op: ops.MatMulOp, lhs: Array, rhs: Array) -> Result:
 
 
 def _quantized_fully_connected(op: ops.FullyConnectedOp, data: Array, weight: Array, bias: Array | None) -> Result:
-    x, w = centred(op.data, data), centred(op.weight, weight)
+    x, w = centered(op.data, data), centered(op.weight, weight)
     scale = accumulator_scale(x.scale, w.scale)
     left, right = _operands(x, w, data.shape[-1])
     blocks = _blocks(op.weight, weight, (1,))
@@ -283,7 +283,7 @@ def _columns(data: Array, windows: Windows, groups: int, counts: tuple[int, ...]
 
 
 def _quantized_conv(op: ops.ConvOp, data: Array, weight: Array, bias: Array | None) -> Result:
-    x, w = centred(op.data, data), centred(op.weight, weight)
+    x, w = centered(op.data, data), centered(op.weight, weight)
     groups, kernel = op.groups.value.data, weight.shape[2:]
     windows = Windows.of(kernel, values_of(op.strides), values_of(op.dilations), values_of(op.pads))
     counts = tuple(output_size(size, windows, axis) for axis, size in enumerate(data.shape[2:]))
@@ -308,7 +308,7 @@ def _quantized_conv(op: ops.ConvOp, data: Array, weight: Array, bias: Array | No
 
 
 def _quantized_conv_transpose(op: ops.ConvTransposeOp, data: Array, weight: Array, bias: Array | None) -> Result:
-    x, w = centred(op.data, data), centred(op.weight, weight)
+    x, w = centered(op.data, data), centered(op.weight, weight)
     windows, groups, spatial = op.windows_of(weight.shape[2:]), op.group_count, data.ndim - 2
     left, right = _operands(x, w, weight.shape[0] // groups * math.prod(weight.shape[2:]))
     sizes = op.output_sizes(data.shape[2:], windows)
@@ -329,7 +329,7 @@ def _quantized_conv_transpose(op: ops.ConvTransposeOp, data: Array, weight: Arra
 
 def _quantized_einsum(op: EinsumOp, arrays: tuple[Array, ...]) -> Result:
     """Computes the exact sum of the products of one or two operands."""
-    factors = [centred(value, stored) for value, stored in zip(op.inputs, arrays, strict=True)]
+    factors = [centered(value, stored) for value, stored in zip(op.inputs, arrays, strict=True)]
     equation, scales = op.parsed, [factor.scale for factor in factors]
     equation.shape([array.shape for array in arrays])
     bound = math.prod(magnitude(factor.integers) for factor in factors) * math.prod(array.size for array in arrays)

@@ -148,10 +148,10 @@ def _einsum(at: Backward, op: EinsumOp, gradient: SSAValue) -> Gradients:
         for letter, size in zip(term, at.known_shape(value), strict=True):
             sizes[letter] = size if sizes.get(letter, 1) == 1 else sizes[letter]
     parts: list[SSAValue] = []
-    for place, (term, value) in enumerate(zip(terms, op.inputs, strict=True)):
-        others = [*terms[:place], *terms[place + 1 :]]
+    for position, (term, value) in enumerate(zip(terms, op.inputs, strict=True)):
+        others = [*terms[:position], *terms[position + 1 :]]
         known = [letter for letter in term if any(letter in each for each in (result, *others))]
-        values = [gradient, *op.inputs[:place], *op.inputs[place + 1 :]]
+        values = [gradient, *op.inputs[:position], *op.inputs[position + 1 :]]
         equation = str(Equation((result, *others), "".join(known)))
         part: SSAValue = at.add(EinsumOp, values, equation=equation).result
         part = at.unsqueezed(part, [axis for axis, letter in enumerate(term) if letter not in known])

@@ -168,9 +168,9 @@ def _matmul(op: ops.MatMulOp, at: Lowering) -> Sequence[SSAValue]:
     order = tuple(range(rank)) if is_transposed else (*range(rank - 2), rank - 1, rank - 2)
     batches = np.broadcast_shapes(rows[:-2], columns[:-2])
     axes = list(range(len(batches) + 2))
-    for place, operand in ((len(batches) + 1, right), (len(batches), left)):
+    for position, operand in ((len(batches) + 1, right), (len(batches), left)):
         if len(operand) == 1:
-            axes.remove(place)
+            axes.remove(position)
     x = x.at_value(at.expand(at.reshape(x.value, rows), (*batches, *rows[-2:])))
     if _has_blocks(at, op.rhs):
         return (lower_products.matrix_product(at, x, op.rhs, order),)

@@ -40,7 +40,7 @@ class _Term:
 def _labels(term: str, rank: int) -> Labels:
     before, dots, after = term.partition(ELLIPSIS)
     count = rank - len(before) - len(after) if dots else 0
-    return (*before, *(f".{place}" for place in reversed(range(count))), *after)
+    return (*before, *(f".{position}" for position in reversed(range(count))), *after)
 
 
 def _result_labels(equation: Equation, operands: Sequence[Labels]) -> Labels:
@@ -65,11 +65,11 @@ class _Sums:
 
     def _mapped(self, term: _Term, over: Labels) -> AffineMap:
         """Returns the map from iterators over the labels `over` to the axes of a term."""
-        places = [
+        positions = [
             AffineExpr.dimension(over.index(label)) if size == self.sizes[label] else AffineExpr.constant(0)
             for label, size in zip(term.labels, shape_of(term.value), strict=True)
         ]
-        return AffineMap(len(over), 0, tuple(places))
+        return AffineMap(len(over), 0, tuple(positions))
 
     def combined(self, terms: Sequence[_Term], kept: Labels, element: Attribute) -> SSAValue:
         """Returns the product of `terms`, summed over all labels except `kept`."""
@@ -160,10 +160,10 @@ def _matrix(sums: _Sums, term: _Term, parts: tuple[Sequence[str], Sequence[str],
     return sums.at.reshape(sums.at.transpose(term.value, order), shape)
 
 
-def _centred(at: Lowering, value: SSAValue, wide: IntegerType) -> SSAValue:
+def _centered(at: Lowering, value: SSAValue, wide: IntegerType) -> SSAValue:
     """Returns the exact integers `q - z` of a quantized operand."""
     shape = shape_of(value)
-    reading = quantized.centred(at, value, AffineMap.identity(len(shape)))
+    reading = quantized.centered(at, value, AffineMap.identity(len(shape)))
     return at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
 
 
@@ -175,7 +175,7 @@ def _rescaled(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
     largest = prod((1 << element.bits) - 1 for element in elements) * prod(_sizes(op).values())
     if largest > LARGEST:
         raise at.error(f"cannot be compiled: sums up to {largest} overflow 64 bits; use types with fewer bits")
-    total = _summed(op, at, [_centred(at, value, wide) for value in op.inputs], i64)
+    total = _summed(op, at, [_centered(at, value, wide) for value in op.inputs], i64)
     scale = accumulator_scale(*scales) if len(scales) > 1 else scales[0]
     identity = AffineMap.identity(len(at.result_shape()))
     writing = quantized.requantizing(at, 0, scale, largest, identity)
@@ -212,12 +212,12 @@ def _summed(op: ops.EinsumOp, at: Lowering, values: Sequence[SSAValue], element:
     sums = _Sums(at, sizes, computing_type(element), is_unsigned)
     terms = [_Term(value, labels) for value, labels in zip(values, operands, strict=True)]
 
-    def needed_behind(place: int, label: str) -> bool:
-        return label in result or any(label in labels for labels in operands[place + 1 :])
+    def needed_behind(position: int, label: str) -> bool:
+        return label in result or any(label in labels for labels in operands[position + 1 :])
 
     found = _alone(sums, terms[0], lambda label: needed_behind(0, label))
-    for place, term in enumerate(terms[1:], 1):
-        needed = {label for label in sizes if needed_behind(place, label)}
+    for position, term in enumerate(terms[1:], 1):
+        needed = {label for label in sizes if needed_behind(position, label)}
         own = _alone(sums, term, (needed | set(found.labels)).__contains__)
         both = dict.fromkeys((*result, *found.labels, *own.labels))
         found = _pair(sums, [found, own], tuple(label for label in both if label in needed))

@@ -268,12 +268,12 @@ class Convolution(Contraction):
         count = 4 + 2 * spatial
         dims = [AffineExpr.dimension(axis) for axis in range(count)]
         group, first_tap, term = 1 + spatial, 3 + spatial, count - 1
-        places = [
+        positions = [
             dims[1 + axis] * self.strides[axis] + dims[first_tap + axis] * self.dilations[axis]
             for axis in range(spatial)
         ]
         channel = dims[group] * taps[-1] + dims[term] if self.groups > 1 else dims[term]
-        x_map = AffineMap(count, 0, (dims[0], *places, channel))
+        x_map = AffineMap(count, 0, (dims[0], *positions, channel))
         w_map = axes_map(count, range(group, count))
         shape = (*self.shape[:-1], self.groups, channels // self.groups)
         w = at.reshape(self.w.value, (self.groups, channels // self.groups, *taps))
@@ -321,10 +321,10 @@ def _with_one_zero_point(at: Lowering, weight: SSAValue) -> Factor:
     none = np.zeros(1, np.int64)
     if known is not None:
         integers = integers_of(known, element_of(own), is_unsigned=at.signedness(weight))
-        centred = (integers - _parameters(at, weight)[1]).astype(f"i{wide.bitwidth // 8}")
-        return Factor(at.constant(centred, wide), element=None, is_unsigned=False, zero_points=none, known=centred)
+        centered = (integers - _parameters(at, weight)[1]).astype(f"i{wide.bitwidth // 8}")
+        return Factor(at.constant(centered, wide), element=None, is_unsigned=False, zero_points=none, known=centered)
     shape = shape_of(own)
-    reading = quantized.centred(at, weight, AffineMap.identity(len(shape)))
+    reading = quantized.centered(at, weight, AffineMap.identity(len(shape)))
     value = at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
     return Factor(value, element=None, is_unsigned=False, zero_points=none)
 
@@ -438,10 +438,10 @@ def _windows(
     shape = (groups, *counts, batch, *at.result_shape()[2:], *sizes)
     dims = [AffineExpr.dimension(axis) for axis in range(len(shape))]
     group, blocks, image = dims[0], dims[1 : 2 + spatial], dims[2 + spatial]
-    places, terms = dims[3 + spatial : 3 + 2 * spatial], dims[3 + 2 * spatial :]
+    positions, terms = dims[3 + spatial : 3 + 2 * spatial], dims[3 + 2 * spatial :]
     channel = group * (channels // groups) + blocks[0] * sizes[0] + terms[0]
     along = [
-        reading(axis, places[axis], blocks[1 + axis] * sizes[1 + axis] + terms[1 + axis]) for axis in range(spatial)
+        reading(axis, positions[axis], blocks[1 + axis] * sizes[1 + axis] + terms[1 + axis]) for axis in range(spatial)
     ]
     map_ = AffineMap(len(shape), 0, (image, *along, channel))
     return at.compute([Input(padded, map_)], shape, element_of(padded), unchanged)
@@ -499,8 +499,8 @@ def conv(op: ops.ConvOp, at: Lowering, padded: Factor) -> SSAValue:
     split = [op.group_count, channels // op.group_count, *blocks.pairs()]  # [G, O, B_c, K_c, B_1, K_1, …]
     order = (0, *range(2, len(split), 2), 1, *range(3, len(split), 2))
 
-    def reading(axis: int, place: AffineExpr, tap: AffineExpr) -> AffineExpr:
-        return place * windows.strides[axis] + tap * windows.dilations[axis]
+    def reading(axis: int, position: AffineExpr, tap: AffineExpr) -> AffineExpr:
+        return position * windows.strides[axis] + tap * windows.dilations[axis]
 
     return _convolved(op, at, padded, blocks, (split, order), reading)
 
@@ -514,7 +514,7 @@ def conv_transpose(op: ops.ConvTransposeOp, at: Lowering, spread: Factor) -> SSA
     split = [op.group_count, blocks.counts[0], blocks.sizes[0], outputs, *blocks.pairs(1)]  # [G, B_c, K_c, O, B_1, …]
     order = (0, 1, *range(4, len(split), 2), 3, 2, *range(5, len(split), 2))
 
-    def reading(axis: int, place: AffineExpr, tap: AffineExpr) -> AffineExpr:
-        return place + (tap * -1 + (kernel[axis] - 1)) * windows.dilations[axis]
+    def reading(axis: int, position: AffineExpr, tap: AffineExpr) -> AffineExpr:
+        return position + (tap * -1 + (kernel[axis] - 1)) * windows.dilations[axis]
 
     return _convolved(op, at, spread, blocks, (split, order), reading)

@@ -118,8 +118,8 @@ def _kernels(at: Lowering, weight: Factor, groups: int, phases: Sequence[_Phase]
         known = np.ascontiguousarray(chosen.transpose(0, 2, *range(3, rank), 1).reshape(target))
         return weight.at_value(at.constant(known, element_of(weight.value)), known)
     dims = [AffineExpr.dimension(axis) for axis in range(rank)]  # [G, O / groups, taps…, C / groups]
-    places = [dims[2 + axis] * -phase.tap_step + max(phase.taps) for axis, phase in enumerate(phases)]
-    map_ = AffineMap(rank, 0, (dims[0], dims[-1], dims[1], *places))
+    positions = [dims[2 + axis] * -phase.tap_step + max(phase.taps) for axis, phase in enumerate(phases)]
+    map_ = AffineMap(rank, 0, (dims[0], dims[-1], dims[1], *positions))
     sizes = (groups, outputs, *target[1:])
     moved = at.compute([Input(at.reshape(weight.value, shape), map_)], sizes, element_of(weight.value), unchanged)
     return weight.at_value(at.reshape(moved, target))
@@ -147,10 +147,10 @@ def _kernels_of_all_phases(at: Lowering, weight: Factor, groups: int, strides: S
     dims = [
         AffineExpr.dimension(axis) for axis in range(3 + 2 * spatial)
     ]  # [G, O / groups, phases…, taps…, C / groups]
-    places: list[AffineExpr] = []
+    positions: list[AffineExpr] = []
     for axis, count in enumerate(taps):
-        places += [dims[2 + spatial + axis] * -1 + (count - 1), dims[2 + axis]]
-    map_ = AffineMap(len(dims), 0, (dims[0], dims[-1], dims[1], *places))
+        positions += [dims[2 + spatial + axis] * -1 + (count - 1), dims[2 + axis]]
+    map_ = AffineMap(len(dims), 0, (dims[0], dims[-1], dims[1], *positions))
     sizes = (groups, outputs, *strides, *taps, channels // groups)
     moved = at.compute([Input(at.reshape(weight.value, shape), map_)], sizes, element_of(weight.value), unchanged)
     return weight.at_value(at.reshape(moved, target))

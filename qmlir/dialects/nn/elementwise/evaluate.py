@@ -20,8 +20,8 @@ from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.evaluation.arrays import Evaluator, is_integral, of_arrays, of_operation, of_question, widened
 from qmlir.dialects.nn.evaluation.parameters import (
-    Centred,
-    centred,
+    Centered,
+    centered,
     exact_reals,
     requantization_of,
     rescaled,
@@ -189,14 +189,14 @@ _ANY = (-(1 << 61), 1 << 61)
 
 def _unary(function: Callable[[Array], Array]) -> Callable[..., Result]:
     def evaluator(op: ops.UnaryOp, x: Array) -> Result:
-        operand = centred(op.input, x)
+        operand = centered(op.input, x)
         return (rescaled(op, np.asarray(function(operand.integers)), operand.scale),)
 
     return evaluator
 
 
 def _quantized_clip(op: ops.ClipOp, x: Array) -> Result:
-    operand = centred(op.input, x)
+    operand = centered(op.input, x)
     result = rescaled(op, operand.integers, operand.scale)
     for bound, limit in ((op.minimum, np.maximum), (op.maximum, np.minimum)):
         if bound is not None:
@@ -208,7 +208,7 @@ def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Re
     """Applies `function` elementwise to two operands with equal or common scales."""
 
     def evaluator(op: ops.BinaryOp, lhs: Array, rhs: Array) -> Result:
-        a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
+        a, b = centered(op.lhs, lhs), centered(op.rhs, rhs)
         if np.all(a.scale == b.scale):
             return (rescaled(op, np.asarray(function(a.integers, b.integers)), a.scale),)
         if requantization_of(op)[0] is Mode.F32:
@@ -220,17 +220,17 @@ def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Re
     return evaluator
 
 
-def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centred, scale: npt.NDArray[np.float32]) -> Array:
+def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centered, scale: npt.NDArray[np.float32]) -> Array:
     """Rescales the integers of `operand` to `scale`: exactly by a shift, otherwise rounded in the mode."""
     mode, ties = requantization_of(op)
-    places = 0 if mode is Mode.SHIFT else headroom(value)
-    source = np.ldexp(operand.scale, -places)
-    return requantize(operand.integers << places, source, scale, 0, _ANY, mode, ties)
+    positions = 0 if mode is Mode.SHIFT else headroom(value)
+    source = np.ldexp(operand.scale, -positions)
+    return requantize(operand.integers << positions, source, scale, 0, _ANY, mode, ties)
 
 
 def product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
     """Computes the exact products of two quantized operands, and requantizes them."""
-    a, b = centred(op.lhs, lhs), centred(op.rhs, rhs)
+    a, b = centered(op.lhs, lhs), centered(op.rhs, rhs)
     largest = magnitude(a.integers) * magnitude(b.integers)
     exact = np.asarray(widened_integers(a.integers, largest) * widened_integers(b.integers, largest))
     return (rescaled(op, exact, accumulator_scale(a.scale, b.scale)),)

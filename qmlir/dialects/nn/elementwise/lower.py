@@ -190,7 +190,7 @@ def _scale(at: Lowering, value: SSAValue, element: UniformQuantizedType) -> Any:
 
 
 def _rescaled(at: Lowering, values: Sequence[SSAValue], scale: Any, largest: int, function: Function) -> SSAValue:
-    readings = [quantized.centred(at, value, operand_map(at, value)) for value in values]
+    readings = [quantized.centered(at, value, operand_map(at, value)) for value in values]
     writing = quantized.requantizing(at, 0, scale, largest, identity(at))
     wide = i64 if largest >= 1 << 31 else i32
 
@@ -247,16 +247,16 @@ def _shifted_together(
     elements = _uniform(at, op.operands)
     if elements is None or quantized.requantization_of(at).mode is not Mode.SHIFT:
         return None
-    places = [-power_of_two_shift(np.asarray(scale, np.float64) / common) for scale in scales]
-    reach = [quantized.largest(each) << int(place.max()) for each, place in zip(elements, places, strict=True)]
+    positions = [-power_of_two_shift(np.asarray(scale, np.float64) / common) for scale in scales]
+    reach = [quantized.largest(each) << int(position.max()) for each, position in zip(elements, positions, strict=True)]
     largest = growth(reach)
     if max(largest, *reach) >= 1 << 31:
         return None
     every = identity(at)
     readings: list[quantized.ElementLoad] = []
-    for value, place in zip(op.operands, places, strict=True):
-        own = quantized.centred(at, value, operand_map(at, value))
-        by = quantized.parameter(at, place.astype(np.int32), i32, every)
+    for value, position in zip(op.operands, positions, strict=True):
+        own = quantized.centered(at, value, operand_map(at, value))
+        by = quantized.parameter(at, position.astype(np.int32), i32, every)
 
         def read(scalars: Sequence[Scalar], own: Any = own, by: Any = by) -> Scalar:
             integers, shifts = quantized.split(scalars, own.inputs, by.inputs)
@@ -268,22 +268,22 @@ def _shifted_together(
     return quantized.compute(at, readings, writing, lambda *integers: function(op, *integers))
 
 
-def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, places: int) -> quantized.ElementLoad:
+def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, positions: int) -> quantized.ElementLoad:
     """Reads the integers of an operand rescaled to the scale `common`, in i64."""
     map_ = operand_map(at, value)
-    own = quantized.centred(at, value, map_)
-    ratio = np.ldexp(source, -places).astype(np.float64) / common.astype(np.float64)
+    own = quantized.centered(at, value, map_)
+    ratio = np.ldexp(source, -positions).astype(np.float64) / common.astype(np.float64)
     mode, zero_point = quantized.requantization_of(at), np.zeros((), np.int64)
     every = AffineMap.identity(map_.num_dims)  # the common scale may vary along axes that the operand lacks
     element = quantized.uniform_element(at, value)
     # 32 bits hold integers shifted into their headroom; larger ones saturate before they are rescaled.
-    is_short = mode.mode is not Mode.SHIFT and element is not None and quantized.largest(element) << places < 1 << 31
+    is_short = mode.mode is not Mode.SHIFT and element is not None and quantized.largest(element) << positions < 1 << 31
     rescaled = quantized.rescaling(at, mode, np.asarray(ratio), zero_point, quantized.ANY, i64, every)
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
         integers, parameters = quantized.split(scalars, own.inputs, rescaled.inputs)
         wide = own.read(integers).to(i64)
-        shifted = wide << places if places else wide
+        shifted = wide << positions if positions else wide
         return rescaled.write(shifted.to(i32) if is_short else shifted, parameters)
 
     return quantized.ElementLoad((*own.inputs, *rescaled.inputs), read)
@@ -305,7 +305,7 @@ def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
     if elements is None:
         return elementwise(_clip)(op, at)
     source, target = elements
-    readings = [quantized.centred(at, op.input, identity(at))]
+    readings = [quantized.centered(at, op.input, identity(at))]
     writing = quantized.requantizing(at, 0, _scale(at, op.input, source), quantized.largest(source), identity(at))
     bounds = [
         None
@@ -347,7 +347,7 @@ def _compare(predicate: str) -> Lower:
         values, maps = op.operands, [operand_map(at, value) for value in op.operands]
         scales = [exact_scales(value, element) for value, element in zip(values, elements, strict=True)]
         readings: Sequence[quantized.ElementLoad | ExactReading] = (
-            [quantized.centred(at, value, map_) for value, map_ in zip(values, maps, strict=True)]
+            [quantized.centered(at, value, map_) for value, map_ in zip(values, maps, strict=True)]
             if np.all(scales[0] == scales[1])
             else exact_reals(at, list(zip(values, elements, maps, strict=True)))
         )
@@ -382,9 +382,9 @@ def _float_remainder(a: Scalar, b: Scalar) -> Scalar:
     dividend, divisor = a.to(f64), b.to(f64)
     rest, step = dividend.absolute(), divisor.absolute()
     exponents = 2098 if a.type == f64 else 277  # from the smallest number of the type to the largest
-    for place in reversed(range(0, exponents, _STEP_BITS)):
+    for position in reversed(range(0, exponents, _STEP_BITS)):
         multiple = step
-        for power in (min(place, 1000), min(max(place - 1000, 0), 1000), max(place - 2000, 0)):
+        for power in (min(position, 1000), min(max(position - 1000, 0), 1000), max(position - 2000, 0)):
             multiple = multiple * 2.0**power if power else multiple
         quotient = (rest / multiple).apply(math.TruncOp)
         left = (-quotient).apply(math.FmaOp, multiple, rest)

@@ -81,17 +81,17 @@ def _where(op: ops.WhereOp, at: PaddingSite, contents: Sequence[Content]) -> Con
 
 def _broadcast_places(value: PaddedValue, rank: int) -> dict[int, Extent]:
     added = rank - len(value.axes)
-    return {axis + added: step for axis, step in (value.places or {}).items()}
+    return {axis + added: step for axis, step in (value.positions or {}).items()}
 
 
 def _sum(op: ops.AddOp, at: PaddingSite) -> Sequence[PaddedValue]:
     """The rule of additions: a sum of indices along different axes is an index."""
     operands = [at.facts(operand) for operand in op.operands]
-    if all(each.places is not None for each in operands):
+    if all(each.positions is not None for each in operands):
         axes = at.broadcast(*(each.axes for each in operands))
         left, right = (_broadcast_places(each, len(axes)) for each in operands)
         if not set(left) & set(right):
-            return [PaddedValue(axes, places=left | right)]
+            return [PaddedValue(axes, positions=left | right)]
     return elementwise(op, at)
 
 
@@ -100,10 +100,10 @@ def _scaled(op: ops.MulOp, at: PaddingSite) -> Sequence[PaddedValue]:
     operands = [at.facts(operand) for operand in op.operands]
     for each, factor in (operands, reversed(operands)):
         sizes = [] if factor.content is None else sizes_in(factor.content)
-        if each.places is not None and len(sizes) == 1:
+        if each.positions is not None and len(sizes) == 1:
             axes = at.broadcast(each.axes, factor.axes)
-            places = _broadcast_places(each, len(axes))
-            return [PaddedValue(axes, places={axis: step * as_extent(sizes[0]) for axis, step in places.items()})]
+            positions = _broadcast_places(each, len(axes))
+            return [PaddedValue(axes, positions={axis: step * as_extent(sizes[0]) for axis, step in positions.items()})]
     return elementwise(op, at)
 
 

@@ -106,7 +106,7 @@ class KernelElement(NamedTuple):
     elements: tuple[slice, ...]
 
 
-def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Iterator[KernelElement]:
+def positions(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Iterator[KernelElement]:
     """Yields all kernel elements of `counts` windows over spatial axes of the given `sizes`, in row-major order."""
     along = (
         enumerate(taps(windows, axis, size, count))
@@ -115,8 +115,8 @@ def places(windows: Windows, sizes: Sequence[int], counts: Sequence[int]) -> Ite
     for found in product(*along):
         yield KernelElement(
             tuple(tap for tap, _ in found),
-            tuple(place.windows for _, place in found),
-            tuple(place.elements for _, place in found),
+            tuple(position.windows for _, position in found),
+            tuple(position.elements for _, position in found),
         )
 
 
@@ -130,8 +130,8 @@ def columns(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
     if counts == data.shape[2:] and set(windows.kernel) == {1} and not any(windows.pads):
         return data.reshape(shape)
     result = np.zeros(shape, data.dtype)
-    for place in places(windows, data.shape[2:], counts):
-        result[(*batch, *place.tap, *place.windows)] = data[(*batch, *place.elements)]
+    for position in positions(windows, data.shape[2:], counts):
+        result[(*batch, *position.tap, *position.windows)] = data[(*batch, *position.elements)]
     return result
 
 
@@ -192,8 +192,8 @@ def _conv_transpose(op: ops.ConvTransposeOp) -> ContractionRows:
     def of_data(data: Array) -> Array:
         counts, sizes = data.shape[2:], op.output_sizes(data.shape[2:], op.windows)
         laid_out = np.zeros((*data.shape[:2], *kernel, *sizes), data.dtype)
-        for place in places(op.windows, sizes, counts):
-            laid_out[(slice(None), slice(None), *place.tap, *place.elements)] = data[(..., *place.windows)]
+        for position in positions(op.windows, sizes, counts):
+            laid_out[(slice(None), slice(None), *position.tap, *position.elements)] = data[(..., *position.windows)]
         by_group = laid_out.reshape(len(data), groups, terms, -1)
         return by_group.transpose(1, 0, 3, 2).reshape(groups, -1, terms)
 

@@ -1,6 +1,6 @@
 """Conversion of quantized operands and results: stored integers to exact integers `q - z` with a scale, and back.
 
-All operation families compute on integers between `centred` and `rescaled`; operations without integer arithmetic use
+All operation families compute on integers between `centered` and `rescaled`; operations without integer arithmetic use
 `through_float`.
 """
 
@@ -44,17 +44,17 @@ def is_quantized(value: SSAValue) -> bool:
 
 
 @dataclass(frozen=True)
-class Centred:
+class Centered:
     """Exact integers `q - z` as int64, and their f32 scales in a shape that broadcasts to them."""
 
     integers: npt.NDArray[np.int64]
     scale: npt.NDArray[np.float32]
 
 
-def centred(value: SSAValue, stored: Array) -> Centred:
+def centered(value: SSAValue, stored: Array) -> Centered:
     """Returns the stored integers of `value` with their zero points subtracted, and their scales."""
     scales, zero_points = broadcast_parameters(uniform_of(value), stored.shape)
-    return Centred(np.asarray(stored.astype(np.int64) - zero_points), np.asarray(scales, np.float32))
+    return Centered(np.asarray(stored.astype(np.int64) - zero_points), np.asarray(scales, np.float32))
 
 
 def requantization_of(op: NnOp) -> tuple[Mode, Ties]:

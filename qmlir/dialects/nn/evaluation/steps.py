@@ -86,14 +86,14 @@ class _Walk:
     """The masks of sequences that reach each position, if the layer has lengths."""
 
     def _run_step(
-        self, step: StepParts, place: int, values: dict[SSAValue, Any], watch: Watch | None
+        self, step: StepParts, position: int, values: dict[SSAValue, Any], watch: Watch | None
     ) -> tuple[list[Any], Any]:
-        """Returns the states after `step` at position `place` of the sequence, and its output."""
+        """Returns the states after `step` at position `position` of the sequence, and its output."""
         for split in self.direction.splits:
-            values[split.results[step.place]] = values[split.operands[0]][place : place + 1]
+            values[split.results[step.position]] = values[split.operands[0]][position : position + 1]
         if self.running:
-            runs = self.running[step.place]
-            values[runs.op.operands[0]] = np.array(place, np.int32)
+            runs = self.running[step.position]
+            values[runs.op.operands[0]] = np.array(position, np.int32)
             runs.run(values, watch)
         for number in range(step.start, step.end):
             if number in self.parts:
@@ -103,14 +103,14 @@ class _Walk:
     def run(self, time: int, values: dict[SSAValue, Any], watch: Watch | None) -> Array:
         """Returns the hidden states of all positions, `[T, N, H]`, and adds the last states to `values`."""
         first, middle, last = self.direction.taken
-        places = range(time)[:: -1 if first.place else 1]
+        positions = range(time)[:: -1 if first.position else 1]
         outputs: dict[int, Any] = {}
-        for number, place in enumerate(places):
+        for number, position in enumerate(positions):
             step = first if number == 0 else last if number == time - 1 else middle
-            after, outputs[place] = self._run_step(step, place, values, watch)
+            after, outputs[position] = self._run_step(step, position, values, watch)
             if number < time - 2:
                 values.update(zip(map(_current, middle.before), after, strict=True))
-        return np.concatenate([outputs[place] for place in range(time)])
+        return np.concatenate([outputs[position] for position in range(time)])
 
 
 @dataclass(frozen=True)

@@ -40,21 +40,23 @@ def _gather(op: ops.GatherOp, x: Array, indices: Array) -> tuple[Array]:
 def _element_places(shape: tuple[int, ...], indices: Array, axis: int) -> IndexTable:
     """Returns the position of each index, with the coordinate along `axis` replaced by the index."""
     axis = normalized_axis(axis, len(shape))
-    places = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
-    for place, size in enumerate(indices.shape):
-        if place != axis and size > shape[place]:
+    positions = list(np.ogrid[tuple(slice(size) for size in indices.shape)])
+    for position, size in enumerate(indices.shape):
+        if position != axis and size > shape[position]:
             raise InterpretationError(
                 f"indices of shape {list(indices.shape)} are larger than the data of shape {list(shape)}"
             )
-    places[axis] = checked_indices(indices, shape[axis])
-    return tuple(places)
+    positions[axis] = checked_indices(indices, shape[axis])
+    return tuple(positions)
 
 
 def _tuple_places(shape: tuple[int, ...], indices: Array, batch_dims: int) -> IndexTable:
     """Returns the positions named by tuples along the last axis of `indices`, in the batches of these tuples."""
     lead = indices.shape[:-1]
     batches: IndexTable = tuple(np.ogrid[tuple(slice(size) for size in lead)])[:batch_dims]
-    numbers = (checked_indices(indices[..., place], shape[batch_dims + place]) for place in range(indices.shape[-1]))
+    numbers = (
+        checked_indices(indices[..., position], shape[batch_dims + position]) for position in range(indices.shape[-1])
+    )
     return (*batches, *numbers)
 
 
@@ -67,9 +69,9 @@ def _gather_nd(op: ops.GatherNDOp, x: Array, indices: Array) -> tuple[Array]:
 
 
 def _put(combine: np.ufunc) -> Callable[[Array, IndexTable, Array], Array]:
-    def put(values: Array, places: IndexTable, updates: Array) -> Array:
+    def put(values: Array, positions: IndexTable, updates: Array) -> Array:
         result = values.copy()
-        combine.at(result, places, updates)
+        combine.at(result, positions, updates)
         return result
 
     return put
@@ -85,17 +87,17 @@ _OF_BOOLEANS = {"add": "max", "mul": "min"}
 """The reduction that replaces each reduction on booleans: a sum is a disjunction, a product a conjunction."""
 
 
-def _scattered(op: ops.ScatteringOp, x: Array, places: IndexTable, updates: Array) -> tuple[Array]:
+def _scattered(op: ops.ScatteringOp, x: Array, positions: IndexTable, updates: Array) -> tuple[Array]:
     """Applies the updates to `x`; f16 and bf16 are combined in f32 and rounded once, integers wrap."""
     element, name = element_of(op.input), op.reduction.data
     updates = updates.copy(order="C")  # NumPy writes in the order of memory, the last update is that in row-major order
     if name == "none":
         result = x.copy()
-        result[places] = updates
+        result[positions] = updates
         return (result,)
     if element == i1:
         name = _OF_BOOLEANS.get(name, name)
-    result = _REDUCTIONS[name](widened(x), places, widened(updates))
+    result = _REDUCTIONS[name](widened(x), positions, widened(updates))
     return (narrowed(result.astype(x.dtype), element),)
 
 
@@ -127,10 +129,10 @@ Result = tuple[Array, ...] | None
 def _quantized_gather(op: ops.GatherOp, x: Array, indices: Array) -> Result:
     if not op.rescales:
         return None
-    axis = op.place
-    places = checked_indices(indices, x.shape[axis])
+    axis = op.position
+    positions = checked_indices(indices, x.shape[axis])
     taken, scales, zero_points = (
-        np.take(array, places, axis) for array in (x, *broadcast_parameters(uniform_of(op.input), x.shape))
+        np.take(array, positions, axis) for array in (x, *broadcast_parameters(uniform_of(op.input), x.shape))
     )
     return (rescaled(op, taken.astype(np.int64) - zero_points, scales.astype(np.float32)),)
 
@@ -182,10 +184,10 @@ def _reverse_sequence(op: ops.ReverseSequenceOp, x: Array, lengths: Array) -> tu
         raise InterpretationError(f"sequence length must be in [0, {size}], but got {lengths[wrong].flat[0]}")
     steps = np.arange(size, dtype=np.int64)
     ends = lengths.astype(np.int64)[:, None]
-    places: Array = np.where(steps < ends, ends - 1 - steps, steps)
+    positions: Array = np.where(steps < ends, ends - 1 - steps, steps)
     layout = [1] * x.ndim
     layout[time], layout[batch] = size, len(lengths)
-    order = (places.T if time < batch else places).reshape(layout)
+    order = (positions.T if time < batch else positions).reshape(layout)
     return (np.take_along_axis(x, order, axis=time),)
 
 

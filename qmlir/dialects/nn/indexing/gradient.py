@@ -22,9 +22,9 @@ def _gather(at: Backward, op: ops.GatherOp, gradient: SSAValue) -> SSAValue:
     shape, count = at.known_shape(op.input), len(shape_of(op.indices))
     axis, rank = normalized_axis(op.axis.value.data, len(shape)), len(shape_of(gradient))
     taken = range(axis, axis + count)
-    updates = at.transposed(gradient, [*taken, *(place for place in range(rank) if place not in taken)])
-    order = [axis, *(place for place in range(len(shape)) if place != axis)]
-    zeros = at.expanded_to(at.constant(0.0, gradient), [shape[place] for place in order])
+    updates = at.transposed(gradient, [*taken, *(position for position in range(rank) if position not in taken)])
+    order = [axis, *(position for position in range(len(shape)) if position != axis)]
+    zeros = at.expanded_to(at.constant(0.0, gradient), [shape[position] for position in order])
     tuples = at.unsqueezed(op.indices, [count])
     return at.restored(at.add(ops.ScatterNDOp, zeros, tuples, updates, reduction="add").result, order)
 
@@ -48,8 +48,8 @@ def _gather_nd(at: Backward, op: ops.GatherNDOp, gradient: SSAValue) -> SSAValue
     batch, indices = op.batch_dims.value.data, op.indices
     if batch:
         *lead, _ = at.known_shape(indices)
-        places = np.moveaxis(np.indices(lead)[:batch], 0, -1)
-        indices = at.add(ConcatOp, [_integers(at, places, indices), indices], axis=-1).result
+        positions = np.moveaxis(np.indices(lead)[:batch], 0, -1)
+        indices = at.add(ConcatOp, [_integers(at, positions, indices), indices], axis=-1).result
     return at.add(ops.ScatterNDOp, at.filled(0.0, op.input), indices, gradient, reduction="add").result
 
 

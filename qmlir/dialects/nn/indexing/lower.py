@@ -12,7 +12,7 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, constant, extracted, inserted, position
 from qmlir.dialects.nn.indexing import ops
 from qmlir.dialects.nn.lowering.elements import identity
-from qmlir.dialects.nn.lowering.indexing import axes_map, checked, place_of, places, run_of
+from qmlir.dialects.nn.lowering.indexing import axes_map, checked, place_of, positions, run_of
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -27,10 +27,10 @@ from qmlir.ir.builtin_types import element_of, shape_of
 
 def _gather(op: ops.GatherOp, at: Lowering) -> Sequence[SSAValue]:
     data, rank = at.value(op.input), len(at.result_shape())
-    axis, count = op.place, len(shape_of(op.indices))
+    axis, count = op.position, len(shape_of(op.indices))
     size = shape_of(data)[axis]
     indices = range(axis, axis + count)
-    taken = places(at, op.indices, axes_map(rank, indices), size)
+    taken = positions(at, op.indices, axes_map(rank, indices), size)
 
     def point(index: Scalar) -> list[Scalar]:
         others = [position(index.builder, place) for place in range(rank) if place not in indices]
@@ -56,7 +56,7 @@ def _rescaled_slices(op: ops.GatherOp, at: Lowering, index: Input, point: Callab
     assert element is not None
     counts = list(element.parameter_shape)
     if element.granularity is Granularity.AXIS:
-        counts = [size if axis == op.place else 1 for axis, size in enumerate(sizes)]
+        counts = [size if axis == op.position else 1 for axis, size in enumerate(sizes)]
 
     def find(array: Array, type_: Attribute) -> quantized.Parameter:
         if (array == array.flat[0]).all():
@@ -86,7 +86,7 @@ def _rescaled_slices(op: ops.GatherOp, at: Lowering, index: Input, point: Callab
 def _gather_elements(op: ops.GatherElementsOp, at: Lowering) -> Sequence[SSAValue]:
     data, rank = at.value(op.input), len(at.result_shape())
     axis = normalized_axis(op.axis.value.data, rank)
-    taken = places(at, op.indices, identity(at), shape_of(data)[axis])
+    taken = positions(at, op.indices, identity(at), shape_of(data)[axis])
 
     def body(index: Scalar) -> Scalar:
         point = [position(index.builder, place) for place in range(rank)]
@@ -102,7 +102,7 @@ def _gather_nd(op: ops.GatherNDOp, at: Lowering) -> Sequence[SSAValue]:
     batch = op.batch_dims.value.data
     named = axes_map(rank, range(len(lead)))
     sizes = shape_of(data)[batch : batch + length]
-    taken = [places(at, op.indices, named, size, component) for component, size in enumerate(sizes)]
+    taken = [positions(at, op.indices, named, size, component) for component, size in enumerate(sizes)]
 
     def body(*indices: Scalar) -> Scalar:
         builder = indices[0].builder
@@ -130,7 +130,7 @@ PlaceOf = Callable[[ArithBuilder, Point], Sequence[Scalar]]
 """Returns the position in the data that the update at a given index is written to."""
 
 
-def _scattered(op: ops.ScatteringOp, at: Lowering, place: PlaceOf) -> SSAValue:
+def _scattered(op: ops.ScatteringOp, at: Lowering, position: PlaceOf) -> SSAValue:
     """Applies the updates one by one; f16 and bf16 are combined in f32 and rounded once."""
     name, element, unsigned = op.reduction.data, at.result_element(), at.signedness(op.input)
     data, updates = at.value(op.input), at.value(op.updates)
@@ -139,7 +139,7 @@ def _scattered(op: ops.ScatteringOp, at: Lowering, place: PlaceOf) -> SSAValue:
     computing: Attribute = f32 if is_wide else element
 
     def step(builder: ArithBuilder, point: Point, so_far: SSAValue) -> SSAValue:
-        target = place(builder, point)
+        target = position(builder, point)
         update = extracted(builder, updates, point, unsigned).to(computing, unsigned)
         if combine is not None:
             update = combine(extracted(builder, so_far, target, unsigned), update)
@@ -164,11 +164,11 @@ def _scatter_elements(op: ops.ScatterElementsOp, at: Lowering) -> Sequence[SSAVa
     axis = normalized_axis(op.axis.value.data, len(shape))
     indices, unsigned = at.value(op.indices), at.signedness(op.indices)
 
-    def place(builder: ArithBuilder, point: Point) -> Sequence[Scalar]:
+    def position(builder: ArithBuilder, point: Point) -> Sequence[Scalar]:
         named = place_of(extracted(builder, indices, point, unsigned), shape[axis])
         return [*point[:axis], named, *point[axis + 1 :]]
 
-    return (_scattered(op, at, place),)
+    return (_scattered(op, at, position),)
 
 
 def _scatter_nd(op: ops.ScatterNDOp, at: Lowering) -> Sequence[SSAValue]:
@@ -176,7 +176,7 @@ def _scatter_nd(op: ops.ScatterNDOp, at: Lowering) -> Sequence[SSAValue]:
     *lead, length = shape_of(op.indices)
     indices, unsigned = at.value(op.indices), at.signedness(op.indices)
 
-    def place(builder: ArithBuilder, point: Point) -> Sequence[Scalar]:
+    def position(builder: ArithBuilder, point: Point) -> Sequence[Scalar]:
         batch, inside = point[: len(lead)], point[len(lead) :]
 
         def component(number: int) -> Scalar:
@@ -185,7 +185,7 @@ def _scatter_nd(op: ops.ScatterNDOp, at: Lowering) -> Sequence[SSAValue]:
 
         return [*(component(number) for number in range(length)), *inside]
 
-    return (_scattered(op, at, place),)
+    return (_scattered(op, at, position),)
 
 
 # --- One hot ----------------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def _ranks(at: Lowering, keys: SSAValue, axis: int, is_largest: bool, unsigned: 
     """Returns, for each element, the number of elements along the axis that precede it; equal ones keep their order."""
     shape = shape_of(keys)
     rank = len(shape)
-    own = AffineMap(rank + 1, 0, tuple(AffineExpr.dimension(place) for place in range(rank)))
+    own = AffineMap(rank + 1, 0, tuple(AffineExpr.dimension(index) for index in range(rank)))
     other = (*own.results[:axis], AffineExpr.dimension(rank), *own.results[axis + 1 :])
     inputs = [Input(keys, own, unsigned), Input(keys, AffineMap(rank + 1, 0, other), unsigned)]
     after, before = ("ge", "gt") if is_largest else ("le", "lt")
@@ -272,7 +272,7 @@ def _by_counting(at: Lowering, keys: SSAValue, axis: int, count: int, is_largest
     ranks = _ranks(at, keys, axis, is_largest, unsigned)
     # The iterators are those of the result, and one over the elements, of which the one with the right rank is kept.
     kept = axes_map(rank + 1, range(rank))
-    all_ = axes_map(rank + 1, [rank if place == axis else place for place in range(rank)])
+    all_ = axes_map(rank + 1, [rank if index == axis else index for index in range(rank)])
 
     def find(own_rank: Scalar, so_far: Scalar) -> Scalar:
         builder = own_rank.builder
@@ -290,28 +290,28 @@ def _by_insertion(at: Lowering, keys: SSAValue, axis: int, count: int, is_larges
     """
     shape = list(shape_of(keys))
     size, shape[axis] = shape[axis], count
-    outer = [length for place, length in enumerate(shape) if place != axis]
+    outer = [length for position, length in enumerate(shape) if position != axis]
 
     def step(builder: ArithBuilder, point: Sequence[Scalar], so_far: SSAValue) -> SSAValue:
         *others, element, back = point
 
-        def beside(place: Scalar) -> list[Scalar]:
-            return [*others[:axis], place, *others[axis:]]
+        def beside(position: Scalar) -> list[Scalar]:
+            return [*others[:axis], position, *others[axis:]]
 
-        def key_of(place: Scalar) -> Scalar:
-            return extracted(builder, keys, beside(place), unsigned)
+        def key_of(position: Scalar) -> Scalar:
+            return extracted(builder, keys, beside(position), unsigned)
 
         def comes_before(index: Scalar) -> Scalar:
             is_ahead = key_of(element).compare("gt" if is_largest else "lt", key_of(index.minimum(size - 1)))
             return index.compare("eq", size) | is_ahead
 
-        place = count - 1 - back
+        position = count - 1 - back
         own, previous = (
-            extracted(builder, so_far, beside(each)).to(IndexType()) for each in (place, (place - 1).maximum(0))
+            extracted(builder, so_far, beside(each)).to(IndexType()) for each in (position, (position - 1).maximum(0))
         )
-        moves = comes_before(previous) & place.compare("gt", 0)
+        moves = comes_before(previous) & position.compare("gt", 0)
         put = comes_before(own).select(moves.select(previous, element), own).to(i64)
-        return inserted(builder, put, so_far, beside(place))
+        return inserted(builder, put, so_far, beside(position))
 
     return nest(at.builder, [*outer, size, count], at.fill(shape, i64, size), step)
 
@@ -341,12 +341,12 @@ def _reverse_sequence(op: ops.ReverseSequenceOp, at: Lowering) -> Sequence[SSAVa
 
     def body(length: Scalar) -> Scalar:
         builder = length.builder
-        point = [position(builder, place) for place in range(rank)]
+        point = [position(builder, index) for index in range(rank)]
         end, step = length.to(i64), point[time].to(i64)
-        place = step.compare("lt", end).select(end - 1 - step, step)
+        index = step.compare("lt", end).select(end - 1 - step, step)
         # A length beyond the axis is an error in the interpreter: loops clamp the index, so that accesses
         # stay in bounds.
-        point[time] = place.clamp(0, shape[time] - 1).to(IndexType())
+        point[time] = index.clamp(0, shape[time] - 1).to(IndexType())
         return extracted(builder, value, point)
 
     return (at.compute([lengths], shape, at.result_element(), body),)

@@ -24,7 +24,11 @@ from qmlir.ir.interfaces import DataDependentShape, QuantizationSlots, Slot
 
 def gathered_axes(rank: int, axis: int, indices_rank: int) -> dict[int, int]:
     """Maps each axis of the data to its position after a gather along `axis`; `axis` itself is removed."""
-    return {place: place if place < axis else place + indices_rank - 1 for place in range(rank) if place != axis}
+    return {
+        position: position if position < axis else position + indices_rank - 1
+        for position in range(rank)
+        if position != axis
+    }
 
 
 def check_element_indices(data: Sequence[int], indices: Sequence[int], axis: int) -> None:
@@ -33,10 +37,11 @@ def check_element_indices(data: Sequence[int], indices: Sequence[int], axis: int
         raise VerifyException(
             f"indices must have the rank of the data ({len(data)}), but got shape {shape_text(indices)}"
         )
-    for place, (size, limit) in enumerate(zip(indices, data, strict=True)):
-        if place != axis and DYNAMIC_INDEX not in (size, limit) and size > limit:
+    for position, (size, limit) in enumerate(zip(indices, data, strict=True)):
+        if position != axis and DYNAMIC_INDEX not in (size, limit) and size > limit:
             raise VerifyException(
-                f"indices of shape {shape_text(indices)} are larger than the data {shape_text(data)} along axis {place}"
+                f"indices of shape {shape_text(indices)} are larger than the data {shape_text(data)} "
+                f"along axis {position}"
             )
 
 
@@ -111,7 +116,7 @@ class GatherOp(GatheringOp):
     axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
 
     @property
-    def place(self) -> int:
+    def position(self) -> int:
         """The `axis` counted from the front."""
         return normalized_axis(self.axis.value.data, len(shape_of(self.input)))
 
@@ -121,7 +126,7 @@ class GatherOp(GatheringOp):
         element = element_of(self.input)
         if not isinstance(element, UniformQuantizedType) or element.granularity is Granularity.TENSOR:
             return False
-        return element.granularity is Granularity.BLOCK or element.axis == self.place
+        return element.granularity is Granularity.BLOCK or element.axis == self.position
 
     @property
     def accumulator(self) -> Accumulator | None:
@@ -132,7 +137,7 @@ class GatherOp(GatheringOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         self.verify_indices()
-        data, indices, axis = shape_of(self.input), shape_of(self.indices), self.place
+        data, indices, axis = shape_of(self.input), shape_of(self.indices), self.position
         element = element_of(self.input)
         if self.rescales:
             element = plain_type(element)
@@ -161,7 +166,9 @@ class GatherElementsOp(GatheringOp):
         data, indices = shape_of(self.input), shape_of(self.indices)
         axis = normalized_axis(self.axis.value.data, len(data))
         check_element_indices(data, indices, axis)
-        kept = {place: place for place, size in enumerate(indices) if place != axis and size == data[place]}
+        kept = {
+            position: position for position, size in enumerate(indices) if position != axis and size == data[position]
+        }
         return [TensorType(moved_element(element_of(self.input), kept), indices)]
 
 
@@ -234,7 +241,7 @@ class ScatterElementsOp(ScatteringOp):
         data, indices = shape_of(self.input), shape_of(self.indices)
         axis = normalized_axis(self.axis.value.data, len(data))
         check_element_indices(data, indices, axis)
-        self.verify_scatter(indices, {place: place for place in range(len(data)) if place != axis})
+        self.verify_scatter(indices, {position: position for position in range(len(data)) if position != axis})
         return [TensorType(element_of(self.input), data)]
 
 
@@ -322,7 +329,7 @@ class TopKOp(NnOp):
             if count < 0 or (shape[axis] != DYNAMIC_INDEX and count > shape[axis]):
                 raise VerifyException(f"k must be in [0, {shape[axis]}] along axis {axis}, but got {count}")
         shape[axis] = count
-        kept = {place: place for place in range(len(shape)) if place != axis}
+        kept = {position: position for position in range(len(shape)) if position != axis}
         return [TensorType(moved_element(element_of(self.input), kept), shape), TensorType(i64, shape)]
 
 
@@ -371,7 +378,7 @@ class UniqueOp(NnOp):
         axis = normalized_axis(self.axis.value.data, len(shape))
         inverse = TensorType(i64, [shape[axis]])
         shape[axis] = DYNAMIC_INDEX
-        kept = {place: place for place in range(len(shape)) if place != axis}
+        kept = {position: position for position in range(len(shape)) if position != axis}
         return [TensorType(moved_element(element_of(self.input), kept), shape), open_list, inverse, open_list]
 
 

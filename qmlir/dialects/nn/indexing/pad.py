@@ -24,15 +24,15 @@ def _is_every_place(data: Extent, indices: PaddedValue) -> bool:
     for factor in reversed(data.factors):
         wanted[Extent.of(factor)] = step
         step = Extent.of(factor, *step.factors)
-    found = {indices.axes[axis]: step for axis, step in (indices.places or {}).items()}
-    return found == wanted and len(wanted) == len(data.factors) == len(indices.places or {})
+    found = {indices.axes[axis]: step for axis, step in (indices.positions or {}).items()}
+    return found == wanted and len(wanted) == len(data.factors) == len(indices.positions or {})
 
 
-def _take_places(op: ops.GatherOp, at: PaddingSite, extent: Extent, places: Sequence[Size]) -> None:
+def _take_places(op: ops.GatherOp, at: PaddingSite, extent: Extent, positions: Sequence[Size]) -> None:
     """Checks that constant indices count from the front, or adds the runtime size to those that count from the back."""
-    numbers = [place for place in places if isinstance(place, int)]
+    numbers = [position for position in positions if isinstance(position, int)]
     is_front, is_back = (bool(numbers) and all((each < 0) == sign for each in numbers) for sign in (False, True))
-    if len(numbers) != len(places) or not (is_front or is_back) or (at.is_sized and numbers != [0] * len(numbers)):
+    if len(numbers) != len(positions) or not (is_front or is_back) or (at.is_sized and numbers != [0] * len(numbers)):
         at.decline(f"slices a dimension of size {extent} at unknown positions")
     if not at.is_sized:
         at.at_least(1 + max(numbers) if is_front else -min(numbers), extent)
@@ -47,7 +47,7 @@ def _gather(op: ops.GatherOp, at: PaddingSite) -> Sequence[PaddedValue]:
     axis = normalized_axis(op.axis.value.data, len(data))
     content = at.facts(op.indices).content
     if data[axis].names and _is_every_place(data[axis], at.facts(op.indices)):
-        at.place()
+        at.position()
     elif data[axis].names:
         at.count(data[axis])
         _take_places(op, at, data[axis], [] if content is None else sizes_in(content))
@@ -58,7 +58,9 @@ def _gather(op: ops.GatherOp, at: PaddingSite) -> Sequence[PaddedValue]:
 def _gather_elements(op: ops.GatherElementsOp, at: PaddingSite) -> Sequence[PaddedValue]:
     data, indices = at.axes(op.input), at.axes(op.indices)
     axis = normalized_axis(op.axis.value.data, len(data))
-    if data[axis].names or any(a != b for place, (a, b) in enumerate(zip(data, indices, strict=True)) if place != axis):
+    if data[axis].names or any(
+        a != b for position, (a, b) in enumerate(zip(data, indices, strict=True)) if position != axis
+    ):
         at.decline("gathers elements along a dynamic dimension")
     _select_indices(op, at)
     return [PaddedValue(indices)]

@@ -104,7 +104,7 @@ def _exact_real(
     value, element, map_ = operand
     largest = max(map(abs, storage_limits(element.storage))) + int(np.abs(element.zero_points).max())
     is_short = largest < _ONE_FLOAT and not isinstance(element.expressed, Float64Type)
-    own = quantized.centred(at, value, map_)
+    own = quantized.centered(at, value, map_)
     scale = quantized.parameter(at, scales, f64, map_)
 
     def read(scalars: Sequence[Scalar]) -> ExactReal:
@@ -245,9 +245,9 @@ def looked_up(at: Lowering) -> SSAValue:
     first, _ = storage_limits(element.storage)
 
     def body(stored: Scalar) -> Scalar:
-        place = stored.to(i32).to(IndexType())
-        place = place - first if first else place
-        return extracted(stored.builder, table, [place])
+        position = stored.to(i32).to(IndexType())
+        position = position - first if first else position
+        return extracted(stored.builder, table, [position])
 
     return at.compute(reading.inputs, at.result_shape(), at.result_element(), body)
 

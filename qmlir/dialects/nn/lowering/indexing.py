@@ -59,7 +59,7 @@ class IndexTable:
         return index.to(IndexType()) if self.is_checked else place_of(index, self.size)
 
 
-def places(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, component: int | None = None) -> IndexTable:
+def positions(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, component: int | None = None) -> IndexTable:
     """Reads indices into an axis of `size` elements from an operand with the indexing map `map_`.
 
     With `component`, the last axis of the operand holds index tuples, of which the component with that number is read;
@@ -160,11 +160,11 @@ class SlidingWindows:
 
     def data_map(self) -> AffineMap:
         """Returns the map from the iterators to an element of the padded data."""
-        places = [AffineExpr.dimension(0)]
+        positions = [AffineExpr.dimension(0)]
         for axis in range(self.spatial):
             window, tap = AffineExpr.dimension(1 + axis), AffineExpr.dimension(2 + self.spatial + axis)
-            places.append(window * self.windows.strides[axis] + tap * self.windows.dilations[axis])
-        return AffineMap(self.dims, 0, (*places, AffineExpr.dimension(1 + self.spatial)))
+            positions.append(window * self.windows.strides[axis] + tap * self.windows.dilations[axis])
+        return AffineMap(self.dims, 0, (*positions, AffineExpr.dimension(1 + self.spatial)))
 
     def padded(self, at: Lowering, last: SSAValue, number: Number) -> SSAValue:
         """Pads channels-last data with `number` as far as the windows extend."""

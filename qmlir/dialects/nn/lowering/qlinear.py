@@ -99,8 +99,8 @@ def _softmax(op: SoftmaxOp, at: Lowering) -> Sequence[SSAValue]:
 
     def body(stored: Scalar) -> Scalar:
         integer = stored.to(i32)
-        place = integer - integer.over_row(RowMaxOp, [axis]) + 255
-        power = extracted(stored.builder, table, [place.to(IndexType())])
+        position = integer - integer.over_row(RowMaxOp, [axis]) + 255
+        power = extracted(stored.builder, table, [position.to(IndexType())])
         quotient = (power * steps / power.over_row(RowSumOp, [axis])).minimum(largest_result)
         whole = quotient.round_even().to(i32) + target.zero_point
         return whole.clamp(result.storage_min, result.storage_max).to(IntegerType(result.bits))

@@ -74,7 +74,7 @@ def _blocks(at: Backward, op: movement.BlocksOp, gradient: SSAValue) -> SSAValue
 
 def along(at: Backward, value: SSAValue, axis: int, matrix: np.ndarray[Any, Any]) -> SSAValue:
     """Multiplies the vectors along `axis` by `matrix`, which has one row for each vector element."""
-    order = [place for place in range(len(shape_of(value))) if place != axis] + [axis]
+    order = [position for position in range(len(shape_of(value))) if position != axis] + [axis]
     product = at.add(MatMulOp, at.transposed(value, order), at.constant(matrix, value)).result
     return at.restored(product, order)
 

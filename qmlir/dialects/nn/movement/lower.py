@@ -27,11 +27,11 @@ def strided(at: Lowering, value: SSAValue, indices: Sequence[range]) -> SSAValue
     part = at.slice(value, [each.start for each in ascending], sizes, [each.step for each in ascending])
     if all(each.step > 0 or len(each) == 1 for each in indices):
         return part
-    places = (
+    positions = (
         AffineExpr.dimension(axis) if each.step > 0 else AffineExpr.dimension(axis) * -1 + len(each) - 1
         for axis, each in enumerate(indices)
     )
-    return at.compute([Input(part, AffineMap(len(sizes), 0, tuple(places)))], sizes, element_of(value), unchanged)
+    return at.compute([Input(part, AffineMap(len(sizes), 0, tuple(positions)))], sizes, element_of(value), unchanged)
 
 
 def _slice(op: ops.SliceOp, at: Lowering) -> Sequence[SSAValue]:

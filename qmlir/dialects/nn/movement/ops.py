@@ -86,7 +86,7 @@ def transposed_element(element: Attribute, permutation: Sequence[int]) -> Attrib
     """Returns the element type after a transpose, which keeps every axis intact, including those of blocks."""
     if isinstance(element, UniformType) and element.granularity is Granularity.BLOCK:
         return element.permuted(permutation)
-    return moved_element(element, {axis: place for place, axis in enumerate(permutation)})
+    return moved_element(element, {axis: position for position, axis in enumerate(permutation)})
 
 
 def surviving_axes(before: Sequence[int], after: Sequence[int]) -> dict[int, int]:
@@ -367,7 +367,7 @@ class SqueezeOp(AxesOp):
             return [self.open_type(len(shape) - self.axis_count())]
         gone = self.squeezed_axes(shape)
         kept = [axis for axis in range(len(shape)) if axis not in gone]
-        element = moved_element(element_of(self.input), {axis: place for place, axis in enumerate(kept)})
+        element = moved_element(element_of(self.input), {axis: position for position, axis in enumerate(kept)})
         return [TensorType(element, [shape[axis] for axis in kept])]
 
 
@@ -392,8 +392,8 @@ class UnsqueezeOp(AxesOp):
         kept = self.kept_axes(len(shape))
         element = moved_element(element_of(self.input), dict(enumerate(kept)))
         sizes = [1] * (len(shape) + len(self.integers("axes") or ()))
-        for size, place in zip(shape, kept, strict=True):
-            sizes[place] = size
+        for size, position in zip(shape, kept, strict=True):
+            sizes[position] = size
         return [TensorType(element, sizes)]
 
 
@@ -543,7 +543,7 @@ class SplitOp(NnOp):
         if not count:
             raise VerifyException("expected at least one result")
         sizes = self.part_sizes(shape[axis]) if self.is_known("split") else (DYNAMIC_INDEX,) * count
-        kept = {place: place for place in range(len(shape)) if place != axis or count == 1}
+        kept = {position: position for position in range(len(shape)) if position != axis or count == 1}
         element = moved_element(element_of(self.input), kept)
         return [TensorType(element, (*shape[:axis], size, *shape[axis + 1 :])) for size in sizes]
 

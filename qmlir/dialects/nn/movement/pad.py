@@ -61,7 +61,7 @@ def _unsqueeze(op: ops.UnsqueezeOp, at: PaddingSite) -> Sequence[PaddedValue]:
 
 def _transpose(op: ops.TransposeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     facts = at.facts(op.input)
-    zeros = frozenset(place for place, axis in enumerate(op.order) if axis in facts.zeros)
+    zeros = frozenset(position for position, axis in enumerate(op.order) if axis in facts.zeros)
     return [PaddedValue(tuple(facts.axes[axis] for axis in op.order), zeros)]
 
 
@@ -147,8 +147,8 @@ def _concat(op: ops.ConcatOp, at: PaddingSite) -> Sequence[PaddedValue]:
         shared = at.broadcast(*((*axes[:axis], ONE, *axes[axis + 1 :]) for axes in values))
         values = [(*shared[:axis], axes[axis], *shared[axis + 1 :]) for axes in values]
     parts = [axes[axis] for axes in values]
-    for place, extent in enumerate(values[0]):
-        for other in (axes[place] for axes in values if place != axis and axes[place] != extent):
+    for position, extent in enumerate(values[0]):
+        for other in (axes[position] for axes in values if position != axis and axes[position] != extent):
             at.together(extent, other)
     whole = parts[0]
     if len(parts) > 1:
@@ -166,12 +166,12 @@ def _concat(op: ops.ConcatOp, at: PaddingSite) -> Sequence[PaddedValue]:
 def _close_up(op: ops.ConcatOp, at: PaddingSite, axis: int, parts: Sequence[Extent], facts: PaddedValue) -> None:
     """Moves each part of a concatenation to the end of the valid elements of the parts before it."""
     sizes = [part.at(at.capacities) for part in parts]
-    places = indices = at.constant(np.arange(sum(sizes)))
+    positions = indices = at.constant(np.arange(sum(sizes)))
     for count in range(1, len(parts)):  # elements of part `count` and later follow the padding of earlier parts
         if parts[count - 1].names:
             start = at.size(joined(parts[:count]))
-            moved = places + (at.size(Extent.of(sum(sizes[:count]))) - start)
-            indices = indices.where(places < start, moved)
+            moved = positions + (at.size(Extent.of(sum(sizes[:count]))) - start)
+            indices = indices.where(positions < start, moved)
     last = indices.apply(MinOp, at.size(Extent.of(sum(sizes) - 1)))
     made = at.here.append(op.clone()).result  # keeps its type, which may rescale the operands
     at.keep(made, facts)

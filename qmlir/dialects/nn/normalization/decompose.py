@@ -121,9 +121,9 @@ def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
 def moments(parts: Parts, data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
     """Returns `data` minus its mean over `axes`, the mean, and the variance; the latter two keep `axes` with size 1."""
     mean = parts.add("mean", ReduceMeanOp(data, axes)).result
-    centred = parts.add("centred", SubOp(data, mean)).result
-    squared = parts.add("squared", MulOp(centred, centred)).result
-    return centred, mean, parts.add("variance", ReduceMeanOp(squared, axes)).result
+    centered = parts.add("centered", SubOp(data, mean)).result
+    squared = parts.add("squared", MulOp(centered, centered)).result
+    return centered, mean, parts.add("variance", ReduceMeanOp(squared, axes)).result
 
 
 def _over_root(parts: Parts, value: SSAValue, average: SSAValue, epsilon: FloatAttr, mean: str) -> SSAValue:
@@ -135,8 +135,8 @@ def _over_root(parts: Parts, value: SSAValue, average: SSAValue, epsilon: FloatA
 
 def _standardized(parts: Parts, data: SSAValue, axes: Sequence[int], epsilon: FloatAttr) -> SSAValue:
     """Normalizes `data` to mean 0 and variance 1 over `axes`."""
-    centred, _, variance = moments(parts, data, axes)
-    return _over_root(parts, centred, variance, epsilon, "variance")
+    centered, _, variance = moments(parts, data, axes)
+    return _over_root(parts, centered, variance, epsilon, "variance")
 
 
 def _scaled(parts: Parts, value: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:

@@ -11,7 +11,7 @@ from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array, ordered_mean, ordered_sum
 from qmlir.arithmetic.row_norms import normalized_rows
 from qmlir.dialects.nn.evaluation.arrays import widened
-from qmlir.dialects.nn.evaluation.parameters import centred, uniform_of
+from qmlir.dialects.nn.evaluation.parameters import centered, uniform_of
 from qmlir.dialects.nn.normalization import ops
 from qmlir.dialects.quant.evaluate import quantize
 from qmlir.ir.evaluation import Evaluator
@@ -106,8 +106,8 @@ def number(attribute: FloatAttr, like: Array) -> Any:
 def _standardized(x: Array, axes: tuple[int, ...], epsilon: FloatAttr) -> Array:
     """Normalizes `x` to mean 0 and variance 1 over `axes`."""
     with np.errstate(invalid="ignore", divide="ignore"):  # the mean of no elements
-        centred = x - ordered_mean(x, axes)
-        return centred / np.sqrt(ordered_mean(centred * centred, axes) + number(epsilon, x))
+        centered = x - ordered_mean(x, axes)
+        return centered / np.sqrt(ordered_mean(centered * centered, axes) + number(epsilon, x))
 
 
 def _staged(x: Array, precision: Attribute) -> Array:
@@ -225,7 +225,7 @@ Result = tuple[Array]
 
 def _normalized(op: ops.RowNormOp, data: Array, grouped: tuple[int, ...], first: int) -> Array:
     """Normalizes the integers of the rows of shape `grouped`, which are its axes from `first` on."""
-    integers = centred(op.operands[0], data).integers.reshape(grouped)
+    integers = centered(op.operands[0], data).integers.reshape(grouped)
     return normalized_rows(op.integer_norm(), integers, tuple(range(first, len(grouped))))
 
 

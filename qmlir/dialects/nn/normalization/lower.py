@@ -98,14 +98,14 @@ def _hardmax(op: ops.HardmaxOp, at: Lowering) -> Sequence[SSAValue]:
     shape, element = shape_of(op.input), at.result_element()
     assert isinstance(element, AnyFloat)
     axis = op.axis.value.data % len(shape)
-    places = at.value(at.insert(build(ArgMaxOp, [op.input], {"axis": axis})))
+    positions = at.value(at.insert(build(ArgMaxOp, [op.input], {"axis": axis})))
 
-    def body(place: Scalar) -> Scalar:
-        is_it = position(place.builder, axis).to(i64).compare("eq", place)
-        one, zero = (constant(place.builder, number, element) for number in (1.0, 0.0))
+    def body(index: Scalar) -> Scalar:
+        is_it = position(index.builder, axis).to(i64).compare("eq", index)
+        one, zero = (constant(index.builder, number, element) for number in (1.0, 0.0))
         return is_it.select(one, zero)
 
-    return (at.compute([at.broadcast(places, shape)], shape, element, body),)
+    return (at.compute([at.broadcast(positions, shape)], shape, element, body),)
 
 
 # Quantized row norms: one operation whose body sums the integers of a row, and computes one root per row.
@@ -125,7 +125,7 @@ def _rows(
     everywhere = AffineMap.identity(len(shape))
     element = quantized.uniform_element(at, op.operands[0])
     assert element is not None
-    zero_point = 0 if op.IS_CENTRED else element.zero_point  # the mean has it too
+    zero_point = 0 if op.IS_CENTERED else element.zero_point  # the mean has it too
     largest = max(abs(limit - zero_point) for limit in storage_limits(element.storage))
     written = quantized.writing(at, 0, everywhere)
     stored = Input(at.reshape(at.value(op.operands[0]), shape), everywhere, not element.is_signed)

@@ -187,7 +187,7 @@ class RowNormOp(NormOp, ABC):
     quantized.
     """
 
-    IS_CENTRED: ClassVar[bool] = True
+    IS_CENTERED: ClassVar[bool] = True
     """Whether the mean is subtracted."""
 
     def quantization_slots(self) -> QuantizationSlots:
@@ -234,7 +234,7 @@ class RowNormOp(NormOp, ABC):
         sizes = self.row_sizes()
         if DYNAMIC_INDEX in sizes or not sizes:
             raise ValueError("the row length is dynamic")
-        return RowBounds(math.prod(sizes), data.bits, float(np.float32(self.epsilon.value.data)), self.IS_CENTRED)
+        return RowBounds(math.prod(sizes), data.bits, float(np.float32(self.epsilon.value.data)), self.IS_CENTERED)
 
     def integer_norm(self) -> RowNorm:
         """Returns the computation of a quantized norm on integers. Raises `ValueError` if integers cannot be used."""
@@ -398,7 +398,7 @@ class RmsNormOp(TrailingNormOp):
     """Computes `x / sqrt(mean(x^2) + epsilon) * scale` over `axis` and all axes after it (ONNX RMSNormalization)."""
 
     name = "nn.rms_norm"
-    IS_CENTRED: ClassVar[bool] = False
+    IS_CENTERED: ClassVar[bool] = False
 
     data = operand_def(TensorType)
     scale = opt_operand_def(TensorType)

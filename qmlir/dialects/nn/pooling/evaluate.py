@@ -13,7 +13,7 @@ from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array, maximum, ordered_mean, ordered_sum
 from qmlir.dialects.nn.base import NnOp, element_limits
 from qmlir.dialects.nn.evaluation.arrays import widened, window_view
-from qmlir.dialects.nn.evaluation.parameters import Centred, centred, rescaled
+from qmlir.dialects.nn.evaluation.parameters import Centered, centered, rescaled
 from qmlir.dialects.nn.pooling import ops
 from qmlir.dialects.nn.reduction.evaluate import exact_sum
 from qmlir.dialects.nn.result_shapes import Windows, covered_elements, output_size, taps
@@ -28,9 +28,9 @@ from qmlir.ir.builtin_types import element_of
 Combine = Callable[[Array, Array], Array]
 
 
-def _along(axis: int, place: slice) -> tuple[slice, ...]:
-    """Returns the index of `place` along spatial axis `axis` of `[N, C, …]`."""
-    return (slice(None),) * (axis + 2) + (place,)
+def _along(axis: int, position: slice) -> tuple[slice, ...]:
+    """Returns the index of `position` along spatial axis `axis` of `[N, C, …]`."""
+    return (slice(None),) * (axis + 2) + (position,)
 
 
 def _with_count(data: Array, axis: int, count: int, fill: Any, dtype: np.dtype[Any] | None = None) -> Array:
@@ -89,9 +89,9 @@ def _summed(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
     """Returns the sums of the windows, in the type of `data`; padding is ignored."""
     sizes = data.shape[2:]
     total = np.zeros((*data.shape[:2], *counts))
-    for places in product(*(taps(windows, axis, size, counts[axis]) for axis, size in enumerate(sizes))):
-        into = (slice(None), slice(None), *(tap.windows for tap in places))
-        total[into] += data[(slice(None), slice(None), *(tap.elements for tap in places))]
+    for positions in product(*(taps(windows, axis, size, counts[axis]) for axis, size in enumerate(sizes))):
+        into = (slice(None), slice(None), *(tap.windows for tap in positions))
+        total[into] += data[(slice(None), slice(None), *(tap.elements for tap in positions))]
     return total.astype(data.dtype)
 
 
@@ -159,7 +159,7 @@ def _counts(op: ops.PoolOp, data: Array) -> tuple[int, ...]:
     return tuple(output_size(size, op.windows, axis, is_ceil) for axis, size in enumerate(data.shape[2:]))
 
 
-def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Result:
+def _mean(op: NnOp, operand: Centered, total: Array, count: Array | int) -> Result:
     """Requantizes the means of sums `total` over `count` elements of one scale."""
     scale = same_along(operand.scale, range(2, total.ndim))
     if scale is None:
@@ -170,7 +170,7 @@ def _mean(op: NnOp, operand: Centred, total: Array, count: Array | int) -> Resul
 
 
 def _quantized_average_pool(op: ops.AveragePoolOp, data: Array) -> Result:
-    operand, windows, counts = centred(op.data, data), op.windows, _counts(op, data)
+    operand, windows, counts = centered(op.data, data), op.windows, _counts(op, data)
     axes = tuple(range(data.ndim, data.ndim + len(counts)))
     total = exact_sum(window_view(operand.integers, windows, counts, 0), axes, keep_dims=False)
     return _mean(
@@ -179,7 +179,7 @@ def _quantized_average_pool(op: ops.AveragePoolOp, data: Array) -> Result:
 
 
 def _quantized_global_average_pool(op: ops.GlobalAveragePoolOp, data: Array) -> Result:
-    operand = centred(op.data, data)
+    operand = centered(op.data, data)
     total = exact_sum(operand.integers, tuple(range(2, data.ndim)))
     return _mean(op, operand, total, math.prod(data.shape[2:]))
 

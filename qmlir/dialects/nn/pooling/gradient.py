@@ -22,10 +22,10 @@ from qmlir.ir.builtin_types import shape_of
 
 def _to_elements(at: Backward, data: SSAValue, indices: SSAValue, gradient: SSAValue) -> SSAValue:
     """Scatters each gradient to the element of `data` with the given flat index."""
-    count, places = (math.prod(at.known_shape(value)) for value in (data, indices))
-    flat = at.add(ReshapeOp, indices, result_types=[TensorType(i64, [places])]).result
+    count, positions = (math.prod(at.known_shape(value)) for value in (data, indices))
+    flat = at.add(ReshapeOp, indices, result_types=[TensorType(i64, [positions])]).result
     zeros = at.expanded_to(at.constant(np.zeros(1), data), [count])
-    updates = at.reshaped(gradient, [places])
+    updates = at.reshaped(gradient, [positions])
     summed = at.add(ScatterElementsOp, zeros, flat, updates, axis=0, reduction="add").result
     return at.reshaped(summed, shape_of(data))
 

@@ -105,11 +105,11 @@ def _element_number(
     is_inside, within, step = constant(builder, 1, i1, unsigned=True), near.constant(0), 1
     axes = range(spatial) if is_column_major else reversed(range(spatial))
     for axis in axes:
-        window, tap = (position(builder, place).to(i64) for place in (1 + axis, 2 + spatial + axis))
-        place = window * windows.strides[axis] + tap * windows.dilations[axis] - windows.padding(axis)[0]
-        is_inside = is_inside & place.compare("ge", 0) & place.compare("lt", sizes[axis])
-        within, step = within + place * step, step * sizes[axis]
-    image, channel = (position(builder, place).to(i64) for place in (0, 1 + spatial))
+        window, tap = (position(builder, index).to(i64) for index in (1 + axis, 2 + spatial + axis))
+        index = window * windows.strides[axis] + tap * windows.dilations[axis] - windows.padding(axis)[0]
+        is_inside = is_inside & index.compare("ge", 0) & index.compare("lt", sizes[axis])
+        within, step = within + index * step, step * sizes[axis]
+    image, channel = (position(builder, index).to(i64) for index in (0, 1 + spatial))
     return is_inside, within + (image * found.channels + channel) * step
 
 
@@ -141,7 +141,7 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     to_result = AffineMap(dims, 0, tuple(AffineExpr.dimension(order.index(axis)) for axis in range(rank)))
     border, is_signed = int(zero_points.reshape(-1)[0]), element.is_signed
     if (zero_points != border).any():  # the border is 0 once the integers are centered
-        last, border, is_signed = _centred(at, op, element, to_result), 0, True
+        last, border, is_signed = _centered(at, op, element, to_result), 0, True
     init = at.fill(found.shape, wide, 0)
 
     def add(stored: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
@@ -163,12 +163,12 @@ def _average_pool(op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, at: Lowering)
     return (at.transpose(pooled, channels_first(rank)),)
 
 
-def _centred(
+def _centered(
     at: Lowering, op: ops.AveragePoolOp | ops.GlobalAveragePoolOp, element: UniformQuantizedType, from_last: AffineMap
 ) -> SSAValue:
     """Returns the centered integers of the data, channels last."""
     shape, held = shape_of(op.data), quantized.wide_type(element)
-    reading = quantized.centred(at, op.data, from_last)
+    reading = quantized.centered(at, op.data, from_last)
 
     def body(*scalars: Scalar) -> Scalar:
         return reading.read(scalars).to(held)

@@ -101,11 +101,11 @@ def _covered(op: ops.AveragePoolOp, at: PaddingSite, data: Axes, spatial: Sequen
     for axis, extent in enumerate(spatial):
         count, (begin, end) = extent.at(at.capacities), windows.padding(axis)
         starts = np.arange(count) * windows.strides[axis] - begin
-        places = starts[:, None] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
+        positions = starts[:, None] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
         first, behind = (-begin, end) if with_padding else (0, 0)
         bound = at.size(quotient(data[2 + axis], behind, 1))
-        is_there = at.constant(np.where(places >= first, places, np.iinfo(np.int64).max)) < bound
-        ones = at.start.add(CastOp, is_there.value, result_types=[TensorType(i64, places.shape)]).result
+        is_there = at.constant(np.where(positions >= first, positions, np.iinfo(np.int64).max)) < bound
+        ones = at.start.add(CastOp, is_there.value, result_types=[TensorType(i64, positions.shape)]).result
         some = Expr(at.start, at.start.sum(ones, [1])).apply(MaxOp, at.size(ONE))
         shaped = at.start.reshaped(some.value, [count, *(1,) * (len(spatial) - axis - 1)])
         total = total * Expr(at.start, shaped)

@@ -29,7 +29,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, DivOp, ErfOp, ExpOp
 from qmlir.dialects.nn.movement.ops import TransposeOp
 from qmlir.dialects.nn.normalization.ops import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
 from qmlir.dialects.nn.raising.constants import constant_of
-from qmlir.dialects.nn.raising.spellings import above, giver
+from qmlir.dialects.nn.raising.spellings import above, defining_op
 from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceSumOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS
@@ -72,7 +72,7 @@ def _is_of_layer(product: MatMulOp) -> bool:
 
 
 def _fully_connected(root: Operation) -> Iterator[Suggestion]:
-    for product in map(giver, root.operands):
+    for product in map(defining_op, root.operands):
         if isinstance(product, MatMulOp) and product.is_rhs_transposed and _is_of_layer(product):
             yield {}
 
@@ -80,7 +80,7 @@ def _fully_connected(root: Operation) -> Iterator[Suggestion]:
 def layer_fault(root: Operation) -> str | None:
     """Returns why a product and the bias that `root` adds are not a fully connected layer; `None` if they are."""
     for value, bias in (root.operands, root.operands[::-1]):
-        product = giver(value)
+        product = defining_op(value)
         if not isinstance(product, MatMulOp) or not _is_of_layer(product):
             continue
         columns = shape_of(value)[-1:]
@@ -106,7 +106,7 @@ class TransposedMatMul:
     @staticmethod
     def of(root: Operation) -> "TransposedMatMul | None":
         """Replaces the product to which `root` adds a bias with its transposed form; `None` if there is none."""
-        product = next((op for op in map(giver, root.operands) if isinstance(op, MatMulOp)), None)
+        product = next((op for op in map(defining_op, root.operands) if isinstance(op, MatMulOp)), None)
         if product is None or product.is_rhs_transposed or not product.result.has_one_use():
             return None
         weight = constant_of(product.rhs)
@@ -145,7 +145,7 @@ class TransposedMatMul:
 
 def _with_bias(product: type[WindowedContractionOp]) -> Suggest:
     def suggest(root: Operation) -> Iterator[Suggestion]:
-        for op in map(giver, root.operands):
+        for op in map(defining_op, root.operands):
             if isinstance(op, product):
                 yield {name: given for name, given in op.properties.items() if name != COMPONENTS}
 
@@ -153,7 +153,7 @@ def _with_bias(product: type[WindowedContractionOp]) -> Suggest:
 
 
 def _swish(root: Operation) -> Iterator[Suggestion]:
-    for gate in map(giver, root.operands):
+    for gate in map(defining_op, root.operands):
         if isinstance(gate, SigmoidOp):
             yield {}
             for number in _scalars(above(gate, 2)):
@@ -172,11 +172,11 @@ def _axis(axis: int, rank: int) -> Suggestion:
     return {} if axis == rank - 1 else {"axis": IntegerAttr(axis, i64)}
 
 
-def _sums(place: int, kind: type[Operation]) -> Suggest:
-    """Suggests the axes of sums over one axis, if the operand of the root at `place` is the result of `kind`."""
+def _sums(position: int, kind: type[Operation]) -> Suggest:
+    """Suggests the axes of sums over one axis, if the operand of the root at `position` is the result of `kind`."""
 
     def suggest(root: Operation) -> Iterator[Suggestion]:
-        for op in above(root, 4) if isinstance(giver(root.operands[place]), kind) else ():
+        for op in above(root, 4) if isinstance(defining_op(root.operands[position]), kind) else ():
             if isinstance(op, ReduceSumOp) and len(axes := op.integers("axes") or ()) == 1:
                 rank = len(shape_of(op.input))
                 yield _axis(axes[0] % rank, rank)

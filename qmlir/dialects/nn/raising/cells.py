@@ -26,7 +26,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, MulOp, SubOp, Unary
 from qmlir.dialects.nn.movement.ops import ReshapeOp, SliceOp, SplitOp
 from qmlir.dialects.nn.raising.constants import constant_of, element_of_whole
 from qmlir.dialects.nn.raising.groups import Raised, fault_of, other_user
-from qmlir.dialects.nn.raising.spellings import giver
+from qmlir.dialects.nn.raising.spellings import defining_op
 from qmlir.dialects.nn.raising.unification import CompositeMismatchError
 from qmlir.dialects.nn.recurrent.ops import LstmOp
 from qmlir.dialects.nn.requantize import decompose
@@ -45,13 +45,13 @@ _FUNCTIONS = (SigmoidOp, TanhOp, HardSigmoidOp, ReluOp, SoftsignOp, ClipOp)
 def _with(op: Operation, *kinds: type[Operation]) -> tuple[SSAValue, SSAValue] | None:
     """Returns the first operand of `op` that is defined by an operation of these kinds, and the other operand."""
     for value, other in (op.operands, op.operands[::-1]):
-        if isinstance(giver(value), kinds):
+        if isinstance(defining_op(value), kinds):
             return value, other
     return None
 
 
 def _named(value: SSAValue) -> str:
-    op = giver(value)
+    op = defining_op(value)
     return "an argument" if op is None else describe(op)
 
 
@@ -104,7 +104,7 @@ class _Product:
     def of(value: SSAValue, made: _Made) -> "_Product":
         """Matches the product that defines `value`; created parts are added to `made`. Raises `CompositeMismatchError`
         otherwise."""
-        op = giver(value)
+        op = defining_op(value)
         if isinstance(op, FullyConnectedOp):
             weight, bias = constant_of(op.weight), None if op.bias is None else constant_of(op.bias)
             if weight is not None and (op.bias is None or bias is not None):
@@ -113,7 +113,7 @@ class _Product:
                     return _Product(op.operands[0], weight, False, (op,), parts, bias)
         if isinstance(op, AddOp):
             for inner, other in (op.operands, op.operands[::-1]):
-                bias, product = constant_of(other), giver(inner)
+                bias, product = constant_of(other), defining_op(inner)
                 if bias is not None and isinstance(product, MatMulOp):
                     return replace(_Product.of(inner, made), inner=(product, op), parts=(product, op), bias=bias)
         if isinstance(op, MatMulOp):
@@ -149,10 +149,10 @@ class _Gate:
             found = "nothing" if function is None else describe(function)
             raise CompositeMismatchError(f"its {role} must apply {wanted.name}, but applies {found}")
         value, start, moved = function.input, 0, tuple[Operation, ...]()
-        piece = giver(value)
+        piece = defining_op(value)
         if isinstance(piece, SplitOp | SliceOp):
             value, start, moved = piece.operands[0], _first_column(piece, cast(OpResult, value)), (piece,)
-        total = giver(value)
+        total = defining_op(value)
         if not isinstance(total, AddOp):
             raise CompositeMismatchError(f"its {role} must read the sum of two matmuls, but reads {_named(value)}")
         return _Gate(function, total, start, moved)
@@ -193,11 +193,11 @@ class LstmCell:
         if not isinstance(root, MulOp) or not isinstance(element_of(root.result), UniformQuantizedType):
             return None
         found = _with(root, TanhOp)
-        curve = None if found is None else giver(found[0])
-        cell = giver(curve.input) if isinstance(curve, TanhOp) else None
+        curve = None if found is None else defining_op(found[0])
+        cell = defining_op(curve.input) if isinstance(curve, TanhOp) else None
         if found is None or not isinstance(curve, TanhOp) or not isinstance(cell, AddOp):
             return None
-        terms = [op for op in map(giver, cell.operands) if isinstance(op, MulOp)]
+        terms = [op for op in map(defining_op, cell.operands) if isinstance(op, MulOp)]
         fresh = next((op for op in terms if _with(op, TanhOp) is not None), None)
         kept = next((op for op in terms if op is not fresh), None)
         if fresh is None or kept is None or len(terms) != 2:
@@ -206,7 +206,7 @@ class LstmCell:
         gated = _with(kept, SigmoidOp) or _with(kept, *_FUNCTIONS)
         if gated is None:
             return None
-        functions = dict(zip(GATES, map(giver, (into, found[1], gated[0], new)), strict=True))
+        functions = dict(zip(GATES, map(defining_op, (into, found[1], gated[0], new)), strict=True))
         gates = {
             name: _Gate.of(name, each, TanhOp if name == "cell_gate" else SigmoidOp) for name, each in functions.items()
         }
@@ -325,7 +325,7 @@ class LstmCell:
         """Concatenates the constants of the gates to that of a layer, `[1, 4 * H, …]`; a bias is followed by zeros for
         the
         state."""
-        constants = [cast(ConstantOp, giver(piece)) for piece in pieces]
+        constants = [cast(ConstantOp, defining_op(piece)) for piece in pieces]
         array = np.concatenate([each.array for each in constants])[None]
         array = np.concatenate([array, np.zeros_like(array)], axis=1) if has_zeros else array
         element = element_of_whole({element_of(piece) for piece in pieces}, array.shape)
@@ -405,7 +405,7 @@ class LstmCell:
             set_origins(back, merged_origins([old]))
             set_tensor_names(back, tensor_names(old))
             after.append(back)
-        used = set(map(giver, layer.operands))
+        used = set(map(defining_op, layer.operands))
         before = [op for op in self.made.operations if op in used and isinstance(op, NnOp)]
         values = [op.results[0] for op in after]
         return Raised.of(layer, before, [self.root.result, self.cell.result], group, after, values)
@@ -415,14 +415,16 @@ def looks_like_gru(root: Operation) -> bool:
     """Returns whether `root` combines a state and a tanh as a GRU does: `(1 - z) * n + z * h`, or `n + z * (h - n)`."""
     if not isinstance(root, AddOp) or not isinstance(element_of(root.result), UniformQuantizedType):
         return False
-    terms = [op for op in map(giver, root.operands) if isinstance(op, MulOp)]
+    terms = [op for op in map(defining_op, root.operands) if isinstance(op, MulOp)]
     for term in terms:
         rest = _with(term, SubOp)
         if rest is None:
             continue
-        difference = cast(SubOp, giver(rest[0]))
-        if isinstance(giver(rest[1]), TanhOp) and any(difference.rhs in op.operands for op in terms if op is not term):
-            return isinstance(giver(difference.rhs), _FUNCTIONS)
-        if difference.rhs in root.operands and isinstance(giver(difference.rhs), TanhOp):
-            return isinstance(giver(rest[1]), _FUNCTIONS)
+        difference = cast(SubOp, defining_op(rest[0]))
+        if isinstance(defining_op(rest[1]), TanhOp) and any(
+            difference.rhs in op.operands for op in terms if op is not term
+        ):
+            return isinstance(defining_op(difference.rhs), _FUNCTIONS)
+        if difference.rhs in root.operands and isinstance(defining_op(difference.rhs), TanhOp):
+            return isinstance(defining_op(rest[1]), _FUNCTIONS)
     return False

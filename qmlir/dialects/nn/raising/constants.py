@@ -88,12 +88,12 @@ def _filled(shape: Sequence[int], slices: Sequence[Held], dtype: np.dtype[Any]) 
     data = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype)
     known = np.zeros(data.shape, np.bool_)
     for template, value in slices:
-        places = _numbers_behind(template, shape)
+        positions = _numbers_behind(template, shape)
         constant = None if value is None else constant_of(value)
-        stored = np.zeros(places.size, dtype) if constant is None else constant.array.reshape(-1)
-        if places.size != stored.size or (known[places] & (data[places] != stored)).any():
+        stored = np.zeros(positions.size, dtype) if constant is None else constant.array.reshape(-1)
+        if positions.size != stored.size or (known[positions] & (data[positions] != stored)).any():
             raise CompositeMismatchError("its constants have conflicting values")
-        data[places], known[places] = stored, True
+        data[positions], known[positions] = stored, True
     return data.reshape(shape)
 
 

@@ -48,11 +48,11 @@ from qmlir.dialects.nn.raising.spellings import (
     above,
     averaged,
     clipped,
-    giver,
-    is_centred,
+    defining_op,
+    is_centered,
     is_close,
     is_polynomial,
-    not_below,
+    lower_bounded,
     number,
     one_axis,
     polynomial,
@@ -94,7 +94,7 @@ Recognizer = Callable[[Operation], Recognized | None]
 
 def _sources(value: SSAValue) -> Iterator[SSAValue]:
     """Yields the values that `value` may be a function of, the farthest first."""
-    owner = giver(value)
+    owner = defining_op(value)
     inner = [] if owner is None else [operand for op in above(owner, DEPTH) for operand in op.operands]
     for each in (*dict.fromkeys(inner[::-1]), value):
         if ranked_tensor(each.type) and constant_of(each) is None and kind_of(element_of(each)) is Kind.FLOAT:
@@ -114,7 +114,7 @@ def _affine(value: SSAValue) -> Iterator[tuple[SSAValue, float, float]]:
 
 def _one_and_exp(value: SSAValue) -> SSAValue | None:
     """Returns `z` if `value` is `1 + e^z`."""
-    for op in above(owner, 3) if (owner := giver(value)) is not None else ():
+    for op in above(owner, 3) if (owner := defining_op(value)) is not None else ():
         if isinstance(op, ExpOp) and is_polynomial(value, (op.result,), {(0,): 1.0, (1,): 1.0}):
             return op.input
     return None
@@ -138,7 +138,7 @@ def _softplus(root: Operation) -> Recognized | None:
 
 def _gate(value: SSAValue) -> tuple[SSAValue, float] | None:
     """Matches a value clipped to `[0, bound]`, including a hard sigmoid; returns the value and the bound."""
-    owner = giver(value)
+    owner = defining_op(value)
     return (value, 1.0) if isinstance(owner, HardSigmoidOp) else clipped(value)
 
 
@@ -193,7 +193,7 @@ def _swish(root: Operation) -> Recognized | None:
 def _mish(root: Operation) -> Recognized | None:
     """Matches `x * tanh(softplus(x))`."""
     for op in above(root, 4):
-        curve = giver(op.input) if isinstance(op, TanhOp) else None
+        curve = defining_op(op.input) if isinstance(op, TanhOp) else None
         if isinstance(curve, SoftplusOp):
             x = curve.input
             if is_polynomial(root.results[0], (x, op.results[0]), {(1, 1): 1.0}):
@@ -223,7 +223,7 @@ def _gelu(root: Operation) -> Recognized | None:
 
 def _quotients(value: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
     """Yields numerator and denominator of the quotients that `value` may be."""
-    op = giver(value)
+    op = defining_op(value)
     if isinstance(op, DivOp):
         yield op.lhs, op.rhs
     for left, right in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if isinstance(op, MulOp) else ():
@@ -234,7 +234,7 @@ def _quotients(value: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
 
 def _unshifted(value: SSAValue, axis: int) -> SSAValue:
     """Returns `x` if `value` is `x` minus its maxima along the axis; otherwise `value`."""
-    op = giver(value)
+    op = defining_op(value)
     if isinstance(op, SubOp) and Rows(op.lhs, (axis,)).reduces(op.rhs, ReduceMaxOp):
         return op.lhs
     return value
@@ -243,7 +243,7 @@ def _unshifted(value: SSAValue, axis: int) -> SSAValue:
 def _softmax(root: Operation) -> Recognized | None:
     """Matches `e^x` over its sums along one axis, with or without subtraction of the maxima."""
     for raised, total in _quotients(root.results[0]):
-        op, rows = giver(raised), summed(total)
+        op, rows = defining_op(raised), summed(total)
         axis = one_axis(rows)
         if isinstance(op, ExpOp) and rows is not None and axis is not None and rows.data is raised and rows.fits(total):
             return Recognized(SoftmaxOp, [_unshifted(op.input, axis)], _along(axis, rows.data))
@@ -256,12 +256,12 @@ def _along(axis: int, data: SSAValue) -> dict[str, Any]:
 
 def _log_of_sum(value: SSAValue) -> tuple[SSAValue, Rows] | None:
     """Returns `x` and its rows if `value` is `log(sum(e^x))` along one axis."""
-    op = giver(row(value))
+    op = defining_op(row(value))
     if isinstance(op, ReduceLogSumExpOp):
         rows = Rows.of(op)
         return None if rows is None else (op.input, rows)
     rows = Rows.of(op) if isinstance(op, ReduceLogSumOp) else summed(op.input) if isinstance(op, LogOp) else None
-    raised = None if rows is None else giver(rows.data)
+    raised = None if rows is None else defining_op(rows.data)
     if rows is None or not isinstance(raised, ExpOp):
         return None
     return raised.input, Rows(raised.input, rows.axes)
@@ -269,7 +269,7 @@ def _log_of_sum(value: SSAValue) -> tuple[SSAValue, Rows] | None:
 
 def _log_softmax(root: Operation) -> Recognized | None:
     """Matches the logarithm of a softmax, or `x` minus the logarithm of the sums of `e^x` along one axis."""
-    if isinstance(root, LogOp) and isinstance(softmax := giver(root.input), SoftmaxOp) and softmax.mask is None:
+    if isinstance(root, LogOp) and isinstance(softmax := defining_op(root.input), SoftmaxOp) and softmax.mask is None:
         return Recognized(LogSoftmaxOp, [softmax.input], {"axis": softmax.axis})
     if not isinstance(root, SubOp):
         return None
@@ -277,13 +277,13 @@ def _log_softmax(root: Operation) -> Recognized | None:
     axis = None if found is None else one_axis(found[1])
     if found is not None and axis is not None and found[0] is root.lhs and found[1].fits(root.rhs):
         return Recognized(LogSoftmaxOp, [_unshifted(root.lhs, axis)], _along(axis, root.lhs))
-    whole = giver(row(root.rhs))  # log(sum(e^(x - max))) + max
+    whole = defining_op(row(root.rhs))  # log(sum(e^(x - max))) + max
     for left, right in (whole.operands, whole.operands[::-1]) if isinstance(whole, AddOp) else ():
         found = _log_of_sum(left)
         axis = None if found is None else one_axis(found[1])
         if found is None or axis is None or not Rows(root.lhs, (axis,)).fits(root.rhs):
             continue
-        largest = giver(row(right))
+        largest = defining_op(row(right))
         is_shifted = _unshifted(found[0], axis) is root.lhs and found[0] is not root.lhs
         if is_shifted and isinstance(largest, ReduceMaxOp) and Rows.of(largest) == Rows(root.lhs, (axis,)):
             return Recognized(LogSoftmaxOp, [root.lhs], _along(axis, root.lhs))
@@ -295,9 +295,9 @@ def _log_softmax(root: Operation) -> Recognized | None:
 
 def _norm(value: SSAValue) -> tuple[Rows, int, float] | None:
     """Returns the rows whose norm is `value`, the order of the norm, and its lower bound."""
-    least, op = 0.0, giver(row(value))
-    if op is not None and (bounded := not_below(op.results[0])) is not None:
-        least, op = bounded[1], giver(row(bounded[0]))
+    least, op = 0.0, defining_op(row(value))
+    if op is not None and (bounded := lower_bounded(op.results[0])) is not None:
+        least, op = bounded[1], defining_op(row(bounded[0]))
     if isinstance(op, ReduceL1Op | ReduceL2Op):
         rows = Rows.of(op)
         return None if rows is None else (rows, 1 if isinstance(op, ReduceL1Op) else 2, least)
@@ -305,12 +305,12 @@ def _norm(value: SSAValue) -> tuple[Rows, int, float] | None:
         return None
     root = power(op.results[0])
     if root is not None and root[1] == 0.5 and not least:
-        inner = not_below(root[0])
+        inner = lower_bounded(root[0])
         total, least = (root[0], 0.0) if inner is None else (inner[0], math.sqrt(max(inner[1], 0.0)))
         rows = sums_of_squares(total)
         return None if rows is None else (rows, 2, least)
     reduced = summed(op.results[0])
-    magnitude = None if reduced is None else giver(reduced.data)
+    magnitude = None if reduced is None else defining_op(reduced.data)
     if reduced is not None and isinstance(magnitude, AbsOp):
         return Rows(magnitude.input, reduced.axes), 1, least
     return None
@@ -346,11 +346,11 @@ def _variance(value: SSAValue) -> Rows | None:
     mean."""
     reduced = averaged(value)
     deviation = squares(reduced)
-    if reduced is not None and deviation is not None and isinstance(centred := giver(deviation.data), SubOp):
-        rows = Rows(centred.lhs, reduced.axes)
-        return rows if is_centred(deviation.data, rows) else None
-    bounded = not_below(row(value))
-    op = giver(row(bounded[0] if bounded is not None and bounded[1] == 0 else value))
+    if reduced is not None and deviation is not None and isinstance(centered := defining_op(deviation.data), SubOp):
+        rows = Rows(centered.lhs, reduced.axes)
+        return rows if is_centered(deviation.data, rows) else None
+    bounded = lower_bounded(row(value))
+    op = defining_op(row(bounded[0] if bounded is not None and bounded[1] == 0 else value))
     if not isinstance(op, SubOp):
         return None
     rows, mean = squares(averaged(op.lhs)), power(row(op.rhs))
@@ -359,7 +359,7 @@ def _variance(value: SSAValue) -> Rows | None:
 
 def _scale_of(value: SSAValue) -> Iterator[_Scale]:
     """Yields the scales whose squared root is `value`."""
-    op, inner, epsilon = giver(row(value)), row(value), 0.0
+    op, inner, epsilon = defining_op(row(value)), row(value), 0.0
     if isinstance(op, AddOp):
         for operand, other in (op.operands, op.operands[::-1]):
             if (known := number(other)) is not None and known >= 0:
@@ -383,7 +383,7 @@ def _is_normalized(product: Product, scale: _Scale) -> bool:
     if not _is_over_root(product, scale) or len(product.others) != 1:
         return False
     (data,) = product.others
-    return is_centred(data, scale.rows) if scale.is_variance else data is scale.rows.data
+    return is_centered(data, scale.rows) if scale.is_variance else data is scale.rows.data
 
 
 def _factors(values: Sequence[tuple[SSAValue, bool]], scale: _Scale) -> Product | None:
@@ -489,7 +489,7 @@ def _inside(root: Operation, operands: Collection[SSAValue]) -> list[Operation] 
         for operand in op.operands:
             if operand in operands or constant_of(operand) is not None:
                 continue
-            owner = giver(operand)
+            owner = defining_op(operand)
             if owner is None or owner.parent is not root.parent:
                 return None
             if owner not in found:
@@ -511,8 +511,8 @@ def _needed_by(root: Operation, parts: Sequence[Operation]) -> list[Operation]:
 
 def _position(root: Operation) -> Callable[[Operation], int]:
     assert root.parent is not None
-    places = {op: place for place, op in enumerate(root.parent.ops)}
-    return places.__getitem__
+    positions = {op: position for position, op in enumerate(root.parent.ops)}
+    return positions.__getitem__
 
 
 def _operand(parameter: Parameter, made: list[ConstantOp]) -> SSAValue:

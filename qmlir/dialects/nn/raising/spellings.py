@@ -39,7 +39,7 @@ _LARGEST_NUMBER = 4096
 """The maximum size of a constant that is checked for a single repeated number."""
 
 
-def giver(value: SSAValue) -> Operation | None:
+def defining_op(value: SSAValue) -> Operation | None:
     """Returns the operation that defines `value`; `None` for a block argument."""
     return value.op if isinstance(value, OpResult) else None
 
@@ -53,7 +53,7 @@ def above(root: Operation, most: int) -> list[Operation]:
     left = most - 1
     for each in found:
         for operand in each.operands:
-            owner = giver(operand)
+            owner = defining_op(operand)
             is_counted = constant_of(operand) is None
             if owner is not None and owner not in found and (left > 0 or not is_counted):
                 found.append(owner)
@@ -109,11 +109,11 @@ def polynomial(value: SSAValue, variables: Sequence[SSAValue], depth: int = 8) -
     """
     constant = (0,) * len(variables)
     if value in variables:
-        place = variables.index(value)
-        return {tuple(int(each == place) for each in range(len(variables))): 1.0}
+        position = variables.index(value)
+        return {tuple(int(each == position) for each in range(len(variables))): 1.0}
     if (known := number(value)) is not None:
         return {constant: known}
-    op = giver(value)
+    op = defining_op(value)
     if not depth or not isinstance(op, AddOp | SubOp | MulOp | DivOp | NegOp | PowOp):
         return None
     left = polynomial(op.operands[0], variables, depth - 1)
@@ -155,23 +155,23 @@ def is_polynomial(value: SSAValue, variables: Sequence[SSAValue], wanted: Polyno
 
 def clipped(value: SSAValue) -> tuple[SSAValue, float] | None:
     """Matches a value that is clipped to `[0, number]`; returns the value and the number."""
-    op = giver(value)
+    op = defining_op(value)
     if isinstance(op, ClipOp) and op.minimum is not None and op.maximum is not None:
         low, high = op.minimum.value.data, op.maximum.value.data
         return (op.input, high) if low == 0 < high else None
     if isinstance(op, MinOp) and (found := _with_number(op)) is not None:
-        inner = not_below(found[0])
+        inner = lower_bounded(found[0])
         return (inner[0], found[1]) if inner is not None and inner[1] == 0 < found[1] else None
-    if isinstance(op, MaxOp | ReluOp) and (inner := not_below(value)) is not None:
-        below = giver(inner[0])
+    if isinstance(op, MaxOp | ReluOp) and (inner := lower_bounded(value)) is not None:
+        below = defining_op(inner[0])
         found = _with_number(below) if isinstance(below, MinOp) else None
         return found if found is not None and inner[1] == 0 < found[1] else None
     return None
 
 
-def not_below(value: SSAValue) -> tuple[SSAValue, float] | None:
+def lower_bounded(value: SSAValue) -> tuple[SSAValue, float] | None:
     """Matches the maximum of a value and a number; returns the value and the number."""
-    op = giver(value)
+    op = defining_op(value)
     if isinstance(op, ReluOp):
         return op.input, 0.0
     if isinstance(op, ClipOp) and op.minimum is not None and op.maximum is None:
@@ -181,7 +181,7 @@ def not_below(value: SSAValue) -> tuple[SSAValue, float] | None:
 
 def power(value: SSAValue) -> tuple[SSAValue, float] | None:
     """Matches a power (square, root, reciprocal, …); returns its base and its exponent."""
-    op = giver(value)
+    op = defining_op(value)
     if isinstance(op, SqrtOp):
         return op.input, 0.5
     if isinstance(op, ReciprocalOp):
@@ -210,7 +210,7 @@ def _is_reshaped_by_units(op: Operation) -> bool:
 
 def row(value: SSAValue) -> SSAValue:
     """Strips broadcasts, added axes of size 1, and a maximum with minus infinity from `value`."""
-    while (op := giver(value)) is not None:
+    while (op := defining_op(value)) is not None:
         if isinstance(op, ExpandOp) or _is_reshaped_by_units(op):
             value = op.operands[0]
         elif isinstance(op, MaxOp) and (found := _with_number(op)) is not None and found[1] == -math.inf:
@@ -248,26 +248,26 @@ class Rows:
 
     def fits(self, value: SSAValue) -> bool:
         """Returns whether broadcasting aligns each number in `value` with its row."""
-        op = giver(value)
+        op = defining_op(value)
         shape, sizes = shape_of(op.operands[0] if isinstance(op, ExpandOp) else value), shape_of(self.data)
         kept = [1 if axis in self.axes else size for axis, size in enumerate(sizes)]
         return len(shape) <= len(sizes) and [1] * (len(sizes) - len(shape)) + list(shape) == kept
 
     def reduces(self, value: SSAValue, kind: type[ReduceOp]) -> bool:
         """Returns whether `value` is a reduction of class `kind` of these rows, and aligns with them."""
-        op = giver(row(value))
+        op = defining_op(row(value))
         return isinstance(op, kind) and Rows.of(op) == self and self.fits(value)
 
 
 def summed(value: SSAValue) -> Rows | None:
     """Returns the rows whose sums are `value`; `None` if it is not a sum along constant axes."""
-    op = giver(row(value))
+    op = defining_op(row(value))
     return Rows.of(op) if isinstance(op, ReduceSumOp) else None
 
 
 def averaged(value: SSAValue) -> Rows | None:
     """Returns the rows whose means are `value`; means may be spelled as sums divided by the element count."""
-    op = giver(row(value))
+    op = defining_op(row(value))
     if isinstance(op, ReduceMeanOp):
         return Rows.of(op)
     if not isinstance(op, MulOp | DivOp):
@@ -283,7 +283,7 @@ def averaged(value: SSAValue) -> Rows | None:
 
 def sums_of_squares(value: SSAValue) -> Rows | None:
     """Returns the rows whose sums of squares are `value`; `None` if it is not such a sum."""
-    op = giver(row(value))
+    op = defining_op(row(value))
     return Rows.of(op) if isinstance(op, ReduceSumSquareOp) else squares(summed(value))
 
 
@@ -293,9 +293,9 @@ def squares(reduced: Rows | None) -> Rows | None:
     return Rows(squared[0], reduced.axes) if reduced is not None and squared is not None and squared[1] == 2 else None
 
 
-def is_centred(value: SSAValue, rows: Rows) -> bool:
+def is_centered(value: SSAValue, rows: Rows) -> bool:
     """Returns whether `value` is the data of `rows` minus the means of the rows."""
-    op = giver(value)
+    op = defining_op(value)
     return isinstance(op, SubOp) and op.lhs is rows.data and averaged(op.rhs) == rows and rows.fits(op.rhs)
 
 
@@ -322,11 +322,11 @@ class Product:
         if constant_of(value) is not None:
             self.constants.append(value)
             return exponent == 1
-        op = giver(value)
-        if value is self.rows.data or op is None or is_centred(value, self.rows):
+        op = defining_op(value)
+        if value is self.rows.data or op is None or is_centered(value, self.rows):
             self.others.append(value)
             return exponent == 1
-        found, inner = power(row(value)), giver(row(value))
+        found, inner = power(row(value)), defining_op(row(value))
         if isinstance(inner, MulOp | DivOp | PowOp | ReciprocalOp) and inner is not op:
             is_beside = is_beside or self.rows.fits(value)
             return is_beside and self._add(row(value), exponent, is_beside=True)
@@ -348,7 +348,7 @@ def terms(value: SSAValue, most: int = 3) -> Iterator[tuple[SSAValue, bool]]:
     queue = [(value, True)]
     while queue:
         term, is_added = queue.pop(0)
-        op = giver(term)
+        op = defining_op(term)
         if isinstance(op, AddOp | SubOp) and most > 1:
             most -= 1
             queue += [(op.lhs, is_added), (op.rhs, is_added == isinstance(op, AddOp))]

@@ -212,7 +212,7 @@ CELLS = ("cell/sum", "cell/kept")
 class AtTimeStep(Protocol):
     """A value for each position of the sequence."""
 
-    def __getitem__(self, place: int, /) -> SSAValue: ...
+    def __getitem__(self, position: int, /) -> SSAValue: ...
 
 
 def prefix_of(way: int) -> str:
@@ -223,7 +223,7 @@ def prefix_of(way: int) -> str:
 class StepParts(NamedTuple):
     """The range of a layer's parts that belong to one time step."""
 
-    place: int
+    position: int
     start: int
     end: int
     """The end of the range: parts `start` to `end - 1` belong to the step."""
@@ -282,11 +282,11 @@ class Direction:
 
     def running(self, column: SSAValue) -> AtTimeStep:
         """Returns the masks of the sequences that reach each position; `column` holds the lengths, `[1, N, 1]`."""
-        self.running_at = [self.runs(self.number(place), column) for place in range(self.steps)]
+        self.running_at = [self.runs(self.number(position), column) for position in range(self.steps)]
         return self.running_at
 
-    def number(self, place: int) -> SSAValue:
-        return self.add("place", ConstantOp.of(np.array(place, np.int32), TensorType(i32, ())))
+    def number(self, position: int) -> SSAValue:
+        return self.add("place", ConstantOp.of(np.array(position, np.int32), TensorType(i32, ())))
 
     def runs(self, number: SSAValue, column: SSAValue) -> SSAValue:
         return self.add("runs", LessOp(number, column))
@@ -354,8 +354,8 @@ def _rnn(op: ops.RnnOp, walk: Direction) -> Step:
     inputs = walk.projected("hidden", 0, walk.biases("hidden", 0))
     weight = walk.recurrence("hidden", 0)
 
-    def step(place: int, state: State) -> State:
-        total = walk.sum("hidden", inputs[place], walk.read(state[0]), weight)
+    def step(position: int, state: State) -> State:
+        total = walk.sum("hidden", inputs[position], walk.read(state[0]), weight)
         return (walk.activated("hidden", walk.clipped("hidden", total), 0),)
 
     return step
@@ -377,25 +377,25 @@ def _lstm(op: ops.LstmLayer, walk: Direction) -> Step:
             peepholes[gate] = walk.weights.rows(f"{gate}/peephole_weight", op.peepholes, _PEEPHOLES[gate])
     one = scalar(walk.parts, f"{walk.prefix}forget_gate/one", 1.0, op.data) if is_coupled else None
 
-    def gate_at(gate: str, place: int, read: SSAValue, cell: SSAValue, function: int) -> SSAValue:
-        total = walk.sum(gate, inputs[gate][place], read, weights[gate])
+    def gate_at(gate: str, position: int, read: SSAValue, cell: SSAValue, function: int) -> SSAValue:
+        total = walk.sum(gate, inputs[gate][position], read, weights[gate])
         if gate in peepholes:
             peep = walk.add(f"{gate}/peephole_mul", MulOp(cell, peepholes[gate]))
             total = walk.add(f"{gate}/peephole_sum", AddOp(total, peep))
         return walk.activated(gate, walk.clipped(gate, total), function)
 
-    def step(place: int, state: State) -> State:
+    def step(position: int, state: State) -> State:
         hidden, cell = state
         read = walk.read(hidden)
-        into = gate_at("input_gate", place, read, cell, 0)
+        into = gate_at("input_gate", position, read, cell, 0)
         if one is not None:
             forget = walk.add("forget_gate/complement", SubOp(one, into))
         else:
-            forget = gate_at("forget_gate", place, read, cell, 0)
-        new = gate_at("cell_gate", place, read, cell, 1)
+            forget = gate_at("forget_gate", position, read, cell, 0)
+        new = gate_at("cell_gate", position, read, cell, 1)
         kept = walk.add("cell/forget_mul", MulOp(forget, cell))
         cell = walk.add("cell/sum", AddOp(kept, walk.add("cell/input_mul", MulOp(into, new))))
-        out = gate_at("output_gate", place, read, cell, 0)
+        out = gate_at("output_gate", position, read, cell, 0)
         return walk.add("hidden/product", MulOp(out, walk.activated("hidden", cell, 2))), cell
 
     return step
@@ -418,24 +418,24 @@ def _gru(op: ops.GruOp, walk: Direction) -> Step:
     new_weight = walk.recurrence("hidden_gate", 2)
     one = scalar(walk.parts, f"{walk.prefix}hidden/one", 1.0, op.data)
 
-    def candidate(place: int, hidden: SSAValue, read: SSAValue, reset: SSAValue) -> SSAValue:
+    def candidate(position: int, hidden: SSAValue, read: SSAValue, reset: SSAValue) -> SSAValue:
         if not is_linear:
             scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, hidden))
-            return walk.sum("hidden_gate", new_inputs[place], scaled, new_weight)
+            return walk.sum("hidden_gate", new_inputs[position], scaled, new_weight)
         product = walk.add(f"hidden_gate/{RECURRENCE}", MatMulOp(read, new_weight, True))
         if recurrence_bias is not None:
             product = walk.add("hidden_gate/recurrence_bias_add", AddOp(product, recurrence_bias))
         scaled = walk.add("hidden_gate/reset_mul", MulOp(reset, product))
-        return walk.add("hidden_gate/sum", AddOp(new_inputs[place], scaled))
+        return walk.add("hidden_gate/sum", AddOp(new_inputs[position], scaled))
 
-    def step(place: int, state: State) -> State:
+    def step(position: int, state: State) -> State:
         (hidden,) = state
         read = walk.read(hidden)
         update, reset = (
-            walk.activated(gate, walk.clipped(gate, walk.sum(gate, parts[place], read, weight)), 0)
+            walk.activated(gate, walk.clipped(gate, walk.sum(gate, parts[position], read, weight)), 0)
             for gate, parts, weight in zip(_GRU_GATES, inputs, weights, strict=True)
         )
-        new = walk.clipped("hidden_gate", candidate(place, hidden, read, reset))
+        new = walk.clipped("hidden_gate", candidate(position, hidden, read, reset))
         new = walk.activated("hidden_gate", new, 1)
         fresh = walk.add("hidden/new_mul", MulOp(walk.add("hidden/complement", SubOp(one, update)), new))
         return (walk.add("hidden/sum", AddOp(fresh, walk.add("hidden/kept_mul", MulOp(update, hidden)))),)
@@ -472,17 +472,17 @@ class Mask:
         runs = walk.running(walk.add("lengths", ReshapeOp(lengths, (1, count, 1))))
         return Mask(walk, scalar(walk.parts, f"{walk.prefix}hidden/zero", 0.0, walk.op.data), runs)
 
-    def kept(self, place: int, new: State, old: State) -> State:
+    def kept(self, position: int, new: State, old: State) -> State:
         """Returns the state after a step; a sequence that has ended keeps its old state."""
         names = ("hidden/kept", "cell/kept")
         return tuple(
-            self.walk.add(name, build(WhereOp, [self.runs[place], after, before]))
+            self.walk.add(name, build(WhereOp, [self.runs[position], after, before]))
             for name, after, before in zip(names, new, old, strict=False)
         )
 
-    def output(self, place: int, hidden: SSAValue) -> SSAValue:
+    def output(self, position: int, hidden: SSAValue) -> SSAValue:
         """Returns the hidden state of a step for the output sequence, which is 0 after the end of a sequence."""
-        return self.walk.add("hidden/output", build(WhereOp, [self.runs[place], hidden, self.zero]))
+        return self.walk.add("hidden/output", build(WhereOp, [self.runs[position], hidden, self.zero]))
 
 
 def _joined(parts: Parts, role: str, values: Sequence[SSAValue], axis: int) -> SSAValue:
@@ -507,12 +507,12 @@ class Walk(NamedTuple):
         """Returns a function that computes the new state and the hidden state to output at a position."""
         take, mask = self.make(direction.op, direction), Mask.of(direction)
 
-        def step(place: int, state: State) -> tuple[State, SSAValue]:
-            after = take(place, state)
+        def step(position: int, state: State) -> tuple[State, SSAValue]:
+            after = take(position, state)
             if mask is None:
                 return after, after[0]
-            kept = mask.kept(place, after, state)
-            return kept, mask.output(place, kept[0])
+            kept = mask.kept(position, after, state)
+            return kept, mask.output(position, kept[0])
 
         return step
 
@@ -532,15 +532,15 @@ def unrolled(walk: Walk, walked: list[Direction] | None = None) -> Decompose:
             step = walk.step(direction)
             state: State = tuple(initial_state(direction, name) for name in walk.states)
             outputs: dict[int, SSAValue] = {}
-            for place in range(direction.steps)[:: -1 if is_reversed else 1]:
+            for position in range(direction.steps)[:: -1 if is_reversed else 1]:
                 before, start = state, len(parts.operations)
-                state, outputs[place] = step(place, before)
-                made = StepParts(place, start, len(parts.operations), before, state, outputs[place])
+                state, outputs[position] = step(position, before)
+                made = StepParts(position, start, len(parts.operations), before, state, outputs[position])
                 direction.taken.append(made)
             if walked is not None:
                 walked.append(direction)
             role = f"{direction.prefix}hidden/sequence"
-            whole = _joined(parts, role, [outputs[place] for place in range(direction.steps)], 0)
+            whole = _joined(parts, role, [outputs[position] for position in range(direction.steps)], 0)
             sequences.append(direction.add("hidden/reshape", _with_direction(whole, is_open=parts.is_excerpt)))
             ends.append(state)
         last = [

@@ -110,15 +110,15 @@ def _walk(parts: Array, lengths: Array, is_reversed: bool, step: Step, state: St
     time = len(parts)
     steps = np.arange(time)[:, None]
     # The position of each step in each sequence; the permutation is its own inverse, so it also restores the order.
-    places = np.where((steps < lengths) & is_reversed, lengths - 1 - steps, steps)[:, :, None]
-    parts = np.take_along_axis(parts, places, axis=0)
+    positions = np.where((steps < lengths) & is_reversed, lengths - 1 - steps, steps)[:, :, None]
+    parts = np.take_along_axis(parts, positions, axis=0)
     hidden = np.zeros((time, *state[0].shape), state[0].dtype)
     for index in range(time):
         runs = (index < lengths)[:, None]
         after = step(parts[index], state)
         state = tuple(np.where(runs, new, old) for new, old in zip(after, state, strict=True))
         hidden[index] = np.where(runs, state[0], 0)
-    return np.take_along_axis(hidden, places, axis=0), state
+    return np.take_along_axis(hidden, positions, axis=0), state
 
 
 MakeStep = Callable[[Sequence[Function], Array, Array], Step]

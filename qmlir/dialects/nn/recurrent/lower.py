@@ -66,7 +66,7 @@ class _Slices:
     walk: "_Rolled"
     whole: SSAValue
 
-    def __getitem__(self, place: int, /) -> SSAValue:
+    def __getitem__(self, position: int, /) -> SSAValue:
         slice_ = _stand_in(element_of(self.whole), (1, *shape_of(self.whole)[1:]))
         self.walk.slices.append((slice_, self.whole))
         return slice_
@@ -79,7 +79,7 @@ class _Running:
     walk: "_Rolled"
     column: SSAValue
 
-    def __getitem__(self, place: int, /) -> SSAValue:
+    def __getitem__(self, position: int, /) -> SSAValue:
         if self.walk.number_here is None:
             self.walk.number_here = _stand_in(i32, ())
             self.walk.runs_here = self.walk.runs(self.walk.number_here, self.column)
@@ -246,27 +246,27 @@ class _Way:
 
     # --- The loop -----------------------------------------------------------------------------------------------------
 
-    def _slice(self, at: Lowering, whole: SSAValue, place: Place, like: SSAValue) -> SSAValue:
+    def _slice(self, at: Lowering, whole: SSAValue, position: Place, like: SSAValue) -> SSAValue:
         """Returns the slice of a step, in its own type."""
         plain, shape = at.types.operand(at.rewriter, whole), shape_of(like)
         type_ = TensorType(cast(Any, element_of(plain)), shape)
-        offsets = [place, *(0 for _ in shape[1:])]
+        offsets = [position, *(0 for _ in shape[1:])]
         part = at.insert(tensor.ExtractSliceOp(plain, offsets, shape, [1] * len(shape), type_))
         return at.types.restored(at.rewriter, part, like.type)
 
-    def _number(self, at: Lowering, place: Place) -> SSAValue:
-        scalar = at.scalar(place, i32) if isinstance(place, int) else Scalar(place, at.builder).to(i32).value
+    def _number(self, at: Lowering, position: Place) -> SSAValue:
+        scalar = at.scalar(position, i32) if isinstance(position, int) else Scalar(position, at.builder).to(i32).value
         empty = at.empty((), i32)
         return at.insert(linalg.FillOp([scalar], [empty], [empty.type]))
 
-    def _put(self, at: Lowering, whole: SSAValue, output: SSAValue, place: Place) -> SSAValue:
+    def _put(self, at: Lowering, whole: SSAValue, output: SSAValue, position: Place) -> SSAValue:
         """Inserts the output of a step into `[T, D, N, H]`."""
         sizes = (1, *self.shape)
-        offsets, dynamic = ([place], []) if isinstance(place, int) else ([DYNAMIC_INDEX], [place])
+        offsets, dynamic = ([position], []) if isinstance(position, int) else ([DYNAMIC_INDEX], [position])
         part = at.reshape(output, sizes)
         return at.insert(tensor.InsertSliceOp.get(part, whole, sizes, [*offsets, self.way, 0, 0], offsets=dynamic))
 
-    def _emit(self, at: Lowering, step: _Step, place: Place, carried: Sequence[SSAValue]) -> list[SSAValue]:
+    def _emit(self, at: Lowering, step: _Step, position: Place, carried: Sequence[SSAValue]) -> list[SSAValue]:
         """Inserts the parts of a step at the insertion point of `at`; returns the carried values: states, then all
         outputs."""
         values = [*step.after, step.output]
@@ -275,17 +275,17 @@ class _Way:
             (each, at.types.restored(at.rewriter, state, each.type))
             for each, state in zip(step.before, carried, strict=False)
         ]
-        stands_for += [(each, self._slice(at, whole, place, each)) for each, whole in step.slices]
+        stands_for += [(each, self._slice(at, whole, position, each)) for each, whole in step.slices]
         if step.number_here is not None:
-            stands_for.append((step.number_here, self._number(at, place)))
+            stands_for.append((step.number_here, self._number(at, position)))
         for stand_in, value in stands_for:
             stand_in.replace_all_uses_with(value)
             cast(OpResult, stand_in).op.erase()
         at.rewriter.insert([part for part in step.parts.operations if not isinstance(part, ConstantOp)])
         *states, output = (at.types.operand(at.rewriter, value) for value in values)
-        return [*states, *(self._put(at, whole, output, place) for whole in carried[count:])]
+        return [*states, *(self._put(at, whole, output, position) for whole in carried[count:])]
 
-    def _place(self, at: Lowering, index: SSAValue) -> SSAValue:
+    def _position(self, at: Lowering, index: SSAValue) -> SSAValue:
         """Returns the position of the walk after `index` steps."""
         return ((self.time - 1) - Scalar(index, at.builder)).value if self.is_reversed else index
 
@@ -307,7 +307,7 @@ class _Way:
         rewriter.extend_from_listener(self.at.rewriter)
         inside = Lowering(end, rewriter, self.at.types)
         index, *so_far = block.args
-        end.operands = self._emit(inside, body, self._place(inside, index), so_far)
+        end.operands = self._emit(inside, body, self._position(inside, index), so_far)
         start, stop, stride = (self.at.scalar(number, IndexType()) for number in (len(first), self.time, 1))
         loop = scf.ForOp(start, stop, stride, carried, block)
         self.at.rewriter.insert(loop)

@@ -13,7 +13,7 @@ from qmlir.arithmetic.requantization import magnitude
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.dialects.nn.base import element_limits
 from qmlir.dialects.nn.evaluation.arrays import is_integral, widened
-from qmlir.dialects.nn.evaluation.parameters import centred, exact_reals, rescaled
+from qmlir.dialects.nn.evaluation.parameters import centered, exact_reals, rescaled
 from qmlir.dialects.nn.reduction import ops
 from qmlir.dialects.quant.infer import same_along
 from qmlir.ir.builtin_types import element_of
@@ -153,7 +153,7 @@ def exact_sum(integers: Array, axes: tuple[int, ...], keep_dims: bool = True) ->
 
 def _quantized_reduction(is_mean: bool) -> Callable[..., Result]:
     def evaluator(op: ops.ReduceOp, x: Array, axes: Array | None) -> Result:
-        operand, gone = centred(op.input, x), op.reduced_axes(x.ndim, axes)
+        operand, gone = centered(op.input, x), op.reduced_axes(x.ndim, axes)
         scale = same_along(operand.scale, gone)
         if scale is None:
             return None

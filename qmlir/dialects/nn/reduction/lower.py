@@ -131,7 +131,7 @@ def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: boo
     low, high = storage_limits(element.storage)
     largest = (high - low) * max(count, 1)
     wide = i32 if largest < 1 << 31 else i64
-    reading = quantized.centred(at, op.input, AffineMap.identity(len(shape)))
+    reading = quantized.centered(at, op.input, AffineMap.identity(len(shape)))
     init = at.fill([size for axis, size in enumerate(shape) if axis not in gone], wide, 0)
 
     def add(*scalars: Scalar) -> Scalar:
@@ -227,7 +227,7 @@ def _is_ordered(value: SSAValue, element: UniformQuantizedType, axis: int) -> bo
     return all(same_along(each, (axis,)) is not None for each in parameters)
 
 
-def _places(
+def _positions(
     op: ops.ArgExtremeOp,
     at: Lowering,
     axis: int,
@@ -241,18 +241,18 @@ def _places(
     `step` returns whether the element is better, and its scalars.
     """
     shape = shape_of(op.input)
-    kept, sizes = _kept_map(len(shape), (axis,)), [size for place, size in enumerate(shape) if place != axis]
+    kept, sizes = _kept_map(len(shape), (axis,)), [size for index, size in enumerate(shape) if index != axis]
     start: Number = 0.0 if isinstance(best, AnyFloat) else 0
     outputs = [(at.fill(sizes, best, start), kept) for _ in range(count)]
 
     def body(*scalars: Scalar) -> Sequence[Scalar]:
-        *rest, place = scalars
+        *rest, index = scalars
         better, candidate = step(rest)
-        better = better | place.compare("lt", 0)
-        here = position(place.builder, axis).to(i64)
+        better = better | index.compare("lt", 0)
+        here = position(index.builder, axis).to(i64)
         before = rest[len(inputs) :]
         chosen = [better.select(own, old) for own, old in zip(candidate, before, strict=True)]
-        return [*chosen, better.select(here, place)]
+        return [*chosen, better.select(here, index)]
 
     found = at.generic(inputs, [*outputs, (at.fill(sizes, i64, -1), kept)], body)[-1]
     return at.reshape(found, at.result_shape())
@@ -273,7 +273,7 @@ def _place_of_number(
         return better, [candidate]
 
     computing: Attribute = computing_type(element_of(reading.inputs[0].value))
-    return _places(op, at, axis, reading.inputs, computing, step)
+    return _positions(op, at, axis, reading.inputs, computing, step)
 
 
 def _place_of_real(op: ops.ArgExtremeOp, at: Lowering, axis: int, reading: ExactReading, predicate: str) -> SSAValue:
@@ -283,7 +283,7 @@ def _place_of_real(op: ops.ArgExtremeOp, at: Lowering, axis: int, reading: Exact
         best = ExactReal(before[0], before[1] if reading.count > 1 else None)
         return candidate.compare(predicate, best), candidate.parts
 
-    return _places(op, at, axis, reading.inputs, f64, step, reading.count)
+    return _positions(op, at, axis, reading.inputs, f64, step, reading.count)
 
 
 # --- Scans ------------------------------------------------------------------------------------------------------------
@@ -300,20 +300,20 @@ def _scan(combine: Callable[[Scalar, Scalar], Scalar], neutral: int) -> Lower:
         exclusive, reverse = bool(op.exclusive.value.data), bool(op.reverse.value.data)
 
         def step(builder: ArithBuilder, point: Sequence[Scalar], carried: SSAValue) -> SSAValue:
-            def place(number: Scalar) -> list[Scalar]:
+            def position(number: Scalar) -> list[Scalar]:
                 along = (size - 1) - number if reverse else number
                 return [along if each == axis else index for each, index in enumerate(point)]
 
             number = point[axis]
             before = (number - 1).maximum(0)
-            earlier = extracted(builder, carried, place(before))
+            earlier = extracted(builder, carried, position(before))
             is_first = number.compare("eq", 0)
-            own = extracted(builder, value, place(before if exclusive else number)).to(computing)
+            own = extracted(builder, value, position(before if exclusive else number)).to(computing)
             both = combine(earlier, own)
             if exclusive:
                 first = is_first.select(own.constant(neutral), own)
-                return inserted(builder, number.compare("le", 1).select(first, both), carried, place(number))
-            return inserted(builder, is_first.select(own, both), carried, place(number))
+                return inserted(builder, number.compare("le", 1).select(first, both), carried, position(number))
+            return inserted(builder, is_first.select(own, both), carried, position(number))
 
         from_empty = at.empty(shape, computing)
         total = nest(at.builder, shape, from_empty, step)

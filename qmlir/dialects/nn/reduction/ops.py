@@ -38,7 +38,7 @@ def reduced_shape(shape: Sequence[int], axes: Sequence[int], keep_dims: bool) ->
 def kept_axes(rank: int, axes: Sequence[int], keep_dims: bool) -> dict[int, int]:
     """Maps the axes that are not reduced to their positions in the result."""
     kept = [axis for axis in range(rank) if axis not in axes]
-    return {axis: axis if keep_dims else place for place, axis in enumerate(kept)}
+    return {axis: axis if keep_dims else position for position, axis in enumerate(kept)}
 
 
 def open_shape(rank: int, count: int, keep_dims: bool) -> tuple[int, ...]:

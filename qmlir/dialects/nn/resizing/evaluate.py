@@ -195,9 +195,9 @@ def _resize(
     element = element_of(op.result)
     if not op.is_nearest:
         result = as_elements(result, element, data.dtype)
-    for number, places in outside:
-        if places.any():
-            index = (slice(None),) * number + (places,)
+    for number, positions in outside:
+        if positions.any():
+            index = (slice(None),) * number + (positions,)
             result[index] = as_elements(np.asarray(op.extrapolation_value.value.data), element, data.dtype)
     return (result,)
 

@@ -113,7 +113,7 @@ def _interpolated(op: ops.ResizeOp, at: Lowering, value: SSAValue, axis: Axis) -
     rank, shape[number] = len(shape), axis.to.size
     elements, weights = weights_of(op, coordinates(op, axis), axis)
     own = AffineMap.identity(rank)
-    layout = [-1 if place == number else 1 for place in range(rank)]
+    layout = [-1 if index == number else 1 for index in range(rank)]
     dtype = np.float64 if element == f64 else np.float32
     taps = [tap for tap in range(elements.shape[1]) if weights[:, tap].any()]
     tables = [Input(at.constant(elements[:, tap].astype(np.int32), i32), axes_map(rank, [number])) for tap in taps]
@@ -124,10 +124,10 @@ def _interpolated(op: ops.ResizeOp, at: Lowering, value: SSAValue, axis: Axis) -
     def body(*given: Scalar) -> Scalar:
         builder = given[0].builder
         total = constant(builder, 0.0, element)
-        point = [position(builder, place) for place in range(rank)]
-        places, *runs = quantized.split(given, tables, *(factor.inputs for factor in factors))
-        for place, factor, run in zip(places, factors, runs, strict=True):
-            point[number] = place.to(IndexType())
+        point = [position(builder, index) for index in range(rank)]
+        positions, *runs = quantized.split(given, tables, *(factor.inputs for factor in factors))
+        for index, factor, run in zip(positions, factors, runs, strict=True):
+            point[number] = index.to(IndexType())
             sample = extracted(builder, value, point)
             total = total + sample * factor.of(run, sample)
         return total

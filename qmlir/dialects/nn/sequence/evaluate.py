@@ -13,12 +13,12 @@ from qmlir.dialects.nn.sequence import ops
 Tensors = tuple[Array, ...]
 
 
-def _place(position: Array, count: int) -> int:
+def _position(position: Array, count: int) -> int:
     """Returns the index of one of `count` tensors, counted from the front."""
-    place = int(position.reshape(()))
-    if not -count <= place < count:
-        raise InterpretationError(f"position {place} is out of range for a sequence of length {count}")
-    return place % count
+    index = int(position.reshape(()))
+    if not -count <= index < count:
+        raise InterpretationError(f"position {index} is out of range for a sequence of length {count}")
+    return index % count
 
 
 def _construct(op: ops.SequenceConstructOp, tensors: Sequence[Array]) -> tuple[Tensors]:
@@ -32,20 +32,20 @@ def _empty(op: ops.SequenceEmptyOp) -> tuple[Tensors]:
 def _insert(op: ops.SequenceInsertOp, tensors: Tensors, tensor: Array, position: Array | None) -> tuple[Tensors]:
     # In ONNX, negative positions refer to the sequence before the insertion: -1 inserts before the last tensor.
     count = len(tensors)
-    place = count if position is None else int(position.reshape(()))
-    if not -count <= place <= count:
-        raise InterpretationError(f"position {place} is out of range for a sequence of length {count}")
-    place += count if place < 0 else 0
-    return ((*tensors[:place], tensor, *tensors[place:]),)
+    index = count if position is None else int(position.reshape(()))
+    if not -count <= index <= count:
+        raise InterpretationError(f"position {index} is out of range for a sequence of length {count}")
+    index += count if index < 0 else 0
+    return ((*tensors[:index], tensor, *tensors[index:]),)
 
 
 def _erase(op: ops.SequenceEraseOp, tensors: Tensors, position: Array | None) -> tuple[Tensors]:
-    place = _place(np.array(-1) if position is None else position, len(tensors))
-    return (tensors[:place] + tensors[place + 1 :],)
+    index = _position(np.array(-1) if position is None else position, len(tensors))
+    return (tensors[:index] + tensors[index + 1 :],)
 
 
 def _at(op: ops.SequenceAtOp, tensors: Tensors, position: Array) -> tuple[Array]:
-    return (tensors[_place(position, len(tensors))],)
+    return (tensors[_position(position, len(tensors))],)
 
 
 def _length(op: ops.SequenceLengthOp, tensors: Tensors) -> tuple[Array]:

@@ -30,8 +30,8 @@ def _range(op: ops.RangeOp, start: Array, limit: Array, delta: Array) -> tuple[A
     first, last, step = (widened(bound).reshape(())[()] for bound in (start, limit, delta))
     if not step:
         raise InterpretationError("delta must not be 0")
-    places = np.arange(range_size(first.item(), last.item(), step.item()))
-    values = first + places.astype(first.dtype) * step
+    positions = np.arange(range_size(first.item(), last.item(), step.item()))
+    values = first + positions.astype(first.dtype) * step
     return (np.asarray(values).astype(start.dtype),)
 
 

@@ -36,8 +36,8 @@ def _range(op: ops.RangeOp, at: Lowering) -> Sequence[SSAValue]:
     bounds = [quantized.plain(at, value, one_element(at, value, 1).map_) for value in (op.start, op.delta)]
 
     def number(start: Scalar, delta: Scalar) -> Scalar:
-        place = position(start.builder, 0).to(i64).to(start.type)
-        return start + place * delta
+        index = position(start.builder, 0).to(i64).to(start.type)
+        return start + index * delta
 
     return (quantized.compute(at, bounds, quantized.writing(at, 0, identity(at)), number),)
 

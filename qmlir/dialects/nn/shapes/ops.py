@@ -121,8 +121,8 @@ def paddings(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> tupl
     if len(pads) != 2 * count:
         raise VerifyException(f"pads must have two values for each of {count} axes, but got {list(pads)}")
     found = [Padding(0, 0)] * rank
-    for place, axis in enumerate(padded):
-        found[axis] = Padding(pads[place], pads[count + place])
+    for position, axis in enumerate(padded):
+        found[axis] = Padding(pads[position], pads[count + position])
     return tuple(found)
 
 

@@ -30,7 +30,7 @@ def _range(op: ops.RangeOp, at: PaddingSite) -> Sequence[PaddedValue] | None:
     if start != 0 or delta != 1 or not isinstance(limit, Extent):
         return None
     at.at_least(0, limit)
-    return [PaddedValue((limit,), places={0: ONE})]
+    return [PaddedValue((limit,), positions={0: ONE})]
 
 
 def _expand(op: ops.ExpandOp, at: PaddingSite) -> Sequence[PaddedValue]:

@@ -31,8 +31,8 @@ def _batch_norm(
     axes = tuple(axis for axis in range(x.ndim) if axis != 1)
     with np.errstate(invalid="ignore", divide="ignore"):  # the mean of no elements
         own = ordered_mean(x, axes).reshape(-1)
-        centred = x - per_channel(own, x.ndim)
-        spread = ordered_mean(centred * centred, axes).reshape(-1)
+        centered = x - per_channel(own, x.ndim)
+        spread = ordered_mean(centered * centered, axes).reshape(-1)
     share = number(op.momentum, x)
     running = [widened(old) * share + new * (x.dtype.type(1) - share) for old, new in ((mean, own), (variance, spread))]
     result = affine_by_channel(x, widened(scale), widened(bias), own, spread, op.epsilon)

@@ -86,8 +86,8 @@ def _tree_ensemble(
             scores = joined(scores, given)
             continue
         named = targets[leaves[:, tree]]
-        for place in range(given.shape[1]):  # a leaf may have several weights of one score
-            scores[rows, named[:, place]] += given[:, place]
+        for position in range(given.shape[1]):  # a leaf may have several weights of one score
+            scores[rows, named[:, position]] += given[:, position]
     return (scores,)
 
 

@@ -61,8 +61,8 @@ def _tree_ensemble(op: ops.TreeEnsembleOp, at: Lowering) -> Sequence[SSAValue]:
             is_kept = extracted(builder, missing_table, [node]).compare("ne", 0)
             is_first = is_first | (found.compare("ne", found) & is_kept)
         zero = row * 0
-        place = is_first.select(zero, zero + 1)
-        return inserted(builder, extracted(builder, child_table, [node, place]), so_far, [row, tree])
+        position = is_first.select(zero, zero + 1)
+        return inserted(builder, extracted(builder, child_table, [node, position]), so_far, [row, tree])
 
     reached = nest(at.builder, [depth, rows, trees], first, step_down) if depth else first
     weight_table = at.constant(weights, element)
@@ -70,10 +70,12 @@ def _tree_ensemble(op: ops.TreeEnsembleOp, at: Lowering) -> Sequence[SSAValue]:
     aggregate = op.aggregate.data
 
     def add(builder: ArithBuilder, point: Sequence[Scalar], so_far: SSAValue) -> SSAValue:
-        row, tree, place = point
+        row, tree, position = point
         leaf = extracted(builder, reached, [row, tree]).to(IndexType()) - nodes
-        weight = extracted(builder, weight_table, [leaf, place])
-        target = place if target_table is None else extracted(builder, target_table, [leaf, place]).to(IndexType())
+        weight = extracted(builder, weight_table, [leaf, position])
+        target = (
+            position if target_table is None else extracted(builder, target_table, [leaf, position]).to(IndexType())
+        )
         score = extracted(builder, so_far, [row, target])
         if aggregate == "sum":
             joined = score + weight

@@ -153,8 +153,8 @@ class _Run:
     def _allocate(self, write: CWriter, op: memref.AllocOp) -> None:
         buffer = self.program.buffers[op.memref]
         kind, name = memory_type(op, buffer.element), write.names.new(write.hint(op.memref, "buffer"))
-        place = f"(int8_t *)arena + {buffer.start}"
-        write.line(f"{kind} *const {name} = {place if kind == 'int8_t' else f'({kind} *)(void *)({place})'};")
+        position = f"(int8_t *)arena + {buffer.start}"
+        write.line(f"{kind} *const {name} = {position if kind == 'int8_t' else f'({kind} *)(void *)({position})'};")
         write.array_memory(op, op.memref, name, count=buffer.elements)
 
     def _get_global(self, write: CWriter, op: memref.GetGlobalOp) -> None:

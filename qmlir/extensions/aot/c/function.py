@@ -150,8 +150,8 @@ class CWriter(LoopsWriter):
         rows = [(target, self.text(value), value) for target, value in zip(targets, values, strict=True)]
         rows = [row for row in rows if row[1].text not in (row[0], f"{row[0]}[{LANE}]")]
         pending: list[tuple[str, str, SSAValue]] = []
-        for place, (target, text, value) in enumerate(rows):
-            if any(target in later.reads for _, later, _ in rows[place + 1 :]):
+        for position, (target, text, value) in enumerate(rows):
+            if any(target in later.reads for _, later, _ in rows[position + 1 :]):
                 kept = self.names.new(f"next_{target}")
                 self._set(kept, text, value, self.element(op, value).type)
                 pending.append((target, kept, value))

@@ -176,8 +176,8 @@ def _of_lane(statement: Lanes, scalars: set[str]) -> str:
         return text
     if statement.name in scalars:
         return f"const {statement.type} {statement.name} = {text};"
-    place = f"{LANE} + {statement.shift}" if statement.shift else LANE
-    return f"{statement.name}[{place}] = {text};"
+    position = f"{LANE} + {statement.shift}" if statement.shift else LANE
+    return f"{statement.name}[{position}] = {text};"
 
 
 def _loop(group: _Group, uses: _Uses) -> Iterator[str]:
@@ -207,11 +207,11 @@ def _read(statements: Sequence[Statement]) -> list[Statement]:
     changed = True
     while changed:
         changed = False
-        for place, each in reversed(tuple(kept.items())):
+        for position, each in reversed(tuple(kept.items())):
             name = "" if isinstance(each, FixedLine) else each.name
-            if name and readers[name] == (name in words[place]):
-                readers.subtract(words[place])
-                del kept[place]
+            if name and readers[name] == (name in words[position]):
+                readers.subtract(words[position])
+                del kept[position]
                 changed = True
     return list(kept.values())
 

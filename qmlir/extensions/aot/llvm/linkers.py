@@ -146,8 +146,8 @@ def archive(name: str, data: bytes, symbols: Sequence[str]) -> bytes:
         long_names, own = _member("//", f"{name}/\n".encode("ascii")), "/0"
     names = b"".join(symbol.encode("ascii") + b"\0" for symbol in symbols)
     size = 4 + 4 * len(symbols) + len(names)
-    place = len(_MAGIC) + len(_member("/", bytes(size))) + len(long_names)
-    index = b"".join([len(symbols).to_bytes(4, "big"), place.to_bytes(4, "big") * len(symbols), names])
+    position = len(_MAGIC) + len(_member("/", bytes(size))) + len(long_names)
+    index = b"".join([len(symbols).to_bytes(4, "big"), position.to_bytes(4, "big") * len(symbols), names])
     return b"".join([_MAGIC, _member("/", index), long_names, _member(own, data)])
 
 

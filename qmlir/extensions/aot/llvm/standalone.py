@@ -81,15 +81,15 @@ class _RunWriter:
         self.entry = entry
         self.write = IRWriter(EMISSIONS, parts)
         program = entry.program
-        self.pointers = {port: f"%p{place}" for place, port in enumerate((*program.inputs, *program.outputs))}
+        self.pointers = {port: f"%p{position}" for position, port in enumerate((*program.inputs, *program.outputs))}
         self.given = dict(self.pointers)
         """The pointer that the steps receive for each port."""
 
     def _loaded(self, port: MainPort, pointer: str, index: Index) -> tuple[IRValue, str]:
         """Returns an element as stored in memory, and its address."""
         build, held = self.write.build, held_type(self.entry.program.main, port.element)
-        place = build.element_at(held, pointer, self.write.sum(index))
-        return build.load(held, place, item_size(port.element)), place
+        position = build.element_at(held, pointer, self.write.sum(index))
+        return build.load(held, position, item_size(port.element)), position
 
     def refuse(self, number: int, port: MainPort, test: Test) -> None:
         """Returns `number` from the emitted function if a test holds for an element."""
@@ -116,8 +116,8 @@ class _RunWriter:
         """Writes a function of each element."""
         with counting(self.write, Index(), Index(constant=port.elements), Index(constant=1)) as loop:
             value, _ = self._loaded(port, source, loop.index)
-            place = self.write.build.element_at(value.type, target, self.write.sum(loop.index))
-            self.write.build.store(change(self.write.build, value), place, item_size(port.element))
+            position = self.write.build.element_at(value.type, target, self.write.sum(loop.index))
+            self.write.build.store(change(self.write.build, value), position, item_size(port.element))
 
     def copy(self) -> None:
         """Copies narrow inputs in the form that kernels expect: sign-extended, or as one bit."""
@@ -170,11 +170,11 @@ def _bytes_text(data: bytes) -> str:
 def _constants(name: str, constants: Sequence[Constant]) -> list[str]:
     """Returns the definitions of the constants, and the table of their addresses."""
     lines: list[str] = []
-    for place, constant in enumerate(constants):
+    for position, constant in enumerate(constants):
         data = np.ascontiguousarray(constant.array).tobytes()
         text = _bytes_text(data) if data else "zeroinitializer"
-        lines.append(f"@{name}_constant{place} = internal constant [{len(data)} x i8] {text}, align {ALIGNMENT}")
-    rows = ", ".join(f"ptr @{name}_constant{place}" for place in range(len(constants)))
+        lines.append(f"@{name}_constant{position} = internal constant [{len(data)} x i8] {text}, align {ALIGNMENT}")
+    rows = ", ".join(f"ptr @{name}_constant{position}" for position in range(len(constants)))
     table = f"[{rows}]" if rows else "zeroinitializer"
     lines.append(f"@{name}_constants = internal constant [{len(constants)} x ptr] {table}")
     return lines

@@ -169,17 +169,17 @@ class DecisionReader:
         return OperationDecision(key_of(op), op.name, True, tuple(self._slots(op)), remarks=remarks)
 
     def _slots(self, op: Quantizable) -> Iterator[SlotDecision]:
-        for place, slot in slots_of(op).items():
-            yield from self._slot(op, place, slot)
+        for position, slot in slots_of(op).items():
+            yield from self._slot(op, position, slot)
         for result in op.results:
             if result in self.decisions.values:
                 reason = self.decisions.reasons[result]
                 slot = Slot.ACCUMULATOR if reason.slot is Slot.ACCUMULATOR else Slot.OUTPUT
                 yield self._decision(slot, result, ParameterInfo.of(self.decisions.values[result]), reason)
 
-    def _slot(self, op: Quantizable, place: int, slot: Slot) -> Iterator[SlotDecision]:
-        value, type_ = op.operands[place], self.decisions.operand_type(op, place)
-        reason = self.decisions.reasons.get((op, place)) or self.decisions.reasons.get(value)
+    def _slot(self, op: Quantizable, position: int, slot: Slot) -> Iterator[SlotDecision]:
+        value, type_ = op.operands[position], self.decisions.operand_type(op, position)
+        reason = self.decisions.reasons.get((op, position)) or self.decisions.reasons.get(value)
         if type_ is not None and reason is not None:
             yield self._decision(slot, value, ParameterInfo.of(type_), reason)
 
@@ -187,9 +187,9 @@ class DecisionReader:
         """Returns the decisions at an operation that takes the named weight or input."""
         named = [
             decision
-            for place, slot in slots_of(op).items()
-            if self._is_given(op.operands[place])
-            for decision in self._slot(op, place, slot)
+            for position, slot in slots_of(op).items()
+            if self._is_given(op.operands[position])
+            for decision in self._slot(op, position, slot)
         ]
         return OperationDecision(key_of(op), op.name, True, tuple(named)) if named else None
 

@@ -160,15 +160,15 @@ def _merged(layers: Sequence[LayerSummary]) -> tuple[LayerSummary, ...]:
     rows: dict[tuple[object, ...], LayerSummary] = {}
     for layer in layers:
         types = tuple((each.shape, each.element, each.parameters) for each in (*layer.operands, *layer.results))
-        place = layer.key, layer.operation, types
-        known = rows.get(place)
+        position = layer.key, layer.operation, types
+        known = rows.get(position)
         if known is None:
-            rows[place] = layer
+            rows[position] = layer
             continue
         products = None
         if known.multiply_adds is not None and layer.multiply_adds is not None:
             products = known.multiply_adds + layer.multiply_adds
-        rows[place] = replace(
+        rows[position] = replace(
             known,
             multiply_adds=products,
             activation_bytes=known.activation_bytes + layer.activation_bytes,

@@ -58,8 +58,8 @@ class _Names:
                 key = str(origin)
                 self.origins.setdefault(origin.name, set()).add(origin.name)
                 self.origins.setdefault(key, set()).add(key)
-                for place in range(1, origin.role.count("/") + 1):  # a part of a part: `gate` of `gate/matmul`
-                    outer = "/".join((origin.name, *origin.role.split("/")[:place]))
+                for position in range(1, origin.role.count("/") + 1):  # a part of a part: `gate` of `gate/matmul`
+                    outer = "/".join((origin.name, *origin.role.split("/")[:position]))
                     self.origins.setdefault(outer, set()).add(outer)
         for op in module.walk():
             keys = {str(origin) for origin in origins_of(op)}

@@ -293,7 +293,7 @@ class _Collector:
         reasons = {row.key: row.reason for row in coverage(self.modules[1]).left_in_float}
         facts = [self._facts(node, reasons) for node in self.graph.nodes]
         nodes = tuple(
-            replace(self._node(each, uses.get(each.node.number, ())), place=drawn.nodes[each.node.number])
+            replace(self._node(each, uses.get(each.node.number, ())), position=drawn.nodes[each.node.number])
             for each in facts
         )
         edges = tuple(Edge(*edge, points) for edge, points in zip(self.graph.edges, drawn.edges, strict=True))
@@ -386,7 +386,7 @@ def _weights(facts: WeightFacts) -> ChannelWeights | None:
     if facts.real is not None:
         rows = facts.by_channel(facts.real).astype(np.float64)
     else:
-        rows = facts.centred * facts.type.scales.reshape(-1, 1)
+        rows = facts.centered * facts.type.scales.reshape(-1, 1)
     low, high, scales = (each.tolist() for each in (rows.min(axis=1), rows.max(axis=1), facts.type.scales.reshape(-1)))
     return ChannelWeights(ParameterInfo.of(facts.type), tuple(low), tuple(high), tuple(scales))
 

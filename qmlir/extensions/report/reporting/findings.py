@@ -161,7 +161,7 @@ class WeightFacts:
         return np.moveaxis(array, self.axis, 0).reshape(array.shape[self.axis], -1)
 
     @property
-    def centred(self) -> npt.NDArray[np.int64]:
+    def centered(self) -> npt.NDArray[np.int64]:
         """The integers without zero points, `[channels, weights of a channel]`."""
         rows = self.by_channel(self.stored).astype(np.int64)
         points = self.type.zero_points
@@ -200,10 +200,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def _channels(places: Sequence[int]) -> str:
+def _channels(positions: Sequence[int]) -> str:
     """Formats channels: `channel 3`, `channels 1, 2, 3 and 5 more`."""
-    listed = ", ".join(map(str, places[:3])) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
-    return f"channel {listed}" if len(places) == 1 else f"channels {listed}"
+    listed = ", ".join(map(str, positions[:3])) + (f" and {len(positions) - 3} more" if len(positions) > 3 else "")
+    return f"channel {listed}" if len(positions) == 1 else f"channels {listed}"
 
 
 class Checks:
@@ -339,7 +339,7 @@ class Checks:
                 if is_channel
                 else rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type)),
             )
-        products = np.abs(weights.centred).sum(axis=1) * reach(weights.data)
+        products = np.abs(weights.centered).sum(axis=1) * reach(weights.data)
         sums = products + (bias if bias.size in (1, products.size) else bias.max())
         if sums.max(initial=0) > SUM_LIMIT:
             yield Finding(
@@ -356,7 +356,7 @@ class Checks:
         weights = facts.weights
         if weights is None or weights.type.granularity is not Granularity.TENSOR or weights.stored.size == 0:
             return
-        array = weights.centred if weights.real is None else weights.by_channel(weights.real)
+        array = weights.centered if weights.real is None else weights.by_channel(weights.real)
         sizes = np.abs(array).max(axis=1).astype(np.float64)
         typical = float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 0.0
         small = sizes[sizes > 0]
@@ -421,7 +421,7 @@ def _empty_channels(weights: WeightFacts) -> IntArray:
     """Returns the channels whose stored weights all represent 0."""
     if weights.type.granularity is Granularity.BLOCK:
         return np.zeros(0, np.int64)
-    return np.flatnonzero((weights.centred == 0).all(axis=1))
+    return np.flatnonzero((weights.centered == 0).all(axis=1))
 
 
 def _lost_weights(weights: WeightFacts | None) -> IntArray:
@@ -444,7 +444,7 @@ def _may_saturate(weights: WeightFacts) -> bool:
     """Returns true if two weights of a channel, of equal sign, can overflow a 16-bit sum of two products."""
     if weights.data is None or weights.data.bits != 8 or weights.type.bits != 8 or weights.stored.size == 0:
         return False
-    rows = weights.centred
+    rows = weights.centered
     if rows.shape[1] < 2:
         return False
     positive = np.sort(np.maximum(rows, 0), axis=1)[:, -2:].sum(axis=1)

@@ -92,7 +92,7 @@ class _Layers:
         self.layers: list[list[int]] = [[] for _ in range(max(self.rank, default=-1) + 1)]
         for each in self._by_depth():
             self.layers[self.rank[each]].append(each)
-        self.place = [0] * len(self.rank)
+        self.position = [0] * len(self.rank)
         self._number()
 
     def _route(self, source: int, target: int) -> list[int]:
@@ -122,8 +122,8 @@ class _Layers:
 
     def _number(self) -> None:
         for layer in self.layers:
-            for place, node in enumerate(layer):
-                self.place[node] = place
+            for position, node in enumerate(layer):
+                self.position[node] = position
 
     def crossings(self) -> int:
         """Returns the number of crossing pairs of edges."""
@@ -131,7 +131,7 @@ class _Layers:
         for layer in self.layers:
             ends: list[int] = []
             for node in layer:
-                below = sorted(self.place[each] for each in self.below[node])
+                below = sorted(self.position[each] for each in self.below[node])
                 found += sum(len(ends) - bisect_right(ends, each) for each in below)
                 for each in below:
                     insort(ends, each)
@@ -146,14 +146,14 @@ class _Layers:
             neighbours = self.below if sweep % 2 else self.above
             for layer in reversed(self.layers) if sweep % 2 else self.layers:
                 medians = {
-                    node: float(median_low(self.place[each] for each in neighbours[node]))
+                    node: float(median_low(self.position[each] for each in neighbours[node]))
                     if neighbours[node]
-                    else float(self.place[node])
+                    else float(self.position[node])
                     for node in layer
                 }
                 layer.sort(key=medians.__getitem__)
-                for place, node in enumerate(layer):
-                    self.place[node] = place
+                for position, node in enumerate(layer):
+                    self.position[node] = position
             found = self.crossings()
             if found < fewest:
                 best, fewest = [list(layer) for layer in self.layers], found
@@ -197,12 +197,12 @@ class _Layers:
 
     def _room(self, node: int, x: Sequence[float]) -> tuple[float, float]:
         """Returns how far left and right a node can move."""
-        layer, place = self.layers[self.rank[node]], self.place[node]
+        layer, position = self.layers[self.rank[node]], self.position[node]
         low, high = -math.inf, math.inf
-        if place:
-            low = x[layer[place - 1]] + (self.width(layer[place - 1]) + self.width(node)) / 2 + GAP
-        if place + 1 < len(layer):
-            high = x[layer[place + 1]] - (self.width(layer[place + 1]) + self.width(node)) / 2 - GAP
+        if position:
+            low = x[layer[position - 1]] + (self.width(layer[position - 1]) + self.width(node)) / 2 + GAP
+        if position + 1 < len(layer):
+            high = x[layer[position + 1]] - (self.width(layer[position + 1]) + self.width(node)) / 2 - GAP
         return low, high
 
     def _wanted(self, node: int, x: Sequence[float], turn: int) -> tuple[float, float]:

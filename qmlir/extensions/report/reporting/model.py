@@ -92,7 +92,7 @@ class ReportNode(Readable):
     is_quantized: bool
     """True if it computes on quantized values."""
 
-    place: Point = (0.0, 0.0)
+    position: Point = (0.0, 0.0)
     """The center of the node in the drawing."""
 
     reason: str = ""

@@ -157,8 +157,10 @@ class ObservedPair:
             return 0.0
         sizes = np.maximum(np.abs(found.edges[:-1]), np.abs(found.edges[1:]))
         order = np.argsort(sizes, kind="stable")
-        place = int(np.searchsorted(np.cumsum(found.counts[order]), share * found.total))
-        return float(min(sizes[order][min(place, order.size - 1)], max(abs(self.float_side.low), self.float_side.high)))
+        position = int(np.searchsorted(np.cumsum(found.counts[order]), share * found.total))
+        return float(
+            min(sizes[order][min(position, order.size - 1)], max(abs(self.float_side.low), self.float_side.high))
+        )
 
     def shown(self) -> HistogramPair | None:
         """Returns both histograms over common bins, each at least as wide as the scale of the type."""

@@ -61,8 +61,8 @@ def _layout(element: UniformType) -> dict[str, Any]:
         case Granularity.BLOCK if element.scales.size == 1:  # ONNX Runtime treats a single scale as per-tensor
             return {}
         case Granularity.BLOCK:
-            place = _block_axis(element)
-            return {"axis": place, "block_size": dict(zip(element.axes, element.block_sizes, strict=True))[place]}
+            position = _block_axis(element)
+            return {"axis": position, "block_size": dict(zip(element.axes, element.block_sizes, strict=True))[position]}
 
 
 def _block_axis(element: UniformType) -> int:
@@ -81,9 +81,9 @@ def parameters(element: UniformType, shape: tuple[int, ...]) -> tuple[Array, Arr
     if scales.size == 1 and element.granularity is Granularity.BLOCK:
         return scales.reshape(()), zero_points.reshape(())
     if element.granularity is Granularity.BLOCK:
-        place = _block_axis(element)
+        position = _block_axis(element)
         for axis, size in enumerate(shape):
-            if axis != place and scales.shape[axis] != size:
+            if axis != position and scales.shape[axis] != size:
                 repeats = size // scales.shape[axis]
                 scales, zero_points = np.repeat(scales, repeats, axis), np.repeat(zero_points, repeats, axis)
     return scales, zero_points

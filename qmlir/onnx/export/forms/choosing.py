@@ -136,8 +136,8 @@ def write_parts(out: NodeEmitter, op: NnOp, exporters: Exporters) -> None:
             role, part = parts.roles[number], parts.operations[number]
             taken = given if target is out else {}  # the graph of a loop has separate names
             own = [
-                taken.get(result) or f"{out.prefix or out.outputs[0]}/{role}.{number}.{place}"
-                for place, result in enumerate(part.results)
+                taken.get(result) or f"{out.prefix or out.outputs[0]}/{role}.{number}.{position}"
+                for position, result in enumerate(part.results)
             ]
             names.update(zip(part.results, own, strict=True))
             inner = replace(target, op=part, names=names, outputs=own, prefix="", elements={}, _known={})

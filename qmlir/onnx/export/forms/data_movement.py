@@ -64,12 +64,12 @@ def write_inside(
         if isinstance(element_of(value), StoredType):
             names[value], elements[value] = before(value), element(value)
     base, outputs = out.fresh(hint), list(out.outputs)
-    results = [(place, each) for place, each in enumerate(op.results) if isinstance(element_of(each), StoredType)]
-    for place, result in results:
-        outputs[place], elements[result] = f"{base}_{place}", element(result)
+    results = [(position, each) for position, each in enumerate(op.results) if isinstance(element_of(each), StoredType)]
+    for position, result in results:
+        outputs[position], elements[result] = f"{base}_{position}", element(result)
     exporter(replace(out, names=names, outputs=outputs, elements=elements, prefix=out.prefix or out.outputs[0]), op)
-    for place, result in results:
-        after(result, outputs[place], out.outputs[place])
+    for position, result in results:
+        after(result, outputs[position], out.outputs[position])
 
 
 def between_equal_casts(op: Operation) -> bool:

@@ -101,7 +101,7 @@ def widened(out: NodeEmitter, value: Exact, bound: int) -> Exact:
     return value if bound < _I32 else held_as(out, value, i64)
 
 
-def centred(out: NodeEmitter, value: SSAValue) -> Exact:
+def centered(out: NodeEmitter, value: SSAValue) -> Exact:
     """Returns the stored integers of an operand minus their zero point."""
     element = uniform(out, element_of(value))
     _, zero_points = spread_over(out, value)
@@ -212,9 +212,9 @@ def by_integers(out: NodeEmitter, total: Exact, scale: Array, target: Array, mod
     return Exact(_floor_shift(out, name, shift, value)[0], i64, min(bound, 1 << 61))
 
 
-def _floor_shift(out: NodeEmitter, name: str, places: Array, like: Exact) -> tuple[str, str]:
+def _floor_shift(out: NodeEmitter, name: str, positions: Array, like: Exact) -> tuple[str, str]:
     """Returns `v >> n` and the remainder."""
-    whole = constant(out, np.int64(1) << places, like)
+    whole = constant(out, np.int64(1) << positions, like)
     rest = out.node("Mod", [name, whole])
     return out.node("Div", [out.node("Sub", [name, rest]), whole]), rest
 
@@ -296,7 +296,7 @@ def _bytes_of(out: NodeEmitter, value: SSAValue) -> list[Byte]:
     element = uniform(out, element_of(value))
     held, point = container(element), int(element.zero_points.flat[0])
     if (element.zero_points != point).any():
-        whole = centred(out, value)
+        whole = centered(out, value)
         bits, name, shift = _BITS, whole.name, 1 << (_BITS - 1)
         wide, point = whole.element, 0
     else:
@@ -307,9 +307,9 @@ def _bytes_of(out: NodeEmitter, value: SSAValue) -> list[Byte]:
         name = out.node("Add", [name, out.constant(shift, wide)])
     point += shift
     found: list[Byte] = []
-    for place in reversed(range(-(-bits // 8))):
-        factor = _BASE**place
-        part = out.node("Div", [name, out.constant(factor, wide)]) if place else name
+    for position in reversed(range(-(-bits // 8))):
+        factor = _BASE**position
+        part = out.node("Div", [name, out.constant(factor, wide)]) if position else name
         if factor * _BASE < 1 << bits:
             part = out.node("Mod", [part, out.constant(_BASE, wide)])
         found.append(Byte(out.cast(part, _BYTE), point // factor % _BASE, factor))
@@ -322,11 +322,11 @@ def _constant_bytes(out: NodeEmitter, integers: Array) -> list[Byte]:
     shift = 1 << (bits - 1)
     return [
         Byte(
-            out.constant((integers + shift) // _BASE**place % _BASE, _BYTE),
-            shift // _BASE**place % _BASE,
-            _BASE**place,
+            out.constant((integers + shift) // _BASE**position % _BASE, _BYTE),
+            shift // _BASE**position % _BASE,
+            _BASE**position,
         )
-        for place in reversed(range(-(-bits // 8)))
+        for position in reversed(range(-(-bits // 8)))
     ]
 
 
@@ -351,8 +351,8 @@ def sums_of_windows(
     is_transposed = isinstance(op, contraction.ConvTransposeOp)
     attributes = attributes_of(op, f"{WINDOWS} output_padding" if is_transposed else WINDOWS)
     if bound < EXACT_F32:
-        x = out.cast(centred(out, op.data).name, f32)
-        w = out.cast(centred(out, weight).name, f32) if isinstance(weight, SSAValue) else out.constant(weight, f32)
+        x = out.cast(centered(out, op.data).name, f32)
+        w = out.cast(centered(out, weight).name, f32) if isinstance(weight, SSAValue) else out.constant(weight, f32)
         operator = "ConvTranspose" if is_transposed else "Conv"
         return Exact(out.cast(out.node(operator, [x, w], **attributes), i32), i32, bound)
     most = MOST_TRANSPOSED_TERMS if is_transposed else _MOST_TERMS
@@ -461,7 +461,7 @@ def _matrices(out: NodeEmitter, op: contraction.MatMulOp | contraction.FullyConn
         # i32 wraps; if the bound is larger, the accumulator was proved to fit by other means.
         total = Exact(out.node("MatMulInteger", [out.name(lhs), right, *_zero_points(out, lhs, rhs)]), i32, bound)
     else:
-        factors = [widened(out, centred(out, value), bound) for value in (lhs, rhs)]
+        factors = [widened(out, centered(out, value), bound) for value in (lhs, rhs)]
         if is_transposed:
             factors[1] = replace(factors[1], name=out.transposed(factors[1].name, rank))
         total = joined(out, "MatMul", factors, bound)
@@ -490,7 +490,7 @@ def _windows(out: NodeEmitter, op: contraction.ConvOp | contraction.ConvTranspos
 
 
 def _einsum(out: NodeEmitter, op: contraction.EinsumOp) -> Scaled:
-    factors = [centred(out, value) for value in op.inputs]
+    factors = [centered(out, value) for value in op.inputs]
     terms = math.prod(product_of(shape_of(value), OPEN_SIZE) for value in op.inputs)
     bound = math.prod(factor.bound for factor in factors) * terms
     total = joined(out, "Einsum", factors, bound, equation=op.equation.data)
@@ -505,7 +505,7 @@ def _unary(function: Callable[[NodeEmitter, Exact], str]) -> Sums:
     """Returns the form of a function of one operand that keeps the scale and the bound."""
 
     def sums(out: NodeEmitter, op: elementwise.UnaryOp) -> Scaled:
-        value = centred(out, op.input)
+        value = centered(out, op.input)
         return Scaled(replace(value, name=function(out, value)), spread_over(out, op.input)[0])
 
     return sums
@@ -518,7 +518,7 @@ def _binary(operator: str, grows: bool) -> Sums:
         a, b = (spread_over(out, value)[0] for value in op.operands)
         mode, ties = requantization_of(op)
         if np.all(a == b):
-            left, right, scale = centred(out, op.lhs), centred(out, op.rhs), np.maximum(a, b)
+            left, right, scale = centered(out, op.lhs), centered(out, op.rhs), np.maximum(a, b)
         elif mode is Mode.F32:
             return None
         else:
@@ -534,17 +534,19 @@ def _binary(operator: str, grows: bool) -> Sums:
 
 def _brought(out: NodeEmitter, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties) -> Exact:
     """Returns the integers of an operand in steps of `scale`, which both operands share."""
-    operand = centred(out, value)
-    places = 0 if mode is Mode.SHIFT else headroom(value)
-    if places:
+    operand = centered(out, value)
+    positions = 0 if mode is Mode.SHIFT else headroom(value)
+    if positions:
         wide = held_as(out, operand, i64)
-        operand = Exact(out.node("Mul", [wide.name, constant(out, 1 << places, wide)]), i64, operand.bound << places)
-    return by_integers(out, operand, np.ldexp(own, -places), scale, mode, ties)
+        operand = Exact(
+            out.node("Mul", [wide.name, constant(out, 1 << positions, wide)]), i64, operand.bound << positions
+        )
+    return by_integers(out, operand, np.ldexp(own, -positions), scale, mode, ties)
 
 
 def _mul(out: NodeEmitter, op: elementwise.MulOp) -> Scaled | None:
     scales = [spread_over(out, value)[0] for value in op.operands]
-    factors = [centred(out, value) for value in op.operands]
+    factors = [centered(out, value) for value in op.operands]
     bound = math.prod(each.bound for each in factors)
     return None if bound >= 1 << 62 else Scaled(joined(out, "Mul", factors, bound), accumulator_scale(*scales))
 
@@ -558,7 +560,7 @@ def _along(out: NodeEmitter, data: SSAValue, gone: Sequence[int], *, keeps: bool
     scale = same_along(spread_over(out, data)[0], gone)
     if scale is None or (is_mean and (DYNAMIC_INDEX in sizes or 0 in sizes)):
         return None
-    value = centred(out, data)
+    value = centered(out, data)
     if gone:
         axes = out.constant(np.array(gone, np.int64))
         value = exact_sum(out, value, axes, product_of(sizes, OPEN_SIZE), int(keeps))
@@ -596,7 +598,7 @@ def _average_pool(out: NodeEmitter, op: pooling.AveragePoolOp) -> Scaled | None:
         max((count - 1) * windows.strides[axis] + windows.extent(axis) - sizes[axis] - windows.pads[axis], 0)
         for axis, count in enumerate(counts)
     ]
-    value = out.cast(centred(out, op.data).name, f32)
+    value = out.cast(centered(out, op.data).name, f32)
     kernel = out.constant(np.ones((shape[1], 1, *windows.kernel)), f32)
     slides = attributes_of(op, "strides dilations")
     sums = out.node("Conv", [value, kernel], group=shape[1], pads=[*windows.pads[: len(sizes)], *ends], **slides)
@@ -643,7 +645,7 @@ def _clip(out: NodeEmitter, op: elementwise.ClipOp) -> bool:
     if has_blocks(op.input) or has_blocks(op.result):
         return False
     element = uniform(out, element_of(op.result))
-    value, scale = centred(out, op.input), spread_over(out, op.input)[0]
+    value, scale = centered(out, op.input), spread_over(out, op.input)[0]
     wide = i32 if element.bits < 32 else i64
     name = out.cast(rescaled(out, op, value, scale, output=out.fresh("rescaled")), wide)
     for bound, operator in ((op.minimum, "Max"), (op.maximum, "Min")):
@@ -668,16 +670,16 @@ class _OfSlices(NodeEmitter):
         name = super().constant(found, element)
         if op is None or not found.ndim:
             return name
-        return self.node("Gather", [name, self.name(op.indices)], axis=op.place)
+        return self.node("Gather", [name, self.name(op.indices)], axis=op.position)
 
 
 def _gather(out: NodeEmitter, op: GatherOp) -> bool:
     if not op.rescales or has_blocks(op.input):
         return False
-    codes = out.node("Gather", [out.name(op.input), out.name(op.indices)], axis=op.place)
+    codes = out.node("Gather", [out.name(op.input), out.name(op.indices)], axis=op.position)
     fields: dict[str, Any] = {**vars(out), "names": {**out.names, op.input: codes}}
     slices = _OfSlices(**fields, taking=op)
-    rescaled(slices, op, centred(slices, op.input), spread_over(out, op.input)[0])
+    rescaled(slices, op, centered(slices, op.input), spread_over(out, op.input)[0])
     return True
 
 
@@ -691,7 +693,7 @@ def _compare(operator: str) -> Integer:
         reals: list[str] = []
         for value in op.operands:
             scale = spread_over(out, value)[0].astype(np.float64)
-            reals.append(out.node("Mul", [out.cast(centred(out, value).name, f64), out.constant(scale, f64)]))
+            reals.append(out.node("Mul", [out.cast(centered(out, value).name, f64), out.constant(scale, f64)]))
         out.node(operator, reals, out.output)
         return True
 
@@ -705,7 +707,7 @@ def _arg_extreme(operator: str) -> Integer:
         element = per_tensor(op.input)
         if element is None or magnitude_of(element) >= EXACT_F32:
             return False
-        value = out.cast(centred(out, op.input).name, f32)
+        value = out.cast(centered(out, op.input).name, f32)
         out.node(operator, [value], out.output, **attributes_of(op, "axis keepdims=keep_dims select_last_index"))
         return True
 
@@ -786,7 +788,9 @@ def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed
     numbers = np.zeros(shape, np.int64)
     for axis in summed:
         block = sizes.get(axis, shape[axis])
-        along = (np.arange(shape[axis]) // block).reshape([-1 if place == axis else 1 for place in range(len(shape))])
+        along = (np.arange(shape[axis]) // block).reshape(
+            [-1 if position == axis else 1 for position in range(len(shape))]
+        )
         numbers = numbers * (shape[axis] // block) + along
     return numbers
 
@@ -813,7 +817,7 @@ def write_blocks(out: NodeEmitter, op: NnOp) -> bool:
     bound = magnitude_of(x) * int(np.abs(rows(integers)).sum(axis=-1).max(initial=0))
     wide = i64 if bound >= _I32 else i32
     is_windowed = isinstance(op, contraction.WindowedContractionOp)
-    value = "" if is_windowed else out.cast(centred(out, data).name, wide)
+    value = "" if is_windowed else out.cast(centered(out, data).name, wide)
     for block in np.unique(numbers):
         mine = numbers == block
         part = _contraction(out, op, value, np.where(mine, integers, 0), wide, bound)

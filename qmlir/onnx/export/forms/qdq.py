@@ -243,11 +243,11 @@ def _agrees_everywhere(op: NnOp) -> bool:
     """Returns True if integers and floats between casts agree for all values of the operands."""
     operands = list(dict.fromkeys(op.operands))
     values: dict[SSAValue, Array] = {}
-    for place, value in enumerate(operands):
+    for position, value in enumerate(operands):
         element = per_tensor(value)
         assert element is not None
         stored = np.arange(element.storage_min, element.storage_max + 1)
-        values[value] = stored.reshape([-1 if axis == place else 1 for axis in range(len(operands))])
+        values[value] = stored.reshape([-1 if axis == position else 1 for axis in range(len(operands))])
     arrays = [values[value] for value in op.operands]
     try:
         ours = evaluate(op, arrays)

@@ -30,7 +30,7 @@ def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
     strides = [index.number for index in mixed_indices(write, op.static_strides, op.strides)]
     if None in strides or op.sizes:
         raise op_error(op, "has sizes or strides that are not known")
-    place = write.kept(f"{write.hint(op.result, source.array)}_start", source.place(offsets))
+    position = write.kept(f"{write.hint(op.result, source.array)}_start", source.position(offsets))
     sizes, known = integer_list(op.static_sizes), cast(list[int], strides)
     for axis, (offset, size, stride) in enumerate(zip(offsets, sizes, known, strict=True)):
         if stride < 1 or size < 0:
@@ -39,7 +39,9 @@ def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
             write.check_places(op, offset, (size - 1) * stride + 1, source.shape[axis], f"axis {axis}")
     steps = [step * stride for step, stride in zip(source.strides, known, strict=True)]
     kept = _kept_axes(op, sizes, tuple(type_.get_shape()))
-    taken = replace(source, offset=place, shape=tuple(type_.get_shape()), strides=tuple(steps[axis] for axis in kept))
+    taken = replace(
+        source, offset=position, shape=tuple(type_.get_shape()), strides=tuple(steps[axis] for axis in kept)
+    )
     write.view_memory(op, op.result, taken)
 
 

@@ -166,12 +166,12 @@ class Memory:
         """The distance from the first element to the last one, in elements. No stride is negative."""
         return sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
 
-    def place(self, indices: Sequence[Index]) -> Index:
+    def position(self, indices: Sequence[Index]) -> Index:
         """Returns the position in the array of the element at `indices`."""
-        place = self.offset
+        position = self.offset
         for index, stride in zip(indices, self.strides, strict=True):
-            place = place.plus(index.times(stride))
-        return place
+            position = position.plus(index.times(stride))
+        return position
 
     @property
     def size(self) -> int:
@@ -373,12 +373,12 @@ class LoopsWriter:
             low, high = low + ends[0], high + ends[1]
         return low, high
 
-    def check_places(self, op: Operation, place: Index, elements: int, size: int, what: str = "memory") -> None:
-        """Raises `DiagnosticError` if `elements` elements from `place` are known not to fit in `size` elements.
+    def check_places(self, op: Operation, position: Index, elements: int, size: int, what: str = "memory") -> None:
+        """Raises `DiagnosticError` if `elements` elements from `position` are known not to fit in `size` elements.
 
         Accesses that depend on runtime values are not checked here: the author of the module is responsible for them.
         """
-        found = self.interval(place)
+        found = self.interval(position)
         if found is None or (found[0] >= 0 and found[1] + elements <= size):
             return
         outside = found[0] if found[0] < 0 else found[1] + elements - 1
@@ -391,9 +391,9 @@ class LoopsWriter:
 
     def element_place(self, op: Operation, value: SSAValue, indices: Sequence[SSAValue]) -> tuple[Memory, Index]:
         """Returns a memory and the position of one element in it, after a bounds check."""
-        memory, places = self.memory(value), [self.index(index) for index in indices]
-        self.check_indices(op, memory, places)
-        return memory, memory.place(places)
+        memory, positions = self.memory(value), [self.index(index) for index in indices]
+        self.check_indices(op, memory, positions)
+        return memory, memory.position(positions)
 
     def row_place(
         self, op: Operation, memory: SSAValue, indices: Sequence[SSAValue], elements: int = 1, slack: int = 0
@@ -402,10 +402,10 @@ class LoopsWriter:
 
         The last `slack` bytes of the access may be outside of the memory.
         """
-        found, places = self.memory(memory), [self.index(index) for index in indices]
-        inside = replace(found, offset=Index()).place(places)
+        found, positions = self.memory(memory), [self.index(index) for index in indices]
+        inside = replace(found, offset=Index()).position(positions)
         self.check_places(op, inside, elements, found.reach + 1 + slack // item_size(found.element))
-        return found, found.place(places)
+        return found, found.position(positions)
 
     def known_count(self, count: SSAValue, vector: SSAValue) -> int:
         """Returns the number of lanes that are read or written, or 0 if it is not a constant."""
@@ -428,7 +428,7 @@ class LoopsWriter:
         source, type_ = self.memory(op.source), op.result.type
         if op.sizes:
             raise op_error(op, f"has sizes that are not known: {type_}")
-        start = source.place([Index()] * len(source.shape)).plus(self.index(op.byte_shift))
+        start = source.position([Index()] * len(source.shape)).plus(self.index(op.byte_shift))
         count = math.prod(type_.get_shape())
         self.check_places(op, start, count * item_size(type_.get_element_type()), source.count)
         return source, start, count

@@ -35,25 +35,25 @@ def integer_range(value: SSAValue, *, is_unsigned: bool) -> tuple[int, int] | No
     return integer_limits(bits, is_signed=not is_unsigned)
 
 
-def _centred(values: tuple[int, int] | None, zero_points: tuple[int, int] | None) -> tuple[int, int] | None:
+def _centered(values: tuple[int, int] | None, zero_points: tuple[int, int] | None) -> tuple[int, int] | None:
     if values is None or zero_points is None:
         return None
     return values[0] - zero_points[1], values[1] - zero_points[0]
 
 
-def centred_weights(op: ContractionOp) -> tuple[int, int] | None:
+def centered_weights(op: ContractionOp) -> tuple[int, int] | None:
     """Returns bounds on `w - z_w`, the weights without zero points; `None` for floats."""
     number = op.weight_zero_point.value.data
     zero_points: tuple[int, int] | None = number, number
     if op.weight_zero_points is not None:
         zero_points = integer_range(op.weight_zero_points, is_unsigned=False)
-    return _centred(integer_range(op.w, is_unsigned=op.weight_unsigned is not None), zero_points)
+    return _centered(integer_range(op.w, is_unsigned=op.weight_unsigned is not None), zero_points)
 
 
-def centred_input(op: ContractionOp) -> tuple[int, int] | None:
+def centered_input(op: ContractionOp) -> tuple[int, int] | None:
     """Returns bounds on `x - z_x`, the input without its zero point; `None` for floats."""
     number = op.input_zero_point.value.data
-    return _centred(integer_range(op.x, is_unsigned=op.input_unsigned is not None), (number, number))
+    return _centered(integer_range(op.x, is_unsigned=op.input_unsigned is not None), (number, number))
 
 
 def _fits(values: tuple[int, int] | None, bits: int) -> bool:
@@ -74,7 +74,7 @@ def _is_of_bytes(op: ContractionOp, weight_bits: int = 8) -> bool:
     """Returns true if `x` is 8-bit, `w - z_w` fits in signed `weight_bits`-bit integers, and sums have 32 bits."""
     element = as_integer(shaped(op.x)[1])
     is_byte = element is not None and element.width.data == 8
-    return is_byte and op.accumulator_type == i32 and _fits(centred_weights(op), weight_bits)
+    return is_byte and op.accumulator_type == i32 and _fits(centered_weights(op), weight_bits)
 
 
 def takes_depthwise_bytes(op: ContractionOp) -> bool:
@@ -107,7 +107,7 @@ def has_offset_bytes(op: ContractionOp) -> bool:
     elements = [as_integer(shaped(each)[1]) for each in (op.x, op.w)]
     are_bytes = all(element is not None and element.width.data == 8 for element in elements)
     is_product = isinstance(op, MatMulOp) and op.weight_zero_points is None and op.accumulator_type == i32
-    return is_product and are_bytes and not _fits(centred_weights(op), 8)
+    return is_product and are_bytes and not _fits(centered_weights(op), 8)
 
 
 NARROW_TERMS = ((1 << 31) - 1) // (255 * 128)
@@ -147,7 +147,7 @@ def takes_narrow(bits: int) -> Callable[[ContractionOp], bool]:
         element = as_integer(shaped(op.w)[1])
         is_narrow = element is not None and element.width.data <= bits and isinstance(op.w.owner, ConstantOp)
         is_short = terms_of(op) <= NARROW_TERMS
-        return is_narrow and is_short and takes_bytes(op) and _fits(centred_weights(op), bits)
+        return is_narrow and is_short and takes_bytes(op) and _fits(centered_weights(op), bits)
 
     return accepts
 
@@ -157,7 +157,7 @@ def has_signs(op: ContractionOp) -> bool:
     if not isinstance(op, MatMulOp) or op.weight_zero_points is not None or not isinstance(op.w.owner, ConstantOp):
         return False
     element, constant = as_integer(shaped(op.w)[1]), as_dense(op.w.owner.properties.get("value", NoneAttr()))
-    if element is None or constant is None or centred_weights(op) != (-1, 1):
+    if element is None or constant is None or centered_weights(op) != (-1, 1):
         return False
     array = integers_of(dense_array(constant), element, is_unsigned=op.weight_unsigned is not None)
     return bool((array != op.weight_zero_point.value.data).all())
@@ -202,7 +202,7 @@ def takes_narrow_blocks(bits: int) -> Callable[[ContractionOp], bool]:
 
 def takes_short(bits: int) -> Callable[[ContractionOp], bool]:
     """Returns a predicate for `takes_bytes` contractions whose `w - z_w` fits in `bits` bits."""
-    return lambda op: takes_bytes(op) and _fits(centred_weights(op), bits)
+    return lambda op: takes_bytes(op) and _fits(centered_weights(op), bits)
 
 
 def takes_short_sums(variant: str) -> Callable[[ContractionOp], bool]:
@@ -235,7 +235,7 @@ def stays_near(accepts: Callable[[ContractionOp], bool]) -> Callable[[Contractio
 
 def takes_pairs(op: ContractionOp) -> bool:
     """Returns true if sums have 32 bits and both operands, without zero points, fit in 16 bits; false if depthwise."""
-    fit = _fits(centred_input(op), 16) and _fits(centred_weights(op), 16)
+    fit = _fits(centered_input(op), 16) and _fits(centered_weights(op), 16)
     return fit and op.accumulator_type == i32 and not is_depthwise(op)
 
 
@@ -246,7 +246,7 @@ def takes_floats(op: ContractionOp) -> bool:
 
 def takes_byte_weights(op: ContractionOp) -> bool:
     """Returns true if `w - z_w` fits in 8 signed bits and sums have 32 bits."""
-    return op.accumulator_type == i32 and _fits(centred_weights(op), 8)
+    return op.accumulator_type == i32 and _fits(centered_weights(op), 8)
 
 
 def takes_depthwise_byte_weights(op: ContractionOp) -> bool:

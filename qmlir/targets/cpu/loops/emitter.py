@@ -175,15 +175,15 @@ class Emitter(ArithBuilder):
         bits = self.convert(arith.BitcastOp, shifted, i32)
         return self.binary(arith.AddiOp, bits, self.constant(offset - _MAGIC_BITS, i32))
 
-    def load(self, memory: SSAValue, place: Sequence[Index]) -> SSAValue:
-        """Loads the element at index `place`."""
+    def load(self, memory: SSAValue, position: Sequence[Index]) -> SSAValue:
+        """Loads the element at index `position`."""
         type_ = cast(MemRefType[Attribute], memory.type)
-        indices = [self.index(index) for index in place]
+        indices = [self.index(index) for index in position]
         return self.insert(memref.LoadOp(operands=[memory, indices], result_types=[type_.get_element_type()]))
 
-    def store(self, value: SSAValue, memory: SSAValue, place: Sequence[Index]) -> None:
-        """Stores `value` at index `place`."""
-        self.builder.insert(memref.StoreOp.get(value, memory, [self.index(index) for index in place]))
+    def store(self, value: SSAValue, memory: SSAValue, position: Sequence[Index]) -> None:
+        """Stores `value` at index `position`."""
+        self.builder.insert(memref.StoreOp.get(value, memory, [self.index(index) for index in position]))
 
 
 CONVERSIONS: Mapping[type[Operation], Conversion] = {kind: name for name, kind in ConvertOp.ARITH.items()}
@@ -240,9 +240,9 @@ class VectorEmitter(Emitter):
         mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
         return self.insert(vector.ShuffleOp(value, value, mask, result_type=vector_type(count, scalar_of(value.type))))
 
-    def lane(self, value: SSAValue, place: int) -> SSAValue:
-        """Extracts the lane at index `place`."""
-        return self.insert(vector.ExtractOp(value, [place], scalar_of(value.type)))
+    def lane(self, value: SSAValue, position: int) -> SSAValue:
+        """Extracts the lane at index `position`."""
+        return self.insert(vector.ExtractOp(value, [position], scalar_of(value.type)))
 
     def round_to_integer(self, value: SSAValue, offset: int) -> SSAValue:
         rounded = self.insert(RoundToIntOp(value))
@@ -380,8 +380,8 @@ def expand_join(emit: Emitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValu
     if isinstance(emit, VectorEmitter) and emit.lanes >= _FEWEST_LANES:
         return _interleaved(emit, op, parts)
     whole = emit.convert(arith.ExtUIOp, parts[0], i32)
-    for place, part in enumerate(parts[1:], 1):
-        moved = emit.binary(arith.ShLIOp, emit.convert(arith.ExtUIOp, part, i32), emit.constant(8 * place, i32))
+    for position, part in enumerate(parts[1:], 1):
+        moved = emit.binary(arith.ShLIOp, emit.convert(arith.ExtUIOp, part, i32), emit.constant(8 * position, i32))
         whole = emit.binary(arith.OrIOp, whole, moved)
     return emit.convert(arith.BitcastOp, whole, f32) if op.result.type == f32 else whole
 

@@ -109,12 +109,12 @@ class InterleavedWriter(ValueWriter):
         read: list[SSAValue] = []
         for row in range(ROWS):
             self.dims[rows] = row
-            read.append(load(wide, source.value, self._place(emit, source), self.lanes, None))
+            read.append(load(wide, source.value, self._position(emit, source), self.lanes, None))
         self.dims[rows] = 0
-        *leading, _, _ = self._place(emit, target)
+        *leading, _, _ = self._position(emit, target)
         for part, value in enumerate(interleave_bytes(wide, read)):
-            place = add(emit, times(emit, step, ROWS * self.lanes), part * self.lanes)
-            store(emit, value, self.memory, [*leading, place])
+            position = add(emit, times(emit, step, ROWS * self.lanes), part * self.lanes)
+            store(emit, value, self.memory, [*leading, position])
         self.dims[along] = step
 
 
@@ -333,18 +333,18 @@ class LaneWriter(ValueWriter):
         self._advance(emit, False)
         wide = VectorEmitter.of(emit, self.lanes)
         if self.whole:
-            with wide.loop(self.whole, step=self.lanes, threads=self.threads and depth == 0) as (body, place):
-                self._store_vectors(body, place, None)
+            with wide.loop(self.whole, step=self.lanes, threads=self.threads and depth == 0) as (body, position):
+                self._store_vectors(body, position, None)
         rest = self.nest.ranges[self.inner] - self.whole
         if rest:
             self._store_vectors(wide, self.whole, rest)
 
-    def _store_vectors(self, emit: VectorEmitter, place: Index, count: int | None) -> None:
-        self.dims[self.inner] = place
+    def _store_vectors(self, emit: VectorEmitter, position: Index, count: int | None) -> None:
+        self.dims[self.inner] = position
         values = self._vector_values(emit, [*self.loads, *self._read_outputs()], count)
         for output, value in zip(self.nest.outputs, self.terminator.operands, strict=True):
             vector = self._vector(emit, values, value)
-            store(emit, vector, output.value, self._place(emit, output), count)
+            store(emit, vector, output.value, self._position(emit, output), count)
 
     def _read_outputs(self) -> list[Access]:
         return [output for output in self.nest.outputs if output.argument.uses]
@@ -364,14 +364,14 @@ class LaneWriter(ValueWriter):
         def write(inner: VectorEmitter, first: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
             body, yielded = inner.with_lanes(self.lanes), list[SSAValue]()
             for chain in range(chains):
-                place = add(body, first, chain * self.lanes)
-                yielded += self._chain_values(body, combinations, place, so_far[len(yielded) :])
+                position = add(body, first, chain * self.lanes)
+                yielded += self._chain_values(body, combinations, position, so_far[len(yielded) :])
             return yielded
 
         found = wide.carried(self.whole, starts, write, step=self.lanes * chains)
         totals = [
-            emit.binary(type(op), start, _folded(wide, type(op), found[place :: len(combinations)]))
-            for place, (op, start) in enumerate(zip(combinations, before, strict=True))
+            emit.binary(type(op), start, _folded(wide, type(op), found[position :: len(combinations)]))
+            for position, (op, start) in enumerate(zip(combinations, before, strict=True))
         ]
         if self.whole == self.nest.ranges[self.inner]:
             return totals
@@ -379,10 +379,10 @@ class LaneWriter(ValueWriter):
         return super()._carried_level(emit, depth, totals)
 
     def _chain_values(
-        self, emit: VectorEmitter, combinations: Sequence[Operation], place: Index, so_far: Sequence[SSAValue]
+        self, emit: VectorEmitter, combinations: Sequence[Operation], position: Index, so_far: Sequence[SSAValue]
     ) -> list[SSAValue]:
         """Returns the accumulators of one chain after a step."""
-        self.dims[self.inner] = place
+        self.dims[self.inner] = position
         carried: dict[SSAValue, SSAValue] = {
             output.argument: value for output, value in zip(self.nest.outputs, so_far, strict=False)
         }
@@ -405,9 +405,9 @@ class LaneWriter(ValueWriter):
             if memref_type(access.value) is None:
                 values[access.argument] = access.value
             elif self.inner in access.map_.used_dims():
-                values[access.argument] = load(emit, access.value, self._place(emit, access), emit.lanes, count)
+                values[access.argument] = load(emit, access.value, self._position(emit, access), emit.lanes, count)
             else:
-                values[access.argument] = emit.load(access.value, self._place(emit, access))
+                values[access.argument] = emit.load(access.value, self._position(emit, access))
         combined = {value.owner for value in self.terminator.operands} if self.terms > 1 else set[Operation | Block]()
         for op in self.pending:
             form = form_of(op)
@@ -419,8 +419,8 @@ class LaneWriter(ValueWriter):
                 assert isinstance(op, IndexOp)
                 values[op.result] = emit.index(self.dims[op.dim.value.data])
             elif _reads_along(op, self.nest, self.inner):
-                table, *place = (values.get(operand, operand) for operand in op.operands)
-                values[op.res] = load(emit, table, place, emit.lanes, count)
+                table, *position = (values.get(operand, operand) for operand in op.operands)
+                values[op.res] = load(emit, table, position, emit.lanes, count)
             elif isinstance(op, memref.LoadOp) and len(op.indices) > 1:
                 values[op.res] = self._look_up(emit, values, op)
             else:
@@ -430,7 +430,7 @@ class LaneWriter(ValueWriter):
 
     def _look_up(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], op: memref.LoadOp) -> SSAValue:
         """Looks up the bytes at the indices of all lanes in one row of a table."""
-        table, *rows, places = (values.get(operand, operand) for operand in op.operands)
+        table, *rows, positions = (values.get(operand, operand) for operand in op.operands)
         ones = [1] * len(rows)
         found = memref_type(table)
         assert found is not None
@@ -440,7 +440,7 @@ class LaneWriter(ValueWriter):
             table, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1], MemRefType(op.res.type, [BYTE_VALUES], layout)
         )
         emit.builder.insert(row)
-        return emit.insert(GatherOp(row.result, self._splat(emit, places), emit.typed(op.res.type)))
+        return emit.insert(GatherOp(row.result, self._splat(emit, positions), emit.typed(op.res.type)))
 
     @staticmethod
     def _splat(emit: VectorEmitter, value: SSAValue) -> SSAValue:

@@ -196,11 +196,13 @@ class _Operand:
     groups: list[_Axes] = field(default_factory=list[_Axes])
 
     def place_of(self, dim: int) -> int | None:
-        return next((place for place, group in enumerate(self.groups) if group.takes(dim)), None)
+        return next((position for position, group in enumerate(self.groups) if group.takes(dim)), None)
 
     def joined(self, outer: int, inner: int) -> list[_Axes] | None:
         """Returns the groups of axes after collapsing two iterators; `None` if the operand doesn't allow it."""
-        using = [place for place, group in enumerate(self.groups) if group.expression.used_dims() & {outer, inner}]
+        using = [
+            position for position, group in enumerate(self.groups) if group.expression.used_dims() & {outer, inner}
+        ]
         if not using:
             return self.groups
         first, last = self.place_of(outer), self.place_of(inner)
@@ -221,21 +223,21 @@ def collapse(emit: Emitter, nest: Nest, plan: Plan) -> tuple[Nest, Plan]:
     operands = [_operand(access) for access in nest.accesses]
     ranges, order, carried = list(nest.ranges), list(plan.order), plan.carried
     apart = nest.indexed()
-    place = 0
-    while place + 1 < len(order):
-        outer, inner = order[place : place + 2]
+    position = 0
+    while position + 1 < len(order):
+        outer, inner = order[position : position + 2]
         joined = [operand.joined(outer, inner) for operand in operands]
         # Loops that carry scalars aren't collapsed with loops that don't, nor reductions with parallel loops.
-        is_alike = nest.is_reduction[outer] == nest.is_reduction[inner] and place + 1 != carried
+        is_alike = nest.is_reduction[outer] == nest.is_reduction[inner] and position + 1 != carried
         if not is_alike or apart & {outer, inner} or any(groups is None for groups in joined):
-            place += 1
+            position += 1
             continue
         for operand, groups in zip(operands, joined, strict=True):
             operand.groups = groups or []
         ranges[outer] *= ranges[inner]
         ranges[inner] = 1
-        del order[place + 1]
-        carried -= place + 1 < carried
+        del order[position + 1]
+        carried -= position + 1 < carried
     accesses = tuple(_collapsed(emit, operand) for operand in operands)
     inputs = len(nest.inputs)
     collapsed = replace(nest, ranges=tuple(ranges), inputs=accesses[:inputs], outputs=accesses[inputs:])
@@ -318,7 +320,7 @@ class ValueWriter:
             self._take_outputs([self._load(emit, output) for output in self.nest.outputs])
             self._store(emit, self._yielded(emit))
         elif depth == self.plan.carried:
-            before = [emit.load(output.value, self._place(emit, output)) for output in self.nest.outputs]
+            before = [emit.load(output.value, self._position(emit, output)) for output in self.nest.outputs]
             self._store(emit, self._carried_level(emit, depth, before))
         else:
             dim = self.plan.order[depth]
@@ -334,8 +336,8 @@ class ValueWriter:
             return self._yielded(emit)
         dim = self.plan.order[depth]
 
-        def write(inner: Emitter, place: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self.dims[dim] = place
+        def write(inner: Emitter, position: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.dims[dim] = position
             self.open.add(dim)
             self._advance(inner, depth + 1 == len(self.plan.order))
             return self._carried_level(inner, depth + 1, so_far)
@@ -346,13 +348,13 @@ class ValueWriter:
         """The first step of an iterator."""
         return 0
 
-    def _place(self, emit: Emitter, access: Access) -> list[Index]:
+    def _position(self, emit: Emitter, access: Access) -> list[Index]:
         return emit_place(emit, access.map_, self.dims, self.nest.ranges)
 
     def _load(self, emit: Emitter, access: Access) -> SSAValue | None:
         if not access.argument.uses:
             return None
-        return emit.load(access.value, self._place(emit, access))
+        return emit.load(access.value, self._position(emit, access))
 
     def _take_outputs(self, elements: Sequence[SSAValue | None]) -> None:
         for output, element in zip(self.nest.outputs, elements, strict=True):
@@ -361,7 +363,7 @@ class ValueWriter:
 
     def _store(self, emit: Emitter, elements: Sequence[SSAValue]) -> None:
         for output, element in zip(self.nest.outputs, elements, strict=True):
-            emit.store(element, output.value, self._place(emit, output))
+            emit.store(element, output.value, self._position(emit, output))
 
     def _yielded(self, emit: Emitter) -> list[SSAValue]:
         for op in self.pending:
@@ -378,7 +380,7 @@ class ValueWriter:
             if is_innermost or self._is_settled(access):
                 is_memory = memref_type(access.value) is not None
                 self.values[access.argument] = (
-                    emit.load(access.value, self._place(emit, access)) if is_memory else access.value
+                    emit.load(access.value, self._position(emit, access)) if is_memory else access.value
                 )
             else:
                 waiting.append(access)

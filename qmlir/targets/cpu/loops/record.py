@@ -108,15 +108,15 @@ class _Record:
 
     def __init__(self, emit: Emitter, op: RecordOp):
         self.op, self.layout, self.emit = op, op.layout, emit
-        self.first = self._index_at(op.place, 0)
+        self.first = self._index_at(op.position, 0)
         self.memory, self.begin = self._without_gaps(), 0
         self.count: Index = math.prod(shaped(op.input)[0])
 
     def _scalar(self, value: SSAValue) -> Scalar:
         return Scalar(value, self.emit)
 
-    def _index_at(self, memory: SSAValue, place: int) -> SSAValue:
-        return self._scalar(self.emit.load(memory, [place])).to(IndexType()).value
+    def _index_at(self, memory: SSAValue, position: int) -> SSAValue:
+        return self._scalar(self.emit.load(memory, [position])).to(IndexType()).value
 
     def _without_gaps(self) -> SSAValue:
         """The input with the axes at its end that have no gaps between them as one."""
@@ -134,7 +134,7 @@ class _Record:
             self._write_run()
 
     def _write_runs(self, runs: SSAValue) -> None:
-        number, self.count = (self._index_at(runs, place) for place in range(2))
+        number, self.count = (self._index_at(runs, position) for position in range(2))
         with self._loop(number) as run:
             self.begin = emit_binary(self.emit, AffineBinaryOpKind.Mul, run, self.count)
             for word, value in zip(range(RUN_LOW, RUN_LOW + RUN_WORDS), (math.inf, -math.inf, 0.0, 0.0), strict=True):
@@ -176,9 +176,9 @@ class _Record:
     @contextmanager
     def _loop(self, end: Index, start: Index = 0) -> Generator[Index]:
         outer = self.emit
-        with outer.loop(end, start) as (inner, place):
+        with outer.loop(end, start) as (inner, position):
             self.emit = inner
-            yield place
+            yield position
         self.emit = outer
 
     # --- Words --------------------------------------------------------------------------------------------------------
@@ -204,36 +204,36 @@ class _Record:
 
     # --- Reductions ---------------------------------------------------------------------------------------------------
 
-    def _reduced(self, totals: Sequence[_Total], step: _Step, place: Sequence[Index] = ()) -> list[Scalar]:
+    def _reduced(self, totals: Sequence[_Total], step: _Step, position: Sequence[Index] = ()) -> list[Scalar]:
         """The totals over all elements of a run, or over those at a place of the first axes."""
         start = [self.emit.constant(each.start, each.type) for each in totals]
-        return [self._scalar(each) for each in self._over([*place], start, totals, step)]
+        return [self._scalar(each) for each in self._over([*position], start, totals, step)]
 
     def _over(
-        self, place: list[Index], so_far: Sequence[SSAValue], totals: Sequence[_Total], step: _Step
+        self, position: list[Index], so_far: Sequence[SSAValue], totals: Sequence[_Total], step: _Step
     ) -> Sequence[SSAValue]:
         type_ = memref_type(self.memory)
         assert type_ is not None
         shape, outer = type_.get_shape(), self.emit
-        if len(place) == len(shape):
-            return self._step(step, self._scalar(outer.load(self.memory, place)), so_far)
-        if len(place) < len(shape) - 1:
+        if len(position) == len(shape):
+            return self._step(step, self._scalar(outer.load(self.memory, position)), so_far)
+        if len(position) < len(shape) - 1:
 
             def write_row(inner: Emitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
                 self.emit = inner
-                found = self._over([*place, index], carried, totals, step)
+                found = self._over([*position, index], carried, totals, step)
                 self.emit = outer
                 return found
 
-            return outer.carried(shape[len(place)], so_far, write_row)
+            return outer.carried(shape[len(position)], so_far, write_row)
         steps: Index = self.count if self.op.runs is not None else shape[-1]
         strides = strides_of(type_)
         whole = self._whole(steps) if strides and strides[-1] == 1 else 0
         if whole != 0:
-            so_far = self._of_vectors(place, whole, so_far, totals, step)
+            so_far = self._of_vectors(position, whole, so_far, totals, step)
 
         def write_scalar(inner: Emitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            value = inner.load(self.memory, [*place, add(inner, self.begin, index)])
+            value = inner.load(self.memory, [*position, add(inner, self.begin, index)])
             return self._step(step, Scalar(value, inner), carried)
 
         return so_far if whole == steps else outer.carried(steps, so_far, write_scalar, whole)
@@ -248,13 +248,13 @@ class _Record:
         return [each.value for each in step(value, [Scalar(each, value.builder) for each in carried])]
 
     def _of_vectors(
-        self, place: list[Index], whole: Index, so_far: Sequence[SSAValue], totals: Sequence[_Total], step: _Step
+        self, position: list[Index], whole: Index, so_far: Sequence[SSAValue], totals: Sequence[_Total], step: _Step
     ) -> Sequence[SSAValue]:
         lanes = VectorEmitter.of(self.emit, _LANES)
         start = [lanes.constant(each.start, each.type) for each in totals]
 
         def write(inner: VectorEmitter, index: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            at = [*place, add(inner, self.begin, index)]
+            at = [*position, add(inner, self.begin, index)]
             return self._step(step, Scalar(load(inner, self.memory, at, _LANES), inner), carried)
 
         found = lanes.carried(whole, start, write, step=_LANES)
@@ -343,18 +343,18 @@ class _Record:
             # The first bin of negative values is -1, and the last one that of `low`.
             last = end * scale
             last = last.apply(math_dialect.CeilOp) if is_negative else _floor(last)
-            with self._loop((last.to(i64) + 1).to(IndexType()).value, 1) as place:
-                number = self._scalar(self.emit.index(place)).to(i64)
+            with self._loop((last.to(i64) + 1).to(IndexType()).value, 1) as position:
+                number = self._scalar(self.emit.index(position)).to(i64)
                 shift_here = self._scalar(shift.value)
                 if is_negative:
                     number = -number
                 self._move(number, number >> shift_here, bins if is_negative else 0)
 
     def _move(self, source: Scalar, target: Scalar, offset: int) -> None:
-        places = [((each + (COUNTS + offset)).to(IndexType())).value for each in (source, target)]
-        count = self._word(places[0])
-        self._store(places[0], count.constant(0))
-        self._store(places[1], self._word(places[1]) + count)
+        positions = [((each + (COUNTS + offset)).to(IndexType())).value for each in (source, target)]
+        count = self._word(positions[0])
+        self._store(positions[0], count.constant(0))
+        self._store(positions[1], self._word(positions[1]) + count)
 
     def _sums_and_bin(self, factors: Sequence[Scalar], value: Scalar, totals: Sequence[Scalar]) -> Sequence[Scalar]:
         """Add elements to the sums and to their bins. `factors` are those of sums and of bins, and the addend."""
@@ -373,8 +373,8 @@ class _Record:
         number = number + ((number >> 31) & self.layout.bins)
         outer, self.emit = self.emit, self.emit.at(emit.builder)
         lanes = [emit.lane(number.value, lane) for lane in range(_LANES)] if isinstance(emit, VectorEmitter) else None
-        for place in lanes or [number.value]:
-            word = add(self.emit, self._scalar(place).to(IndexType()).value, COUNTS)
+        for position in lanes or [number.value]:
+            word = add(self.emit, self._scalar(position).to(IndexType()).value, COUNTS)
             self._store(word, self._word(word) + 1)
         self.emit = outer
         return [total, squares]

@@ -74,12 +74,12 @@ class _Writer:
         mask = DenseArrayBase.from_list(i64, list(range(count)))
         return self.insert(ShuffleOp(low, high, mask, result_type=vector(count, element_of(low))))
 
-    def part(self, value: SSAValue, place: int, bits: int, width: int, signed: bool) -> SSAValue:
-        """Extracts the `bits`-bit element at index `place` of each `width`-bit group, extended to `width` bits."""
+    def part(self, value: SSAValue, position: int, bits: int, width: int, signed: bool) -> SSAValue:
+        """Extracts the `bits`-bit element at index `position` of each `width`-bit group, extended to `width` bits."""
         count = lanes_of(value) * bits_of(element_of(value)) // width
         type_ = vector(count, IntegerType(width))
         held = self.insert(ConvertOp(value, Conversion.BITCAST, type_))
-        above = width - (place + 1) * bits
+        above = width - (position + 1) * bits
         if above:
             held = self.insert(arith.ShLIOp(held, self.constant(above, type_)))
         amount = self.constant(width - bits, type_)
@@ -122,9 +122,9 @@ def _with_other_signs(write: _Writer, op: DotAccumulateOp) -> SSAValue:
 def _with_pairs(write: _Writer, op: DotAccumulateOp) -> SSAValue:
     """Bytes as integers of 16 bits: the even ones of each group, then the odd ones."""
     total = op.accumulator
-    for place in range(2):
-        x = write.part(op.x, place, 8, 16, signed=not _is_unsigned(op))
-        w = write.part(op.w, place, 8, 16, signed=True)
+    for position in range(2):
+        x = write.part(op.x, position, 8, 16, signed=not _is_unsigned(op))
+        w = write.part(op.w, position, 8, 16, signed=True)
         total = write.insert(DotAccumulateOp(total, x, w))
     return total
 
@@ -132,9 +132,9 @@ def _with_pairs(write: _Writer, op: DotAccumulateOp) -> SSAValue:
 def _with_products(write: _Writer, op: DotAccumulateOp) -> SSAValue:
     """One product of 32 bits for each element of a group."""
     bits, total = bits_of(element_of(op.x)), op.accumulator
-    for place in range(LANE_BITS // bits):
-        x = write.part(op.x, place, bits, 32, signed=not _is_unsigned(op))
-        w = write.part(op.w, place, bits, 32, signed=True)
+    for position in range(LANE_BITS // bits):
+        x = write.part(op.x, position, bits, 32, signed=not _is_unsigned(op))
+        w = write.part(op.w, position, bits, 32, signed=True)
         total = write.insert(arith.AddiOp(total, write.insert(arith.MuliOp(x, w))))
     return total
 
@@ -176,8 +176,8 @@ class LegalizeProducts(RewritePattern):
             return
         write, wide = _Writer(rewriter), vector(lanes, IntegerType(32))
         products: list[SSAValue] = []
-        for place in range(2):
-            x, w = write.part(op.x, place, 8, 16, signed=False), write.part(op.w, place, 8, 16, signed=True)
+        for position in range(2):
+            x, w = write.part(op.x, position, 8, 16, signed=False), write.part(op.w, position, 8, 16, signed=True)
             products.append(write.insert(arith.MuliOp(x, w)))
         first, second = (write.insert(ConvertOp(each, Conversion.EXTSI, wide)) for each in products)
         rewriter.replace(op, [NarrowOp([write.insert(arith.AddiOp(first, second))], IntegerType(16))])
@@ -191,13 +191,13 @@ class LegalizeGather(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter, /) -> None:
-        lanes = lanes_of(op.places)
+        lanes = lanes_of(op.positions)
         if not lanes <= self.isa.table_bytes or not is_byte_table(op.table):
             return
-        write, places = _Writer(rewriter), op.places
-        if isinstance(element_of(places), IndexType):
-            places = write.insert(ConvertOp(places, Conversion.INDEX_CAST, vector(lanes, IntegerType(64))))
-        narrow = write.insert(ConvertOp(places, Conversion.TRUNCI, vector(lanes, IntegerType(8))))
+        write, positions = _Writer(rewriter), op.positions
+        if isinstance(element_of(positions), IndexType):
+            positions = write.insert(ConvertOp(positions, Conversion.INDEX_CAST, vector(lanes, IntegerType(64))))
+        narrow = write.insert(ConvertOp(positions, Conversion.TRUNCI, vector(lanes, IntegerType(8))))
         rewriter.replace(op, [LookUpOp(op.table, narrow)])
 
 

@@ -79,17 +79,17 @@ class InterleavedRowWriter(ValueWriter):
             before: list[SSAValue] = []
             for writer in writers:
                 writer._advance(body, False)
-                before += [body.load(output.value, writer._place(body, output)) for output in self.nest.outputs]
+                before += [body.load(output.value, writer._position(body, output)) for output in self.nest.outputs]
             after = self._sums(body, inner, writers, before)
-            for place, writer in enumerate(writers):
+            for position, writer in enumerate(writers):
                 count = len(self.nest.outputs)
-                writer._store(body, after[place * count : (place + 1) * count])
+                writer._store(body, after[position * count : (position + 1) * count])
 
-    def _of_row(self, dim: int, place: Index) -> "InterleavedRowWriter":
+    def _of_row(self, dim: int, position: Index) -> "InterleavedRowWriter":
         """A writer of one row, from where this one stands."""
         made = copy(self)
         made.dims, made.open, made.values = list(self.dims), {*self.open, dim}, dict(self.values)
-        made.dims[dim] = place
+        made.dims[dim] = position
         return made
 
     def _sums(
@@ -146,14 +146,14 @@ class TransposedWriter(ValueWriter):
         dim, inner = self.plan.order[depth:]
         count, wide = self.nest.ranges[dim], VectorEmitter.of(emit, LANES)
         with wide.loop(count, step=LANES, threads=self.threads and depth == 0) as (body, self.dims[dim]):
-            before = [load(body, output.value, self._place(body, output), LANES) for output in self.nest.outputs]
+            before = [load(body, output.value, self._position(body, output), LANES) for output in self.nest.outputs]
             after = self._sums(body, dim, inner, before)
             for output, total in zip(self.nest.outputs, after, strict=True):
-                store(body, total, output.value, self._place(body, output))
+                store(body, total, output.value, self._position(body, output))
 
     def _sums(self, emit: VectorEmitter, dim: int, inner: int, before: list[SSAValue]) -> Sequence[SSAValue]:
-        def write(body: VectorEmitter, place: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            self.dims[inner] = place
+        def write(body: VectorEmitter, position: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.dims[inner] = position
             columns = [self._turned(body, access, dim) for access in self.loads]
             for step in range(LANES):
                 values: dict[SSAValue, SSAValue] = {
@@ -172,12 +172,12 @@ class TransposedWriter(ValueWriter):
             at = copy(self)
             at.dims = list(self.dims)
             at.dims[dim] = add(emit, self.dims[dim], row)
-            rows.append(load(emit, access.value, at._place(emit, access), LANES, None))
+            rows.append(load(emit, access.value, at._position(emit, access), LANES, None))
         half = LANES // 2
         for _ in range(LANES.bit_length() - 1):
             rows = [
-                emit.insert(kind(rows[place], rows[place + half]))
-                for place in range(half)
+                emit.insert(kind(rows[position], rows[position + half]))
+                for position in range(half)
                 for kind in (InterleaveLowOp, InterleaveHighOp)
             ]
         return rows

@@ -196,7 +196,7 @@ def _chunks(op: scf.ParallelOp) -> ChunksOp:
         last = write.made(arith.CeilDivSIOp(body.args[1], size)) if inner.count > 1 else body.args[1]
         first = write.made(arith.FloorDivSIOp(body.args[0], size)) if inner.count > 1 else body.args[0]
         write = write.loop(outer, first, last)
-        base = write.made(arith.MuliOp(write.place, write.number(inner.count)))
+        base = write.made(arith.MuliOp(write.position, write.number(inner.count)))
         low = write.made(arith.MaxSIOp(write.made(arith.SubiOp(body.args[0], base)), write.number(0)))
         high = write.made(arith.MinSIOp(write.made(arith.SubiOp(body.args[1], base)), write.number(inner.count)))
         for each in list(op.body.block.ops):
@@ -210,16 +210,16 @@ def _chunks(op: scf.ParallelOp) -> ChunksOp:
 
 
 class _LoopWriter:
-    """Creates the loops of a chunk; `place` is the step of the innermost loop, counted from 0."""
+    """Creates the loops of a chunk; `position` is the step of the innermost loop, counted from 0."""
 
-    def __init__(self, builder: Builder, place: SSAValue | None = None):
+    def __init__(self, builder: Builder, position: SSAValue | None = None):
         self.builder = builder
-        self._place = place
+        self._position = position
 
     @property
-    def place(self) -> SSAValue:
-        assert self._place is not None
-        return self._place
+    def position(self) -> SSAValue:
+        assert self._position is not None
+        return self._position
 
     def made(self, op: Operation) -> SSAValue:
         """Inserts a new operation and returns its result."""
@@ -235,11 +235,11 @@ class _LoopWriter:
         """
         block = Block([scf.YieldOp()], arg_types=[IndexType()])
         self.builder.insert(scf.ForOp(first, last, self.number(1), [], block))
-        place = block.args[0]
-        place.name_hint = axis.variable.name_hint or "i"
+        position = block.args[0]
+        position.name_hint = axis.variable.name_hint or "i"
         assert block.last_op is not None
-        inside = _LoopWriter(Builder(InsertPoint.before(block.last_op)), place)
-        value: SSAValue = place
+        inside = _LoopWriter(Builder(InsertPoint.before(block.last_op)), position)
+        value: SSAValue = position
         if axis.step != 1:
             value = inside.made(arith.MuliOp(value, inside.number(axis.step)))
         if axis.lower:

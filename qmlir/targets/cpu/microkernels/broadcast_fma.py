@@ -20,9 +20,9 @@ from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
 class Splat(TiledVariant):
     """Broadcasts an element of `x`, multiplies it by a vector of weights, and adds the products to the sums."""
 
-    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
         scalars = Emitter(emit.builder, emit.constants)
-        value = scalars.load(x.memory, [emit.index(each) for each in place])
+        value = scalars.load(x.memory, [emit.index(each) for each in position])
         return emit.splat(widened(scalars, value, x))
 
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
@@ -47,8 +47,8 @@ SPLAT, SPLAT_FMA = Splat(name="splat"), Fused(name="splat_fma")
 class Depthwise(Splat):
     """Multiplies a vector of channels of `x` by the weights of the same channels."""
 
-    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
-        return widened(emit, load(emit, x.memory, place, emit.lanes, count), x)
+    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
+        return widened(emit, load(emit, x.memory, position, emit.lanes, count), x)
 
 
 DEPTHWISE = Depthwise(name="depthwise", is_lanewise=True)
@@ -60,15 +60,15 @@ DEPTHWISE = Depthwise(name="depthwise", is_lanewise=True)
 class Pairs(TiledVariant):
     """Multiplies pairs of 16-bit integers, and adds both products to one 32-bit lane."""
 
-    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
         wide = emit.with_lanes(2 * emit.lanes)
-        return wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in place], wide.typed(i16)))
+        return wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in position], wide.typed(i16)))
 
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         return emit.insert(DotAccumulateOp(sums, x, w, Signs.SS))
 
 
-I16_PAIRS = Pairs(name="i16_pairs", group=2, element=i16, input_element=i16, is_centred=True)
+I16_PAIRS = Pairs(name="i16_pairs", group=2, element=i16, input_element=i16, is_centered=True)
 
 
 # `splat_bytes` and `depthwise_bytes`: weights are bytes in memory, and are widened to the type of the sum when read.

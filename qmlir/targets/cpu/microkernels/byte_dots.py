@@ -23,10 +23,10 @@ from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, 
 class ByteDots(TiledVariant):
     """Reads groups of four bytes; if `x` has the other signedness, moves them by 128, by flipping the highest bit."""
 
-    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
         wide = emit.with_lanes(4 * emit.lanes)
         return self.moved(
-            emit, x, wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in place], wide.typed(i8)))
+            emit, x, wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in position], wide.typed(i8)))
         )
 
     def moved(self, emit: VectorEmitter, x: Operand, value: SSAValue) -> SSAValue:
@@ -92,10 +92,10 @@ class ByteLaneWriter(TileWriter):
             sums = after
         return sums
 
-    def _read(self, emit: VectorEmitter, place: Place) -> SSAValue:
+    def _read(self, emit: VectorEmitter, position: Place) -> SSAValue:
         """The bytes of a row for a run of steps."""
         assert isinstance(self.variant, ByteLanes)
-        value = load(emit, self.geometry.x.memory, place, self.schedule.lanes * self.variant.group)
+        value = load(emit, self.geometry.x.memory, position, self.schedule.lanes * self.variant.group)
         return self.variant.moved(emit, self.geometry.x, value)
 
     def _splat(self, emit: VectorEmitter, row: SSAValue, lane: int) -> SSAValue:

@@ -58,8 +58,8 @@ def interleaved_channels(lanes: int, registers: int) -> Array:
     """
     if lanes % QUAD:
         raise ValueError(f"lanes must be a multiple of {QUAD} (blocks of 128 bits), but got {lanes}")
-    block, place = np.divmod(np.arange(lanes), QUAD)
-    return np.asarray(QUAD * registers * block + place + QUAD * np.arange(registers)[:, None])
+    block, position = np.divmod(np.arange(lanes), QUAD)
+    return np.asarray(QUAD * registers * block + position + QUAD * np.arange(registers)[:, None])
 
 
 def rows_there(rows: int, positions: int, stride: int, dilation: int) -> int:
@@ -180,7 +180,7 @@ class DepthwiseWriter(TileWriter):
             write(emit, done)
         else:
             count = self.geometry.positions[axis]
-            self._loop(emit, count, lambda inner, place: self._over_rows(inner, [*done, place], write))
+            self._loop(emit, count, lambda inner, position: self._over_rows(inner, [*done, position], write))
 
     def _write_pieces(self, emit: VectorEmitter, block: Index, valid: int, done: list[Index]) -> None:
         """The channels of a block, those that don't fill it in registers of half the size, and half of that."""
@@ -247,11 +247,11 @@ class DepthwiseWriter(TileWriter):
 
     def _parameter(self, emit: VectorEmitter, reading: EpilogueOperand, channel: Index, valid: int) -> list[SSAValue]:
         dims: list[Index] = [*(0 for _ in self.geometry.positions), channel]
-        place = emit_place(emit, reading.map_, dims, (*self.geometry.positions, self.geometry.channels))
+        position = emit_place(emit, reading.map_, dims, (*self.geometry.positions, self.geometry.channels))
         if not reading.map_.used_dims():
-            return [emit.splat(emit.load(reading.memory, place))] * self.group
+            return [emit.splat(emit.load(reading.memory, position))] * self.group
         width = self.group * emit.lanes
-        whole = load(emit, reading.memory, place, width, valid if valid < width else None)
+        whole = load(emit, reading.memory, position, width, valid if valid < width else None)
         return [_shuffled(emit, whole, whole, row) for row in self._channels(emit).tolist()]
 
     def _write_columns(self, emit: VectorEmitter, block: _Block, positions: Sequence[Index], rows: int) -> None:
@@ -278,8 +278,8 @@ class DepthwiseWriter(TileWriter):
         read: list[SSAValue] = []
         for row in range(self.group * group, min(self.group * (group + 1), self.rows_there)):
             window = self.geometry.window_place(emit, positions, [0, row, 0], block.channel)
-            place = window.column(emit, column)
-            read.append(self.variant.read(emit, self.geometry.x, place, block.count(self.group * emit.lanes)))
+            position = window.column(emit, column)
+            read.append(self.variant.read(emit, self.geometry.x, position, block.count(self.group * emit.lanes)))
         read += [read[-1]] * (self.group - len(read))  # whose weights are 0
         if self.group < QUAD:
             return self._halves(emit, read[0], read[1], 8)
@@ -291,7 +291,7 @@ class DepthwiseWriter(TileWriter):
         """The channel of each lane of the registers of sums."""
         return interleaved_channels(emit.lanes, self.group)
 
-    def _places(self, emit: VectorEmitter) -> Array:
+    def _positions(self, emit: VectorEmitter) -> Array:
         """Where the channels of a block are, in order: lanes of interleaved registers, counted through all of them."""
         return np.asarray(np.argsort(self._channels(emit), axis=None))
 
@@ -307,8 +307,8 @@ class DepthwiseWriter(TileWriter):
             return
         for row, registers in enumerate(sums):
             stored = self._result(emit, registers, block.parameters)
-            place = [*positions[:-1], add(emit, positions[-1], row), block.channel]
-            store(emit, stored, self.geometry.y, place, block.count(self.group * emit.lanes))
+            position = [*positions[:-1], add(emit, positions[-1], row), block.channel]
+            store(emit, stored, self.geometry.y, position, block.count(self.group * emit.lanes))
 
     def _result(
         self, emit: VectorEmitter, registers: Sequence[SSAValue], parameters: Sequence[Sequence[SSAValue]]
@@ -326,7 +326,7 @@ class DepthwiseWriter(TileWriter):
         if saturation is None:
             return self._joined(emit, written)
         saturated = saturation.write(emit, written)
-        return _shuffled(emit, saturated, saturated, self._places(emit).tolist())
+        return _shuffled(emit, saturated, saturated, self._positions(emit).tolist())
 
     def _in_order(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> list[SSAValue]:
         """Interleaved registers as registers of channels in order."""
@@ -338,15 +338,17 @@ class DepthwiseWriter(TileWriter):
     def _joined(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> SSAValue:
         """Interleaved registers as one of channels in order."""
         registers, step = _untruncated(emit, registers)
-        register, lane = np.divmod(self._places(emit), emit.lanes)
+        register, lane = np.divmod(self._positions(emit), emit.lanes)
         # A shuffle of each pair of registers, with the same mask, moves its channels to their final positions. Then the
         # pairs are merged.
         mask = (register % 2 * lanes_of(registers[0]) + lane * step).tolist()
         pairs = [_shuffled(emit, registers[first], registers[first + 1], mask) for first in range(0, self.group, 2)]
         if len(pairs) == 1:
             return pairs[0]
-        places = np.arange(register.size)
-        return _shuffled(emit, pairs[0], pairs[1], np.where(register < 2, places, places.size + places).tolist())
+        positions = np.arange(register.size)
+        return _shuffled(
+            emit, pairs[0], pairs[1], np.where(register < 2, positions, positions.size + positions).tolist()
+        )
 
 
 def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[list[SSAValue], int]:
@@ -376,9 +378,9 @@ class Interleaved(TiledVariant):
 class Interleave4(Interleaved):
     """Multiplies one unsigned byte from each of four rows of the window per lane."""
 
-    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
         wide = emit.with_lanes(4 * emit.lanes)
-        value = load(wide, x.memory, place, wide.lanes, count)
+        value = load(wide, x.memory, position, wide.lanes, count)
         return value if x.is_unsigned else wide.binary(arith.XOrIOp, value, wide.constant(-128, i8))
 
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
@@ -388,10 +390,10 @@ class Interleave4(Interleaved):
 class Interleave2(Interleaved):
     """Multiplies one byte from each of two rows of the window per lane, widened to 16 bits."""
 
-    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
         wide = emit.with_lanes(2 * emit.lanes)
         kind = arith.ExtUIOp if x.is_unsigned else arith.ExtSIOp
-        return wide.convert(kind, load(wide, x.memory, place, wide.lanes, count), i16)
+        return wide.convert(kind, load(wide, x.memory, position, wide.lanes, count), i16)
 
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         return emit.insert(DotAccumulateOp(sums, x, w, Signs.SS))

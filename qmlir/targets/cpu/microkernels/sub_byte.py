@@ -108,11 +108,11 @@ class _Widened(Fused, ABC):
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
         return self.as_float(emit, emit.convert(arith.ExtSIOp, weights, i32), part)
 
-    def moved(self, emit: VectorEmitter, wide: SSAValue, part: int, place: int) -> SSAValue:
-        """Shifts the weights at index `part` in `wide` to bit `place`; the bits above are their sign."""
+    def moved(self, emit: VectorEmitter, wide: SSAValue, part: int, position: int) -> SSAValue:
+        """Shifts the weights at index `part` in `wide` to bit `position`; the bits above are their sign."""
         bits = 8 // self.parts
-        left = place - bits * part if part == self.parts - 1 else _WIDE - bits * (part + 1)
-        right = 0 if part == self.parts - 1 else _WIDE - bits - place
+        left = position - bits * part if part == self.parts - 1 else _WIDE - bits * (part + 1)
+        right = 0 if part == self.parts - 1 else _WIDE - bits - position
         for kind, count in ((arith.ShLIOp, left), (arith.ShRSIOp, right - min(left, 0))):
             if count > 0:
                 wide = emit.binary(kind, wide, emit.constant(count, i32))

@@ -208,7 +208,7 @@ class WinogradWriter:
     # If the size of the result is not a multiple of the step, the last tile of a row or column begins earlier and
     # overlaps the previous tile. Both compute the same elements from the same input, but only one stores them, since
     # different threads may run the two tiles.
-    def _place(self, emit: VectorEmitter, first: Index, tile: Index) -> Place:
+    def _position(self, emit: VectorEmitter, first: Index, tile: Index) -> Place:
         _, rows, columns = self.tiles
         number = add(emit, first, tile)
         row = _quotient(emit, number, columns)
@@ -217,8 +217,8 @@ class WinogradWriter:
         step = self.form.step
         regular = times(emit, steps[0], step), times(emit, steps[1], step)
         begins = [
-            _least(emit, place, size - step) if size % step else place
-            for place, size in zip(regular, self.sizes, strict=True)
+            _least(emit, position, size - step) if size % step else position
+            for position, size in zip(regular, self.sizes, strict=True)
         ]
         return Place(image, (begins[0], begins[1]), regular)
 
@@ -226,13 +226,13 @@ class WinogradWriter:
 
     def _write_input(self, emit: VectorEmitter, stages: Stages, first: Index, tile: Index) -> None:
         """The transform of the input of one tile, so many channels at a time as a register has places of 16 bits."""
-        place, wide = self._place(emit, first, tile), emit.with_lanes(2 * self.schedule.lanes)
+        position, wide = self._position(emit, first, tile), emit.with_lanes(2 * self.schedule.lanes)
         whole, rest = divmod(shaped(self.op.x)[0][-1], wide.lanes)
 
         def write(inner: VectorEmitter, channel: Index, valid: int | None) -> None:
             moved = transform(
                 inner, self.form.input, self.form.tile,
-                lambda row, column: self._element(inner, place, (row, column), channel, valid),
+                lambda row, column: self._element(inner, position, (row, column), channel, valid),
             )  # fmt: skip
             for row, values in enumerate(moved):
                 for column, value in enumerate(values):
@@ -245,11 +245,11 @@ class WinogradWriter:
             write(wide, whole * wide.lanes, rest)
 
     def _element(
-        self, emit: VectorEmitter, place: Place, inside: tuple[int, int], channel: Index, valid: int | None
+        self, emit: VectorEmitter, position: Place, inside: tuple[int, int], channel: Index, valid: int | None
     ) -> SSAValue:
         """The channels of an element of the tile, in 16 bits."""
-        where = [add(emit, begin, offset) for begin, offset in zip(place.first, inside, strict=True)]
-        value = load(emit, self.op.x, [place.image, *where, channel], emit.lanes, valid)
+        where = [add(emit, begin, offset) for begin, offset in zip(position.first, inside, strict=True)]
+        value = load(emit, self.op.x, [position.image, *where, channel], emit.lanes, valid)
         if bits_of(value.type) == bits_of(i16):
             return value
         return emit.convert(arith.ExtSIOp if self.op.input_unsigned is None else arith.ExtUIOp, value, i16)
@@ -301,7 +301,7 @@ class WinogradWriter:
         """
         rows, size, lanes = self.schedule.rows, self.form.tile, self.schedule.lanes
         tile, vectors = times(emit, run, rows), -(-valid // lanes)
-        places = [(column, row) for column in range(size) for row in range(rows)]
+        positions = [(column, row) for column in range(size) for row in range(rows)]
         for line in range(size):
             ahead = self._ahead(emit, [group], add(emit, times(emit, run, size), line))
 
@@ -311,7 +311,7 @@ class WinogradWriter:
                 self._prefetch(inner, ahead, number)
                 factors = [self._line_of_weights(inner, line, group, number, vector) for vector in range(vectors)]
                 after: list[SSAValue] = []
-                for (column, row), own in zip(places, batched(sums, vectors), strict=True):
+                for (column, row), own in zip(positions, batched(sums, vectors), strict=True):
                     seen = self._seen(inner, stages, [line, column, add(inner, tile, row)], number)
                     after += [
                         I16_PAIRS.add(inner, total, seen, each[column])
@@ -319,8 +319,8 @@ class WinogradWriter:
                     ]
                 return after
 
-            for products, sums in self._sums(emit, stages, len(places) * vectors, step):
-                for (column, row), own in zip(places, batched(sums, vectors), strict=True):
+            for products, sums in self._sums(emit, stages, len(positions) * vectors, step):
+                for (column, row), own in zip(positions, batched(sums, vectors), strict=True):
                     for vector, total in enumerate(own):
                         store(emit, total, products, [line, column, add(emit, tile, row), vector * lanes])
 
@@ -341,10 +341,10 @@ class WinogradWriter:
         columns = [combined(wide, [factors], [tap(row, column) for row in used])[0] for column in range(KERNEL_SIZE)]
         return combined(wide, matrix, columns)
 
-    def _seen(self, emit: VectorEmitter, stages: Stages, place: Sequence[Index], step: Index) -> SSAValue:
+    def _seen(self, emit: VectorEmitter, stages: Stages, position: Sequence[Index], step: Index) -> SSAValue:
         """The transformed inputs that a step multiplies."""
         source = Operand(stages.inputs, False, i32)
-        return I16_PAIRS.read(emit, source, [*place, times(emit, step, I16_PAIRS.group)], None)
+        return I16_PAIRS.read(emit, source, [*position, times(emit, step, I16_PAIRS.group)], None)
 
     def _sums(
         self, emit: VectorEmitter, stages: Stages, count: int,
@@ -379,8 +379,8 @@ class WinogradWriter:
         if self.weights is None:
             return 0
         number: Index = 0
-        for place, size in zip(weights, (1, self.form.tile, self.form.tile), strict=False):
-            number = add(emit, times(emit, number, size), place)
+        for position, size in zip(weights, (1, self.form.tile, self.form.tile), strict=False):
+            number = add(emit, times(emit, number, size), position)
         next_ = times(emit, add(emit, number, 1), self.steps * self._elements)
         return add(emit, next_, times(emit, run, self._share * self.steps))
 
@@ -389,8 +389,8 @@ class WinogradWriter:
         if self.weights is None:
             return
         for line in range(0, self._share, LINE_BYTES * 8 // bits_of(self.form.weight_element)):
-            place = add(emit, add(emit, ahead, times(emit, step, self._share)), line)
-            emit.builder.insert(PrefetchOp(self.weights, emit.index(place), self.schedule.prefetch))
+            position = add(emit, add(emit, ahead, times(emit, step, self._share)), line)
+            emit.builder.insert(PrefetchOp(self.weights, emit.index(position), self.schedule.prefetch))
 
     # --- Output -------------------------------------------------------------------------------------------------------
 
@@ -398,7 +398,7 @@ class WinogradWriter:
         self, emit: VectorEmitter, stages: Stages, first: Index, tile: Index, channel: Index, valid: int
     ) -> None:
         """The transform of the products of one tile, and the epilogue of its sums."""
-        place, lanes = self._place(emit, first, tile), self.schedule.lanes
+        position, lanes = self._position(emit, first, tile), self.schedule.lanes
         for start in range(0, valid, lanes):
             rows: Tile = []
             for products in stages.products:
@@ -410,7 +410,7 @@ class WinogradWriter:
                 )  # fmt: skip
                 own = [[self._unscaled(emit, value) for value in values] for values in sums]
                 rows = [_added(emit, *pair) for pair in zip(rows, own, strict=True)] if rows else own
-            self._store(emit, place, rows, add(emit, channel, start), min(valid - start, lanes))
+            self._store(emit, position, rows, add(emit, channel, start), min(valid - start, lanes))
 
     def _unscaled(self, emit: VectorEmitter, value: SSAValue) -> SSAValue:
         """A sum of what is a multiple of it, modulo 2^32: an odd factor has an inverse, a power of two is a shift."""
@@ -418,32 +418,32 @@ class WinogradWriter:
             value = emit.binary(arith.MuliOp, value, emit.constant(self.form.inverse, i32))
         return emit.binary(arith.ShRSIOp, value, emit.constant(self.form.shift_of_sums, i32))
 
-    def _store(self, emit: VectorEmitter, place: Place, sums: Tile, channel: Index, valid: int) -> None:
+    def _store(self, emit: VectorEmitter, position: Place, sums: Tile, channel: Index, valid: int) -> None:
         """The rows of sums, without those that an earlier tile has stored."""
 
         def write(inner: VectorEmitter, first: int, last: int) -> None:
             for row in range(first, last):
-                self._store_row(inner, place, row, sums[row], channel, valid)
+                self._store_row(inner, position, row, sums[row], channel, valid)
 
-        self._where_new(emit, place, 0, write)
+        self._where_new(emit, position, 0, write)
 
     def _store_row(
-        self, emit: VectorEmitter, place: Place, row: int, values: list[SSAValue], channel: Index, valid: int
+        self, emit: VectorEmitter, position: Place, row: int, values: list[SSAValue], channel: Index, valid: int
     ) -> None:
         def write(inner: VectorEmitter, first: int, last: int) -> None:
-            own = [place.image, add(inner, place.first[0], row), add(inner, place.first[1], first)]
+            own = [position.image, add(inner, position.first[0], row), add(inner, position.first[1], first)]
             self.epilogue.write(SumTile(inner, [[value] for value in values[first:last]], own, channel, valid))
 
-        self._where_new(emit, place, 1, write)
+        self._where_new(emit, position, 1, write)
 
     def _where_new(
-        self, emit: VectorEmitter, place: Place, axis: int, write: Callable[[VectorEmitter, int, int], None]
+        self, emit: VectorEmitter, position: Place, axis: int, write: Callable[[VectorEmitter, int, int], None]
     ) -> None:
         """`write`, the first rows or columns of a tile only where the tile begins in its regular place."""
         step = self.form.step
         old = -self.sizes[axis] % step
         if old:
-            begin, regular = (emit.index(each) for each in (place.first[axis], place.regular[axis]))
+            begin, regular = (emit.index(each) for each in (position.first[axis], position.regular[axis]))
             is_new = emit.insert(arith.CmpiOp(begin, regular, "eq"))
             block = Block()
             inner = emit.at_end(block)

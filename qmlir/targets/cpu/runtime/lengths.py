@@ -55,8 +55,8 @@ def _shape(axes: Axes, sizes: Sizes) -> tuple[int, ...]:
 def _part(axes: Axes, sizes: Sizes, starts: Sizes) -> tuple[slice, ...]:
     """Returns the slices of a chunk in an array that has one axis per factor."""
     flat = [each for axis in axes for each in axis]
-    places = [(starts.get(each, 0) if isinstance(each, str) else 0, _number(each, sizes)) for each in flat]
-    return tuple(slice(start, start + count) for start, count in places)
+    positions = [(starts.get(each, 0) if isinstance(each, str) else 0, _number(each, sizes)) for each in flat]
+    return tuple(slice(start, start + count) for start, count in positions)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class AnyLength:
             start += capacity
 
     def _run(self, sizes: Sizes, pieces: Mapping[str, tuple[int, int, int]]) -> PieceRun:
-        starts, counts, held = ({name: piece[place] for name, piece in pieces.items()} for place in range(3))
+        starts, counts, held = ({name: piece[position] for name, piece in pieces.items()} for position in range(3))
         bucket = self._buckets[tuple(held[name] for name in self._capacities)]
         parts: list[tuple[str, tuple[slice, ...], tuple[int, ...], tuple[slice, ...] | None]] = []
         for name, axes in self._plan.inputs.items():

@@ -94,10 +94,10 @@ def _check_limits(port: ArrayPort, array: Array) -> None:
     low, high = port.limits
     if int(numbers.min()) >= low and int(numbers.max()) <= high:
         return
-    place = np.argwhere((numbers < low) | (numbers > high))[0]
-    found = int(numbers[tuple(place)])
+    position = np.argwhere((numbers < low) | (numbers > high))[0]
+    found = int(numbers[tuple(position)])
     raise InputError(
-        f"input '{port.name}' must be in [{low}, {high}], but got {found} at {[int(each) for each in place]}"
+        f"input '{port.name}' must be in [{low}, {high}], but got {found} at {[int(each) for each in position]}"
     )
 
 
@@ -121,8 +121,8 @@ def checked(port: ArrayPort, value: Any) -> Array:
     else:
         array = _converted(port, value)
     if port.is_quantized and _has_nan(array):
-        place = [int(each) for each in np.argwhere(np.isnan(array))[0]]
-        raise InputError(f"input '{port.name}' is NaN at {place}, which a quantized model cannot represent")
+        position = [int(each) for each in np.argwhere(np.isnan(array))[0]]
+        raise InputError(f"input '{port.name}' is NaN at {position}, which a quantized model cannot represent")
     return array
 
 

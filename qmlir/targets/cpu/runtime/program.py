@@ -70,14 +70,14 @@ def _targets(arrays: Sequence[Array], inputs: Sequence[Array], in_place: Sequenc
     output. It may overlap an input completely if `in_place` lists that input.
     """
     bounds = [byte_bounds(array) for array in (*arrays, *inputs)]
-    for place, over in enumerate(in_place):
-        own = next((each for each in over if bounds[len(arrays) + each] == bounds[place]), None)
-        if own is not None and arrays[place].flags.carray:
+    for position, over in enumerate(in_place):
+        own = next((each for each in over if bounds[len(arrays) + each] == bounds[position]), None)
+        if own is not None and arrays[position].flags.carray:
             bounds[len(arrays) + own] = 0, 0
     meeting = _meeting(bounds)
     return [
-        array if array.flags.carray and place not in meeting else np.empty(array.shape, array.dtype)
-        for place, array in enumerate(arrays)
+        array if array.flags.carray and position not in meeting else np.empty(array.shape, array.dtype)
+        for position, array in enumerate(arrays)
     ]
 
 
@@ -150,7 +150,7 @@ class CompiledModule:
         self._main = module.main
         self._emitted = emitted
         self._constants = tuple(_sized(constants[name], kind, count, name) for name, kind, count in module.CONSTANTS)
-        self._places = places_of(self._constants)  # the tuple keeps the memory alive
+        self._positions = places_of(self._constants)  # the tuple keeps the memory alive
         self._has_narrow = any(port.is_narrow for port in self.outputs)
         self._takes_narrow = any(port.is_narrow for port in self.inputs)
         self._takes_flat = not getattr(module, "TAKES_ANY_SHAPE", False)
@@ -210,7 +210,7 @@ class CompiledModule:
         arrays = [*inputs, *targets]
         if [array.nbytes for array in arrays] != self._sizes:
             raise InputError(f"arrays must have {self._sizes} bytes, but got {[array.nbytes for array in arrays]}")
-        self._main(arena, self._places, *arrays)
+        self._main(arena, self._positions, *arrays)
         self._arenas.append(arena)
         if self._has_narrow:
             for port, array in zip(self.outputs, outputs, strict=True):

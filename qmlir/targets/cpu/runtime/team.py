@@ -35,7 +35,7 @@ Array = npt.NDArray[Any]
 LINE = 8
 """The number of 64-bit words in a cache line. Words that threads wait for are in separate cache lines."""
 
-COUNT, DONE, PASSED, TICKET, ENGAGED, STEPS, THREADS = (LINE * place for place in range(7))
+COUNT, DONE, PASSED, TICKET, ENGAGED, STEPS, THREADS = (LINE * position for position in range(7))
 """The words of a team.
 
 In order: number of threads, completed chunks of the step, completed steps, twice the number of jobs (odd while one is
@@ -48,7 +48,7 @@ TABLE, FIRST = STEPS + 1, STEPS + 2
 EACH = 2 * LINE
 """The number of words per thread."""
 
-AT, DID, SEEN, OWN_STEPS, OWN_TABLE, TAKEN = (THREADS + place for place in (0, 1, 2, 3, 4, LINE))
+AT, DID, SEEN, OWN_STEPS, OWN_TABLE, TAKEN = (THREADS + position for position in (0, 1, 2, 3, 4, LINE))
 """The words of the first thread.
 
 In order: steps completed for it, chunks of the step that it took, the last job that it began, its copy of the job (two

@@ -83,11 +83,11 @@ def _users(value: SSAValue) -> Iterator[Operation]:
 def _bordered_before(op: InsertSliceOp, writer: Operation) -> InsertSliceOp | None:
     """What put the tensor into the same border that `writer` reads last, each element before it writes one."""
     style = destination_style(writer)
-    for place, operand in enumerate(writer.operands):
+    for position, operand in enumerate(writer.operands):
         view = operand.owner
         if not isinstance(view, ExtractSliceOp) or not isinstance(before := view.source.owner, InsertSliceOp):
             continue
-        if style is None or not style.may_overwrite(place, 0) or before.result.type != op.result.type:
+        if style is None or not style.may_overwrite(position, 0) or before.result.type != op.result.type:
             continue
         if before.parent is not op.parent or not (is_same_slice(view, op) and is_same_slice(before, op)):
             continue
@@ -130,10 +130,10 @@ class FillHalo(RewritePattern):
             return
         if not is_static(op) or set(integer_list(op.static_strides)) != {1}:
             return
-        place = integer_list(op.static_offsets), integer_list(op.static_sizes)
-        if len(place[0]) != len(shaped(op.dest)[0]) or 0 in place[1]:
+        position = integer_list(op.static_offsets), integer_list(op.static_sizes)
+        if len(position[0]) != len(shaped(op.dest)[0]) or 0 in position[1]:
             return
-        fill.attributes[OVERWRITTEN] = ArrayAttr([DenseArrayBase.from_list(i64, each) for each in place])
+        fill.attributes[OVERWRITTEN] = ArrayAttr([DenseArrayBase.from_list(i64, each) for each in position])
         rewriter.notify_op_modified(fill)
         count("fills of borders alone")
 

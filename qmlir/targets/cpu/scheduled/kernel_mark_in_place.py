@@ -49,16 +49,18 @@ def _reads_first(op: Operation, source: SSAValue, target: SSAValue) -> bool:
     style = destination_style(op)
     if style is None:
         return False
-    places = [each.operand for each in style.destinations()]
-    written = [number for number, place in enumerate(places) if place is not None and op.operands[place] is target]
-    reading = [place for place, value in enumerate(op.operands) if value is source]
-    return len(written) == 1 and all(style.may_overwrite(place, written[0]) for place in reading)
+    positions = [each.operand for each in style.destinations()]
+    written = [
+        number for number, position in enumerate(positions) if position is not None and op.operands[position] is target
+    ]
+    reading = [position for position, value in enumerate(op.operands) if value is source]
+    return len(written) == 1 and all(style.may_overwrite(position, written[0]) for position in reading)
 
 
 def _meeting(function: FuncOp, source: SSAValue, target: SSAValue) -> Operation | None:
     """The operation that uses the result first, where the result may lie over the input; `None` where it may not."""
     block = function.body.block
-    order = {op: place for place, op in enumerate(block.ops)}
+    order = {op: position for position, op in enumerate(block.ops)}
 
     def step(use: Use) -> int:
         op = block.find_ancestor_op_in_block(use.operation)
@@ -137,12 +139,12 @@ def _mark(function: FuncOp) -> None:
         if RESULT not in entry.data or type_ is None or not isinstance(type_.layout, NoneAttr):
             continue
         found = {each: _meeting(function, each, target) for each in inputs if each.type == target.type}
-        places = [each.index for each, op in found.items() if op is not None]
+        positions = [each.index for each, op in found.items() if op is not None]
         for source, op in found.items():
             if op is not None and _is_copy(op, source, target):
                 _replace_by_copy(op, source, target)
-        if places:
-            entries[target.index] = overwriting(entry, places)
+        if positions:
+            entries[target.index] = overwriting(entry, positions)
             count("results that may lie over an input")
     function.arg_attrs = ArrayAttr(entries)
 

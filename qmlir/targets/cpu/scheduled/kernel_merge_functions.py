@@ -88,7 +88,7 @@ class _Parameters:
     """Constants of one type in which the kernels of a group differ: those of the first kernel, and all values."""
 
     element: Attribute
-    places: tuple[list[arith.ConstantOp], ...]
+    positions: tuple[list[arith.ConstantOp], ...]
     values: tuple[tuple[bytes, ...], ...]
     """For each parameter, its value in each kernel, as bytes in memory."""
 
@@ -128,17 +128,17 @@ def _first_written(function: FuncOp) -> int:
     return min(written, default=len(arguments))
 
 
-def _read_numbers(function: FuncOp, parameters: Sequence[_Parameters], place: int) -> None:
-    """Let `function` take its parameters as arguments from `place` on, and read them at its start."""
+def _read_numbers(function: FuncOp, parameters: Sequence[_Parameters], position: int) -> None:
+    """Let `function` take its parameters as arguments from `position` on, and read them at its start."""
     block = function.body.block
     memories = [
-        block.insert_arg(MemRefType(each.element, [len(each.places)]), place + number)
+        block.insert_arg(MemRefType(each.element, [len(each.positions)]), position + number)
         for number, each in enumerate(parameters)
     ]
     loads: list[Operation] = []
     for memory, each in zip(memories, parameters, strict=True):
         memory.name_hint = "parameters"
-        for number, constants in enumerate(each.places):
+        for number, constants in enumerate(each.positions):
             index = arith.ConstantOp(IntegerAttr(number, IndexType()))
             load = memref.LoadOp.get(memory, [index.result])
             load.res.name_hint = constants[0].result.name_hint
@@ -150,15 +150,15 @@ def _read_numbers(function: FuncOp, parameters: Sequence[_Parameters], place: in
     block.insert_ops_before(loads, block.first_op)
     function.function_type = FunctionType.from_lists([each.type for each in block.args], [])
     if function.arg_attrs is not None:
-        entries = [_moved(entry, place, len(parameters)) for entry in function.arg_attrs]
-        entries[place:place] = [DictionaryAttr({})] * len(parameters)
+        entries = [_moved(entry, position, len(parameters)) for entry in function.arg_attrs]
+        entries[position:position] = [DictionaryAttr({})] * len(parameters)
         function.arg_attrs = ArrayAttr(entries)
 
 
-def _moved(entry: DictionaryAttr, place: int, by: int) -> DictionaryAttr:
-    """What is said of an argument, after `by` others came in at `place`."""
-    places = [each + by * (each >= place) for each in overwritten(entry)]
-    return overwriting(entry, places) if places else entry
+def _moved(entry: DictionaryAttr, position: int, by: int) -> DictionaryAttr:
+    """What is said of an argument, after `by` others came in at `position`."""
+    positions = [each + by * (each >= position) for each in overwritten(entry)]
+    return overwriting(entry, positions) if positions else entry
 
 
 class _Caller:
@@ -177,10 +177,10 @@ class _Caller:
         """Returns the calls of a function in the module."""
         return self._calls.get(function.sym_name.data, [])
 
-    def hand(self, call: CallOp, kernel: FuncOp, elements: Sequence[DenseIntOrFPElementsAttr], place: int) -> None:
-        """Replaces a call with a call of `kernel`, with the parameters inserted before argument number `place`."""
+    def hand(self, call: CallOp, kernel: FuncOp, elements: Sequence[DenseIntOrFPElementsAttr], position: int) -> None:
+        """Replaces a call with a call of `kernel`, with the parameters inserted before argument number `position`."""
         arguments = list(call.arguments)
-        arguments[place:place] = [self._memory(call, each) for each in elements]
+        arguments[position:position] = [self._memory(call, each) for each in elements]
         shared = CallOp(kernel.sym_name.data, arguments, [])
         shared.attributes = dict(call.attributes)
         shared.location = call.location
@@ -293,13 +293,13 @@ class KernelMergeFunctions(ModulePass):
     @staticmethod
     def _share(group: Sequence[FuncOp], caller: _Caller) -> None:
         kernel, *others = group
-        parameters, place = _parameters(group), _first_written(kernel)
+        parameters, position = _parameters(group), _first_written(kernel)
         if parameters:
-            _read_numbers(kernel, parameters, place)
+            _read_numbers(kernel, parameters, position)
         for number, each in enumerate(group):
             elements = [row.elements(number) for row in parameters]
             for call in caller.calls(each):
-                caller.hand(call, kernel, elements, place)
+                caller.hand(call, kernel, elements, position)
         for each in others:
             hand_on([each, kernel], kernel)
             Rewriter.erase_op(each)

@@ -70,25 +70,25 @@ def _arguments(op: Operation) -> tuple[list[SSAValue], dict[int, int]]:
     """The arguments for `op`, and for each of its operands which of them it is; what is written comes last."""
     style = destination_style(op)
     written = [] if style is None else [destination.operand for destination in style.destinations()]
-    order = [place for place in range(len(op.operands)) if place not in written]
+    order = [position for position in range(len(op.operands)) if position not in written]
     arguments: list[SSAValue] = []
-    places: dict[int, int] = {}
+    positions: dict[int, int] = {}
 
-    def take(place: int) -> None:
-        if not _is_scalar_constant(op.operands[place]):
-            places[place] = len(arguments)
-            arguments.append(op.operands[place])
+    def take(position: int) -> None:
+        if not _is_scalar_constant(op.operands[position]):
+            positions[position] = len(arguments)
+            arguments.append(op.operands[position])
 
-    for place in order:
-        take(place)
+    for position in order:
+        take(position)
     arguments += [value for value in _captures(op) if not _is_scalar_constant(value)]
     if style is None:  # a loop or a choice: what it writes may be what it reads
         unique = list(dict.fromkeys(arguments))
-        return unique, {place: unique.index(op.operands[place]) for place in places}
-    for place in written:
-        if place is not None:
-            take(place)
-    return arguments, places
+        return unique, {position: unique.index(op.operands[position]) for position in positions}
+    for position in written:
+        if position is not None:
+            take(position)
+    return arguments, positions
 
 
 def argument_type(type_: Attribute) -> Attribute:
@@ -113,17 +113,17 @@ def _forget_offsets(block: Block) -> None:
                 Rewriter.replace_value_with_new_type(op.result, _anywhere(result))
 
 
-def _shared(op: Operation, places: dict[int, int], types: list[Attribute]) -> dict[int, list[int]]:
+def _shared(op: Operation, positions: dict[int, int], types: list[Attribute]) -> dict[int, list[int]]:
     """For each argument that is written, the arguments whose memory it may be."""
     style = destination_style(op)
     found: dict[int, list[int]] = {}
     for number, destination in enumerate(() if style is None else style.destinations()):
-        written = None if destination.operand is None else places.get(destination.operand)
+        written = None if destination.operand is None else positions.get(destination.operand)
         if style is None or written is None:
             continue
         same = [
             argument
-            for operand, argument in places.items()
+            for operand, argument in positions.items()
             if argument != written and types[argument] == types[written] and style.may_overwrite(operand, number)
         ]
         if same:
@@ -133,7 +133,7 @@ def _shared(op: Operation, places: dict[int, int], types: list[Attribute]) -> di
 
 def outline(op: Operation) -> Outlined:
     """Returns a private function that contains a copy of `op`, an operation on memrefs, without its provenance."""
-    arguments, places = _arguments(op)
+    arguments, positions = _arguments(op)
     types = [argument_type(value.type) for value in arguments]
     block = Block(arg_types=types)
     copies: dict[SSAValue, SSAValue] = {}
@@ -147,15 +147,15 @@ def outline(op: Operation) -> Outlined:
         copies.setdefault(value, argument)
         argument.name_hint = value.name_hint
     inner = op.clone(copies)
-    for place, argument in places.items():
-        inner.operands[place] = block.args[argument]  # one value may be two arguments
+    for position, argument in positions.items():
+        inner.operands[position] = block.args[argument]  # one value may be two arguments
     block.add_ops([inner, ReturnOp()])
     _forget_offsets(block)
     for each in block.walk():
         for name in PROVENANCE_ATTRIBUTES:
             each.attributes.pop(name, None)
     function = FuncOp("kernel", (types, []), Region(block), visibility="private")
-    shared = _shared(op, places, types)
+    shared = _shared(op, positions, types)
     if shared:
         nothing = DictionaryAttr({})
         function.arg_attrs = ArrayAttr(

@@ -38,7 +38,7 @@ from qmlir.dialects.kernel.variants import SCALAR, Variant
 from qmlir.ir.passes import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.isa.predicates import centred_weights, has_signs
+from qmlir.targets.cpu.isa.predicates import centered_weights, has_signs
 from qmlir.targets.cpu.scheduled.bufferization.aliases import results_written
 from qmlir.targets.cpu.scheduled.kernel_fuse_attention import group_rows
 from qmlir.targets.cpu.scheduled.packing import (
@@ -99,7 +99,7 @@ def shifted_scale(scale: Array, spare: int) -> Array | None:
 
 def _input_offset(op: ContractionOp, variant: Variant) -> int:
     """Returns `offset` in `read = x - z_x + offset`, where `read` is the value that the loops of a variant multiply."""
-    if variant.is_centred:
+    if variant.is_centered:
         return 0
     return op.input_zero_point.value.data + variant.offset(is_unsigned=op.input_unsigned is not None)
 
@@ -112,10 +112,10 @@ def _first_in_memory(value: SSAValue) -> SSAValue:
     while isinstance(value, OpResult):
         op, result = value.op, value.index
         written = results_written(op)
-        place = 0 if isinstance(op, _VIEWS) else written[result].operand if result < len(written) else None
-        if place is None or isinstance(op.operands[place].owner, EmptyOp):
+        position = 0 if isinstance(op, _VIEWS) else written[result].operand if result < len(written) else None
+        if position is None or isinstance(op.operands[position].owner, EmptyOp):
             break
-        value = op.operands[place]
+        value = op.operands[position]
     return value
 
 
@@ -161,12 +161,12 @@ def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_pa
     source = Input(op.x, identity, op.input_unsigned is not None)
     zero_point = op.input_zero_point.value.data
     wide = variant.input_element
-    if variant.is_centred and wide is not None and (zero_point or shaped(op.x)[1] != wide):
+    if variant.is_centered and wide is not None and (zero_point or shaped(op.x)[1] != wide):
 
-        def centred(element: Scalar) -> Scalar:
+        def centered(element: Scalar) -> Scalar:
             return (element.to(i32) - zero_point).to(wide) if zero_point else element.to(wide)
 
-        return at.compute([source], shaped(op.x)[0], wide, centred)
+        return at.compute([source], shaped(op.x)[0], wide, centered)
     if variant.holds_signed and op.input_unsigned is not None:
         return at.compute([source], shaped(op.x)[0], i8, signed_byte)
     if reads_past and _ends_elsewhere(op.x):
@@ -188,11 +188,11 @@ class _Epilogue:
         if isinstance(change, np.ndarray):
             if not change.any():
                 return
-            place = self._place_of_bias() if change.ndim == 1 else None
-            bias = None if place is None else constant_of(self.values[place])
-            if place is not None and bias is not None:
+            position = self._place_of_bias() if change.ndim == 1 else None
+            bias = None if position is None else constant_of(self.values[position])
+            if position is not None and bias is not None:
                 total = (bias.astype(np.int64) + change.astype(np.int64)).astype(bias.dtype)  # modulo 2^N, as sums are
-                self.values[place] = self.at.constant(total, self.op.accumulator_type)
+                self.values[position] = self.at.constant(total, self.op.accumulator_type)
                 return
             value = self.at.constant(change, self.op.accumulator_type)
         else:
@@ -208,24 +208,26 @@ class _Epilogue:
         found = scaled_sum_of(self.op.body.block)
         if found is None or (isinstance(self.op, MatMulOp) and weights.ndim > 2):
             return
-        bias, scale = (constant_of(self.values[place]) if self._is_by_channel(place) else None for place in found)
+        bias, scale = (
+            constant_of(self.values[position]) if self._is_by_channel(position) else None for position in found
+        )
         if bias is None or scale is None:
             return
         large, small = shifted_bias(bias, list(weights), spare), shifted_scale(scale, spare)
         if large is None or small is None:
             return
         _begin_with(self.op.body.block, lambda sums: sums << spare)
-        for place, array, element in zip(found, (large, small), (i32, f32), strict=True):
-            self.values[place] = self.at.constant(array, element)
+        for position, array, element in zip(found, (large, small), (i32, f32), strict=True):
+            self.values[position] = self.at.constant(array, element)
 
     def _place_of_bias(self) -> int | None:
         """Returns the index of the operand per channel that the body adds to the sum first; `None` if none."""
         start = first_addition(self.op.body.block.args[0], self.op.body.block)
         return start[1] if start is not None and self._is_by_channel(start[1]) else None
 
-    def _is_by_channel(self, place: int) -> bool:
+    def _is_by_channel(self, position: int) -> bool:
         """Returns true if an epilogue operand has one number per channel."""
-        results = self.maps[place].data.results
+        results = self.maps[position].data.results
         return len(results) == 1 and results[0] == AffineDimExpr(len(shaped(self.op.target)[0]) - 1)
 
 
@@ -269,7 +271,7 @@ def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
             _refuse_long(op, at, variant)
         return
     low, high = integer_limits(variant.weight_bits)
-    found = centred_weights(op)
+    found = centered_weights(op)
     if found is None or found[0] < low or found[1] > high:
         kind = "of floats" if found is None else f"from {found[0]} to {found[1]}"
         raise at.error(f"has weights {kind}, but variant '{variant.name}' requires [{low}, {high}]")
@@ -277,7 +279,7 @@ def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
 
 def _refuse_long(op: ContractionOp, at: Lowering, variant: Variant) -> None:
     """Raises an error if the weights don't prove that 16 bits hold the partial sums of a variant."""
-    found, bounds = short_sums(op, variant), centred_weights(op)
+    found, bounds = short_sums(op, variant), centered_weights(op)
     if found is None or bounds is None:
         raise at.error(f"has computed weights, but variant '{variant.name}' requires constants")
     least, most = integer_limits(8)

@@ -74,7 +74,7 @@ _ORDERS: tuple[Order, ...] = (
 """The orders to try: by size, as TensorFlow Lite does; by size and lifetime; by start."""
 
 
-def place(buffers: Sequence[Lifetime]) -> ArenaPlan:
+def position(buffers: Sequence[Lifetime]) -> ArenaPlan:
     """Returns the smallest layout found; every offset is a multiple of the alignment."""
     layouts = [_placed_in_order(buffers, order) for order in _ORDERS]
     return min(layouts, key=lambda layout: layout.peak)
@@ -219,8 +219,8 @@ class Lifetimes:
         step, target = self._steps[call], self._whole(call.arguments[written])
         if target is None or target.start != step:
             return
-        for place in sorted(allowed):
-            source = self._whole(call.arguments[place])
+        for position in sorted(allowed):
+            source = self._whole(call.arguments[position])
             if source is None or source is target or source.end != step or source.size != target.size:
                 continue
             others = {number for number, value in enumerate(call.arguments) if self._of.get(value) is source}
@@ -464,7 +464,7 @@ class KernelPlanMemory(WritesFiles):
         for buffer in buffers:
             _check_budget(buffer.allocations[0], buffer.size)
         wanted = [buffer.lifetime() for buffer in buffers]
-        layout = place(wanted)
+        layout = position(wanted)
         _check_budget(function, layout.peak)
         together = sum(aligned(buffer.size) * len(buffer.allocations) for buffer in buffers)
         lowest = most_alive(wanted)

@@ -87,8 +87,8 @@ def _steps_of_one(chain: FloatChain, interval: Interval, *, is_by_channel: bool)
     span = int((high - low).max()) + 1
     if span <= _EXHAUSTIVE and chain.channels * span <= MOST_PLACES:
         # All values are known, so monotonicity is checked directly; nothing is assumed about the operations.
-        places = low[:, None] + np.minimum(np.arange(span, dtype=np.int64), (high - low)[:, None])
-        values = chain.values(places)
+        positions = low[:, None] + np.minimum(np.arange(span, dtype=np.int64), (high - low)[:, None])
+        values = chain.values(positions)
         if values is None:
             return None
         before, after = values[:, :-1], values[:, 1:]  # compare; the difference of two i64 may overflow
@@ -105,8 +105,8 @@ def _steps_of_one(chain: FloatChain, interval: Interval, *, is_by_channel: bool)
         is_falling = bool(direction.min() < 0)
     sign = -1 if is_falling else 1
 
-    def function(places: Any) -> Any:
-        found = chain.values(places * sign)
+    def function(positions: Any) -> Any:
+        found = chain.values(positions * sign)
         assert found is not None  # evaluated everywhere, or finite arithmetic between finite ends
         return found
 
@@ -369,13 +369,13 @@ class ExactSteps:
 
     def _nearest(self, fixed: _Fixed) -> Scalar:
         """The nearest whole number, ties to even, of exponent 0."""
-        value, places = self._scalar(fixed), -fixed.exponent
-        if places <= 0:
-            return value << -places if places else value
-        if places > fixed.bound.bit_length():  # less than a half
+        value, positions = self._scalar(fixed), -fixed.exponent
+        if positions <= 0:
+            return value << -positions if positions else value
+        if positions > fixed.bound.bit_length():  # less than a half
             return value.constant(0)
-        odd = (value >> places) & 1
-        return (value + ((1 << places - 1) - 1) + odd) >> places
+        odd = (value >> positions) & 1
+        return (value + ((1 << positions - 1) - 1) + odd) >> positions
 
     def _whole(self, fixed: _Fixed) -> _Fixed:
         bound = (fixed.bound << max(fixed.exponent, 0)) >> max(-fixed.exponent, 0)
@@ -430,8 +430,8 @@ class ExactSteps:
         """
         fractions, exponents = np.frexp(multipliers.reshape(-1).astype(np.float64))
         numbers = np.ldexp(fractions, _BITS).astype(np.int64).astype(object)
-        places = _BITS - exponents.astype(np.int64)
-        if (places < 1).any() or (places > -_SMALLEST).any():
+        positions = _BITS - exponents.astype(np.int64)
+        if (positions < 1).any() or (positions > -_SMALLEST).any():
             raise NotIntegerExpressible("a multiplier is too large or too small")
         whole = _Fixed(None, 0, 1 << _BITS, numbers)
         product = self._rounded(self._product(self._rounded(accumulator), whole))
@@ -439,7 +439,7 @@ class ExactSteps:
         # more bits round it to 0.
         assert product.bound <= 1 << 61
         value = self._scalar(product)
-        shift = Scalar(self.new(np.minimum(places, 62), i8), self.builder).to(i64)
+        shift = Scalar(self.new(np.minimum(positions, 62), i8), self.builder).to(i64)
         odd = (value >> shift) & 1
         return (value + ((value.constant(1) << (shift - 1)) - 1) + odd) >> shift
 
@@ -562,8 +562,8 @@ class _Body:
         constant = constant_for(self.parent, array, element)
         Rewriter().insert_op(constant, InsertPoint.before(self.parent))
         block = self.parent.body.block
-        place = isinstance(self.parent, EpilogueOp) + len(readings_of(self.parent)) + len(self.new)
-        argument = block.insert_arg(element, place)
+        position = isinstance(self.parent, EpilogueOp) + len(readings_of(self.parent)) + len(self.new)
+        argument = block.insert_arg(element, position)
         map_ = AffineMap(len(ranges_of(self.parent)), 0, (AffineDimExpr(chain.axis),))
         self.new.append(OperandAccess(constant.result, map_, argument))
         return argument

@@ -276,17 +276,17 @@ class RowSplit:
     def rows(self, more: int = 0) -> Space:
         """Returns the iterators over rows, followed by `more` others; at least one in total."""
         count = max(len(self.rest) + more, 1)
-        return Space(self._dims({dim: place for place, dim in enumerate(self.rest)}), count)
+        return Space(self._dims({dim: position for position, dim in enumerate(self.rest)}), count)
 
     def reducing(self, between: int = 0) -> Space:
         """Returns the iterators over rows, `between` others, and the reduction iterators along a row."""
-        places = {dim: place for place, dim in enumerate(self.rest)}
-        places |= {dim: len(self.rest) + between + place for place, dim in enumerate(self.row)}
-        return Space(self._dims(places), len(self.ranges) + between)
+        positions = {dim: position for position, dim in enumerate(self.rest)}
+        positions |= {dim: len(self.rest) + between + position for position, dim in enumerate(self.row)}
+        return Space(self._dims(positions), len(self.ranges) + between)
 
-    def _dims(self, places: dict[int, int]) -> list[AffineExpr]:
+    def _dims(self, positions: dict[int, int]) -> list[AffineExpr]:
         return [
-            AffineExpr.dimension(places[dim]) if dim in places else AffineExpr.constant(0)
+            AffineExpr.dimension(positions[dim]) if dim in positions else AffineExpr.constant(0)
             for dim in range(len(self.ranges))
         ]
 
@@ -343,7 +343,7 @@ class RowSplit:
     def reduce(self, op: RowReduceOp) -> None:
         """Creates the operation for a row reduction, and records its result."""
         space, output = self.reducing(), self.filled(self.sizes, op.value.type, op.start())
-        map_ = AffineMap(space.count, 0, tuple(AffineExpr.dimension(place) for place in range(len(self.rest))))
+        map_ = AffineMap(space.count, 0, tuple(AffineExpr.dimension(position) for position in range(len(self.rest))))
         self.keep(op.result, self.write(op.value, output, map_, space, op))
 
     def keep(self, value: SSAValue, memory: SSAValue) -> None:
@@ -375,9 +375,9 @@ def write_again(
     """Clones `steps` with operands mapped by `values`, and adds their results to `values`."""
     for step in steps:
         if isinstance(step, IndexOp):
-            place = space.dims[step.dim.value.data]
-            is_there = isinstance(place, AffineDimExpr)
-            made = IndexOp(place.position) if is_there else arith.ConstantOp(IntegerAttr(0, IndexType()))
+            position = space.dims[step.dim.value.data]
+            is_there = isinstance(position, AffineDimExpr)
+            made = IndexOp(position.position) if is_there else arith.ConstantOp(IntegerAttr(0, IndexType()))
             values[step.result] = builder.insert(made)
         else:
             builder.insert(step.clone(values))
@@ -448,9 +448,9 @@ def _bytes(value: SSAValue, reader: Operation) -> Iterator[_Bytes]:
     yield _Bytes(BYTES)
 
 
-def _byte_of(place: SSAValue) -> SSAValue | None:
+def _byte_of(position: SSAValue) -> SSAValue | None:
     """Returns the byte from which a table index is computed, or `None`."""
-    match defining(place):
+    match defining(position):
         case arith.SubiOp(
             lhs=SSAValue(owner=arith.IndexCastOp() as cast),
             rhs=SSAValue(owner=arith.ConstantOp(value=IntegerAttr() as first)),
@@ -513,8 +513,8 @@ def _table(
     op: GenericOp, largest: RowMaxOp, byte: SSAValue, bytes_: _Bytes, widened: Array
 ) -> tuple[SSAValue, Floats] | None:
     """Returns the last float that depends only on a byte and the row maximum, with its table, if that saves enough."""
-    block, place = op.body.block, np.arange(len(BYTES))
-    rows, columns = np.meshgrid(place, place, indexing="ij")
+    block, position = op.body.block, np.arange(len(BYTES))
+    rows, columns = np.meshgrid(position, position, indexing="ij")
     values = _computed(block, {byte: bytes_.meanings[np.minimum(rows, columns)], largest.result: widened[rows]})
     for value in reversed(values):
         if value.type != f32 or isinstance(value, BlockArgument) or np.shape(values[value]) != rows.shape:
@@ -552,9 +552,9 @@ def _rewritten(
     assert isinstance(step, Operation)
     builder = ArithBuilder(Builder(InsertPoint.before(step)))
     near = Scalar(byte, builder).over_row(RowMaxOp, largest.row)
-    place, row = place_of(Scalar(byte, builder)), place_of(near)
+    position, row = place_of(Scalar(byte, builder)), place_of(near)
     numbered = [constant(builder, part, IndexType()) for part in range(JoinOp.COUNT)]
-    read = [extracted(builder, table, [row, each, place]).value for each in numbered]
+    read = [extracted(builder, table, [row, each, position]).value for each in numbered]
     joined = builder.insert(JoinOp(read, f32))
     value.replace_all_uses_with(joined)
     erase_unused_in(op.body.block, rewriter)
@@ -639,12 +639,12 @@ class Planes:
         if not np.isfinite(numbers).all() or np.signbit(numbers).any():
             return None
         lowest = lowest_bit(numbers) if numbers.any() else 0
-        places = max(1, -(-(int(np.frexp(numbers.max())[1]) - lowest) // 8))
-        if places > MOST_PLANES:
+        positions = max(1, -(-(int(np.frexp(numbers.max())[1]) - lowest) // 8))
+        if positions > MOST_PLANES:
             return None
         multiples = np.ldexp(numbers.astype(np.float64), -lowest).astype("<u8")
         parts = np.ascontiguousarray(multiples).view(np.uint8).reshape(*numbers.shape, multiples.itemsize)
-        highest_first = np.ascontiguousarray(parts[..., :places][..., ::-1].transpose(0, 2, 1))
+        highest_first = np.ascontiguousarray(parts[..., :positions][..., ::-1].transpose(0, 2, 1))
         return Planes(highest_first, float(np.ldexp(1.0, lowest)))
 
 
@@ -674,13 +674,13 @@ class LongRow:
 
     def sum_bytes(self, split: RowSplit) -> None:
         """Creates the separate sums of bytes, and the row sum computed from them and the unit."""
-        count, places = len(split.rest), self.planes.bytes.shape[1]
+        count, positions = len(split.rest), self.planes.bytes.shape[1]
         space, rowwise = split.reducing(between=1), tuple(map(AffineExpr.dimension, range(len(split.rest))))
-        place = AffineExpr.dimension(count)
+        index = AffineExpr.dimension(count)
         readings = [
             split.stored[each].through(space.dims, space.count) for each in (self.table.byte, self.table.largest)
         ]
-        output = split.filled([*split.sizes, places], i32, 0)
+        output = split.filled([*split.sizes, positions], i32, 0)
         table = split.at.constant(self.planes.bytes, i8)
 
         def add_byte(byte: Scalar, largest: Scalar, so_far: Scalar) -> Scalar:
@@ -692,7 +692,7 @@ class LongRow:
             base, unit = (so_far.constant(each) for each in (_BASE, self.planes.unit))
             return so_far * base + part.to(f64) * unit
 
-        parts = split.generic(readings, output, AffineMap(space.count, 0, (*rowwise, place)), add_byte)
+        parts = split.generic(readings, output, AffineMap(space.count, 0, (*rowwise, index)), add_byte)
         bytewise = [OperandAccess(parts, AffineMap.identity(count + 1))]
         whole = split.generic(bytewise, split.filled(split.sizes, f64, 0), AffineMap(count + 1, 0, rowwise), add_part)
         split.keep(self.total.result, whole)
@@ -710,8 +710,8 @@ class LongRow:
         def body(largest: Scalar, *others: Scalar) -> Scalar:
             builder, given = largest.builder, (each.value for each in (largest, *others))
             values: dict[SSAValue, SSAValue] = dict(zip(leaves, given, strict=False))
-            place = [place_of(largest), position(builder, space.count - 1)]
-            values[self.table.value] = extracted(builder, table, place).value
+            index = [place_of(largest), position(builder, space.count - 1)]
+            values[self.table.value] = extracted(builder, table, index).value
             write_again(builder, steps, values, space)
             return largest.made(values[split.yielded])
 

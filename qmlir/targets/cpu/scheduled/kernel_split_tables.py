@@ -76,8 +76,8 @@ class SplitTable:
             return None
         limits = np.full((wanted, BYTE_VALUES), _NEVER, np.uint8)
         for group, each in enumerate(moves):
-            places = np.repeat(np.arange(len(each)), each)
-            limits[: len(places), group] = places
+            positions = np.repeat(np.arange(len(each)), each)
+            limits[: len(positions), group] = positions
         return cls(np.ascontiguousarray(groups[:, 0], np.int8), list(limits), direction)
 
     def whole(self) -> Table:
@@ -111,11 +111,11 @@ def _best(op: Structured) -> tuple[TabulatedChain, SplitTable] | None:
 
 def _looked_up(source: Scalar, tables: Sequence[SSAValue], direction: int) -> Scalar:
     """Creates lookups: the first entry of the group of `source`, moved by the limits that its lower byte exceeds."""
-    lower, place = source.to(i8, unsigned=True), place_of((source >> 8).to(i8))
+    lower, position = source.to(i8, unsigned=True), place_of((source >> 8).to(i8))
     first, *limits = tables
-    found = extracted(source.builder, first, [place])
+    found = extracted(source.builder, first, [position])
     for limit in limits:
-        is_exceeded = lower > extracted(source.builder, limit, [place])
+        is_exceeded = lower > extracted(source.builder, limit, [position])
         # -1 if true, as vector comparisons produce it
         less = is_exceeded.made(is_exceeded.value, unsigned=False).to(i8)
         found = found - less if direction > 0 else found + less

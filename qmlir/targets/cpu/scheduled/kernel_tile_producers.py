@@ -88,9 +88,9 @@ class InterleaveSums(RewritePattern):
         if len(found) != 1 or not _is_cut(op) or not _reads_rows_only(op):
             return
         value, sums = found[0]
-        place = list(op.epilogue).index(value)
+        position = list(op.epilogue).index(value)
         is_wide = bits_of(shaped(value)[1]) > bits_of(shaped(op.target)[1])
-        whole = op.epilogue_maps.data[place].data == AffineMap.identity(len(shaped(value)[0]))
+        whole = op.epilogue_maps.data[position].data == AffineMap.identity(len(shaped(value)[0]))
         if not is_wide or not whole or not value.has_one_use() or sums.parent is not op.parent:
             return
         parts = _parts(sums, self.near_bytes)

@@ -131,10 +131,10 @@ def constant_of(value: SSAValue) -> Array | None:
     return constant_array(value.owner) if isinstance(value.owner, Operation) else None
 
 
-def read_elements(op: GenericOp, place: int) -> Array | None:
+def read_elements(op: GenericOp, position: int) -> Array | None:
     """Returns a constant input broadcast and transposed to the result of `op`; `None` if it isn't constant."""
-    known, shape = constant_of(op.inputs[place]), shaped(op.results[0])[0]
-    dims = [each.position for each in op.indexing_maps.data[place].data.results if isinstance(each, AffineDimExpr)]
+    known, shape = constant_of(op.inputs[position]), shaped(op.results[0])[0]
+    dims = [each.position for each in op.indexing_maps.data[position].data.results if isinstance(each, AffineDimExpr)]
     if known is None or len(dims) != known.ndim or len({*dims}) != len(dims):
         return None
     sizes = [shape[axis] if axis in dims else 1 for axis in range(len(shape))]
@@ -257,7 +257,7 @@ def _inputs(op: GenericOp) -> list[Array] | None:
     for each in op.body.block.ops:
         if isinstance(each, IndexOp) or (each is not op.body.block.last_op and not computes_only(each)):
             return None
-    found = [read_elements(op, place) for place in range(len(op.inputs))]
+    found = [read_elements(op, position) for position in range(len(op.inputs))]
     known = [each for each in found if each is not None and each.size]
     return known if len(known) == len(found) > 0 and not op.body.block.args[-1].uses else None
 
@@ -360,25 +360,25 @@ def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -
         return [step for step in reversed(sizes) if starts[axis] <= step < starts[axis] * shape[axis]]
 
     order = [step for axis in layout.order for step in parts(split, layout.split, axis)]
-    place: list[AffineExpr] = []
+    position: list[AffineExpr] = []
     for axis, start in enumerate(own):
         terms = [AffineExpr.dimension(order.index(step)) * (step // start) for step in parts(own, shape, axis)]
-        place.append(sum(terms[1:], terms[0]) if terms else AffineExpr.constant(0))
-    source, found = moved_from(weights, place)
+        position.append(sum(terms[1:], terms[0]) if terms else AffineExpr.constant(0))
+    source, found = moved_from(weights, position)
     map_ = AffineMap(len(order), 0, tuple(found))
     return at.compute([Input(source, map_)], [sizes[step] for step in order], element, unchanged)
 
 
-def moved_from(value: SSAValue, place: Sequence[AffineExpr]) -> tuple[SSAValue, Sequence[AffineExpr]]:
-    """Returns the source of the data movement that produced `value`, and the index there of the element at `place`."""
+def moved_from(value: SSAValue, position: Sequence[AffineExpr]) -> tuple[SSAValue, Sequence[AffineExpr]]:
+    """Returns the source of the data movement that produced `value`, and the index of `position` there."""
     while isinstance(op := value.owner, GenericOp) and is_movement(op):
         (reading,), (written,) = readings_of(op), output_maps(op)
         order = permutation_of(written)
         assert order is not None
-        dims = [place[order.index(dim)] for dim in range(len(order))]
-        place = [each.replace_dims_and_symbols(dims, ()) for each in reading.map_.results]
+        dims = [position[order.index(dim)] for dim in range(len(order))]
+        position = [each.replace_dims_and_symbols(dims, ()) for each in reading.map_.results]
         value = reading.value
-    return value, place
+    return value, position
 
 
 def weights_of(op: ContractionOp, layout: LayoutAttr) -> WeightLayout:
@@ -568,9 +568,9 @@ def packed_blocks(
     """Creates the matmul of `x` `[B, M, K]`, weights `[N, B, K]`, scales `[B, N]` over B blocks; returns `[M, N]`."""
     x, weights, scales = operands
     channels, count, terms = weights.shape
-    places = layout.weights(1, channels, (count,), terms)
-    filled = np.pad(scales, [(0, 0), (0, places.blocks * places.width - channels)])
-    by_place = np.ascontiguousarray(filled.reshape(count, places.blocks, places.width).swapaxes(0, 1))
+    positions = layout.weights(1, channels, (count,), terms)
+    filled = np.pad(scales, [(0, 0), (0, positions.blocks * positions.width - channels)])
+    by_place = np.ascontiguousarray(filled.reshape(count, positions.blocks, positions.width).swapaxes(0, 1))
     rows = shaped(x)[0][1]
     # Each sum needs two registers.
     hint = ScheduleAttr.of(rows=tile_rows(rows, max(schedule.rows // 2, 1)), threads=schedule.threads).of_packed()
@@ -578,7 +578,7 @@ def packed_blocks(
     return PackedBlocksOp.create(
         operands=[
             x,
-            at.constant(places.pack(weights), i8),
+            at.constant(positions.pack(weights), i8),
             at.constant(by_place, f32),
             *(each for each, _ in epilogue),
         ],

@@ -52,7 +52,7 @@ func.func @clip_to_the_result() {
   func.return
 }
 
-// Centred data is [[1, 2], [3, 4]], centred kernels are [[1, -1], [2, 0]] and [[1, 1], [1, 1]]; scales are 0.5 and 0.25.
+// Centered data is [[1, 2], [3, 4]], centered kernels are [[1, -1], [2, 0]] and [[1, 1], [1, 1]]; scales are 0.5 and 0.25.
 !k = !quant.uniform<u8:f32:0, {1.0:5, 0.5:7}>
 !b = !quant.uniform<i32:f32:0, {0.5, 0.25}>
 !a = !quant.uniform<i32:f32:1, {0.5, 0.25}>
@@ -75,7 +75,7 @@ func.func @convolution() {
   func.return
 }
 
-// Centred, [1, 2] and [[1, -1], [2, 0]] in steps of 0.5 and 1: sums of products in steps of 0.5, halves to even.
+// Centered, [1, 2] and [[1, -1], [2, 0]] in steps of 0.5 and 1: sums of products in steps of 0.5, halves to even.
 func.func @einstein_sums() {
   %x = nn.constant dense<[4, 5]> : tensor<2xi8> -> tensor<2x!half>
   %m = nn.constant dense<[[4, 2], [5, 3]]> : tensor<2x2xi8> -> tensor<2x2x!odd>

@@ -67,13 +67,13 @@ def test_compiled_fake_quant_has_the_bits_of_the_interpreter(element: str) -> No
     inputs, body = [f'%x: tensor<2x3x{element}> {{nn.name = "x"}}'], ""
     for method, (attributes, parameters) in _METHODS.items():
         names, types = [], []
-        for place, parameter in enumerate(parameters):
+        for position, parameter in enumerate(parameters):
             array = np.array(parameter, values["x"].dtype)
             kind = f"tensor<{''.join(f'{size}x' for size in array.shape)}{element}>"
-            names.append(f"%{method}{place}")
+            names.append(f"%{method}{position}")
             types.append(kind)
-            inputs.append(f'{names[-1]}: {kind} {{nn.name = "{method}{place}"}}')
-            values[f"{method}{place}"] = array
+            inputs.append(f'{names[-1]}: {kind} {{nn.name = "{method}{position}"}}')
+            values[f"{method}{position}"] = array
         kind = f"tensor<2x3x{element}>"
         body += (
             f"%{method} = calib.fake_quant %x, {', '.join(names)} {attributes} : {kind}, {', '.join(types)} -> {kind}\n"

@@ -105,35 +105,35 @@ def test_formulas(method: str) -> None:
         y, own, sums = np.zeros_like(x), np.zeros_like(x), [np.zeros_like(each) for each in parameters]
         # LSQ and LSQ+ weigh the gradients of parameters by the number of values that they are for.
         factor = 1 / math.sqrt(x.size / (1 if axis is None else 3) * p) if method.startswith("lsq") else 1.0
-        for place in np.ndindex(x.shape):
-            channel = () if axis is None else place[axis]
-            y[place], own[place], slopes = FORMULAS[method](
-                x[place], n, p, bits, *(float(each[channel]) for each in parameters)
+        for position in np.ndindex(x.shape):
+            channel = () if axis is None else position[axis]
+            y[position], own[position], slopes = FORMULAS[method](
+                x[position], n, p, bits, *(float(each[channel]) for each in parameters)
             )
             for total, slope in zip(sums, slopes, strict=True):
-                total[channel] += g[place] * slope * factor
-        inputs = dict(zip([f"input{place}" for place in range(3)], [x, *parameters], strict=False))
+                total[channel] += g[position] * slope * factor
+        inputs = dict(zip([f"input{position}" for position in range(3)], [x, *parameters], strict=False))
         np.testing.assert_allclose(qmlir.interpret(module, inputs)["output0"], y, rtol=1e-12, atol=1e-12)
         found = gradients_of(module, inputs, {"output0": g})
         np.testing.assert_allclose(found["input0"], own * g, rtol=1e-12)
-        for place, total in enumerate(sums, 1):
-            np.testing.assert_allclose(found[f"input{place}"], total, rtol=1e-10, atol=1e-12)
+        for position, total in enumerate(sums, 1):
+            np.testing.assert_allclose(found[f"input{position}"], total, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("is_centred", [True, False])
-def test_row_norm(is_centred: bool) -> None:
+@pytest.mark.parametrize("is_centered", [True, False])
+def test_row_norm(is_centered: bool) -> None:
     """What central differences say of the formula in f64; a scale as small as epsilon moves the root."""
     random, g = np.random.default_rng(7), np.random.default_rng(8).uniform(-1, 1, (3, 2, 4))
     d, s, epsilon = random.integers(-7, 8, (3, 2, 4)).astype(np.float64), 0.02, float(np.float32(1e-2))
 
     def normalized(d: npt.NDArray[np.float64], s: float) -> npt.NDArray[np.float64]:
-        c = d - d.mean((1, 2), keepdims=True) if is_centred else d
+        c = d - d.mean((1, 2), keepdims=True) if is_centered else d
         return c / np.sqrt((c * c).mean((1, 2), keepdims=True) + epsilon / s**2)
 
     block = Block(arg_types=[TensorType(f32, d.shape), TensorType(f32, ())])
     properties = {
         "axis": IntegerAttr(1, i64), "bits": IntegerAttr(4, i64), "epsilon": FloatAttr(epsilon, f32),
-        "centred": BoolAttr.from_bool(is_centred),
+        "centered": BoolAttr.from_bool(is_centered),
     }  # fmt: skip
     op = RowNormOp.build(operands=list(block.args), result_types=[block.args[0].type], properties=properties)
     block.add_ops([op, ReturnOp(op.result)])
@@ -143,10 +143,10 @@ def test_row_norm(is_centred: bool) -> None:
     np.testing.assert_allclose(qmlir.interpret(module, inputs)["output0"], normalized(d, float(np.float32(s))), 1e-6)
     found = gradients_of(module, inputs, {"output0": g.astype(np.float32)})
     wanted = np.zeros_like(d)
-    for place in np.ndindex(d.shape):
+    for position in np.ndindex(d.shape):
         step = np.zeros_like(d)
-        step[place] = 1e-4
-        wanted[place] = (g * (normalized(d + step, s) - normalized(d - step, s))).sum() / 2e-4
+        step[position] = 1e-4
+        wanted[position] = (g * (normalized(d + step, s) - normalized(d - step, s))).sum() / 2e-4
     np.testing.assert_allclose(found["input0"], wanted, rtol=1e-4, atol=1e-6)
     slope = (g * (normalized(d, s * 1.0001) - normalized(d, s * 0.9999))).sum() / (2e-4 * s)
     np.testing.assert_allclose(found["input1"], slope, rtol=1e-4)

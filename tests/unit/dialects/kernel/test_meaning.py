@@ -70,7 +70,7 @@ def test_what_a_contraction_says_of_itself() -> None:
     (destination,) = kernel.destinations()
     assert destination.operand == 4
     # Only the residual has an element for each of the result; data and bias are read again.
-    assert [kernel.may_overwrite(place, 0) for place in range(4)] == [False, False, True, False]
+    assert [kernel.may_overwrite(position, 0) for position in range(4)] == [False, False, True, False]
 
 
 def test_attributes_read_back_what_they_were_made_of() -> None:

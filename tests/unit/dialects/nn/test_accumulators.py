@@ -47,7 +47,7 @@ MODES = ("single_round", "double_round", "shift, even")
 def _module(operations: Sequence[str]) -> ModuleOp:
     """Operations on all pairs of `ENDS`, as two vectors and as rows, a result each."""
     results = [operation.rpartition("-> ")[2].rpartition(" : ")[2] for operation in operations]
-    names = [f"%{place}" for place in range(len(operations))]
+    names = [f"%{position}" for position in range(len(operations))]
     lines = "\n".join(f"{name} = {operation}" for name, operation in zip(names, operations, strict=True))
     text = f"""func.func @main(%a: {VECTOR}, %b: {VECTOR}, %pairs: {PAIRS}) -> ({", ".join(results)}) {{
       {lines}

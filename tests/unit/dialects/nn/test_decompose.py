@@ -108,9 +108,9 @@ def test_contractions(
 ) -> None:
     generator = np.random.default_rng(6)
     inputs = [_random(generator, *shape) for shape in shapes]
-    constants = {place: inline(inputs[place]) for place in constant_places if place < len(shapes)}
+    constants = {position: inline(inputs[position]) for position in constant_places if position < len(shapes)}
     module = module_of(f"nn.{operation}", [tensor(shape) for shape in shapes], [tensor(result)], constants)
-    check(module, [each for place, each in enumerate(inputs) if place not in constants])
+    check(module, [each for position, each in enumerate(inputs) if position not in constants])
 
 
 PLACES = [

@@ -74,10 +74,10 @@ def _module(cases: Sequence[str], element: str) -> ModuleOp:
     types |= dict.fromkeys("sbmv", _tensor(SHAPE[1:2], element))
     lines: list[str] = []
     given: list[tuple[str, str]] = []
-    for place, case in enumerate(cases):
+    for position, case in enumerate(cases):
         operands = ", ".join(types[word[1]] for word in case.replace(",", " ").split() if word.startswith("%"))
         results = [types["x"], *[types["s"]] * 4] if case == TRAINING else [_tensor(SMALLER.get(case, SHAPE), element)]
-        names = [f"%r{place}_{number}" for number in range(len(results))]
+        names = [f"%r{position}_{number}" for number in range(len(results))]
         lines.append(f"{', '.join(names)} = nn.{case} : ({operands}) -> ({', '.join(results)})")
         given.extend(zip(names, results, strict=True))
     arguments = ", ".join(f"%{name}: {type_}" for name, type_ in types.items())
@@ -153,7 +153,7 @@ def _check_compiled(cases: Sequence[str], element: str, emitter: str) -> None:
     program = qmlir.compile(module.clone(), codegen=emitter)
     for seed in range(3):
         inputs = _inputs(seed, element)
-        found = program({f"input{place}": array for place, array in enumerate(inputs)})
+        found = program({f"input{position}": array for position, array in enumerate(inputs)})
         assert _differing(cases, found, interpret(module, inputs)) == [], emitter
 
 
@@ -175,7 +175,7 @@ def test_c_agrees(tmp_path: Path) -> None:
         pytest.skip("gcc is not installed")
     module, given = _module(COMPILED, "f32"), _inputs(0, "f32")
     wanted = interpret(module, given)
-    inputs = {f"input{place}": array for place, array in enumerate(given)}
+    inputs = {f"input{position}": array for position, array in enumerate(given)}
     ended, found = run_c(qmlir.emit(module.clone()), build, inputs, wanted, tmp_path)
     assert ended == 0
     assert differing_bits(wanted, found) == 0

@@ -95,8 +95,8 @@ def test_where_there_is_no_derivative(name: str) -> None:
     module, inputs = module_of(Row(operation, lambda _: drawn), drawn)
     seeds = {each: np.ones_like(y) for each, y in qmlir.interpret(module, inputs).items()}
     found = gradients_of(module, inputs, seeds)
-    for place, wanted in enumerate(expected):
-        np.testing.assert_allclose(found[f"x{place}"], wanted, rtol=1e-15)
+    for position, wanted in enumerate(expected):
+        np.testing.assert_allclose(found[f"x{position}"], wanted, rtol=1e-15)
 
 
 def test_a_max_pool_gives_to_the_first() -> None:

@@ -28,8 +28,8 @@ def tensor_text(shape: Sequence[int], element: object) -> str:
 
 def module_of(operation: str, operands: Sequence[str], result: str) -> ModuleOp:
     """`operation` of arguments `%0`, `%1`, … of the types `operands`."""
-    arguments = ", ".join(f"%{place}: {type_}" for place, type_ in enumerate(operands))
-    names = ", ".join(f"%{place}" for place in range(len(operands)))
+    arguments = ", ".join(f"%{position}: {type_}" for position, type_ in enumerate(operands))
+    names = ", ".join(f"%{position}" for position in range(len(operands)))
     name, _, properties = operation.partition(" ")
     text = f"{name} {names} {properties} : ({', '.join(operands)}) -> {result}"
     module = parse_module(

@@ -29,8 +29,8 @@ CONSTANTS = """
   int64[1] last = {-1}, int64[1] middle = {1}, int64[3] kept = {2, 3, 1}, int64[3] whole = {2, 3, 8}
 """
 
-CENTRED = "m = ReduceMean<axes=[-1]>(x) d = Sub(x, m)"
-VARIANCE = f"{CENTRED} s = Mul(d, d) v = ReduceMean<axes=[-1]>(s) e = Add(v, eps)"
+CENTERED = "m = ReduceMean<axes=[-1]>(x) d = Sub(x, m)"
+VARIANCE = f"{CENTERED} s = Mul(d, d) v = ReduceMean<axes=[-1]>(s) e = Add(v, eps)"
 SQUARES = "s = Mul(x, x) v = ReduceMean<axes=[-1]>(s) e = Add(v, eps)"
 LESS = (
     "s = Mul(x, x) a = ReduceMean<axes=[-1]>(s) v0 = Sub(a, q) v = Max(zero, v0) e = Add(v, eps) r = Sqrt(e)"
@@ -79,7 +79,7 @@ FORMS = {
     "layer norm, plain": ("layer_norm", f"{VARIANCE} r = Sqrt(e) y = Div(d, r)"),
     "layer norm, torch": (
         "layer_norm",
-        f"{CENTRED} s = Pow(d, two) v = ReduceMean<axes=[-1]>(s) e = Add(v, eps) r = Sqrt(e) n = Div(d, r)"
+        f"{CENTERED} s = Pow(d, two) v = ReduceMean<axes=[-1]>(s) e = Add(v, eps) r = Sqrt(e) n = Div(d, r)"
         " w = Mul(n, g) y = Add(w, b)",
     ),
     "layer norm, with a scale": ("layer_norm", f"{VARIANCE} r = Sqrt(e) n = Div(d, r) y = Mul(g, n)"),
@@ -207,11 +207,11 @@ NEAR_MISSES = {
     ),
     "no deviation": (
         "layer_norm",
-        f"{CENTRED} s = Mul(x, d) v = ReduceMean<axes=[-1]>(s) e = Add(v, eps) r = Sqrt(e) y = Div(d, r)",
+        f"{CENTERED} s = Mul(x, d) v = ReduceMean<axes=[-1]>(s) e = Add(v, eps) r = Sqrt(e) y = Div(d, r)",
     ),
     "variance along another axis": (
         "layer_norm",
-        f"{CENTRED} s = Mul(d, d) v = ReduceMean<axes=[1]>(s) e = Add(v, eps) r = Sqrt(e) y = Div(d, r)",
+        f"{CENTERED} s = Mul(d, d) v = ReduceMean<axes=[1]>(s) e = Add(v, eps) r = Sqrt(e) y = Div(d, r)",
     ),
     "mean along two axes": (
         "layer_norm",
@@ -226,7 +226,7 @@ NEAR_MISSES = {
     ),
     "another summand than a number": (
         "layer_norm",
-        f"{CENTRED} s = Mul(d, d) v = ReduceMean<axes=[-1]>(s) e = Add(v, g) r = Sqrt(e) y = Div(d, r)",
+        f"{CENTERED} s = Mul(d, d) v = ReduceMean<axes=[-1]>(s) e = Add(v, g) r = Sqrt(e) y = Div(d, r)",
     ),
     "an added mean": (
         "layer_norm",
@@ -244,11 +244,11 @@ NEAR_MISSES = {
         "layer_norm",
         f"{VARIANCE} r = Sqrt(e) i = Reciprocal(r) p = Mul(x, i) q = Mul(m, i) t = Mul(q, x) y = Sub(p, t)",
     ),
-    "squares less another power of the mean": ("layer_norm", f"{CENTRED} q = Pow(m, three) {LESS}"),
-    "squares less the mean": ("layer_norm", f"{CENTRED} q = Identity(m) {LESS}"),
+    "squares less another power of the mean": ("layer_norm", f"{CENTERED} q = Pow(m, three) {LESS}"),
+    "squares less the mean": ("layer_norm", f"{CENTERED} q = Identity(m) {LESS}"),
     "squares less another value's mean": (
         "layer_norm",
-        f"{CENTRED} z = Mul(x, half) w = Sin(z) n = ReduceMean<axes=[-1]>(w) q = Mul(n, n) {LESS}",
+        f"{CENTERED} z = Mul(x, half) w = Sin(z) n = ReduceMean<axes=[-1]>(w) q = Mul(n, n) {LESS}",
     ),
     "a norm along two axes": ("lp_norm", "n = ReduceL2<axes=[1,2]>(x) y = Div(x, n)"),
     "a norm that is limited from above": ("lp_norm", "n = ReduceL2<axes=[-1]>(x) a = Min(n, six) y = Div(x, a)"),
@@ -405,10 +405,10 @@ def _together(forms: Sequence[str]) -> onnx.ModelProto:
     """One model that computes each of `forms` of its input, names of values made different."""
     names = "|".join(re.findall(r"(\w+) = \{", CONSTANTS)) + "|x"
     renamed = [
-        re.sub(rf"\b(?!(?:{names})\b)([a-z]\w?)\b(?![<=](?!=)|s=|ims=)", rf"\1_{place}", FORMS[form][1])
-        for place, form in enumerate(forms)
+        re.sub(rf"\b(?!(?:{names})\b)([a-z]\w?)\b(?![<=](?!=)|s=|ims=)", rf"\1_{position}", FORMS[form][1])
+        for position, form in enumerate(forms)
     ]
-    return model_of(" ".join(renamed), ", ".join(f"float[2,3,8] y_{place}" for place in range(len(forms))))
+    return model_of(" ".join(renamed), ", ".join(f"float[2,3,8] y_{position}" for position in range(len(forms))))
 
 
 @pytest.mark.parametrize(("keep", "least"), [(kept_composites(), 38.0), ((), None)], ids=["whole", "parts"])
@@ -428,6 +428,7 @@ def test_quantized_samples_go_through_interpreter_and_program_alike(keep: tuple[
             signal[name] += float((value.astype(np.float64) ** 2).sum())
             noise[name] += float(((value - found[name]).astype(np.float64) ** 2).sum())
     ratios = {
-        form: 10 * np.log10(signal[f"y_{place}"] / max(noise[f"y_{place}"], 1e-9)) for place, form in enumerate(forms)
+        form: 10 * np.log10(signal[f"y_{position}"] / max(noise[f"y_{position}"], 1e-9))
+        for position, form in enumerate(forms)
     }
     assert least is None or min(ratios.values()) > least, ratios

@@ -103,7 +103,7 @@ OPERATIONS = (
 def _module(element: str, operations: Sequence[str] = OPERATIONS) -> ModuleOp:
     """The operations side by side, a result each."""
     results = [operation.rpartition("-> ")[2].rpartition(" : ")[2] for operation in operations]
-    names = [f"%{place}" for place in range(len(operations))]
+    names = [f"%{position}" for position in range(len(operations))]
     lines = "\n".join(f"{name} = {operation}" for name, operation in zip(names, operations, strict=True))
     arguments = f"%a: {VECTOR}, %b: {VECTOR}, %rows: {MATRIX}, %image: {IMAGE}"
     text = f"""func.func @main({arguments}) -> ({", ".join(results)}) {{

@@ -18,9 +18,9 @@ def _text(values: Any) -> np.ndarray:
 
 def _run(operation: str, inputs: str, outputs: str, *values: np.ndarray) -> list[np.ndarray]:
     """The results of one operation on `%0`, `%1`, …"""
-    names = ", ".join(f"%{place}: {type_}" for place, type_ in enumerate(inputs.split(", ")))
+    names = ", ".join(f"%{position}: {type_}" for position, type_ in enumerate(inputs.split(", ")))
     count = len(outputs.split(", "))
-    results = ", ".join(f"%r{place}" for place in range(count))
+    results = ", ".join(f"%r{position}" for position in range(count))
     module = parse_module(
         default_environment().new_context(),
         f"func.func @main({names}) -> ({outputs}) {{ {results} = {operation} : ({inputs}) -> ({outputs}) "

@@ -17,7 +17,7 @@ GENERATOR = np.random.default_rng(11)
 
 def _run(text: str, inputs: list[np.ndarray], types: list[str], result: str) -> np.ndarray:
     """The result of the one operation `text` on operands of these types."""
-    arguments = ", ".join(f"%{place}: {type_}" for place, type_ in enumerate(types))
+    arguments = ", ".join(f"%{position}: {type_}" for position, type_ in enumerate(types))
     signature = f"({', '.join(types)}) -> {result}"
     source = f"func.func @main({arguments}) -> {result} {{ %r = {text} : {signature} func.return %r : {result} }}"
     module = parse_module(default_environment().new_context(), source)

@@ -82,8 +82,8 @@ def test_a_prompt_in_pieces(lengths: list[int], quantized: ModuleOp) -> None:
 
 def test_each_row_alone(quantized: ModuleOp) -> None:
     together = _reader(quantized, 3).read(TOKENS)
-    for place in range(3):
-        assert np.array_equal(_reader(quantized).read(TOKENS[place : place + 1])[0], together[place])
+    for position in range(3):
+        assert np.array_equal(_reader(quantized).read(TOKENS[position : position + 1])[0], together[position])
 
 
 def test_rows_of_several_lengths(quantized: ModuleOp) -> None:
@@ -92,10 +92,10 @@ def test_rows_of_several_lengths(quantized: ModuleOp) -> None:
     reader.read(TOKENS[:, :3])
     reader.state["past_length"] = np.array([3, 1, 2])
     found = reader.read(TOKENS[:, 3:5])
-    for place, length in enumerate((3, 1, 2)):
+    for position, length in enumerate((3, 1, 2)):
         alone = _reader(quantized)
-        row = np.concatenate([TOKENS[place, :length], TOKENS[place, 3:5]])
-        assert np.array_equal(alone.read(row[None])[0, -2:], found[place])
+        row = np.concatenate([TOKENS[position, :length], TOKENS[position, 3:5]])
+        assert np.array_equal(alone.read(row[None])[0, -2:], found[position])
 
 
 def test_what_lies_beyond_the_length_is_nothing(quantized: ModuleOp) -> None:

@@ -81,8 +81,8 @@ def test_a_worker_that_ends_changes_nothing(client: Any) -> None:
     ended: list[str] = []
 
     def data() -> Iterator[np.ndarray]:
-        for place, sample in enumerate(samples(48)):
-            if place == 16:  # some tasks of each worker are waiting
+        for position, sample in enumerate(samples(48)):
+            if position == 16:  # some tasks of each worker are waiting
                 worker, process = next(iter(before.items()))
                 os.kill(process, signal.SIGKILL)
                 ended.append(worker)
@@ -292,8 +292,8 @@ def test_a_cluster_that_is_lost_is_a_line() -> None:
     with quickly, distributed.LocalCluster(protocol="tcp", **options) as lost:
 
         def data() -> Iterator[np.ndarray]:
-            for place, sample in enumerate(samples(12)):
-                if place == 6:
+            for position, sample in enumerate(samples(12)):
+                if position == 6:
                     lost.close()
                 yield sample
 

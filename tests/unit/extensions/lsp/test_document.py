@@ -35,11 +35,11 @@ def _at(mark: str, text: str = MODULE) -> tuple[Document, int]:
     return _read(text), text.index(mark.replace("|", "")) + before
 
 
-def _shown(document: Document, place: tuple[int, int] | None) -> tuple[int, str] | None:
+def _shown(document: Document, position: tuple[int, int] | None) -> tuple[int, str] | None:
     """The line, counted from 1, and the text of a place."""
-    if place is None:
+    if position is None:
         return None
-    return document.source.count("\n", 0, place[0]) + 1, document.source[slice(*place)]
+    return document.source.count("\n", 0, position[0]) + 1, document.source[slice(*position)]
 
 
 def test_the_module_of_these_tests_has_no_fault() -> None:
@@ -160,9 +160,9 @@ def test_every_name_of_a_sample_has_its_definition(path: Path) -> None:
     for found in NAME.finditer(document.source):
         if not found["name"]:
             continue
-        place = document.definition(found.start())
-        assert place is not None, (_shown(document, found.span()), "has no definition")
-        assert document.source[slice(*place)] == found[0]
+        position = document.definition(found.start())
+        assert position is not None, (_shown(document, found.span()), "has no definition")
+        assert document.source[slice(*position)] == found[0]
 
 
 def test_several_results_in_parentheses() -> None:
@@ -211,8 +211,8 @@ func.func @i(%x: f32) -> f32 {
 
 def test_faults_of_every_part_with_their_places_and_notes() -> None:
     document = _read(FAULTS)
-    found = [(_shown(document, each.place), each.diagnostic.message) for each in document.diagnostics]
-    assert [place for place, _ in found] == [
+    found = [(_shown(document, each.position), each.diagnostic.message) for each in document.diagnostics]
+    assert [position for position, _ in found] == [
         (6, "func.func @g() { func.return }"),
         (2, "%0 = nn.add %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>  // no"),
         (9, "%nothing"),
@@ -227,7 +227,7 @@ def test_faults_of_every_part_with_their_places_and_notes() -> None:
     assert all(part in message for part, (_, message) in zip(said, found, strict=True))
     assert {each.diagnostic.severity for each in document.diagnostics} == {Severity.ERROR}
     (note,) = document.diagnostics[0].notes
-    assert _shown(document, note.place) == (5, "func.func @g() { func.return }")
+    assert _shown(document, note.position) == (5, "func.func @g() { func.return }")
 
 
 def test_what_stands_before_a_fault_is_known() -> None:
@@ -249,7 +249,7 @@ def test_a_location_in_another_file_is_no_place_of_this_one() -> None:
         "%y : tensor<2xf32>", '%x : (tensor<2xf32>, tensor<2xf32>) -> tensor<3xf32> loc("model.onnx":70:1)'
     )
     document = _read(text)
-    assert [_shown(document, each.place) for each in document.diagnostics] == [(2, text.splitlines()[1].strip())]
+    assert [_shown(document, each.position) for each in document.diagnostics] == [(2, text.splitlines()[1].strip())]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_any_text_is_a_document(text: str) -> None:
         document.hover(position)
         document.definition(position)
     for each in document.diagnostics:
-        assert 0 <= each.place[0] <= each.place[1] <= len(text)
+        assert 0 <= each.position[0] <= each.position[1] <= len(text)
 
 
 def test_dialects_that_nobody_knows() -> None:

@@ -92,12 +92,12 @@ def test_a_text_is_opened_asked_about_changed_and_closed(client: Client, tmp_pat
     client.send("textDocument/didOpen", textDocument=document)
     assert client.diagnostics() == {"uri": uri, "version": 1, "diagnostics": []}
 
-    place = TEXT.splitlines()[1].index("%0 :") + 1  # the letter takes two units
-    found = client.ask("textDocument/hover", **_at(uri, 1, place))
-    assert found["range"] == _range(1, place, place + 2)
+    position = TEXT.splitlines()[1].index("%0 :") + 1  # the letter takes two units
+    found = client.ask("textDocument/hover", **_at(uri, 1, position))
+    assert found["range"] == _range(1, position, position + 2)
     assert found["contents"]["kind"] == "markdown"
     assert "%0 : tensor<2xf32>" in found["contents"]["value"]
-    assert client.ask("textDocument/definition", **_at(uri, 1, place)) == {"uri": uri, "range": _range(1, 2, 4)}
+    assert client.ask("textDocument/definition", **_at(uri, 1, position)) == {"uri": uri, "range": _range(1, 2, 4)}
     assert client.ask("textDocument/hover", **_at(uri, 2, 0)) is None
     assert client.ask("textDocument/definition", **_at(uri, 2, 0)) is None
 

@@ -26,7 +26,7 @@ def _model(op_type: str, inputs: Sequence[Array | None], outputs: Sequence[str],
 def _run(
     op_type: str, inputs: Sequence[Array | None], outputs: Sequence[str] = ("y",), **attributes: Any
 ) -> dict[str, Array]:
-    values = {f"i{place}": each for place, each in enumerate(inputs) if each is not None}
+    values = {f"i{position}": each for position, each in enumerate(inputs) if each is not None}
     return qmlir.interpret(qmlir.load(_model(op_type, inputs, outputs, **attributes)), values)
 
 
@@ -121,9 +121,9 @@ def test_a_loop_of_tokens_is_the_prompt() -> None:
 
     caches: list[Array] = [np.zeros((1, 2, 0, 4), np.float32)] * 2
     whole = step(0, 4, caches)
-    for place in range(4):
-        found = step(place, place + 1, caches)
-        np.testing.assert_allclose(found["y"][:, 0], whole["y"][:, place], rtol=1e-5, atol=1e-6)
+    for position in range(4):
+        found = step(position, position + 1, caches)
+        np.testing.assert_allclose(found["y"][:, 0], whole["y"][:, position], rtol=1e-5, atol=1e-6)
         caches = [found["k"], found["v"]]
     np.testing.assert_allclose(caches, [whole["k"], whole["v"]], rtol=1e-6)
 
@@ -134,10 +134,10 @@ def test_the_prompts_of_a_batch() -> None:
     caches = [np.zeros((2, 2, 0, 4), np.float32)] * 2
     lengths = [np.array([3, 1], np.int32), np.array([4], np.int32)]
     found = _run("GroupQueryAttention", [q, k, v, *caches, *lengths], ["y", "k", "v"], **COUNTS)
-    for place, count in enumerate((4, 2)):
-        own = [each[place : place + 1, :count] for each in (q, k, v)]
+    for position, count in enumerate((4, 2)):
+        own = [each[position : position + 1, :count] for each in (q, k, v)]
         given = [*own, *(each[:1] for each in caches), np.array([count - 1], np.int32), np.array([count], np.int32)]
         alone = _run("GroupQueryAttention", given, ["y", "k", "v"], **COUNTS)
-        np.testing.assert_allclose(found["y"][place, :count], alone["y"][0], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found["y"][position, :count], alone["y"][0], rtol=1e-5, atol=1e-6)
         for name in "kv":
-            np.testing.assert_array_equal(found[name][place, :, :count], alone[name][0])
+            np.testing.assert_array_equal(found[name][position, :, :count], alone[name][0])

@@ -126,8 +126,8 @@ def test_what_a_package_does_wrong_is_a_warning_and_the_rest_works() -> None:
 def test_a_pattern_that_raises_is_named_with_its_file_and_line() -> None:
     code, _, said = _run("apply-pdl{named=raising}")
     assert code == 1
-    place = "raising.mlir:5:3: error: pattern '@careless' (in package 'brought'): "
-    assert f"{place}'pdl.apply_native_constraint' op" in said
+    position = "raising.mlir:5:3: error: pattern '@careless' (in package 'brought'): "
+    assert f"{position}'pdl.apply_native_constraint' op" in said
     assert "'raises' failed: RuntimeError: out of order" in said
 
 

@@ -160,10 +160,10 @@ class _Weighted(_Net):
     def _weights(
         self, module: ModuleOp, name: str, value: SSAValue, batches: Sequence[Sequence[Array]], shape: Sequence[int]
     ) -> list[Array]:
-        places = [[int(np.flatnonzero((self.samples == row).all(1))[0]) for row in x] for (x,) in batches]
-        assert sorted(place for each in places for place in each) == [*range(len(self.samples))]
-        assert all((len(each), _TERMS) == tuple(shape) for each in places)
-        return [self.given[each].astype(np.float32) for each in places]
+        positions = [[int(np.flatnonzero((self.samples == row).all(1))[0]) for row in x] for (x,) in batches]
+        assert sorted(position for each in positions for position in each) == [*range(len(self.samples))]
+        assert all((len(each), _TERMS) == tuple(shape) for each in positions)
+        return [self.given[each].astype(np.float32) for each in positions]
 
     def errors(self, module: ModuleOp) -> Array:
         return self.given * np.square(self.found(module) - self.exact())

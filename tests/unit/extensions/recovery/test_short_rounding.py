@@ -37,8 +37,8 @@ def test_the_nearest_codes_are_the_best_of_all(terms: int, reach: int) -> None:
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_searches_keep_every_sum_and_are_better_than_the_nearest_codes(steps: int) -> None:
     rng = np.random.default_rng(steps)
-    terms, place = 36, np.arange(36)
-    sums = rng.permutation(place // (4 * steps) * 2 + place % 4 // 2)  # in any order, as channels-first terms are
+    terms, position = 36, np.arange(36)
+    sums = rng.permutation(position // (4 * steps) * 2 + position % 4 // 2)  # in any order, as channels-first terms are
     weights = rng.normal(size=(7, terms)) * 70
     data = np.maximum(rng.normal(size=(200, terms)) @ rng.normal(size=(terms, terms)), 0)
     grid, moments = _grid(weights, 127, sums, 128), data.T @ data / 200

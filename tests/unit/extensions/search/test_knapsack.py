@@ -16,11 +16,11 @@ Pairs = Mapping[tuple[int, int], F64]
 def _loss(items: Sequence[Sequence[Option]], picks: Sequence[int], pairs: Pairs) -> float:
     """In the order in which items come: sums of floats depend on it."""
     loss = 0.0
-    for place, options in enumerate(items):
-        added = options[picks[place]].loss
-        for earlier in range(place):
-            if (earlier, place) in pairs:
-                added += float(pairs[earlier, place][picks[earlier], picks[place]])
+    for position, options in enumerate(items):
+        added = options[picks[position]].loss
+        for earlier in range(position):
+            if (earlier, position) in pairs:
+                added += float(pairs[earlier, position][picks[earlier], picks[position]])
         loss += added
     return loss
 

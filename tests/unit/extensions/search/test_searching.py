@@ -223,7 +223,7 @@ def test_a_budget_of_measured_time_against_all_choices(most: float) -> None:
 def test_pairs_of_layers_that_are_far_apart_count_by_the_sum_over_layers_that_is_nearest(
     widths: list[Width], reach: int
 ) -> None:
-    names = [f"layer{place}" for place in range(reach + 2)]
+    names = [f"layer{position}" for position in range(reach + 2)]
     rows = [(name, width) for name in names for width in widths]
     changes = np.random.default_rng(2).normal(size=(20, 1 + len(rows)))
     known = Prediction(changes.T @ changes / 40, {each: row for row, each in enumerate(rows, 1)}, names)

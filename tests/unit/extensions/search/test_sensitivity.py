@@ -23,7 +23,7 @@ W = RANDOM.normal(size=(4, 5)).astype(np.float32)
 
 def _layered(*tail: str) -> tuple[LayerwiseModel, Batches]:
     """A layer of four classes, and what comes after it."""
-    names = ["h", *(f"t{place}" for place in range(len(tail)))]
+    names = ["h", *(f"t{position}" for position in range(len(tail)))]
     names[-1] = "y"
     nodes = [helper.make_node("Gemm", ["x", "w"], names[:1], "layer", transB=1)]
     nodes += [
@@ -87,9 +87,9 @@ def test_weights_of_one_layer(tail: tuple[str, ...]) -> None:
     scales = np.abs(W).max(axis=1, keepdims=True).astype(np.float64) / 7
     error = np.clip(np.rint(W / scales), -7, 7) * scales - W
     expected = 0.0
-    for place, x in enumerate(X.astype(np.float64)):
+    for position, x in enumerate(X.astype(np.float64)):
         chances, change = _softmax(W @ x), error @ x
-        signs = np.random.default_rng([0, place]).choice([-1.0, 1.0], (1, 4))[0]
+        signs = np.random.default_rng([0, position]).choice([-1.0, 1.0], (1, 4))[0]
         turned = signs.copy()
         turned[np.argsort(-chances)[[1, 3]]] *= -1
         for each in (signs, turned):
@@ -102,7 +102,7 @@ def test_what_is_rounded_twice_counts_as_the_sum_of_both() -> None:
     (decisions,) = layered.decisions({"layer": Width.NARROW})
     both = rounded(decisions)
     weights = _weights(layered)
-    values = {place: type_ for place, type_ in both.items() if place not in weights}
+    values = {position: type_ for position, type_ in both.items() if position not in weights}
     g = divergences(layered.decided, "y", batches, [weights, values, both])
     np.testing.assert_allclose(g[2, 2], g[0, 0] + g[1, 1] + 2 * g[0, 1], rtol=1e-9)
 

@@ -312,7 +312,7 @@ def test_samples_are_mixed_each_by_its_share(batch_axis: int) -> None:
     samples = TrainingSamples(qmlir.load(net.model(net.node("Relu", x))), {"x0": rows})
     assert samples.whole_inputs == []
     found = samples.mixed([3, 0], [5, 1], np.array([0.25, 1.0]))["x0"]
-    first, second = (np.take(rows, places, batch_axis) for places in ([3, 0], [5, 1]))
+    first, second = (np.take(rows, positions, batch_axis) for positions in ([3, 0], [5, 1]))
     part = np.float32([[0.25], [1.0]])
     np.testing.assert_array_equal(found, part * first + (1 - part) * second)
 
@@ -331,11 +331,11 @@ def test_labels_need_a_row_of_scores_for_each_sample() -> None:
         qmlir.finetune(model, DATA, loss="kl")
 
 
-@pytest.mark.parametrize("place", [0, 79])
-def test_samples_are_numbers(model: ModuleOp, place: int) -> None:
+@pytest.mark.parametrize("position", [0, 79])
+def test_samples_are_numbers(model: ModuleOp, position: int) -> None:
     data = DATA.copy()
-    data[place, 2] = np.nan
-    with pytest.raises(DiagnosticError, match=f"'x0' is NaN in sample {place}, so it cannot be used for training"):
+    data[position, 2] = np.nan
+    with pytest.raises(DiagnosticError, match=f"'x0' is NaN in sample {position}, so it cannot be used for training"):
         qmlir.finetune(model, data, profile=qmlir.profile(model, DATA), **NARROW)
 
 

@@ -63,13 +63,13 @@ def test_against_differences(name: str) -> None:
     found = qmlir.interpret(module, values)
     for each, value in values.items():
         expected = np.zeros_like(value)
-        for place in np.ndindex(*value.shape):
+        for position in np.ndindex(*value.shape):
             sums: list[float] = []
             for sign in (1, -1):
                 moved = value.copy()
-                moved[place] += sign * STEP
+                moved[position] += sign * STEP
                 sums.append(float(qmlir.interpret(module, values | {each: moved})["y"].sum()))
-            expected[place] = (sums[0] - sums[1]) / (2 * STEP)
+            expected[position] = (sums[0] - sums[1]) / (2 * STEP)
         assert found[f"d{each}"].shape == value.shape
         np.testing.assert_allclose(found[f"d{each}"], expected, rtol=1e-7, atol=1e-7)
 

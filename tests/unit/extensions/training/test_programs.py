@@ -84,8 +84,8 @@ def test_a_parameter_has_no_name_of_an_output() -> None:
     found: list[list[Array]] = []
     for name in ("node{}", ""):
         model = net.model(result)
-        for place, node in enumerate(model.graph.node):
-            node.name = name.format(place)
+        for position, node in enumerate(model.graph.node):
+            node.name = name.format(position)
         trained = qmlir.trainable(qmlir.load(model), [{"x0": x}])
         outputs = outputs_of(function_of(trained.watched().module, "main"))
         assert not trained.parameters.keys() & {port.name for port in outputs}

@@ -49,7 +49,7 @@ def bounds_in(module: ModuleOp) -> ContractionBounds:
 
 
 def extremes(weights: np.ndarray[Any, Any], low: int, high: int, *, largest: bool) -> np.ndarray[Any, Any]:
-    """The elements of `x` that make the sum with centred `weights` largest, or smallest."""
+    """The elements of `x` that make the sum with centered `weights` largest, or smallest."""
     return np.where((weights > 0) == largest, high, low)
 
 

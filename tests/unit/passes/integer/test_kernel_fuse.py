@@ -84,7 +84,7 @@ class RandomGraph:
         maps = ", ".join(affine(count, results) for _, _, results in [*inputs, ("", (), kept)])
         kinds = ", ".join('"reduction"' if dim in reductions else '"parallel"' for dim in range(count))
         output = init or self.hidden(f"tensor.empty() : {type_of(shape, 'i32')}")
-        arguments = ", ".join(f"%a{place}: i32" for place in range(len(inputs) + 1))
+        arguments = ", ".join(f"%a{position}: i32" for position in range(len(inputs) + 1))
         names = ", ".join(name for name, _, _ in inputs)
         types = ", ".join(type_of(each, "i32") for _, each, _ in inputs)
         ins = f"ins({names} : {types})" if inputs else ""
@@ -106,11 +106,10 @@ class RandomGraph:
             elif sizes == shape[-1:]:
                 inputs.append((other, sizes, [f"d{len(shape) - 1}"]))
         body, last = [], "%a0"
-        for place in range(1, len(inputs)):
-            body.append(
-                f"%b{place} = arith.{self.random.choice(['addi', 'subi', 'muli', 'maxsi'])} {last}, %a{place} : i32"
-            )
-            last = f"%b{place}"
+        for position in range(1, len(inputs)):
+            kind = self.random.choice(["addi", "subi", "muli", "maxsi"])
+            body.append(f"%b{position} = arith.{kind} {last}, %a{position} : i32")
+            last = f"%b{position}"
         body += [
             f"%c = arith.constant {int(self.random.integers(-90, 90))} : i32",
             f"%d = arith.{self.random.choice(['addi', 'maxsi', 'minsi'])} {last}, %c : i32",

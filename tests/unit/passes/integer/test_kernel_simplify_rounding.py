@@ -29,8 +29,8 @@ def rounded(value: Fraction, ties: str) -> int:
     return below + (rest > Fraction(1, 2) or (rest == Fraction(1, 2) and is_up))
 
 
-def expected(sums: Array, places: int, ties: str, zero_point: int, limits: tuple[int, int]) -> list[int]:
-    exact = (rounded(Fraction(int(each)) / Fraction(2) ** places, ties) + zero_point for each in sums)
+def expected(sums: Array, positions: int, ties: str, zero_point: int, limits: tuple[int, int]) -> list[int]:
+    exact = (rounded(Fraction(int(each)) / Fraction(2) ** positions, ties) + zero_point for each in sums)
     return [min(max(each, limits[0]), limits[1]) for each in exact]
 
 
@@ -52,7 +52,7 @@ def requantization(ties: str, zero_point: int, limits: tuple[int, int], result: 
         minimum = {limits[0]} : i64, maximum = {limits[1]} : i64}} : i32, i8 -> {result}"""
 
 
-def elementwise(places: int, ties: str, zero_point: int, limits: tuple[int, int], result: str, factor: int) -> str:
+def elementwise(positions: int, ties: str, zero_point: int, limits: tuple[int, int], result: str, factor: int) -> str:
     return f"""#id = affine_map<(d0) -> (d0)>
     func.func @main(%x: tensor<256xi8>) -> tensor<256x{result}> {{
       %e = tensor.empty() : tensor<256x{result}>
@@ -62,7 +62,7 @@ def elementwise(places: int, ties: str, zero_point: int, limits: tuple[int, int]
         %v = arith.extsi %a : i8 to i32
         %f = arith.constant {factor} : i32
         %t = arith.muli %v, %f : i32
-        %s = arith.constant {places} : i8
+        %s = arith.constant {positions} : i8
         {requantization(ties, zero_point, limits, result)}
         linalg.yield %q : {result}
       }} -> tensor<256x{result}>
@@ -82,28 +82,28 @@ def elementwise(places: int, ties: str, zero_point: int, limits: tuple[int, int]
     ],
 )
 def test_one_shift(ties: str, result: str, limits: tuple[int, int], zero_point: int) -> None:
-    for places, factor in ((-4, 1), (0, 3), (1, 1), (2, 3), (7, 5), (9, 128), (31, 1)):
-        module = simplified(elementwise(places, ties, zero_point, limits, result, factor))
+    for positions, factor in ((-4, 1), (0, 3), (1, 1), (2, 3), (7, 5), (9, 128), (31, 1)):
+        module = simplified(elementwise(positions, ties, zero_point, limits, result, factor))
         assert is_written(module)
         (found,) = Interpreter(module).call("main", [EVERY])
-        wanted = expected(EVERY.astype(int) * factor, places, ties, zero_point, limits)
+        wanted = expected(EVERY.astype(int) * factor, positions, ties, zero_point, limits)
         modulus = 1 << int(result[1:])  # memory does not say whether integers are signed
         np.testing.assert_array_equal(found.astype(int) % modulus, np.array(wanted) % modulus)
 
 
 @pytest.mark.parametrize(
-    ("places", "factor"),
+    ("positions", "factor"),
     [
         (32, 1),  # the half would not be one of 32 bits
         (-25, 1),  # neither would -128 * 2^25
         (30, 16777216 - 1),  # sums up to 2^31 - 128, and the half is 2^29
     ],
 )
-def test_what_32_bits_do_not_hold_stays(places: int, factor: int) -> None:
-    module = simplified(elementwise(places, "up", 0, (-128, 127), "i8", factor))
+def test_what_32_bits_do_not_hold_stays(positions: int, factor: int) -> None:
+    module = simplified(elementwise(positions, "up", 0, (-128, 127), "i8", factor))
     assert not is_written(module)
     (found,) = Interpreter(module).call("main", [EVERY])
-    np.testing.assert_array_equal(found, expected(EVERY.astype(int) * factor, places, "up", 0, (-128, 127)))
+    np.testing.assert_array_equal(found, expected(EVERY.astype(int) * factor, positions, "up", 0, (-128, 127)))
 
 
 def product(shifts: list[int], bias: list[int], ties: str, zero_point: int) -> str:
@@ -144,8 +144,8 @@ def test_shifts_of_channels(shifts: list[int], bias: list[int], is_direct: bool,
     module = simplified(product(shifts, bias, ties, 11))
     assert is_written(module) == is_direct
     (found,) = Interpreter(module).call("main", [EVERY.reshape(-1, 1)])
-    for channel, (places, added) in enumerate(zip(shifts, bias, strict=True)):
-        wanted = expected(EVERY.astype(int) * 3 + added, places, ties, 11, (-128, 127))
+    for channel, (positions, added) in enumerate(zip(shifts, bias, strict=True)):
+        wanted = expected(EVERY.astype(int) * 3 + added, positions, ties, 11, (-128, 127))
         np.testing.assert_array_equal(found[:, channel], wanted)
 
 
@@ -183,6 +183,6 @@ def test_operands_that_meet_in_64_bits_are_added_in_32(ties: str) -> None:
     assert ("dense<[20, -49]>" in str(module)) == (ties == "up")  # 100 + 16 - 3 * 32 and -9 + 8 - 3 * 16
     residual = np.random.default_rng(0).integers(-128, 128, (256, 2)).astype(np.int8)
     (found,) = Interpreter(module).call("main", [EVERY.reshape(-1, 1), residual])
-    for channel, (weight, bias, left, places) in enumerate([(3, 100, 4, 5), (-5, -9, 3, 4)]):
+    for channel, (weight, bias, left, positions) in enumerate([(3, 100, 4, 5), (-5, -9, 3, 4)]):
         sums = EVERY.astype(int) * weight + bias + residual[:, channel].astype(int) * (1 << left)
-        np.testing.assert_array_equal(found[:, channel], expected(sums, places, ties, -3, (-128, 127)))
+        np.testing.assert_array_equal(found[:, channel], expected(sums, positions, ties, -3, (-128, 127)))

@@ -21,8 +21,8 @@ VALUES = list(range(-8, 8))
 def check(bodies: Sequence[str], result: str) -> int:
     """Hold that no body, which makes `%y` of `%x : i4`, computes anything else afterwards; how many became shorter."""
     text = "\n".join(
-        f"func.func @f{place}(%x: i4) -> {result} {{\n{body}\nfunc.return %y : {result}\n}}"
-        for place, body in enumerate(bodies)
+        f"func.func @f{position}(%x: i4) -> {result} {{\n{body}\nfunc.return %y : {result}\n}}"
+        for position, body in enumerate(bodies)
     )
     context = default_environment().new_context()
     before, after = (parse_module(context, text, "scalars.mlir") for _ in range(2))
@@ -30,17 +30,17 @@ def check(bodies: Sequence[str], result: str) -> int:
     verify(after)
     inputs = np.array(VALUES, np.int8)
     shorter = 0
-    for place, body in enumerate(bodies):
-        pair = [Interpreter(module).call(f"f{place}", [inputs])[0] for module in (before, after)]
+    for position, body in enumerate(bodies):
+        pair = [Interpreter(module).call(f"f{position}", [inputs])[0] for module in (before, after)]
         np.testing.assert_array_equal(*(np.broadcast_to(found, len(VALUES)) for found in pair), err_msg=body)
-        lengths = [len(list(_function(module.ops, place).walk())) for module in (before, after)]
+        lengths = [len(list(_function(module.ops, position).walk())) for module in (before, after)]
         shorter += lengths[1] < lengths[0]
     return shorter
 
 
-def _function(ops: Iterable[Operation], place: int) -> FuncOp:
+def _function(ops: Iterable[Operation], position: int) -> FuncOp:
     functions = [op for op in ops if isinstance(op, FuncOp)]
-    return functions[place]
+    return functions[position]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_float_of_an_extended_integer() -> None:
     assert check(["%e = arith.extsi %x : i4 to i64\n%y = arith.sitofp %e : i64 to f32"], "f32")
 
 
-def test_centred_and_back() -> None:
+def test_centered_and_back() -> None:
     body = """%e = arith.extsi %x : i4 to i32
     %z = arith.constant -5 : i32
     %0 = arith.subi %e, %z : i32

@@ -113,11 +113,11 @@ def test_beside_arguments_and_results() -> None:
         add, split, _ = function.body.blocks[0].ops
         return [*function.args, *add.results, *split.results]
 
-    seen = [Statistics.of(np.arange(3.0) + place) for place in range(5)]
-    for place, value in enumerate(values(module)):
+    seen = [Statistics.of(np.arange(3.0) + position) for position in range(5)]
+    for position, value in enumerate(values(module)):
         assert statistics_of(value) is None
-        if place != 3:
-            attach(value, seen[place])
+        if position != 3:
+            attach(value, seen[position])
     read = parse_module(ctx, module_text(module, PrintOptions(weights=Weights.INLINE)))
     for each in (module, read):
         found = [statistics_of(value) for value in values(each)]

@@ -177,13 +177,13 @@ def test_what_cannot_be_taken_away_is_refused_before_anything_is_built(
     assert "already exist with other contents" in told[0]
 
 
-@pytest.mark.parametrize("place", ["file", "below a file", "pipe"])
-def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+@pytest.mark.parametrize("position", ["file", "below a file", "pipe"])
+def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, position: str) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    if place == "pipe":
+    if position == "pipe":
         _pipe(file)
-    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(file / "cache" if place == "below a file" else file))
+    monkeypatch.setenv(cache.DIRECTORY_VARIABLE, str(file / "cache" if position == "below a file" else file))
     build, told = Builder(), list[str]()
     found = cache.entry(KEY, build, told.append)
     assert (found.is_new, found.is_kept) == (True, False)

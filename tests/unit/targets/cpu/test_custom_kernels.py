@@ -143,8 +143,8 @@ func.func @main(%x: tensor<3xf32> {nn.name = "x"}) -> (tensor<3xf32> {nn.name = 
 """
 
 
-def _run_with(folder: Path, name: str, factor: str, place: str = "") -> list[float]:
-    text = _PACKAGE.replace("FACTOR", factor).replace("PLACE", place or name).replace("NAME", name)
+def _run_with(folder: Path, name: str, factor: str, position: str = "") -> list[float]:
+    text = _PACKAGE.replace("FACTOR", factor).replace("PLACE", position or name).replace("NAME", name)
     (folder / f"{name}.py").write_text(text)
     sys.modules.pop(name, None)
     invalidate_caches()

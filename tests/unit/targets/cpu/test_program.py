@@ -219,13 +219,13 @@ def test_several_threads(program: Program, module: ModuleOp) -> None:
     wrong: list[int] = []
     start = threading.Barrier(len(images))
 
-    def call(place: int) -> None:
+    def call(position: int) -> None:
         start.wait()
         for _ in range(200):
-            if not np.array_equal(program([images[place]])["Relu1"], wanted[place]):
-                wrong.append(place)
+            if not np.array_equal(program([images[position]])["Relu1"], wanted[position]):
+                wrong.append(position)
 
-    threads = [threading.Thread(target=call, args=(place,)) for place in range(len(images))]
+    threads = [threading.Thread(target=call, args=(position,)) for position in range(len(images))]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -15,7 +15,7 @@ from tests.unit.targets.partitioning.graphs import least_cost, problems
 def _crossing_count(problem: Problem, plan: tuple[int, ...]) -> int:
     """The crossings by the definition: arguments and results of parts, counted part by part."""
     total = 0
-    for phase in {each for each in plan if each % problem.places != HOST}:
+    for phase in {each for each in plan if each % problem.positions != HOST}:
         for value in problem.values:
             is_made_here = value.source is not None and plan[value.source] == phase
             is_used_here = any(plan[user] == phase for user in value.users)
@@ -27,8 +27,8 @@ def _crossing_count(problem: Problem, plan: tuple[int, ...]) -> int:
 @given(problems())
 def test_cost_is_that_of_arguments_and_results(problem: Problem) -> None:
     plan = best_plan(problem)
-    places = sum(node.costs[problem.place(phase)] for node, phase in zip(problem.nodes, plan, strict=True))
-    assert problem.cost(plan) == places + _crossing_count(problem, plan)
+    positions = sum(node.costs[problem.position(phase)] for node, phase in zip(problem.nodes, plan, strict=True))
+    assert problem.cost(plan) == positions + _crossing_count(problem, plan)
 
 
 @settings(max_examples=60, deadline=None)
@@ -46,7 +46,7 @@ def test_a_step_is_the_best_of_all_sets_of_operations(problem: Problem, phase: i
 
 
 @settings(max_examples=60, deadline=None)
-@given(problems(most=6, places=3))
+@given(problems(most=6, positions=3))
 def test_plans_are_valid_and_not_worse_than_the_first(problem: Problem) -> None:
     plan = best_plan(problem)
     assert problem.is_valid(plan)
@@ -62,33 +62,36 @@ def test_no_plan_is_better_than_the_best(problem: Problem) -> None:
     assert problem.cost(best_plan(problem)) >= least_cost(problem)
 
 
-def _random_problem(seed: int, count: int, places: int, *, must: bool) -> Problem:
+def _random_problem(seed: int, count: int, positions: int, *, must: bool) -> Problem:
     """A problem of `count` operations; hypothesis would look for the hard ones."""
     choose = random.Random(seed)
     nodes: list[CostNode] = []
     for _ in range(count):
-        devices = [place for place in range(1, places) if choose.random() < 0.6]
+        devices = [position for position in range(1, positions) if choose.random() < 0.6]
         worth = choose.randint(0, 8)
         if not devices:
             nodes.append(CostNode({HOST: 0}))
         elif must:
             nodes.append(CostNode({devices[0]: 0}))
         else:
-            nodes.append(CostNode({HOST: 2 * worth, **{place: worth * rank for rank, place in enumerate(devices)}}))
+            nodes.append(
+                CostNode({HOST: 2 * worth, **{position: worth * rank for rank, position in enumerate(devices)}})
+            )
     values: list[Value] = []
     for source in range(-2, count):
         users = tuple(each for each in range(max(source + 1, 0), count) if choose.random() < 0.45)[:3]
         is_output = source >= 0 and (not users or choose.random() < 0.2)
         values.append(Value(source if source >= 0 else None, users, is_output, choose.randint(1, 5)))
-    return Problem(nodes, values, places)
+    return Problem(nodes, values, positions)
 
 
 @pytest.mark.parametrize(
-    ("count", "places", "must", "most_missed"), [(5, 2, True, 2), (5, 2, False, 2), (4, 3, True, 2), (4, 3, False, 3)]
+    ("count", "positions", "must", "most_missed"),
+    [(5, 2, True, 2), (5, 2, False, 2), (4, 3, True, 2), (4, 3, False, 3)],
 )
-def test_how_often_the_best_is_found(count: int, places: int, must: bool, most_missed: int) -> None:
+def test_how_often_the_best_is_found(count: int, positions: int, must: bool, most_missed: int) -> None:
     """Of 60 random graphs, as the documentation says it: nearly always."""
-    cases = [_random_problem(seed, count, places, must=must) for seed in range(60)]
+    cases = [_random_problem(seed, count, positions, must=must) for seed in range(60)]
     missed = sum(problem.cost(best_plan(problem)) > least_cost(problem) for problem in cases)
     assert missed <= most_missed
 
@@ -105,7 +108,7 @@ def test_a_chain_has_a_part_on_each_side() -> None:
     problem = _chain(9, 4)
     plan = best_plan(problem)
     assert problem.cost(plan) == 40
-    assert [problem.place(phase) for phase in plan] == [1] * 4 + [0] + [1] * 4
+    assert [problem.position(phase) for phase in plan] == [1] * 4 + [0] + [1] * 4
     assert len(set(plan)) == 3
 
 
@@ -115,8 +118,8 @@ def test_a_device_that_is_worth_little_is_left_out() -> None:
         Problem(nodes, [Value(None, (0,), False, cost), Value(0, (1,), False, cost), Value(1, (), True, cost)], 2)
         for cost in (2, 4)
     )
-    assert [cheap.place(phase) for phase in best_plan(cheap)] == [1, 1]
-    assert [dear.place(phase) for phase in best_plan(dear)] == [HOST, HOST]
+    assert [cheap.position(phase) for phase in best_plan(cheap)] == [1, 1]
+    assert [dear.position(phase) for phase in best_plan(dear)] == [HOST, HOST]
 
 
 def test_what_a_part_takes_is_made_there_where_that_costs_less() -> None:

@@ -305,8 +305,8 @@ def _external(location: str) -> ModelProto:
 def test_files_inside_of_subgraphs_are_read_from_the_folder_of_the_model_only(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    for place in (tmp_path, folder):
-        (place / "data.bin").write_bytes(np.float32([3, 4]).tobytes())
+    for position in (tmp_path, folder):
+        (position / "data.bin").write_bytes(np.float32([3, 4]).tobytes())
     onnx.save(_external("data.bin"), folder / "good.onnx")
     said: list[Diagnostic] = []
     with diagnostic_handler(said.append):

@@ -78,10 +78,10 @@ def test_a_program_and_its_values_inside(tmp_path: Path, monkeypatch: pytest.Mon
 def test_values_as_outputs() -> None:
     module = quantized()
     before = str(module)
-    watched, places = with_values(module)
+    watched, positions = with_values(module)
     assert str(module) == before
     outputs = qmlir.interpret(watched, [IMAGES[0]])
-    names = [name for steps in places.values() for name, _ in steps]
+    names = [name for steps in positions.values() for name, _ in steps]
     assert list(outputs)[1:] == names
     assert len(names) == 5
     expected = qmlir.interpret(module, [IMAGES[0]])

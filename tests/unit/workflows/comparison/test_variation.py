@@ -62,7 +62,7 @@ def test_large_numbers_that_are_no_fill() -> None:
 
 def test_samples_of_several_lengths_have_the_last_axis_in_common() -> None:
     offset = np.array([0, 10, 100, 1000, 1e4])
-    references = [(each + offset)[:, : 40 - place] for place, each in enumerate(SAMPLES)]
+    references = [(each + offset)[:, : 40 - position] for position, each in enumerate(SAMPLES)]
     founds = [each + noise[:, : each.shape[1]] for each, noise in zip(references, NOISE, strict=True)]
     assert ratios_of(references, founds)[1].pooled == pytest.approx(20, abs=0.7)
 

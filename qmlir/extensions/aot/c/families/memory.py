@@ -20,28 +20,28 @@ from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_f
 EACH_LANE = Index.of(name_text(LANE))
 
 
-def pointer(memory: Memory, place: Index) -> str:
-    """Returns a C expression for the address at offset `place` of `memory`."""
-    return memory.array if place.number == 0 else f"{memory.array} + {place}"
+def pointer(memory: Memory, position: Index) -> str:
+    """Returns a C expression for the address at offset `position` of `memory`."""
+    return memory.array if position.number == 0 else f"{memory.array} + {position}"
 
 
-def loaded(write: CWriter, op: Operation, memory: Memory, place: Index) -> Text:
-    """Returns a C expression for the element at offset `place` of `memory`."""
+def loaded(write: CWriter, op: Operation, memory: Memory, position: Index) -> Text:
+    """Returns a C expression for the element at offset `position` of `memory`."""
     helper = access(memory_type(op, memory.element), "load")
     if helper is not None:
-        found = write.call(helper, pointer(memory, place))
-        return Text(found.text, place.reads)
-    text = Text(f"{memory.array}[{place}]", place.reads)
+        found = write.call(helper, pointer(memory, position))
+        return Text(found.text, position.reads)
+    text = Text(f"{memory.array}[{position}]", position.reads)
     element = element_of(op, memory.element)
     return write.call(f"wrap_{element.name}", text) if element.bits < element.held_bits and element.bits > 1 else text
 
 
-def stored(write: CWriter, op: Operation, memory: Memory, place: Index, value: Text) -> str:
-    """Returns the statement that stores `value` at offset `place` of `memory`."""
+def stored(write: CWriter, op: Operation, memory: Memory, position: Index, value: Text) -> str:
+    """Returns the statement that stores `value` at offset `position` of `memory`."""
     helper = access(memory_type(op, memory.element), "store")
     if helper is None:
-        return f"{memory.array}[{place}] = {f'(int8_t){value.inner}' if _is_bool(op, memory) else value};"
-    return f"{write.call(helper, pointer(memory, place), value)};"
+        return f"{memory.array}[{position}] = {f'(int8_t){value.inner}' if _is_bool(op, memory) else value};"
+    return f"{write.call(helper, pointer(memory, position), value)};"
 
 
 def _is_bool(op: Operation, memory: Memory) -> bool:
@@ -54,9 +54,9 @@ def _load(write: CWriter, op: memref.LoadOp) -> None:
 
 
 def _store(write: CWriter, op: memref.StoreOp) -> None:
-    memory, place = write.element_place(op, op.memref, op.indices)
+    memory, position = write.element_place(op, op.memref, op.indices)
     value = write.text(op.value)
-    write.line(stored(write, op, memory, place, value), value, place)
+    write.line(stored(write, op, memory, position, value), value, position)
 
 
 def _alloca(write: CWriter, op: memref.AllocaOp) -> None:
@@ -76,8 +76,8 @@ def _view(write: CWriter, op: memref.ViewOp) -> None:
     name = write.names.new(write.hint(op.result, "buffer"))
     kind = memory_type(op, op.result.type.get_element_type())
     through = "" if kind == "int8_t" else f"({kind} *)(void *)"
-    place = pointer(source, start)
-    write.line(f"{kind} *const {name} = {through}{f'({place})' if through and ' ' in place else place};", start)
+    pointed = pointer(source, start)
+    write.line(f"{kind} *const {name} = {through}{f'({pointed})' if through and ' ' in pointed else pointed};", start)
     write.array_memory(op, op.result, name)
 
 
@@ -93,8 +93,8 @@ def _copy(write: CWriter, op: memref.CopyOp) -> None:
         write.depth += 1
         indices.append(Index.of(name_text(name)))
     inner = [*indices, *[Index()] * (len(source.shape) - run)]
-    places = (pointer(target, target.place(inner)), pointer(source, source.place(inner)))
-    write.line(f"memmove({places[0]}, {places[1]}, {count * item_size(source.element)});")
+    positions = (pointer(target, target.position(inner)), pointer(source, source.position(inner)))
+    write.line(f"memmove({positions[0]}, {positions[1]}, {count * item_size(source.element)});")
     write.depth = depth
 
 

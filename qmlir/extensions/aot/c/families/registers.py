@@ -46,9 +46,9 @@ def _is_word(value: SSAValue) -> bool:
     return is_loaded and bool(value.uses) and all(_takes_words(use.operation) for use in value.uses)
 
 
-def _keep_word(write: CWriter, value: SSAValue, memory: Memory, place: Index) -> None:
-    name, text = write.names.new(write.hint(value)), write.call("load_word", pointer(memory, place))
-    write.statements.append(Declaration(write.depth, "uint32_t", name, text.text, place.reads, loads=True))
+def _keep_word(write: CWriter, value: SSAValue, memory: Memory, position: Index) -> None:
+    name, text = write.names.new(write.hint(value)), write.call("load_word", pointer(memory, position))
+    write.statements.append(Declaration(write.depth, "uint32_t", name, text.text, position.reads, loads=True))
     write.values[value] = name_text(name)
 
 
@@ -61,16 +61,16 @@ def _word(write: CWriter, op: Operation, value: SSAValue) -> tuple[Text, frozens
 
 
 def _load(write: CWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
-    memory, place = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
+    memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
     if _is_word(op.result):
-        _keep_word(write, op.result, memory, place)
+        _keep_word(write, op.result, memory, position)
     elif op.result.uses:
-        write.keep(op, op.result, loaded(write, op, memory, place.plus(EACH_LANE)), loads=True)
+        write.keep(op, op.result, loaded(write, op, memory, position.plus(EACH_LANE)), loads=True)
 
 
 def _load_partial(write: CWriter, op: simd_memory.LoadPartialOp) -> None:
-    memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
-    count, element = write.index(op.count), loaded(write, op, memory, place.plus(EACH_LANE))
+    memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
+    count, element = write.index(op.count), loaded(write, op, memory, position.plus(EACH_LANE))
     reads = reads_of((count, element))
     text = Text(f"({LANE} < {count} ? {element} : {_zero(write, op, op.result)})", reads)
     if op.result.uses:
@@ -78,54 +78,54 @@ def _load_partial(write: CWriter, op: simd_memory.LoadPartialOp) -> None:
 
 
 def _load_group_splat(write: CWriter, op: simd_memory.LoadGroupSplatOp) -> None:
-    memory, place = write.row_place(op, op.memory, op.indices, slack=SLACK)
+    memory, position = write.row_place(op, op.memory, op.indices, slack=SLACK)
     if _is_word(op.result):
-        _keep_word(write, op.result, memory, place)
+        _keep_word(write, op.result, memory, position)
         return
     group = simd_memory.GROUP_BITS // (8 * item_size(memory.element))
     lane = Index.of(Text(f"{LANE} % {group}", frozenset({LANE}), is_atom=False)) if group > 1 else Index()
     if op.result.uses:
-        write.keep(op, op.result, loaded(write, op, memory, place.plus(lane)), loads=True)
+        write.keep(op, op.result, loaded(write, op, memory, position.plus(lane)), loads=True)
 
 
 def _masked_load(write: CWriter, op: vector.MaskedLoadOp) -> None:
-    memory, place = write.row_place(op, op.base, op.indices, 0)
-    texts = [write.text(op.mask), loaded(write, op, memory, place.plus(EACH_LANE)), write.text(op.pass_thru)]
+    memory, position = write.row_place(op, op.base, op.indices, 0)
+    texts = [write.text(op.mask), loaded(write, op, memory, position.plus(EACH_LANE)), write.text(op.pass_thru)]
     if op.result.uses:
         text = Text(f"({texts[0].inner} ? {texts[1]} : {texts[2]})", reads_of(texts))
         write.keep(op, op.result, text, loads=True)
 
 
 def _store_lanes(
-    write: CWriter, op: Operation, value: SSAValue, memory: Memory, place: Index, lanes: int, condition: Text | None
+    write: CWriter, op: Operation, value: SSAValue, memory: Memory, position: Index, lanes: int, condition: Text | None
 ) -> None:
     text = write.text(value)
-    statement = stored(write, op, memory, place.plus(EACH_LANE), text)
-    reads = text.reads | place.reads
+    statement = stored(write, op, memory, position.plus(EACH_LANE), text)
+    reads = text.reads | position.reads
     if condition is not None:
         statement, reads = f"if ({condition}) {statement}", reads | condition.reads
-    write.lanes(lanes, statement, reads=reads - {LANE}, store=(memory.array, place))
+    write.lanes(lanes, statement, reads=reads - {LANE}, store=(memory.array, position))
 
 
 def _store(write: CWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
-    memory, place = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
-    _store_lanes(write, op, op.vector, memory, place, lanes_of(op.vector), None)
+    memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
+    _store_lanes(write, op, op.vector, memory, position, lanes_of(op.vector), None)
 
 
 def _store_partial(write: CWriter, op: simd_memory.StorePartialOp) -> None:
     count, known = write.index(op.count), write.known_count(op.count, op.vector)
-    memory, place = write.row_place(op, op.memory, op.indices, known)
+    memory, position = write.row_place(op, op.memory, op.indices, known)
     if count.number is None:
         condition = Text(f"{LANE} < {count}", count.reads)
-        _store_lanes(write, op, op.vector, memory, place, lanes_of(op.vector), condition)
+        _store_lanes(write, op, op.vector, memory, position, lanes_of(op.vector), condition)
     elif known:
-        _store_lanes(write, op, op.vector, memory, place, known, None)
+        _store_lanes(write, op, op.vector, memory, position, known, None)
 
 
 def _masked_store(write: CWriter, op: vector.MaskedStoreOp) -> None:
-    memory, place = write.row_place(op, op.base, op.indices, 0)
+    memory, position = write.row_place(op, op.base, op.indices, 0)
     lanes = lanes_of(op.value_to_store)
-    _store_lanes(write, op, op.value_to_store, memory, place, lanes, write.text(op.mask))
+    _store_lanes(write, op, op.value_to_store, memory, position, lanes, write.text(op.mask))
 
 
 def _prefetch(write: CWriter, op: simd_memory.PrefetchOp) -> None:
@@ -133,14 +133,14 @@ def _prefetch(write: CWriter, op: simd_memory.PrefetchOp) -> None:
 
 
 def _gather(write: CWriter, op: simd_memory.GatherOp) -> None:
-    memory, places = write.memory(op.table), write.text(op.places)
+    memory, positions = write.memory(op.table), write.text(op.positions)
     if op.result.uses:
-        write.keep(op, op.result, loaded(write, op, memory, memory.offset.plus(Index.of(places))), loads=True)
+        write.keep(op, op.result, loaded(write, op, memory, memory.offset.plus(Index.of(positions))), loads=True)
 
 
 def _look_up(write: CWriter, op: simd_memory.LookUpOp) -> None:
-    memory, places = write.memory(op.table), write.text(op.places)
-    number = Index.of(Text(f"(uint8_t){places.inner}", places.reads))
+    memory, positions = write.memory(op.table), write.text(op.positions)
+    number = Index.of(Text(f"(uint8_t){positions.inner}", positions.reads))
     if op.result.uses:
         write.keep(op, op.result, loaded(write, op, memory, memory.offset.plus(number)), loads=True)
 
@@ -254,7 +254,7 @@ def _reduce_add(write: CWriter, op: simd_lanes.ReduceAddOp) -> None:
     element, lanes, text = write.element(op, op.value), lanes_of(op.value), write.text(op.value)
     name = write.names.new("folded")
     write.lanes(lanes, text.text, name, element.type, reads=text.reads)
-    own, other = (Text(f"{name}[{place}]", frozenset({name})) for place in (LANE, f"{LANE} + n"))
+    own, other = (Text(f"{name}[{position}]", frozenset({name})) for position in (LANE, f"{LANE} + n"))
     found = _joined(write, op, "add", element, own, other)
     write.line(f"for (int32_t n = {lanes // 2}; n > 0; n /= 2)", name_text(name))
     write.line(f"    for (int32_t {LANE} = 0; {LANE} < n; {LANE}++) {name}[{LANE}] = {found};", found)
@@ -267,8 +267,8 @@ def _reduce_add(write: CWriter, op: simd_lanes.ReduceAddOp) -> None:
 def _products(write: CWriter, a: str, b: str, group: int, *, is_unsigned: bool) -> str:
     """Returns the sum of the products in a lane's group."""
     read = "(int32_t)(uint8_t)" if is_unsigned else "(int32_t)"
-    places = [f"{LANE} * {group} + {place}" for place in range(group)]
-    return " + ".join(f"{read}{a}[{place}] * {b}[{place}]" for place in places)
+    positions = [f"{LANE} * {group} + {position}" for position in range(group)]
+    return " + ".join(f"{read}{a}[{position}] * {b}[{position}]" for position in positions)
 
 
 def _dot_of_words(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
@@ -331,10 +331,10 @@ def _narrow(write: CWriter, op: simd_lanes.NarrowOp) -> None:
         write.define(op, op.result, texts[0])
         return
     name, size = write.names.new(write.hint(op.result)), lanes_of(op.result)
-    for place, (text, value) in enumerate(zip(texts, op.values, strict=True)):
-        type_ = "" if place else target.type
+    for position, (text, value) in enumerate(zip(texts, op.values, strict=True)):
+        type_ = "" if position else target.type
         lanes = lanes_of(value)
-        write.lanes(lanes, text.text, name, type_, reads=text.reads, shift=place * lanes, size=size)
+        write.lanes(lanes, text.text, name, type_, reads=text.reads, shift=position * lanes, size=size)
     write.name(op.result, name)
 
 
@@ -350,8 +350,8 @@ def _interleave(half: int) -> EmitOperation:
     def emit(write: CWriter, op: Operation) -> None:
         op = cast(simd_lanes.InterleaveOp, op)
         a, b, block = write.array(op, op.lhs), write.array(op, op.rhs), op.block_lanes
-        place = f"{LANE} / {block} * {block} + {LANE} % {block} / 2 + {half * block // 2}"
-        _crossing(write, op, op.result, f"{LANE} % 2 ? {b}[{place}] : {a}[{place}]", a, b)
+        position = f"{LANE} / {block} * {block} + {LANE} % {block} / 2 + {half * block // 2}"
+        _crossing(write, op, op.result, f"{LANE} % 2 ? {b}[{position}] : {a}[{position}]", a, b)
 
     return emit
 

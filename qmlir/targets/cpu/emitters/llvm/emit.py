@@ -110,7 +110,9 @@ class ModuleWriter:
         is_divided = any(isinstance(op, TeamOperation) for op in operations_in(function))
         if is_divided:
             write.team, write.number = TEAM, NUMBER
-        arguments = [argument_of(write, function, value, place) for place, value in enumerate(function.body.block.args)]
+        arguments = [
+            argument_of(write, function, value, position) for position, value in enumerate(function.body.block.args)
+        ]
         read = arguments_with(READ_ONLY, function)
         write.block(function.body.block)
         self.kernels[function.sym_name.data] = _Kernel(
@@ -124,9 +126,9 @@ class ModuleWriter:
         )
 
 
-def argument_of(write: IRWriter, function: FuncOp, value: SSAValue, place: int) -> tuple[Type, str]:
+def argument_of(write: IRWriter, function: FuncOp, value: SSAValue, position: int) -> tuple[Type, str]:
     """Binds an argument of a kernel; returns its type and name."""
-    name = f"%a{place}"
+    name = f"%a{position}"
     if memref_type(value) is not None:
         write.array_memory(function, value, name)
         return PTR, name
@@ -152,7 +154,9 @@ class StepsWriter:
         self.write = IRWriter(emissions, parts.parts)
         if self.threads is not None:
             self.write.team, self.write.number = TEAM, NUMBER
-        self.ports = [argument_of(self.write, main, value, place) for place, value in enumerate(main.body.block.args)]
+        self.ports = [
+            argument_of(self.write, main, value, position) for position, value in enumerate(main.body.block.args)
+        ]
         self.write.block(main.body.block)
 
     def _allocate(self, write: IRWriter, op: memref.AllocOp) -> None:
@@ -184,12 +188,12 @@ class StepsWriter:
 
     def _note_regions(self, op: func.CallOp, kernel: _Kernel) -> None:
         regions = [None if memref_type(each) is None else self._region(op, each) for each in op.arguments]
-        for place, region in enumerate(regions):
-            for other, another in enumerate(regions[:place]):
-                both_read = kernel.constant[place] and kernel.constant[other]
+        for position, region in enumerate(regions):
+            for other, another in enumerate(regions[:position]):
+                both_read = kernel.constant[position] and kernel.constant[other]
                 if region is None or another is None or both_read or not self._may_meet(region, another):
                     continue
-                kernel.apart[place] = kernel.apart[other] = False
+                kernel.apart[position] = kernel.apart[other] = False
 
     def _region(self, op: Operation, value: SSAValue) -> Region:
         memory = self.write.memory(value)
@@ -216,9 +220,9 @@ class StepsWriter:
         takes = [f"{type_.text} {name}" for type_, name in self.ports]
         takes[:0] = [*(_OF_THREADS if self.threads is not None else ()), "ptr %arena", "ptr %constants"]
         for number, name in enumerate(self.constants.values()):
-            place = f"%constant_at{number}"
-            self.write.build.first.append(f"  {place} = getelementptr ptr, ptr %constants, i64 {number}")
-            self.write.build.first.append(f"  {name} = load ptr, ptr {place}")
+            position = f"%constant_at{number}"
+            self.write.build.first.append(f"  {position} = getelementptr ptr, ptr %constants, i64 {number}")
+            self.write.build.first.append(f"  {name} = load ptr, ptr {position}")
         head = f"define internal void @{self.parts.name}_steps({', '.join(takes)}) noinline nounwind"
         return self.write.function_text(head, ["  ret void"])
 
@@ -236,7 +240,7 @@ def _array(name: str) -> str:
 
 def _entry(name: str, steps: StepsWriter) -> str:
     """Returns the function that Python calls with arrays: kernel addresses, arena, constant addresses, and ports."""
-    ports = [f"x{place}" for place in range(len(steps.ports))]
+    ports = [f"x{position}" for position in range(len(steps.ports))]
     arrays = ", ".join(_array(each) for each in ("kernels", "arena", "constants", *ports))
     given = ", ".join(f"ptr %{each}" for each in ("arena", "constants", *ports))
     return (
@@ -248,9 +252,12 @@ def _entry(name: str, steps: StepsWriter) -> str:
 def _team_entry(name: str, steps: StepsWriter) -> str:
     """Returns the function that each thread of a team calls; a job is an array of the addresses that an entry takes."""
     loads: list[str] = []
-    for place in range(1, 3 + len(steps.ports)):
-        loads += [f"  %p{place} = getelementptr ptr, ptr %job, i64 {place}", f"  %x{place} = load ptr, ptr %p{place}"]
-    given = ", ".join(f"ptr %x{place}" for place in range(1, 3 + len(steps.ports)))
+    for position in range(1, 3 + len(steps.ports)):
+        loads += [
+            f"  %p{position} = getelementptr ptr, ptr %job, i64 {position}",
+            f"  %x{position} = load ptr, ptr %p{position}",
+        ]
+    given = ", ".join(f"ptr %x{position}" for position in range(1, 3 + len(steps.ports)))
     arrays = f"{_array('team')}, i64 %number, {_array('job')}"
     return "\n".join(
         [

@@ -124,21 +124,21 @@ class IRWriter(LoopsWriter):
             total = name if not total else self._once(key, partial(self._arithmetic, "add", total, name))
         return total
 
-    def pointer(self, op: Operation, memory: Memory, place: Index) -> str:
-        """Emits the address of the element at index `place` of the array of `memory`."""
+    def pointer(self, op: Operation, memory: Memory, position: Index) -> str:
+        """Emits the address of the element at index `position` of the array of `memory`."""
         element = held_type(op, memory.element)
         base = memory.array
-        if place.terms:
+        if position.terms:
             base = self._once(
-                (base, element.text, *place.terms.items()),
-                lambda: self.build.element_at(element, memory.array, self._terms(place)),
+                (base, element.text, *position.terms.items()),
+                lambda: self.build.element_at(element, memory.array, self._terms(position)),
             )
-        if not place.constant:
+        if not position.constant:
             return base
         after = base
         return self._once(
-            (after, element.text, place.constant),
-            lambda: self.build.element_at(element, after, str(place.constant)),
+            (after, element.text, position.constant),
+            lambda: self.build.element_at(element, after, str(position.constant)),
         )
 
     def point(self, pointer: str, source: str, start: Index, size: int) -> None:

@@ -95,8 +95,8 @@ class FunctionWriter(LoopsWriter):
         """Assigns all targets in parallel: values are read before any target changes."""
         pairs = [(target, value) for target, value in zip(targets, values, strict=True) if value.text != target]
         pending: list[tuple[str, str]] = []
-        for place, (target, value) in enumerate(pairs):
-            is_read_later = any(target in later.reads for _, later in pairs[place + 1 :])
+        for position, (target, value) in enumerate(pairs):
+            is_read_later = any(target in later.reads for _, later in pairs[position + 1 :])
             if is_read_later:
                 kept = self.names.new(f"next_{target}")
                 self.line(f"{kept} = {value}")

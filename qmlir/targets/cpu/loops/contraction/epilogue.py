@@ -208,7 +208,7 @@ class Registers:
         (result,) = terminator_of(self.block).operands
         if result in self.together.values:
             return [self.all(result)]
-        return [self.one(result, place) for place in range(len(self.known))]
+        return [self.one(result, position) for position in range(len(self.known))]
 
     def all(self, value: SSAValue) -> SSAValue:
         """Returns a shared value as one vector with the concatenated lanes of all accumulators."""
@@ -219,24 +219,26 @@ class Registers:
     def _written(self, value: SSAValue) -> SSAValue:
         if value in self.together.narrowed:
             before = self.together.narrowed[value]
-            return self.emit.insert(NarrowOp([self.one(before, place) for place in range(len(self.known))], value.type))
+            return self.emit.insert(
+                NarrowOp([self.one(before, position) for position in range(len(self.known))], value.type)
+            )
         if isinstance(value, BlockArgument):
             return self.read(value, 0, len(self.known))
         assert isinstance(value.owner, Operation)
         return self._write(self.emit.with_lanes(self.emit.lanes * len(self.known)), value.owner, self.all)
 
-    def one(self, value: SSAValue, place: int) -> SSAValue:
-        """Returns a value for the accumulator at index `place`."""
-        known = self.known[place]
+    def one(self, value: SSAValue, position: int) -> SSAValue:
+        """Returns a value for the accumulator at index `position`."""
+        known = self.known[position]
         if value not in known:
             if value in self.together.values:
                 lanes = self.emit.lanes
-                known[value] = self.emit.part(self.all(value), place * lanes, lanes)
+                known[value] = self.emit.part(self.all(value), position * lanes, lanes)
             elif isinstance(value, BlockArgument):
-                known[value] = self.read(value, place, 1)
+                known[value] = self.read(value, position, 1)
             else:
                 assert isinstance(value.owner, Operation)
-                known[value] = self._write(self.emit, value.owner, lambda each: self.one(each, place))
+                known[value] = self._write(self.emit, value.owner, lambda each: self.one(each, position))
         return known[value]
 
     def _write(self, emit: VectorEmitter, op: Operation, ask: Callable[[SSAValue], SSAValue]) -> SSAValue:
@@ -396,15 +398,15 @@ class Epilogue:
             self._write_scalars(tile)
             return
         for row, registers in enumerate(tile.sums):
-            place = tile.place_of(row)
+            position = tile.place_of(row)
             if self.together is not None:
-                self._write_together(tile, self.together, registers, place)
+                self._write_together(tile, self.together, registers, position)
                 continue
-            written = [self._body(tile, register, vector, place) for vector, register in enumerate(registers)]
-            self._store(tile, written, place)
+            written = [self._body(tile, register, vector, position) for vector, register in enumerate(registers)]
+            self._store(tile, written, position)
 
     def _write_together(
-        self, tile: SumTile, together: JointEpilogue, registers: Sequence[SSAValue], place: Sequence[Index]
+        self, tile: SumTile, together: JointEpilogue, registers: Sequence[SSAValue], position: Sequence[Index]
     ) -> None:
         """Stores the results of a row of accumulators; shared values are computed once for several of them."""
         emit, block = tile.emit, self.op.body.block
@@ -414,18 +416,18 @@ class Epilogue:
             def read(
                 argument: BlockArgument, vector: int, width: int, first: int = first, rest: int | None = rest
             ) -> SSAValue:
-                wide, dims = emit.with_lanes(width * emit.lanes), [*place, tile.channel_of(first + vector)]
+                wide, dims = emit.with_lanes(width * emit.lanes), [*position, tile.channel_of(first + vector)]
                 return self._vector(tile, wide, argument.index - 1, dims, first + vector, rest)
 
             known = [{total: register} for register in registers[first : first + count]]
             for vector, value in enumerate(Registers(emit, block, together, known, read).results(), first):
-                store(emit, value, self.geometry.y, [*place, tile.channel_of(vector)], rest)
+                store(emit, value, self.geometry.y, [*position, tile.channel_of(vector)], rest)
 
-    def _body(self, tile: SumTile, register: SSAValue, vector: int, place: Sequence[Index]) -> SSAValue:
+    def _body(self, tile: SumTile, register: SSAValue, vector: int, position: Sequence[Index]) -> SSAValue:
         """Returns the result of one accumulator, without the saturation at the end."""
         emit, count = tile.emit, lanes_of_part(tile.valid, vector, tile.emit.lanes)
         known = {} if self.start is None else self.start.known(register)
-        dims = [*place, tile.channel_of(vector)]
+        dims = [*position, tile.channel_of(vector)]
         elements = [
             register if self.start is not None and self.start.operand == index
             else self._vector(tile, emit, index, dims, vector, count)
@@ -435,13 +437,13 @@ class Epilogue:
         result = write_body(emit, self.op.body.block, [register, *elements], known, last)
         return emit.splat(result) if is_scalar(result) else result
 
-    def _store(self, tile: SumTile, registers: Sequence[SSAValue], place: Sequence[Index]) -> None:
+    def _store(self, tile: SumTile, registers: Sequence[SSAValue], position: Sequence[Index]) -> None:
         """Stores the registers of a row; full registers are saturated together, in groups of a power of two."""
         most = 1 if self.saturation is None else _JOINED
         for first, count, rest in _groups(len(registers), tile.valid, tile.emit.lanes, most):
             group = registers[first : first + count]
             value = group[0] if self.saturation is None else self.saturation.write(tile.emit, group)
-            store(tile.emit, value, self.geometry.y, [*place, tile.channel_of(first)], rest)
+            store(tile.emit, value, self.geometry.y, [*position, tile.channel_of(first)], rest)
 
     def _vector(
         self, tile: SumTile, emit: VectorEmitter, index: int, dims: Sequence[Index], vector: int, count: int | None
@@ -453,11 +455,11 @@ class Epilogue:
         key = index, vector if is_of_channels else -1, emit.lanes
         if used <= {self.rank - 1} and key in tile.shared:
             return tile.shared[key]
-        place = emit_place(emit, reading.map_, dims, self.ranges)
+        position = emit_place(emit, reading.map_, dims, self.ranges)
         if is_of_channels:
-            value = load(emit, reading.memory, place, emit.lanes, count)
+            value = load(emit, reading.memory, position, emit.lanes, count)
         else:
-            value = emit.splat(emit.load(reading.memory, place))
+            value = emit.splat(emit.load(reading.memory, position))
         if used <= {self.rank - 1}:
             tile.shared[key] = value
         return value
@@ -471,8 +473,8 @@ class Epilogue:
             for vector, register in enumerate(registers):
                 store(emit, register, scratch, [row, vector * emit.lanes])
 
-        def element(inner: Emitter, place: Sequence[Index]) -> None:
-            row, column = place
+        def element(inner: Emitter, position: Sequence[Index]) -> None:
+            row, column = position
             dims = [*positions[:-1], add(inner, positions[-1], row), add(inner, tile.channel, column)]
             write_element(
                 inner, self.op, self.geometry.readings, self.geometry.y, inner.load(scratch, [row, column]), dims
@@ -502,11 +504,11 @@ def for_each(
     emit: Emitter,
     sizes: Sequence[int],
     write: Callable[[Emitter, Sequence[Index]], None],
-    place: Sequence[Index] = (),
+    position: Sequence[Index] = (),
 ) -> None:
     """Emits loops over `sizes`, the last one innermost; `write` emits the body for an index."""
     if not sizes:
-        write(emit, place)
+        write(emit, position)
         return
     with emit.loop(sizes[0]) as (inner, each):
-        for_each(inner, sizes[1:], write, [*place, each])
+        for_each(inner, sizes[1:], write, [*position, each])

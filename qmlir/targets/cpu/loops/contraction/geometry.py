@@ -60,18 +60,18 @@ class Operand:
         return cast(MemRefType[Attribute], self.memory.type).get_element_type()
 
 
-def load(emit: Emitter, memory: SSAValue, place: Place, lanes: int, count: int | None = None) -> SSAValue:
+def load(emit: Emitter, memory: SSAValue, position: Place, lanes: int, count: int | None = None) -> SSAValue:
     """Loads `lanes` consecutive elements, or the first `count` of them followed by zeros."""
     element = cast(MemRefType[Attribute], memory.type).get_element_type()
-    indices, type_ = [emit.index(each) for each in place], vector(lanes, element)
+    indices, type_ = [emit.index(each) for each in position], vector(lanes, element)
     if count is None:
         return emit.insert(LoadOp(memory, indices, type_))
     return emit.insert(LoadPartialOp(memory, indices, emit.index(count), type_))
 
 
-def store(emit: Emitter, value: SSAValue, memory: SSAValue, place: Place, count: int | None = None) -> None:
+def store(emit: Emitter, value: SSAValue, memory: SSAValue, position: Place, count: int | None = None) -> None:
     """Stores a vector, or the first `count` of its lanes."""
-    indices = [emit.index(each) for each in place]
+    indices = [emit.index(each) for each in position]
     if count is None:
         emit.builder.insert(StoreOp(value, memory, indices))
     else:
@@ -170,10 +170,10 @@ def _places_of(reading: EpilogueOperand, joined: Sequence[int]) -> list[int] | N
     used = {dim for each in reading.map_.results for dim in each.used_dims()}
     if used.isdisjoint(joined):
         return []
-    places = [axis for axis, dim in enumerate(dims) if dim in joined]
-    is_run = None not in dims and [dims[axis] for axis in places] == list(joined)
-    is_one = is_run and places == list(range(places[0], places[0] + len(places)))
-    return places if is_one and without_gaps(reading.memory, places[0], places[-1]) else None
+    positions = [axis for axis, dim in enumerate(dims) if dim in joined]
+    is_run = None not in dims and [dims[axis] for axis in positions] == list(joined)
+    is_one = is_run and positions == list(range(positions[0], positions[0] + len(positions)))
+    return positions if is_one and without_gaps(reading.memory, positions[0], positions[-1]) else None
 
 
 def _join_positions(
@@ -185,8 +185,8 @@ def _join_positions(
     """
     rank = len(shaped(y)[0])
     joined = range(batches, rank - 1)
-    places = [_places_of(reading, joined) for reading in readings]
-    if None in places or not all(without_gaps(value, batches, rank - 2) for value in (x, y)):
+    positions = [_places_of(reading, joined) for reading in readings]
+    if None in positions or not all(without_gaps(value, batches, rank - 2) for value in (x, y)):
         return None
     dims = [AffineExpr.dimension(axis) for axis in (*range(batches), *(batches for _ in joined), batches + 1)]
 
@@ -199,7 +199,7 @@ def _join_positions(
         return EpilogueOperand(memory, AffineMap(batches + 2, 0, tuple(kept)))
 
     x, y = (collapse_axes(emit, value, _join_axes(rank, joined)) for value in (x, y))
-    return x, y, tuple(rejoined(reading, own or []) for reading, own in zip(readings, places, strict=True))
+    return x, y, tuple(rejoined(reading, own or []) for reading, own in zip(readings, positions, strict=True))
 
 
 def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:

@@ -97,9 +97,9 @@ class TileWriter:
     def _loop(self, emit: VectorEmitter, count: int, write: Callable[[VectorEmitter, Index], None]) -> None:
         """`write` for 0 to below `count`; the outermost loops are those that threads may divide."""
         divided = self.threads
-        with emit.loop(count, threads=bool(divided)) as (inner, place):
+        with emit.loop(count, threads=bool(divided)) as (inner, position):
             self.threads = max(divided - (count > 1), 0)
-            write(inner, place)
+            write(inner, position)
             self.threads = divided
         if count > 1 and divided == _DIVIDED and self._keeps_positions():
             loop = inner.builder.insertion_point.block.parent_op()
@@ -167,7 +167,7 @@ class TileWriter:
             self._write_tiles(emit, channels, done)
             return
         size = self.geometry.positions[axis]
-        self._loop(emit, size, lambda inner, place: self._write_positions(inner, channels, [*done, place]))
+        self._loop(emit, size, lambda inner, position: self._write_positions(inner, channels, [*done, position]))
 
     def _write_tiles(self, emit: VectorEmitter, channels: _Channels, done: Sequence[Index]) -> None:
         rows = self.schedule.rows
@@ -190,10 +190,10 @@ class TileWriter:
         rows = self.schedule.rows
         whole, rest = divmod(self.geometry.positions[-1], rows)
         regions: list[Region] = []
-        for place, count in ((times(emit, tile, rows), rows), (whole * rows, rest)):
+        for position, count in ((times(emit, tile, rows), rows), (whole * rows, rest)):
             branch = Block()
             inside = emit.at_end(branch)
-            self._write_tile(inside, channels, [*done, place], count)
+            self._write_tile(inside, channels, [*done, position], count)
             inside.builder.insert(scf.YieldOp())
             regions.append(Region(branch))
         is_whole = emit.insert(arith.CmpiOp(emit.index(tile), emit.index(whole), "slt"))
@@ -246,10 +246,10 @@ class TileWriter:
             return 0
         block = joined(emit, weights, shaped(self.geometry.w)[0][:2])
         next_ = times(emit, add(emit, block, 1), self._block_size)
-        place = joined(emit, positions, self.geometry.positions)
+        position = joined(emit, positions, self.geometry.positions)
         if self.panel is not None:
-            place = emit.insert(arith.SubiOp(emit.index(place), emit.index(self.panel)))
-        return add(emit, next_, times(emit, place, self._due))
+            position = emit.insert(arith.SubiOp(emit.index(position), emit.index(self.panel)))
+        return add(emit, next_, times(emit, position, self._due))
 
     def _prefetch(self, emit: VectorEmitter, step: Sequence[Index], rows: int) -> None:
         """Ask for what is due in a step of a tile; behind the last block there is nothing, which does no harm."""
@@ -348,18 +348,18 @@ class TileWriter:
         """A group of terms added to all sums."""
         after: Registers = []
         for row, registers in enumerate(sums):
-            place = window.row(emit, row)
+            position = window.row(emit, row)
             if self.variant.is_lanewise:
-                read = [self._read_channels(emit, place, vector, valid) for vector in range(len(registers))]
+                read = [self._read_channels(emit, position, vector, valid) for vector in range(len(registers))]
             else:
-                read = [self.variant.read(emit, self.geometry.x, place, None)] * len(registers)
+                read = [self.variant.read(emit, self.geometry.x, position, None)] * len(registers)
             after.append([self.variant.add(emit, *each) for each in zip(registers, read, weights, strict=True)])
         return after
 
-    def _read_channels(self, emit: VectorEmitter, place: list[Index], vector: int, valid: int) -> SSAValue:
+    def _read_channels(self, emit: VectorEmitter, position: list[Index], vector: int, valid: int) -> SSAValue:
         lanes = self.schedule.lanes
-        place = [*place[:-1], add(emit, place[-1], vector * lanes)]
-        return self.variant.read(emit, self.geometry.x, place, lanes_of_part(valid, vector, lanes))
+        position = [*position[:-1], add(emit, position[-1], vector * lanes)]
+        return self.variant.read(emit, self.geometry.x, position, lanes_of_part(valid, vector, lanes))
 
 
 class LoopVariant(Variant):
@@ -379,7 +379,7 @@ class TiledVariant(LoopVariant):
     def write(self, op: PackedOp, emit: Emitter) -> None:
         TileWriter(op, self, emit).write(emit)
 
-    def read(self, emit: VectorEmitter, x: Operand, place: Place, count: int | None) -> SSAValue:
+    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
         """Reads the values of `x` for a step: one for all vectors of channels, or one per vector.
 
         `count` is the number of valid channels of a vector; `None` means all.
@@ -399,10 +399,10 @@ class TiledVariant(LoopVariant):
         return sums
 
 
-def joined(emit: Emitter, place: Sequence[Index], sizes: Sequence[int]) -> Index:
-    """Emits the row-major linear index of `place` in an array of shape `sizes`."""
+def joined(emit: Emitter, position: Sequence[Index], sizes: Sequence[int]) -> Index:
+    """Emits the row-major linear index of `position` in an array of shape `sizes`."""
     number: Index = 0
-    for each, size in zip(place, sizes, strict=True):
+    for each, size in zip(position, sizes, strict=True):
         number = add(emit, times(emit, number, size), each)
     return number
 
@@ -485,14 +485,14 @@ class BlockWriter(TileWriter):
         """Whether one tile has all rows: what it reads of the weights comes from far away, and is used once."""
         return self.geometry.positions[0] <= self.schedule.rows
 
-    def _ask_ahead(self, emit: VectorEmitter, memory: SSAValue, place: Sequence[Index]) -> None:
-        """Ask for what is read later where the elements from `place` on, along the last axis, are read now."""
+    def _ask_ahead(self, emit: VectorEmitter, memory: SSAValue, position: Sequence[Index]) -> None:
+        """Ask for what is read later where the elements from `position` on, along the last axis, are read now."""
         if not self._is_read_once:
             return
         shape, element = shaped(memory)
         flat = collapse_axes(emit, memory, [list(range(len(shape)))])
         lane = LINE_BYTES * 8 // bits_of(element)
-        first = times(emit, joined(emit, place, shape[:-1]), shape[-1])
+        first = times(emit, joined(emit, position, shape[:-1]), shape[-1])
         for line in range(0, shape[-1], lane):
             ahead = add(emit, first, line + AHEAD // LINE_BYTES * lane)
             emit.builder.insert(PrefetchOp(flat, emit.index(ahead), NEAREST))
@@ -542,12 +542,12 @@ class BlockWriter(TileWriter):
             sums = [[emit.binary(arith.SubiOp, *pair) for pair in zip(row, less, strict=True)] for row in sums[:rows]]
         return self.variant.totals(emit, sums)
 
-    def _scaled(self, emit: VectorEmitter, sums: Registers, place: list[Index], before: Registers) -> Registers:
+    def _scaled(self, emit: VectorEmitter, sums: Registers, position: list[Index], before: Registers) -> Registers:
         """The totals with one block more."""
         assert isinstance(self.op, PackedBlocksOp)
-        self._ask_ahead(emit, self.op.scales, place)
+        self._ask_ahead(emit, self.op.scales, position)
         scales = [
-            load(emit, self.op.scales, [*place, vector * emit.lanes], emit.lanes) for vector in range(len(before[0]))
+            load(emit, self.op.scales, [*position, vector * emit.lanes], emit.lanes) for vector in range(len(before[0]))
         ]
 
         def added(total: SSAValue, sum_: SSAValue, scale: SSAValue) -> SSAValue:
@@ -577,57 +577,61 @@ class ScalarWriter:
         """Emits all loops at the insertion point of `emit`."""
         for_each(emit, shaped(self.y)[0], self._write_element)
 
-    def _write_element(self, emit: Emitter, place: Sequence[Index]) -> None:
+    def _write_element(self, emit: Emitter, position: Sequence[Index]) -> None:
         zero = emit.constant(0, self.accumulator)
-        total = self._sum(emit, zero, place, [], shaped(self.op.w)[0][self._terms_axis() :])
-        write_element(emit, self.op, self.readings, self.y, total, place)
+        total = self._sum(emit, zero, position, [], shaped(self.op.w)[0][self._terms_axis() :])
+        write_element(emit, self.op, self.readings, self.y, total, position)
 
     def _terms_axis(self) -> int:
         return 1 if isinstance(self.op, ConvOp) else len(shaped(self.op.w)[0]) - 1
 
     def _sum(
-        self, emit: Emitter, total: SSAValue, place: Sequence[Index], terms: list[Index], sizes: Sequence[int]
+        self, emit: Emitter, total: SSAValue, position: Sequence[Index], terms: list[Index], sizes: Sequence[int]
     ) -> SSAValue:
         if not sizes:
-            return self._added(emit, total, place, terms)
+            return self._added(emit, total, position, terms)
 
         def write(inner: Emitter, term: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return [self._sum(inner, before[0], place, [*terms, term], sizes[1:])]
+            return [self._sum(inner, before[0], position, [*terms, term], sizes[1:])]
 
         return emit.carried(sizes[0], [total], write)[0]
 
-    def _added(self, emit: Emitter, total: SSAValue, place: Sequence[Index], terms: list[Index]) -> SSAValue:
+    def _added(self, emit: Emitter, total: SSAValue, position: Sequence[Index], terms: list[Index]) -> SSAValue:
         op, zero_points = self.op, self.op.weight_zero_points
-        x_place, w_place = self._places(emit, place, terms)
+        x_place, w_place = self._positions(emit, position, terms)
         x = self._read(emit, op.x, x_place, is_unsigned=op.input_unsigned is not None)
         if (offset := op.input_zero_point.value.data) and not x.is_float:
             x = x - offset
-        center = op.weight_zero_point.value.data if zero_points is None else self._read(emit, zero_points, [place[-1]])
+        center = (
+            op.weight_zero_point.value.data if zero_points is None else self._read(emit, zero_points, [position[-1]])
+        )
         w = self._read(emit, op.w, w_place, is_unsigned=op.weight_unsigned is not None)
         if isinstance(center, Scalar) or (center and not w.is_float):
             w = w - center
         return (Scalar(total, emit) + x * w).value
 
-    def _read(self, emit: Emitter, memory: SSAValue, place: Sequence[Index], *, is_unsigned: bool = False) -> Scalar:
+    def _read(self, emit: Emitter, memory: SSAValue, position: Sequence[Index], *, is_unsigned: bool = False) -> Scalar:
         """Loads an element and converts it to the type of the sum."""
-        return Scalar(emit.load(memory, place), emit, is_unsigned).to(self.accumulator)
+        return Scalar(emit.load(memory, position), emit, is_unsigned).to(self.accumulator)
 
-    def _places(self, emit: Emitter, place: Sequence[Index], terms: Sequence[Index]) -> tuple[list[Index], list[Index]]:
+    def _positions(
+        self, emit: Emitter, index: Sequence[Index], terms: Sequence[Index]
+    ) -> tuple[list[Index], list[Index]]:
         op = self.op
         if not isinstance(op, ConvOp):
-            return [*place[:-1], *terms], [*place[: len(shaped(op.w)[0]) - 2], place[-1], *terms]
+            return [*index[:-1], *terms], [*index[: len(shaped(op.w)[0]) - 2], index[-1], *terms]
         moved = [
             add(emit, times(emit, position, stride), times(emit, tap, dilation))
             for position, stride, tap, dilation in zip(
-                place[1:-1], integer_list(op.strides), terms[:-1], integer_list(op.dilations), strict=True
+                index[1:-1], integer_list(op.strides), terms[:-1], integer_list(op.dilations), strict=True
             )
         ]
         channel: Index = terms[-1]
         if op.group_count > 1:
             size = op.channels() // op.group_count
-            group = emit.binary(arith.DivUIOp, emit.index(place[-1]), emit.index(size))
+            group = emit.binary(arith.DivUIOp, emit.index(index[-1]), emit.index(size))
             channel = add(emit, times(emit, group, shaped(op.w)[0][-1]), channel)
-        return [place[0], *moved, channel], [place[-1], *terms]
+        return [index[0], *moved, channel], [index[-1], *terms]
 
 
 class ContractionToLoops(RewritePattern):

@@ -78,9 +78,9 @@ def _compare(predicates: Sequence[str]) -> Form:
 
 
 def _look_up(emit: Emitter, op: memref.LoadOp, values: Sequence[SSAValue]) -> SSAValue:
-    table, places = values
+    table, positions = values
     assert isinstance(emit, VectorEmitter)
-    return emit.insert(GatherOp(table, places, emit.typed(op.res.type)))
+    return emit.insert(GatherOp(table, positions, emit.typed(op.res.type)))
 
 
 def _is_table(op: memref.LoadOp) -> bool:

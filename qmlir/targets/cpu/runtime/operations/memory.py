@@ -52,8 +52,8 @@ def _align(register: Register) -> int:
 
 def _pointer(emission: Emission, array: Any, index: Any, element: Type, number: int = 0) -> str:
     """Returns the address of an element: operand `number` is the array, and the operand after it is the index."""
-    place = emission.register(number + 1, index)
-    return emission.build.element_at(element, emission.data(number, array), place.text)
+    position = emission.register(number + 1, index)
+    return emission.build.element_at(element, emission.data(number, array), position.text)
 
 
 def _load_type(array: Any, index: Any, lanes: Any = None) -> Any:
@@ -163,28 +163,30 @@ def _prefetch(emission: Emission, array: Any, index: Any, _: Any) -> Any:
     return emission.nothing()
 
 
-def _gather_type(array: Any, places: Any) -> Any:
+def _gather_type(array: Any, positions: Any) -> Any:
     element = _element(array)
-    if element is None or not isinstance(places, Register) or places.is_float or not places.lanes:
+    if element is None or not isinstance(positions, Register) or positions.is_float or not positions.lanes:
         return None
-    return places.of(element)
+    return positions.of(element)
 
 
-def _gather(emission: Emission, array: Any, places: Any) -> Any:
+def _gather(emission: Emission, array: Any, positions: Any) -> Any:
     result, build = emission.result, emission.build
-    table, indices = emission.data(0, array), emission.register(1, places)
+    table, indices = emission.data(0, array), emission.register(1, positions)
     return build.value(lanes.gather(build, result.type, table, indices, _align(result)))
 
 
-def _look_up_type(array: Any, index: Any, places: Any) -> Any:
-    fits = _element(array) == "i8" and _is_index(index) and isinstance(places, Register) and places.element == "i8"
-    return places if fits and 0 < places.lanes <= 64 else None
+def _look_up_type(array: Any, index: Any, positions: Any) -> Any:
+    fits = (
+        _element(array) == "i8" and _is_index(index) and isinstance(positions, Register) and positions.element == "i8"
+    )
+    return positions if fits and 0 < positions.lanes <= 64 else None
 
 
-def _look_up(emission: Emission, array: Any, index: Any, places: Any) -> Any:
+def _look_up(emission: Emission, array: Any, index: Any, positions: Any) -> Any:
     build = emission.build
     table = _pointer(emission, array, index, I8)
-    return build.value(lanes.look_up(build, table, emission.register(2, places), has))
+    return build.value(lanes.look_up(build, table, emission.register(2, positions), has))
 
 
 # --- Arrays -----------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def _giving(result: Any) -> Callable[..., Any]:
 def _calling(name: str, result: Type | None) -> Lowering:
     def lower(emission: Emission, team: Any, *numbers: Any) -> Any:
         operands = [IRValue(PTR, emission.data(0, team))]
-        operands += [emission.register(1 + place, number) for place, number in enumerate(numbers)]
+        operands += [emission.register(1 + position, number) for position, number in enumerate(numbers)]
         found = emission.build.call(shared_symbol(name), result, operands)
         return emission.nothing() if result is None else emission.build.value(found)
 

@@ -122,13 +122,13 @@ class Builder:
 
     def extract(self, vector: IRValue, lane: IRValue | int) -> IRValue:
         """Extracts one lane of a vector."""
-        place = integer(I32, lane) if isinstance(lane, int) else lane
-        return self.give(vector.type.scalar(), f"extractelement {vector.typed}, {place.typed}")
+        position = integer(I32, lane) if isinstance(lane, int) else lane
+        return self.give(vector.type.scalar(), f"extractelement {vector.typed}, {position.typed}")
 
     def insert(self, vector: IRValue, value: IRValue, lane: IRValue | int) -> IRValue:
         """Replaces a lane of a vector."""
-        place = integer(I32, lane) if isinstance(lane, int) else lane
-        return self.give(vector.type, f"insertelement {vector.typed}, {value.typed}, {place.typed}")
+        position = integer(I32, lane) if isinstance(lane, int) else lane
+        return self.give(vector.type, f"insertelement {vector.typed}, {value.typed}, {position.typed}")
 
     def shuffle(self, a: IRValue, b: IRValue, lanes: Sequence[int]) -> IRValue:
         """Shuffles two vectors; the lanes of `b` are numbered after those of `a`."""

@@ -26,11 +26,11 @@ def widened(build: Builder, value: IRValue) -> IRValue:
     return build.cast("bitcast", build.binary("or", found, sign), float32)
 
 
-def _rounded(build: Builder, rest: IRValue, places: int) -> IRValue:
-    """Shifts an integer right by `places` bits, rounding to nearest, ties to even."""
-    odd = build.binary("and", build.binary("lshr", rest, integer(rest.type, places)), integer(rest.type, 1))
-    bias = build.binary("add", odd, integer(rest.type, (1 << (places - 1)) - 1))
-    return build.binary("lshr", build.binary("add", rest, bias), integer(rest.type, places))
+def _rounded(build: Builder, rest: IRValue, positions: int) -> IRValue:
+    """Shifts an integer right by `positions` bits, rounding to nearest, ties to even."""
+    odd = build.binary("and", build.binary("lshr", rest, integer(rest.type, positions)), integer(rest.type, 1))
+    bias = build.binary("add", odd, integer(rest.type, (1 << (positions - 1)) - 1))
+    return build.binary("lshr", build.binary("add", rest, bias), integer(rest.type, positions))
 
 
 def narrowed(build: Builder, element: str, value: IRValue) -> IRValue:

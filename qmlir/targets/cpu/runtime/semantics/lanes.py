@@ -61,11 +61,11 @@ def prefetch(build: Builder, pointer: str, level: int) -> None:
     build.call("llvm.prefetch.p0", None, [IRValue(PTR, pointer), *numbers_])
 
 
-def gather(build: Builder, type_: Type, table: str, places: IRValue, align: int) -> IRValue:
-    """Loads the elements of a table at the indices `places` into a vector of type `type_`."""
+def gather(build: Builder, type_: Type, table: str, positions: IRValue, align: int) -> IRValue:
+    """Loads the elements of a table at the indices `positions` into a vector of type `type_`."""
     found = poison(type_)
     for lane in range(type_.lanes):
-        index = build.cast("sext", build.extract(places, lane), I64)
+        index = build.cast("sext", build.extract(positions, lane), I64)
         pointer = build.element_at(type_.scalar(), table, index.text)
         found = build.insert(found, build.load(type_.scalar(), pointer, align), lane)
     return found
@@ -75,28 +75,28 @@ _TABLE, _WIDE = 256, 64
 """The bytes of a table, and of the registers that hold a quarter of it."""
 
 
-def look_up(build: Builder, table: str, places: IRValue, has: Has) -> IRValue:
-    """Looks up bytes in a 256-byte table at the unsigned indices `places`.
+def look_up(build: Builder, table: str, positions: IRValue, has: Has) -> IRValue:
+    """Looks up bytes in a 256-byte table at the unsigned indices `positions`.
 
     With AVX512-VBMI, whose permutation instruction reads two registers, the table is held in four registers.
     """
     if not has("avx512vbmi"):
-        return _looked_up_in_memory(build, table, places)
+        return _looked_up_in_memory(build, table, positions)
     wide, byte = type_of("i8", _WIDE), type_of("i8")
-    every = _resized(build, places, _WIDE)
+    every = _resized(build, positions, _WIDE)
     parts = [build.load(wide, build.element_at(byte, table, str(start)), 1) for start in range(0, _TABLE, _WIDE)]
     low, high = (
         build.call("llvm.x86.avx512.vpermi2var.qi.512", wide, [parts[half], every, parts[half + 1]]) for half in (0, 2)
     )
     is_high = build.compare("icmp slt", every, integer(wide, 0))
-    return _resized(build, build.select(is_high, high, low), places.type.lanes)
+    return _resized(build, build.select(is_high, high, low), positions.type.lanes)
 
 
-def _looked_up_in_memory(build: Builder, table: str, places: IRValue) -> IRValue:
-    found = poison(places.type)
-    for lane in range(places.type.lanes):
-        number = build.cast("zext", build.extract(places, lane), I64)
-        loaded = build.load(places.type.scalar(), build.element_at(places.type.scalar(), table, number.text), 1)
+def _looked_up_in_memory(build: Builder, table: str, positions: IRValue) -> IRValue:
+    found = poison(positions.type)
+    for lane in range(positions.type.lanes):
+        number = build.cast("zext", build.extract(positions, lane), I64)
+        loaded = build.load(positions.type.scalar(), build.element_at(positions.type.scalar(), table, number.text), 1)
         found = build.insert(found, loaded, lane)
     return found
 
@@ -141,7 +141,9 @@ def shuffled(build: Builder, a: IRValue, b: IRValue, lanes: Sequence[int]) -> IR
 def interleaved(build: Builder, a: IRValue, b: IRValue, block: int, half: int) -> IRValue:
     """Interleaves two vectors: the lower (`half` = 0) or upper (1) half of each block of `block` lanes."""
     count = a.type.lanes
-    firsts = [start + half * (block // 2) + place for start in range(0, count, block) for place in range(block // 2)]
+    firsts = [
+        start + half * (block // 2) + position for start in range(0, count, block) for position in range(block // 2)
+    ]
     return build.shuffle(a, b, [lane for first in firsts for lane in (first, count + first)])
 
 

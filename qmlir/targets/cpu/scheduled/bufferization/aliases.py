@@ -155,7 +155,7 @@ class LinalgDestinations(DestinationStyle):
     def destinations(self) -> Sequence[Destination]:
         first = len(self.op.inputs)
         old = self.op.body.block.args[first:]
-        return [Destination(first + place, bool(argument.uses)) for place, argument in enumerate(old)]
+        return [Destination(first + position, bool(argument.uses)) for position, argument in enumerate(old)]
 
     def on_memory(self, memory: Callable[[SSAValue], SSAValue], outs: Sequence[SSAValue]) -> Operation:
         regions = [self.op.detach_region(region) for region in list(self.op.regions)]
@@ -189,7 +189,7 @@ def _inserted(op: Operation) -> Sequence[Destination]:
 def _carried(op: scf.ForOp | RowFusionOp) -> Sequence[Destination]:
     """Returns the last operands: the loop-carried values after bounds and step, or the destinations of a row fusion."""
     first = len(op.operands) - len(op.results)
-    return [Destination(first + place, is_read=True) for place in range(len(op.results))]
+    return [Destination(first + position, is_read=True) for position in range(len(op.results))]
 
 
 DESTINATIONS: Mapping[type[Operation], Callable[..., Sequence[Destination]]] = {
@@ -227,10 +227,10 @@ def has_tensors(op: Operation) -> bool:
 
 # The alias analysis of bufferization: which tensors may share memory, and which operations may overwrite an operand.
 #
-# Every tensor has a *place*: the value that starts its buffer or view. A result that overwrites an operand in place has
-# the place of that operand. Values whose places may overlap (a slice or a reshape, and its source) are in one *family*.
-# The operations are visited once, in execution order. An operation overwrites its destination operand `v` in place if
-# both conditions hold, and gets a new buffer otherwise:
+# Every tensor has a *storage*: the value that starts its buffer or view. A result that overwrites an operand in place
+# has the storage of that operand. Values whose storages may overlap (a slice or a reshape, and its source) are in one
+# *family*. The operations are visited once, in execution order. An operation overwrites its destination operand `v` in
+# place if both conditions hold, and gets a new buffer otherwise:
 #
 # - The memory of `v` is neither that of an argument nor that of a constant.
 # - No member of the family of `v` is used by an operation that may run afterwards, inside the operation, or as another
@@ -262,9 +262,9 @@ class Aliases:
 
     def __init__(self, function: FuncOp):
         self.function = function
-        self.position = {op: place for place, op in enumerate(function.walk())}
+        self.position = {op: position for position, op in enumerate(function.walk())}
         self._families: dict[SSAValue, Family] = {}
-        self._places: dict[SSAValue, SSAValue] = {}
+        self._storage: dict[SSAValue, SSAValue] = {}
         self._in_place: set[tuple[Operation, int]] = set()
         self.buffers: dict[SSAValue, Operation] = {}
         """Every value that starts a separate buffer, with the operation before which it must be allocated."""
@@ -279,16 +279,16 @@ class Aliases:
         """Returns true if result `result` of `op` overwrites its destination operand in place."""
         return (op, result) in self._in_place
 
-    def place(self, value: SSAValue) -> SSAValue:
-        """Returns the value that starts the memory of `value`; values with the same place share memory."""
-        return self._places[value]
+    def storage(self, value: SSAValue) -> SSAValue:
+        """Returns the value that starts the memory of `value`; values with the same storage share memory."""
+        return self._storage[value]
 
-    def place_under_shapes(self, value: SSAValue) -> SSAValue:
+    def storage_under_shapes(self, value: SSAValue) -> SSAValue:
         """Returns the value that starts the memory of `value`, looking through reshapes."""
-        place = self._places[value]
-        while isinstance(place.owner, ReshapeOp):
-            place = self._places[place.owner.source]
-        return place
+        storage = self._storage[value]
+        while isinstance(storage.owner, ReshapeOp):
+            storage = self._storage[storage.owner.source]
+        return storage
 
     def family(self, value: SSAValue) -> Family:
         """Returns the values whose memory may overlap that of `value`."""
@@ -298,7 +298,7 @@ class Aliases:
 
     def _found(self, value: SSAValue, *, writable: bool) -> None:
         """A value that shares memory with nothing known."""
-        self._places[value] = value
+        self._storage[value] = value
         self._join(value, Family(writable))
 
     def _new_buffer(self, value: SSAValue, at: Operation) -> None:
@@ -307,11 +307,11 @@ class Aliases:
 
     def _same(self, value: SSAValue, other: SSAValue) -> None:
         """`value` is the memory of `other`, whole."""
-        self._places[value] = self._places[other]
+        self._storage[value] = self._storage[other]
         self._join(value, self._families[other])
 
     def _view(self, value: SSAValue, source: SSAValue) -> None:
-        self._places[value] = value
+        self._storage[value] = value
         self._join(value, self._families[source])
 
     def _join(self, value: SSAValue, family: Family) -> None:
@@ -384,7 +384,7 @@ class Aliases:
             else:
                 self.buffers[result] = loop
                 self._found(argument, writable=True)
-                self._places[argument] = result
+                self._storage[argument] = result
         self._visit_block(loop.body.block)
         for _, result, argument in carried:
             self._same(result, argument)
@@ -418,8 +418,8 @@ class Aliases:
             if not is_tensor(result):
                 continue
             values = [operands[number] for operands in yielded]
-            places = {self._places[value] for value in values}
-            (common, *others) = places
+            storages = {self._storage[value] for value in values}
+            (common, *others) = storages
             if others or choice.is_ancestor(common.owner):
                 self._new_buffer(result, choice)
             else:
@@ -460,7 +460,7 @@ class Aliases:
         if use.index == operand:
             return False
         style = destination_style(op)
-        is_same = self._places[member] is self._places[op.operands[operand]]
+        is_same = self._storage[member] is self._storage[op.operands[operand]]
         return not (is_same and style is not None and style.may_overwrite(use.index, destination))
 
 

@@ -80,7 +80,7 @@ class _Placer:
     # slice can't be split like those of contiguous memory.
     def place_in_slice(self, insertion: tensor.InsertSliceOp) -> None:
         aliases = self.aliases
-        root = aliases.place(insertion.source)
+        root = aliases.storage(insertion.source)
         if not is_static(insertion):
             return
         writer = aliases.buffers.get(root)
@@ -166,7 +166,7 @@ class _Placer:
         if style is None or len(op.results) != 1 or not self.aliases.is_in_place(op, 0):
             return None
         destination = destination_of(op)
-        sources = [value.owner for place, value in enumerate(op.operands) if place != destination]
+        sources = [value.owner for position, value in enumerate(op.operands) if position != destination]
         inside = [operand.owner for each in op.walk() if each is not op for operand in each.operands]
         sources += [owner for owner in inside if not op.is_ancestor(owner)]
         constants = [source for source in sources if isinstance(source, Operation)]
@@ -197,7 +197,7 @@ class _Placer:
         for argument, value in zip(carried, () if end is None else end.operands, strict=True):
             if not is_tensor(value):
                 continue
-            root = self.aliases.place(value)
+            root = self.aliases.storage(value)
             writer = self.aliases.buffers.get(root)
             if writer is None or writer.parent is not loop.body.block or root in self.found.in_slices:
                 continue
@@ -229,7 +229,7 @@ class _Placer:
                     and style is not None
                     and len(style.destinations()) == 1
                     and not style.destinations()[0].is_read
-                    and self.aliases.place(member) is self.aliases.place(argument)
+                    and self.aliases.storage(member) is self.aliases.storage(argument)
                     and style.may_overwrite(use.index, 0)
                 )
                 if position[use.operation] >= position[writer] and not reads_alone:
@@ -240,7 +240,7 @@ class _Placer:
 
     def place_in_results(self, end: ReturnOp) -> None:
         for number, value in enumerate(filter(is_tensor, end.operands)):
-            root = self.aliases.place_under_shapes(value)
+            root = self.aliases.storage_under_shapes(value)
             writer = self.aliases.buffers.get(root)
             if writer is None or writer.parent is not end.parent:
                 continue

@@ -174,7 +174,7 @@ class _Loops:
     def __init__(self, rows: Sequence[int], together: int, before: Operation, *, is_threaded: bool):
         self._rows = rows
         self._sizes = (*(1 for _ in rows[:-1]), together)
-        self._places: list[SSAValue | int] = []
+        self._positions: list[SSAValue | int] = []
         self._views: dict[tuple[SSAValue, tuple[RowAxes, ...]], SSAValue] = {}
         self.builder = Builder(InsertPoint.before(before))
         axes = list(zip(rows, self._sizes, strict=True))
@@ -184,7 +184,7 @@ class _Loops:
         }
         for size, step in axes:
             if size == step:
-                self._places.append(0)
+                self._positions.append(0)
                 continue
             block = Block(arg_types=[IndexType()])
             end = scf.YieldOp()
@@ -193,7 +193,7 @@ class _Loops:
             if is_threaded:
                 loop.attributes[SCHEDULE] = ScheduleAttr.of(SCALAR, threads=True)
             self.builder.insert(loop)
-            self._places.append(block.args[0])
+            self._positions.append(block.args[0])
             self.builder = Builder(InsertPoint.before(end))
 
     def _taken(self, axes: Axes, shape: Sequence[int]) -> list[int]:
@@ -201,18 +201,20 @@ class _Loops:
         pairs = zip(axes, shape, strict=True)
         return [math.prod(self._sizes[each] for each in own) if own else size for own, size in pairs]
 
-    def _place(self, axes: RowAxes) -> SSAValue | int:
+    def _position(self, axes: RowAxes) -> SSAValue | int:
         """Returns the linear index of the first row of an iteration along `axes`."""
-        place: SSAValue | int = 0
+        position: SSAValue | int = 0
         for axis in axes:
-            step = self._places[axis]
-            if isinstance(place, SSAValue):
+            step = self._positions[axis]
+            if isinstance(position, SSAValue):
                 size = self.builder.insert(arith.ConstantOp(IntegerAttr(self._rows[axis], IndexType())))
-                place = self.builder.insert(arith.MuliOp(place, size)).result
-                place = self.builder.insert(arith.AddiOp(place, step)).result if isinstance(step, SSAValue) else place
+                position = self.builder.insert(arith.MuliOp(position, size)).result
+                position = (
+                    self.builder.insert(arith.AddiOp(position, step)).result if isinstance(step, SSAValue) else position
+                )
             else:
-                place = step
-        return place
+                position = step
+        return position
 
     def scratch(self, value: SSAValue, axes: Axes) -> SSAValue:
         """Allocates scratch memory for the rows of one iteration."""
@@ -229,7 +231,7 @@ class _Loops:
         key = (value, tuple(axes))
         if key not in self._views:
             type_ = memory_type(value.type)
-            offsets = [self._place(each) for each in axes]
+            offsets = [self._position(each) for each in axes]
             sizes, ones = self._taken(axes, type_.get_shape()), [1] * len(axes)
             result: MemRefType[Attribute] = memref.SubviewOp.infer_result_type(type_, offsets, sizes, ones)
             self._views[key] = self.builder.insert(memref.SubviewOp.get(value, offsets, sizes, ones, result)).result
@@ -240,8 +242,8 @@ class _Loops:
 def _rows_first(value: SSAValue, rows: Sequence[int]) -> Axes:
     """Returns the row axis of each axis of a result that is written by rows."""
     numbers = iter(range(len(rows)))
-    places = (None if size == 1 else next(numbers, None) for size in shaped(value)[0])
-    return [() if place is None else (place,) for place in places]
+    positions = (None if size == 1 else next(numbers, None) for size in shaped(value)[0])
+    return [() if position is None else (position,) for position in positions]
 
 
 def _known(axes: Sequence[RowAxes | None]) -> Axes:
@@ -290,11 +292,11 @@ def write_row_loops(ops: Sequence[Operation], rows: Sequence[int], together: int
         if isinstance(op, memref.AllocOp | YieldOp):
             continue
         tables = [each for each in op.walk() if isinstance(each, memref.LoadOp) and each.memref in written]
-        places = [(op, place, axes) for place, axes in enumerate(along.get(op, ()))]
-        places += [(table, 0, _rows_first(table.memref, rows)) for table in tables]
-        for user, place, axes in places:
-            value = user.operands[place]
-            user.operands[place] = scratch.get(value) or loops.view(value, axes)
+        positions = [(op, position, axes) for position, axes in enumerate(along.get(op, ()))]
+        positions += [(table, 0, _rows_first(table.memref, rows)) for table in tables]
+        for user, position, axes in positions:
+            value = user.operands[position]
+            user.operands[position] = scratch.get(value) or loops.view(value, axes)
         _inside_loops(op)
         op.detach()
         loops.builder.insert(op)
@@ -447,9 +449,9 @@ class BufferRewriter:
                 "cannot be bufferized: expected an operation in destination-passing style, a slice, a reshape, "
                 "scf.for, scf.while, scf.if or a call",
             )
-        for place, operand in enumerate(op.operands):
+        for position, operand in enumerate(op.operands):
             if is_tensor(operand):  # an expectation, which only reads tensors
-                op.operands[place] = self._memory[operand]
+                op.operands[position] = self._memory[operand]
         return False
 
     def _visit_captures(self, op: Operation) -> None:
@@ -470,7 +472,7 @@ class BufferRewriter:
         whole = self._written(op, 0)
         self._memory[op.result] = whole
         # The source was computed directly in its slice: nothing to copy.
-        if self._placement.in_slices.get(self._aliases.place(op.source)) is op:
+        if self._placement.in_slices.get(self._aliases.storage(op.source)) is op:
             return
         shape = tensor(op.source.type).get_shape()
         self._copy(self._memory[op.source], self._insert(subview(whole, op, shape), op), op)
@@ -501,7 +503,7 @@ class BufferRewriter:
         for number, (value, memory) in enumerate(zip(tensors, self._results, strict=True)):
             # Only one value is computed in the memory of a result, and never a function argument: a value that is
             # returned twice, or an argument that is returned, is copied.
-            if self._placement.in_results.get(self._aliases.place_under_shapes(value)) != number:
+            if self._placement.in_results.get(self._aliases.storage_under_shapes(value)) != number:
                 self._copy(self._memory[value], memory, op)
         self._insert_all([ReturnOp(*(value for value in op.operands if not is_tensor(value)))], op)
 
@@ -561,8 +563,8 @@ class BufferRewriter:
         for result in filter(is_tensor, op.results):
             # If both branches yield values in the same memory, the result is in that memory. Otherwise it has separate
             # memory, to which each branch copies its value (`_visit_yield`).
-            place = self._aliases.place(result)
-            self._memory[result] = self._buffer(result, op) if place is result else self._memory[place]
+            position = self._aliases.storage(result)
+            self._memory[result] = self._buffer(result, op) if position is result else self._memory[position]
         for region in op.regions:
             if region.blocks:
                 self._visit_block(region.block)
@@ -622,7 +624,7 @@ class BufferRewriter:
         """Returns the memory of a value that starts a buffer."""
         insertion = self._placement.in_slices.get(value)
         if insertion is not None:
-            root = self._aliases.place(insertion.dest)
+            root = self._aliases.storage(insertion.dest)
             shape = tensor(insertion.source.type).get_shape()
             return self._named(self._insert(subview(self._memory[root], insertion, shape), at), value)
         argument = self._placement.in_loops.get(value)

@@ -38,10 +38,10 @@ def test_shifts(element: str, direction: str) -> None:
     numbers = [0, 1, 2, 3] if bits == 2 else [0, 1, 3, 4, 7] if bits == 4 else [0, 1, 3, bits - 1, bits, bits + 1]
     if not unsigned:
         numbers = [number for number in numbers if number < 1 << (bits - 1)] + [-1, -2]
-    places = np.array(numbers, f"{'u' if unsigned else 'i'}{max(bits // 8, 1)}").reshape(-1, 1)
-    operands = [tensor([1, 7], element), tensor(list(places.shape), element)]
+    positions = np.array(numbers, f"{'u' if unsigned else 'i'}{max(bits // 8, 1)}").reshape(-1, 1)
+    operands = [tensor([1, 7], element), tensor(list(positions.shape), element)]
     operation = f'nn.bit_shift {{direction = "{direction}"}}'
-    check(operation, operands, [tensor([len(numbers), 7], element)], given={"input1": places})
+    check(operation, operands, [tensor([len(numbers), 7], element)], given={"input1": positions})
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])

@@ -33,20 +33,20 @@ def module_of(operation: str, operands: Sequence[str], results: Sequence[str]) -
     arguments: list[str] = []
     constants: list[str] = []
     types: list[str] = []
-    for place, operand in enumerate(operands):
+    for position, operand in enumerate(operands):
         if operand == "_":
             continue
         if operand.startswith("dense<"):
-            constants.append(f"%{place} = nn.constant {operand}")
+            constants.append(f"%{position} = nn.constant {operand}")
             types.append(operand.rpartition(" : ")[2].rpartition("-> ")[2])
         else:
-            arguments.append(f"%{place}: {operand}")
+            arguments.append(f"%{position}: {operand}")
             types.append(operand)
     name, _, properties = operation.partition(" ")
-    names = ", ".join("_" if operand == "_" else f"%{place}" for place, operand in enumerate(operands))
+    names = ", ".join("_" if operand == "_" else f"%{position}" for position, operand in enumerate(operands))
     results_text = results[0] if len(results) == 1 else f"({', '.join(results)})"
     count = f":{len(results)}" if len(results) > 1 else ""
-    given = ", ".join(f"%r#{place}" for place in range(len(results))) if count else "%r"
+    given = ", ".join(f"%r#{position}" for position in range(len(results))) if count else "%r"
     text = f"""func.func @main({", ".join(arguments)}) -> ({", ".join(results)}) {{
       {" ".join(constants)}
       %r{count} = {name} {names} {properties} : ({", ".join(types)}) -> {results_text}

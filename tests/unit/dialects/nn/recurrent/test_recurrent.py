@@ -52,7 +52,7 @@ def test_sequence_without_steps() -> None:
 
 
 def _quantized(layer: Layer) -> tuple[ModuleOp, list[np.ndarray]]:
-    module, inputs = layer.module([place for place in WEIGHTS if place < len(layer.operands)])
+    module, inputs = layer.module([position for position in WEIGHTS if position < len(layer.operands)])
     return quantize(module, [inputs]).module, inputs
 
 

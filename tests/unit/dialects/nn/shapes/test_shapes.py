@@ -38,7 +38,8 @@ def test_sizes(operation: str, operand: list[int], result: list[int], element: s
 )
 def test_ranges(element: str, dtype: type, bounds: tuple[float, float, float], shape: str) -> None:
     given = {
-        f"input{place}": np.full(1, bound, dtype).reshape([1] if shape else []) for place, bound in enumerate(bounds)
+        f"input{position}": np.full(1, bound, dtype).reshape([1] if shape else [])
+        for position, bound in enumerate(bounds)
     }
     start, limit, delta = (array.reshape(()).item() for array in given.values())
     size = max(0, int(np.ceil((limit - start) / delta)))

@@ -96,9 +96,9 @@ def test_a_shared_library(library: Library, image: np.ndarray) -> None:
 @needs_cc
 def test_nan_is_refused(library: Library, image: np.ndarray) -> None:
     """Wherever it is; outputs stay as they were."""
-    for place in (0, 5, image.size - 1):
+    for position in (0, 5, image.size - 1):
         wrong = image.copy()
-        wrong.flat[place] = np.nan
+        wrong.flat[position] = np.nan
         out = np.full((2, 4), 7, np.float32)
         assert library.run([wrong], [out]) == 1
         assert (out == 7).all()
@@ -278,10 +278,10 @@ def _extremes(element: str, count: int) -> str:
         lines.append(f"simd.store %{kind}, %o{len(results) - 1}[%c0] : vector<{count}x{element}>, {type_}")
     for kind in kinds:
         results.append(f"%o{len(results)}: {type_} {{nn.result}}")
-        for place in range(count):
-            at = f"{kind}{place}"
+        for position in range(count):
+            at = f"{kind}{position}"
             lines += [
-                f"%i{at} = arith.constant {place} : index",
+                f"%i{at} = arith.constant {position} : index",
                 f"%x{at} = memref.load %ma[%i{at}] : {type_}",
                 f"%y{at} = memref.load %mb[%i{at}] : {type_}",
                 f"%f{at} = vector.broadcast %x{at} : {element} to vector<2x{element}>",

@@ -49,8 +49,8 @@ def profile() -> Profile:
     return quantize(net(), {"image": IMAGES}, validate=False).profile
 
 
-def slot_of(found: Explanation, key: str, slot: str, place: int = 0) -> SlotDecision:
-    return [each for each in decision_of(found, key).slots if each.slot == slot][place]
+def slot_of(found: Explanation, key: str, slot: str, position: int = 0) -> SlotDecision:
+    return [each for each in decision_of(found, key).slots if each.slot == slot][position]
 
 
 def decision_of(found: Explanation, key: str) -> OperationDecision:

@@ -30,12 +30,12 @@ class Elements(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
-        place = len(self.tags) - 1
-        self.texts[place] = self.texts.get(place, "") + data
+        position = len(self.tags) - 1
+        self.texts[position] = self.texts.get(position, "") + data
 
     def data(self) -> str:
-        (place,) = (place for place, (tag, attrs) in enumerate(self.tags) if attrs.get("id") == "data")
-        return self.texts[place]
+        (position,) = (position for position, (tag, attrs) in enumerate(self.tags) if attrs.get("id") == "data")
+        return self.texts[position]
 
 
 def test_names_stay_text() -> None:

@@ -136,7 +136,7 @@ def program(
     name: str, rows: Collection[str], elements: Collection[str], results: Collection[str], *arrays: np.ndarray
 ) -> LoopProgram:
     """Return the program of rows whose results `%r0`, `%r1`, ... have these element types."""
-    stored = {f"r{place}": element for place, element in enumerate(results)}
+    stored = {f"r{position}": element for position, element in enumerate(results)}
     return LoopProgram(name, tuple(rows), tuple(elements), stored, arrays)
 
 

@@ -135,22 +135,22 @@ def test_a_mixed_folder(made: Path, any_length: Path, tmp_path: Path, kind: str)
         if (name != LIST and "runtime/" not in name) or name.endswith("runtime/ports.py")
     ]
     assert {"program.json", "__init__.py"} < set(files)
-    for place, name in enumerate(files):
-        shutil.copytree(made / kind, tmp_path / f"p{place}")
-        path = tmp_path / f"p{place}" / name
+    for position, name in enumerate(files):
+        shutil.copytree(made / kind, tmp_path / f"p{position}")
+        path = tmp_path / f"p{position}" / name
         whole = path.read_bytes()
         path.write_bytes(whole[:-2])
         assert_refused(
-            tmp_path / f"p{place}",
+            tmp_path / f"p{position}",
             f"{name} is damaged: it differs from the file written with the ",
         )
         path.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
         assert_refused(
-            tmp_path / f"p{place}",
+            tmp_path / f"p{position}",
             f"{name} is damaged: it differs from the file written with the ",
         )
         path.unlink()
-        assert_refused(tmp_path / f"p{place}", f"{name} is missing|has no manifest program.json")
+        assert_refused(tmp_path / f"p{position}", f"{name} is missing|has no manifest program.json")
 
 
 @pytest.mark.parametrize("name", ["lengths.json", "kernels.ll", "kernels.so", "runtime.so", "runtime/ports.so"])

@@ -134,10 +134,12 @@ def test_memory(element: str, lanes: int, tmp_path: Path) -> None:
     made.inputs.append(np.array([0, lanes - 1, lanes, 2 * lanes], np.int64))
     made.arguments.append("%counts: memref<4xindex>")
     made.lines.append("%c1 = arith.constant 1 : index\n    %c2 = arith.constant 2 : index")
-    for place in range(4):
-        made.lines.append(f"%k{place} = arith.constant {place} : index")
-        made.lines.append(f"%n{place} = memref.load %counts[%k{place}] : memref<4xindex>")
-        made.give(f"simd.load_partial %m[%c1, %c3], %n{place} : memref<3x{type_}> to vector<{type_}>", element, lanes)
+    for position in range(4):
+        made.lines.append(f"%k{position} = arith.constant {position} : index")
+        made.lines.append(f"%n{position} = memref.load %counts[%k{position}] : memref<4xindex>")
+        made.give(
+            f"simd.load_partial %m[%c1, %c3], %n{position} : memref<3x{type_}> to vector<{type_}>", element, lanes
+        )
     made.give(f"simd.load %m[%c1, %c3] : memref<3x{type_}> to vector<{type_}>", element, lanes)
     made.give(f"vector.load %m[%c1, %c0] : memref<3x{type_}>, vector<{type_}>", element, lanes)
     made.lines.append(f"%mask = vector.create_mask %n1 : vector<{lanes}xi1>")
@@ -147,15 +149,15 @@ def test_memory(element: str, lanes: int, tmp_path: Path) -> None:
     )  # fmt: skip
     if element in ("i8", "i16", "i32"):
         made.give(f"simd.load_group_splat %m[%c1, %c3] : memref<3x{type_}> to vector<{type_}>", element, lanes)
-    places = np.random.default_rng(0).integers(0, 40, 16).astype(np.int32)
+    positions = np.random.default_rng(0).integers(0, 40, 16).astype(np.int32)
     table = values(element, 40, 5)
-    made.inputs += [places, table]
+    made.inputs += [positions, table]
     made.arguments += ["%places: memref<16xi32>", f"%table: memref<40x{element}>"]
     made.lines.append("%p = simd.load %places[%c0] : memref<16xi32> to vector<16xi32>")
     made.give(f"simd.gather %table[%p] : memref<40x{element}>, vector<16xi32> to vector<16x{element}>", element, 16)
     made.results.append(f"%last: memref<2x{type_}> {{nn.result}}")
-    for place, value in ((0, "%r4"), (1, "%r4")):
-        made.lines.append(f"simd.store {value}, %last[%k{place}, %c0] : vector<{type_}>, memref<2x{type_}>")
+    for position, value in ((0, "%r4"), (1, "%r4")):
+        made.lines.append(f"simd.store {value}, %last[%k{position}, %c0] : vector<{type_}>, memref<2x{type_}>")
     made.lines += [
         f"simd.store_partial %r5, %last[%c0, %c1], %n1 : vector<{type_}>, memref<2x{type_}>",
         f"simd.store_partial %r5, %last[%c1, %c0], %n0 : vector<{type_}>, memref<2x{type_}>",
@@ -168,10 +170,12 @@ def test_memory(element: str, lanes: int, tmp_path: Path) -> None:
 def test_look_up(lanes: int, tmp_path: Path) -> None:
     """The table in registers where this processor permutes bytes."""
     made = Registers()
-    places = made.vector("i8", lanes)
+    positions = made.vector("i8", lanes)
     made.inputs.append(values("i8", 256, 3))
     made.arguments.append("%table: memref<256xi8>")
-    made.give(f"simd.look_up %table[{places}] : memref<256xi8>, vector<{lanes}xi8> to vector<{lanes}xi8>", "i8", lanes)
+    made.give(
+        f"simd.look_up %table[{positions}] : memref<256xi8>, vector<{lanes}xi8> to vector<{lanes}xi8>", "i8", lanes
+    )
     made.check(tmp_path)
 
 
@@ -192,7 +196,7 @@ def test_a_partial_store_of_truncated_lanes_leaves_the_others(
         made.lines += [
             f'%s{count} = simd.convert {source} {{kind = "trunci"}} : vector<{lanes}x{wide}> to {type_}',
             f"%n{count} = arith.constant {count} : index",
-            *(f"simd.store {other}, %o{count}[{place}] : {type_}, {memory}" for place in ("%c0", "%half")),
+            *(f"simd.store {other}, %o{count}[{position}] : {type_}, {memory}" for position in ("%c0", "%half")),
             # At another place than the stores, which LLVM would take together with this one.
             f"simd.store_partial %s{count}, %o{count}[%c1], %n{count} : {type_}, {memory}",
         ]
@@ -211,9 +215,9 @@ def test_a_count_that_becomes_known_late_leaves_the_others(lanes: int, tmp_path:
         "%c2 = arith.constant 2 : index",
         f"%half = arith.constant {lanes} : index",
         *(
-            f"simd.store {other}, %o[{row}, {place}] : {type_}, {memory}"
+            f"simd.store {other}, %o[{row}, {position}] : {type_}, {memory}"
             for row in ("%c0", "%c1")
-            for place in ("%c0", "%half")
+            for position in ("%c0", "%half")
         ),
         f'%s = simd.convert {source} {{kind = "trunci"}} : vector<{lanes}xi32> to {type_}',
         "scf.for %n = %c1 to %c2 step %c1 {",

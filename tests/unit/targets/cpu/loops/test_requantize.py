@@ -37,8 +37,8 @@ WIDE = ("i64", 0, (-(2**61), 2**61))
 def _expanded(mode: str, accumulator: str, parameters: str, result: tuple[str, int, tuple[int, int]]) -> Interpreter:
     element, zero_point, (low, high) = result
     types = parameters.split(", ")
-    arguments = ", ".join(f"%p{place}: {type_}" for place, type_ in enumerate(types))
-    names = ", ".join(f"%p{place}" for place in range(len(types)))
+    arguments = ", ".join(f"%p{position}: {type_}" for position, type_ in enumerate(types))
+    names = ", ".join(f"%p{position}" for position in range(len(types)))
     text = f"""
     func.func @main(%a: {accumulator}, {arguments}) -> {element} {{
       %0 = kernel.requantize %a, {names} {{mode = #kernel.requantize<{mode}>, zero_point = {zero_point} : i64,

@@ -58,15 +58,15 @@ class RandomNest:
         self.maps.append(f"affine_map<({dimensions}) -> ({', '.join(text for text, _ in axes)})>")
 
     def text(self) -> str:
-        names = [f"%x{place}" for place in range(len(self.types))]
+        names = [f"%x{position}" for position in range(len(self.types))]
         kinds = ", ".join(f'"{"reduction" if flag else "parallel"}"' for flag in self.is_reduction)
         suffix = "f" if self.element == "f32" else "i"
         lines: list[str] = []
         last = f"%a{len(names) - 1}" if any(self.is_reduction) or self.random.random() < 0.5 else "%a0"
-        for place in range(len(names) - 1):
+        for position in range(len(names) - 1):
             kind = str(self.random.choice(["add", "mul", "sub"]))
-            lines.append(f"%v{place} = arith.{kind}{suffix} {last}, %a{place} : {self.element}")
-            last = f"%v{place}"
+            lines.append(f"%v{position} = arith.{kind}{suffix} {last}, %a{position} : {self.element}")
+            last = f"%v{position}"
         if suffix == "i" and self.random.random() < 0.3:
             dim = int(self.random.integers(0, len(self.ranges)))
             lines += [
@@ -83,7 +83,7 @@ class RandomNest:
             )
             chosen = ", ".join(['variant = "lanes"', *fields])
             schedule = f"attrs = {{kernel.schedule = #kernel.schedule<{chosen}>}}"
-        body = ", ".join(f"%a{place}: {self.element}" for place in range(len(names)))
+        body = ", ".join(f"%a{position}: {self.element}" for position in range(len(names)))
         return f"""
         func.func @main({arguments}) {{
           linalg.generic {{indexing_maps = [{", ".join(self.maps)}], iterator_types = [{kinds}]}}

@@ -24,8 +24,8 @@ _EDGES = (-128, -127, -65, -64, -1, 0, 1, 2, 64, 65, 127)
 def _is_short(w: Array, steps: int) -> bool:
     """The rule itself, written out: 255 times the weights of one sign of each sum stays in 16 bits."""
     for row in w.tolist():
-        for first, place in product(range(0, len(row), 4 * steps), (0, 2)):
-            own = [row[at : at + 2] for at in range(first + place, min(first + 4 * steps, len(row)), 4)]
+        for first, position in product(range(0, len(row), 4 * steps), (0, 2)):
+            own = [row[at : at + 2] for at in range(first + position, min(first + 4 * steps, len(row)), 4)]
             low, high = (255 * sum(limit(each, 0) for pair in own for each in pair) for limit in (min, max))
             if low < -(1 << 15) or high >= 1 << 15:
                 return False

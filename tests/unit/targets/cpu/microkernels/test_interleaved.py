@@ -72,7 +72,7 @@ def test_threads_divide_rows(tmp_path: Path) -> None:
 def test_interleaving_two_rounds_gives_the_order_of_the_channels() -> None:
     """Four rows that all hold the numbers of their channels: each lane has one of them four times."""
     rows = [np.arange(32).reshape(2, 16)] * 4
-    pairs = [np.stack(rows[place : place + 2], axis=-1).reshape(2, 2, 8, 2) for place in (0, 2)]
+    pairs = [np.stack(rows[position : position + 2], axis=-1).reshape(2, 2, 8, 2) for position in (0, 2)]
     lanes = np.concatenate(pairs, axis=-1).reshape(2, 2, 2, 4, 4)  # block, half, half of the half, lane, row
     assert (lanes == lanes[..., :1]).all()
     np.testing.assert_array_equal(interleaved_channels(8, 4), lanes[..., 0].transpose(1, 2, 0, 3).reshape(4, 8))

@@ -15,22 +15,25 @@ KINDS = {"i1": "i1", "i8": "i8", "index": "i64", "f32": "float", "f64": "double"
 @pytest.mark.parametrize("count", [3, 1200])
 def test_arguments_of_every_kind(count: int) -> None:
     """Code that stores its scalars, which follow an array of each, in these arrays."""
-    names = [list(KINDS)[place % len(KINDS)] for place in range(count)]
+    names = [list(KINDS)[position % len(KINDS)] for position in range(count)]
     taken, body = ["ptr %r", "ptr %e"], list[str]()
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         held = "i8" if name == "i1" else KINDS[name]
-        taken.append(f"ptr %o{place}, ptr %p{place}, i64 %n{place}, i64 %z{place}, ptr %d{place}, i64 %s{place}")
-        taken += [f"i64 %t{place}", f"{KINDS[name]} %v{place}"]
+        taken.append(
+            f"ptr %o{position}, ptr %p{position}, i64 %n{position}, i64 %z{position}, "
+            f"ptr %d{position}, i64 %s{position}"
+        )
+        taken += [f"i64 %t{position}", f"{KINDS[name]} %v{position}"]
         if name == "i1":
-            body.append(f"%w{place} = zext i1 %v{place} to i8")
-        body.append(f"store {held} %{'w' if name == 'i1' else 'v'}{place}, ptr %d{place}")
+            body.append(f"%w{position} = zext i1 %v{position} to i8")
+        body.append(f"store {held} %{'w' if name == 'i1' else 'v'}{position}, ptr %d{position}")
     text = f"define i32 @stores{count}({', '.join(taken)}) {{\n" + "\n".join([*body, "ret i32 0"]) + "\n}"
     engine = entry_engine()
     engine.add_module(llvm.parse_assembly(text))
     engine.finalize_object()
     kinds = {"i1": "bool", "i8": "int8", "index": "int64", "f32": "float32", "f64": "float64"}
     arrays = [np.zeros(1, kinds[name]) for name in names]
-    scalars = [place % 2 == 1 if name == "i1" else place % 100 - 50 for place, name in enumerate(names)]
+    scalars = [position % 2 == 1 if name == "i1" else position % 100 - 50 for position, name in enumerate(names)]
     words = [word for name in names for word in (kinds[name], f"value {name}")]
     call = entry(engine.get_function_address(f"stores{count}"), words)
     call(*(each for pair in zip(arrays, scalars, strict=True) for each in pair))

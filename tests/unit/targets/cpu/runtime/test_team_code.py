@@ -49,18 +49,18 @@ def finish(team: Any, number: int, pieces: int) -> None:
 @given(threads=st.integers(1, 9), pieces=st.integers(1, 6), steps=st.integers(0, 5000))
 def test_pieces_are_all_steps(threads: int, pieces: int, steps: int) -> None:
     """Each begins where the one before ends; those of a share get smaller, but for the last one."""
-    words, place = new_words(threads), 0
+    words, position = new_words(threads), 0
     for owner in range(threads):
         sizes: list[int] = []
         for piece in range(owner * pieces, (owner + 1) * pieces):
             begin, end = bounds(words, piece, pieces, steps)
-            assert begin == place
+            assert begin == position
             assert end >= begin
             sizes.append(end - begin)
-            place = end
+            position = end
         assert sizes[:-1] == sorted(sizes[:-1], reverse=True)
         assert abs(sum(sizes) - steps / threads) < 1
-    assert place == steps
+    assert position == steps
 
 
 @given(threads=st.integers(1, 9), chunks=st.integers(1, MOST_CHUNKS), steps=st.integers(0, 1 << 40), data=st.data())

@@ -171,7 +171,7 @@ class Graph:
         """An insertion over a value, over a fill, or two over an empty tensor."""
         part, _ = self.pick((2, 3))
         steps = self.random.choice([1, 2])
-        place = self.random.choice([0, 1, 2]) if steps == 1 else self.random.choice([0, 1])
+        position = self.random.choice([0, 1, 2]) if steps == 1 else self.random.choice([0, 1])
 
         def insert(value: str, whole: str, offset: int, step: int) -> str:
             return (
@@ -181,9 +181,9 @@ class Graph:
 
         match self.random.choice(["over", "fill", "empty"]):
             case "over":
-                self.emit(insert(part, self.pick((4, 3))[0], place, steps), (4, 3))
+                self.emit(insert(part, self.pick((4, 3))[0], position, steps), (4, 3))
             case "fill":
-                self.emit(insert(part, self.fill((4, 3)), place, steps), (4, 3))
+                self.emit(insert(part, self.fill((4, 3)), position, steps), (4, 3))
             case _:
                 other, _ = self.pick((2, 3))
                 offsets = [(0, 1), (1, 1)] if steps == 2 else [(0, 1), (2, 1)]
@@ -236,7 +236,7 @@ class Graph:
             f"{name}:{len(shapes)} = scf.for %step = %c0 to %c3 step %c1 iter_args({carried}) -> ({types}) {{\n"
             f"{body}\nscf.yield {', '.join(yielded)} : {types}\n}}"
         )
-        self.values += [(f"{name}#{place}", shape) for place, shape in enumerate(shapes)]
+        self.values += [(f"{name}#{position}", shape) for position, shape in enumerate(shapes)]
 
     def choice(self) -> None:
         shape = self.random.choice([(6,), (4, 3)])
@@ -267,7 +267,7 @@ class Graph:
 def random_graph(seed: int, length: int = 12) -> str:
     """A module whose `@main` is made of `length` random steps, one seed, one text."""
     graph = Graph(random.Random(seed))
-    inputs = [(f"%x{place}", shape) for place, shape in enumerate(SHAPES)]
+    inputs = [(f"%x{position}", shape) for position, shape in enumerate(SHAPES)]
     graph.values += inputs
     graph.lines += [
         *(f"%c{number} = arith.constant {number} : index" for number in range(4)),

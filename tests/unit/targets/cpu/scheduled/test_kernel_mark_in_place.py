@@ -39,8 +39,8 @@ def _inputs() -> dict[str, np.ndarray]:
 def _expected(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """By hand: row 5 or row 2 is new."""
     found = {after: inputs[before].copy() for before, after in STATES.items()}
-    for name, place in (("present", 5), ("new", 2), ("changed", 5)):
-        found[name][place] = inputs["row"][0]
+    for name, position in (("present", 5), ("new", 2), ("changed", 5)):
+        found[name][position] = inputs["row"][0]
     return {**found, "most": inputs["kept"].max()}
 
 

@@ -20,11 +20,11 @@ from tests.support.residual import residual_network
 LIMITS = {8: (-128, 127), 16: (-32768, 32767)}
 
 
-def _module(channels: int, places: int, mode: Mode, multipliers: Array, zero_point: int, bits: int) -> ModuleOp:
+def _module(channels: int, positions: int, mode: Mode, multipliers: Array, zero_point: int, bits: int) -> ModuleOp:
     blob = multipliers.astype(np.float32).tobytes().hex().upper()
     dense = f'"0x{blob}"' if channels > 1 else repr(float(np.float32(multipliers[0])))
     low, high = LIMITS[bits]
-    shape = f"{places}x{channels}"
+    shape = f"{positions}x{channels}"
     return parsed(f"""
 func.func @main(%x: tensor<{shape}xi32>) -> tensor<{shape}xi{bits}> {{
   %m = arith.constant dense<{dense}> : tensor<{channels}xf32>
@@ -50,9 +50,9 @@ def _reference(mode: Mode, x: Array, multipliers: Array, zero_point: int, bits: 
     return way(x, multipliers.astype(np.float32), zero_point, LIMITS[bits])
 
 
-def _ties(rng: np.random.Generator, multipliers: Array, places: int) -> Array:
+def _ties(rng: np.random.Generator, multipliers: Array, positions: int) -> Array:
     """Accumulators next to those that are half-way between two results."""
-    halves = rng.integers(-300, 300, (places, len(multipliers))) + 0.5
+    halves = rng.integers(-300, 300, (positions, len(multipliers))) + 0.5
     nearest = np.rint(halves / multipliers) + rng.integers(-1, 2, halves.shape)
     return np.clip(nearest, -(1 << 31), (1 << 31) - 1).astype(np.int32)
 
@@ -70,10 +70,10 @@ def _lowered(module: ModuleOp) -> tuple[ModuleOp, list[Diagnostic]]:
 @pytest.mark.parametrize("seed", range(4))
 def test_accumulators_of_32_bits(seed: int, mode: Mode, bits: int) -> None:
     rng = np.random.default_rng([seed, bits])
-    channels, places = int(rng.choice([1, 5])), 3000
+    channels, positions = int(rng.choice([1, 5])), 3000
     multipliers = (2.0 ** rng.uniform(-24, -3) * 2.0 ** rng.uniform(0, 4, channels)).astype(np.float32)
     zero_point = int(rng.integers(*LIMITS[bits]))
-    made, told = _lowered(_module(channels, places, mode, multipliers, zero_point, bits))
+    made, told = _lowered(_module(channels, positions, mode, multipliers, zero_point, bits))
     (remark,) = told
     assert "by every rounding of f32 in 64 bits" in remark.message or (
         bits == 8 and "proven at each of 255" in remark.message
@@ -81,9 +81,9 @@ def test_accumulators_of_32_bits(seed: int, mode: Mode, bits: int) -> None:
     assert "f32>)" not in str(made)
     ends = np.array([-(1 << 31), (1 << 31) - 1, 1 << 24, (1 << 24) + 1, -(1 << 24) - 1, 0])
     for x in (
-        rng.integers(-(1 << 31), 1 << 31, (places, channels)).astype(np.int32),
-        _ties(rng, multipliers, places),
-        np.resize(ends, (places, channels)).astype(np.int32),
+        rng.integers(-(1 << 31), 1 << 31, (positions, channels)).astype(np.int32),
+        _ties(rng, multipliers, positions),
+        np.resize(ends, (positions, channels)).astype(np.int32),
     ):
         wanted = _reference(mode, x, multipliers, zero_point, bits)
         np.testing.assert_array_equal(qmlir.interpret(made, [x])["output0"], wanted)
@@ -133,25 +133,25 @@ def test_a_network_with_a_residual_sum_has_no_floats(accumulator: str) -> None:
 # --- Chains of operations ---------------------------------------------------------------------------------------------
 
 
-def _chain_module(leaves: Sequence[int], places: int, body: Sequence[str], result: int) -> ModuleOp:
+def _chain_module(leaves: Sequence[int], positions: int, body: Sequence[str], result: int) -> ModuleOp:
     """A body that gives `%q` of `%x0` and `%x1`, integers of the widths `leaves`."""
     names = [f"%x{number}" for number in range(len(leaves))]
-    types = [f"tensor<{places}xi{bits}>" for bits in leaves]
+    types = [f"tensor<{positions}xi{bits}>" for bits in leaves]
     arguments = ", ".join(f"%t{number}: {type_}" for number, type_ in enumerate(types))
     values = ", ".join(f"%t{number}" for number in range(len(leaves)))
     elements = ", ".join(f"{name}: i{bits}" for name, bits in zip(names, leaves, strict=True))
     maps = ", ".join(["affine_map<(d0) -> (d0)>"] * (len(leaves) + 1))
     lines = "\n    ".join(body)
     return parsed(f"""
-func.func @main({arguments}) -> tensor<{places}xi{result}> {{
-  %e = tensor.empty() : tensor<{places}xi{result}>
+func.func @main({arguments}) -> tensor<{positions}xi{result}> {{
+  %e = tensor.empty() : tensor<{positions}xi{result}>
   %r = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel"]}}
-      ins({values} : {", ".join(types)}) outs(%e : tensor<{places}xi{result}>) {{
+      ins({values} : {", ".join(types)}) outs(%e : tensor<{positions}xi{result}>) {{
   ^bb0({elements}, %o: i{result}):
     {lines}
     linalg.yield %q : i{result}
-  }} -> tensor<{places}xi{result}>
-  func.return %r : tensor<{places}xi{result}>
+  }} -> tensor<{positions}xi{result}>
+  func.return %r : tensor<{positions}xi{result}>
 }}
 """)
 
@@ -198,8 +198,8 @@ def _random_chain(rng: np.random.Generator, leaves: Sequence[int]) -> list[str]:
     def constant(number: str) -> str:
         return add(f"arith.constant {number} : f32")
 
-    def leaf(place: int) -> str:
-        found = add(f"arith.sitofp %x{place} : i{leaves[place]} to f32")
+    def leaf(position: int) -> str:
+        found = add(f"arith.sitofp %x{position} : i{leaves[position]} to f32")
         if rng.random() < 0.6:
             found = add(f"arith.subf {found}, {constant(repr(float(rng.integers(-20, 20))))} : f32")
         return found

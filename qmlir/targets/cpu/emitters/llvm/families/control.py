@@ -128,8 +128,8 @@ def _branch(write: IRWriter, region: Region, block: str, after: str) -> tuple[li
 def _join(write: IRWriter, op: Operation, after: str, ways: Sequence[tuple[list[IRValue], str]]) -> None:
     """Defines the results of a branch as phis of the results of its regions."""
     write.build.begin(after)
-    for place, result in enumerate(op.results):
-        rows = [(values[place], end) for values, end in ways]
+    for position, result in enumerate(op.results):
+        rows = [(values[position], end) for values, end in ways]
         write.define(result, write.build.phi(rows[0][0].type, rows))
 
 

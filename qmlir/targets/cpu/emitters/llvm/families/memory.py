@@ -41,16 +41,16 @@ def define_loaded(write: IRWriter, op: Operation, result: SSAValue, memory: Memo
 
 
 def _load(write: IRWriter, op: memref.LoadOp) -> None:
-    memory, place = write.element_place(op, op.memref, op.indices)
-    pointer = write.pointer(op, memory, place)
+    memory, position = write.element_place(op, op.memref, op.indices)
+    pointer = write.pointer(op, memory, position)
     loaded = write.build.load(held_type(op, memory.element), pointer, write.align(memory))
     define_loaded(write, op, op.res, memory, loaded)
 
 
 def _store(write: IRWriter, op: memref.StoreOp) -> None:
-    memory, place = write.element_place(op, op.memref, op.indices)
+    memory, position = write.element_place(op, op.memref, op.indices)
     value = as_memory(write, op, memory, write.value(op.value))
-    write.build.store(value, write.pointer(op, memory, place), write.align(memory))
+    write.build.store(value, write.pointer(op, memory, position), write.align(memory))
 
 
 def _alloca(write: IRWriter, op: memref.AllocaOp) -> None:
@@ -75,7 +75,7 @@ def _copy(write: IRWriter, op: memref.CopyOp) -> None:
     with ExitStack() as nest:
         indices = [nest.enter_context(counted(write, size)) for size in source.shape[:run]]
         inner = [*indices, *[Index()] * (len(source.shape) - run)]
-        into, from_ = (write.pointer(op, each, each.place(inner)) for each in (target, source))
+        into, from_ = (write.pointer(op, each, each.position(inner)) for each in (target, source))
         _copy_bytes(write, into, from_, count * item_size(source.element))
 
 

@@ -30,16 +30,16 @@ def _held(op: Operation, memory: Memory, lanes: int) -> Type:
 
 
 def _load(write: IRWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
-    memory, place = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
+    memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
     type_ = _held(op, memory, lanes_of(op.result))
-    loaded = write.build.load(type_, write.pointer(op, memory, place), write.align(memory))
+    loaded = write.build.load(type_, write.pointer(op, memory, position), write.align(memory))
     define_loaded(write, op, op.result, memory, loaded)
 
 
 def _load_partial(write: IRWriter, op: simd_memory.LoadPartialOp) -> None:
-    memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
+    memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
     type_ = _held(op, memory, lanes_of(op.result))
-    pointer = write.pointer(op, memory, place)
+    pointer = write.pointer(op, memory, position)
     mask = lanes.below(write.build, write.value(op.count), type_.lanes)
     nothing = IRValue(type_, "zeroinitializer")
     loaded = lanes.masked_load(write.build, pointer, mask, nothing, write.align(memory))
@@ -47,63 +47,65 @@ def _load_partial(write: IRWriter, op: simd_memory.LoadPartialOp) -> None:
 
 
 def _load_group_splat(write: IRWriter, op: simd_memory.LoadGroupSplatOp) -> None:
-    memory, place = write.row_place(op, op.memory, op.indices, slack=SLACK)
+    memory, position = write.row_place(op, op.memory, op.indices, slack=SLACK)
     type_ = _held(op, memory, lanes_of(op.result))
     count, rest = divmod(type_.lanes * type_.bits, 32)
     if rest:
         raise op_error(op, f"repeats groups of 32 bits in a vector of {type_.lanes * type_.bits} bits")
-    group = write.build.load(I32, write.pointer(op, memory, place), write.align(memory))
+    group = write.build.load(I32, write.pointer(op, memory, position), write.align(memory))
     loaded = same_bits(write.build, write.build.splat(group, count), type_.element)
     define_loaded(write, op, op.result, memory, loaded)
 
 
 def _load_masked(write: IRWriter, op: vector.MaskedLoadOp) -> None:
-    memory, place = write.row_place(op, op.base, op.indices, 0)
+    memory, position = write.row_place(op, op.base, op.indices, 0)
     others = as_memory(write, op, memory, write.value(op.pass_thru))
-    pointer = write.pointer(op, memory, place)
+    pointer = write.pointer(op, memory, position)
     loaded = lanes.masked_load(write.build, pointer, write.value(op.mask), others, write.align(memory))
     define_loaded(write, op, op.result, memory, loaded)
 
 
 def _store(write: IRWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
-    memory, place = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
+    memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
     value = as_memory(write, op, memory, write.value(op.vector))
-    write.build.store(value, write.pointer(op, memory, place), write.align(memory))
+    write.build.store(value, write.pointer(op, memory, position), write.align(memory))
 
 
 def _store_partial(write: IRWriter, op: simd_memory.StorePartialOp) -> None:
-    memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.vector))
+    memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.vector))
     value, align = as_memory(write, op, memory, write.value(op.vector)), write.align(memory)
-    pointer, is_x86 = write.pointer(op, memory, place), write.parts.processor.is_x86
+    pointer, is_x86 = write.pointer(op, memory, position), write.parts.processor.is_x86
     lanes.store_below(write.build, value, pointer, write.value(op.count), align, is_x86=is_x86)
 
 
 def _store_masked(write: IRWriter, op: vector.MaskedStoreOp) -> None:
-    memory, place = write.row_place(op, op.base, op.indices, 0)
+    memory, position = write.row_place(op, op.base, op.indices, 0)
     value, mask = as_memory(write, op, memory, write.value(op.value_to_store)), write.value(op.mask)
     if write.parts.processor.is_x86 and mask.type.lanes <= I64.bits:
         mask = lanes.opaque_mask(write.build, mask)
-    lanes.masked_store(write.build, value, write.pointer(op, memory, place), mask, write.align(memory))
+    lanes.masked_store(write.build, value, write.pointer(op, memory, position), mask, write.align(memory))
 
 
 def _prefetch(write: IRWriter, op: simd_memory.PrefetchOp) -> None:
     memory = write.memory(op.memory)  # a place that is not there is prefetched without harm
-    pointer = write.pointer(op, memory, memory.place([write.index(op.index)]))
+    pointer = write.pointer(op, memory, memory.position([write.index(op.index)]))
     lanes.prefetch(write.build, pointer, op.level.value.data)
 
 
 def _gather(write: IRWriter, op: simd_memory.GatherOp) -> None:
-    memory, places = write.memory(op.table), write.value(op.places)
+    memory, positions = write.memory(op.table), write.value(op.positions)
     if memory.offset.number != 0:
         raise op_error(op, "reads a table that must start at the beginning of its array")
-    found = lanes.gather(write.build, _held(op, memory, places.type.lanes), memory.array, places, write.align(memory))
+    found = lanes.gather(
+        write.build, _held(op, memory, positions.type.lanes), memory.array, positions, write.align(memory)
+    )
     define_loaded(write, op, op.result, memory, found)
 
 
 def _look_up(write: IRWriter, op: simd_memory.LookUpOp) -> None:
-    memory, places = write.memory(op.table), write.value(op.places)
-    table = write.pointer(op, memory, memory.place([Index()]))
-    write.define(op.result, lanes.look_up(write.build, table, places, write.parts.has))
+    memory, positions = write.memory(op.table), write.value(op.positions)
+    table = write.pointer(op, memory, memory.position([Index()]))
+    write.define(op.result, lanes.look_up(write.build, table, positions, write.parts.has))
 
 
 # --- Lanes ------------------------------------------------------------------------------------------------------------

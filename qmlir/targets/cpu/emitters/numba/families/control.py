@@ -162,7 +162,7 @@ def _custom(write: FunctionWriter, op: CustomOp) -> None:
     called_kernel(op)  # of a function that a package gives
     arguments: list[Text] = []
     behind: list[str] = []
-    for place, (value, own) in enumerate(zip(op.operands, op.own_types, strict=True)):
+    for position, (value, own) in enumerate(zip(op.operands, op.own_types, strict=True)):
         dtype, memory = stored_dtype(element_type(own)), write.memory(value)
         if dtype is None:
             raise op_error(op, f"cannot pass a value of type {own} as an array")
@@ -173,7 +173,7 @@ def _custom(write: FunctionWriter, op: CustomOp) -> None:
         copy = write.names.new("copy")
         write.line(f"{copy} = {array}.copy()")
         arguments.append(name_text(copy))
-        if place >= len(op.inputs):
+        if position >= len(op.inputs):
             gaps = write.names.new("gaps")
             behind += [f"{gaps} = {array}", f"{gaps}[...] = {copy}"]
     name = write.tables.function(op.function.data)
@@ -204,8 +204,8 @@ def _chunks(write: FunctionWriter, op: ChunksOp) -> None:
     write.line(f"{chunk} = {_of_thread(write, 'taken', -1, chunks)}")
     write.line(f"while {chunk} >= 0:")
     with write.indented():
-        for place, (argument, bound) in enumerate(zip(op.body.block.args, bounds, strict=True)):
-            call = write.call(("chunk_begin", "chunk_end")[place], name_text(TEAM), name_text(chunk), chunks, steps)
+        for position, (argument, bound) in enumerate(zip(op.body.block.args, bounds, strict=True)):
+            call = write.call(("chunk_begin", "chunk_end")[position], name_text(TEAM), name_text(chunk), chunks, steps)
             write.line(f"{bound} = {call}")
             write.chunks[bound] = range(steps)
             write.values[argument] = Index.of(name_text(bound))

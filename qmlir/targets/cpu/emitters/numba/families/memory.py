@@ -36,14 +36,14 @@ def load_value(
 
 
 def _load(write: FunctionWriter, op: memref.LoadOp) -> None:
-    memory, place = write.element_place(op, op.memref, op.indices)
-    load_value(write, op, op.res, memory, "load", place)
+    memory, position = write.element_place(op, op.memref, op.indices)
+    load_value(write, op, op.res, memory, "load", position)
 
 
 def _store(write: FunctionWriter, op: memref.StoreOp) -> None:
-    memory, place = write.element_place(op, op.memref, op.indices)
+    memory, position = write.element_place(op, op.memref, op.indices)
     value = as_memory(write, op, memory, write.text(op.value))
-    write.line(str(write.call("store", Text(memory.array), place, value)))
+    write.line(str(write.call("store", Text(memory.array), position, value)))
 
 
 def _alloca(write: FunctionWriter, op: memref.AllocaOp) -> None:
@@ -77,9 +77,9 @@ def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
         indices.append(Index.of(Text(name, frozenset({name}))))
     inner = [*indices, *[Index()] * (len(source.shape) - run)]
     count = math.prod(source.shape[run:])
-    places = target.place(inner), source.place(inner)
+    positions = target.position(inner), source.position(inner)
     if count:
-        call = write.call("copy", Text(target.array), places[0], Text(source.array), places[1], count)
+        call = write.call("copy", Text(target.array), positions[0], Text(source.array), positions[1], count)
         write.line(str(call))
     else:
         write.line("pass")

@@ -27,62 +27,62 @@ from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
 
 
 def _load(write: FunctionWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
-    memory, place = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
-    load_value(write, op, op.result, memory, "load", place, lanes_of(op.result))
+    memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
+    load_value(write, op, op.result, memory, "load", position, lanes_of(op.result))
 
 
 def _load_partial(write: FunctionWriter, op: simd_memory.LoadPartialOp) -> None:
-    memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
-    load_value(write, op, op.result, memory, "load_partial", place, write.index(op.count), lanes_of(op.result))
+    memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
+    load_value(write, op, op.result, memory, "load_partial", position, write.index(op.count), lanes_of(op.result))
 
 
 def _load_group_splat(write: FunctionWriter, op: simd_memory.LoadGroupSplatOp) -> None:
-    memory, place = write.row_place(op, op.memory, op.indices, slack=SLACK)
-    load_value(write, op, op.result, memory, "load_group_splat", place, lanes_of(op.result))
+    memory, position = write.row_place(op, op.memory, op.indices, slack=SLACK)
+    load_value(write, op, op.result, memory, "load_group_splat", position, lanes_of(op.result))
 
 
 def _masked_load(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
-    memory, place = write.row_place(op, op.base, op.indices, 0)
+    memory, position = write.row_place(op, op.base, op.indices, 0)
     others = as_memory(write, op, memory, write.text(op.pass_thru))
-    load_value(write, op, op.result, memory, "load_masked", place, write.text(op.mask), others)
+    load_value(write, op, op.result, memory, "load_masked", position, write.text(op.mask), others)
 
 
 def _store(write: FunctionWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
-    memory, place = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
+    memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
     value = as_memory(write, op, memory, write.text(op.vector))
-    write.line(str(write.call("store", Text(memory.array), place, value)))
+    write.line(str(write.call("store", Text(memory.array), position, value)))
 
 
 def _store_partial(write: FunctionWriter, op: simd_memory.StorePartialOp) -> None:
-    memory, place = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.vector))
+    memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.vector))
     value = as_memory(write, op, memory, write.text(op.vector))
-    write.line(str(write.call("store_partial", Text(memory.array), place, value, write.index(op.count))))
+    write.line(str(write.call("store_partial", Text(memory.array), position, value, write.index(op.count))))
 
 
 def _prefetch(write: FunctionWriter, op: simd_memory.PrefetchOp) -> None:
     memory = write.memory(op.memory)  # a place that is not there is prefetched without harm
-    place = memory.place([write.index(op.index)])
-    write.line(str(write.call("prefetch", Text(memory.array), place, op.level.value.data)))
+    position = memory.position([write.index(op.index)])
+    write.line(str(write.call("prefetch", Text(memory.array), position, op.level.value.data)))
 
 
 def _masked_store(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
-    memory, place = write.row_place(op, op.base, op.indices, 0)
+    memory, position = write.row_place(op, op.base, op.indices, 0)
     value = as_memory(write, op, memory, write.text(op.value_to_store))
-    write.line(str(write.call("store_masked", Text(memory.array), place, write.text(op.mask), value)))
+    write.line(str(write.call("store_masked", Text(memory.array), position, write.text(op.mask), value)))
 
 
 def _gather(write: FunctionWriter, op: simd_memory.GatherOp) -> None:
     memory = write.memory(op.table)
-    places = write.text(op.places)
+    positions = write.text(op.positions)
     if memory.offset.number != 0:
         raise op_error(op, "reads a table that must start at the beginning of its array")
-    load_value(write, op, op.result, memory, "gather", places)
+    load_value(write, op, op.result, memory, "gather", positions)
 
 
 def _look_up(write: FunctionWriter, op: simd_memory.LookUpOp) -> None:
     memory = write.memory(op.table)
-    place = memory.place([Index()])
-    write.define(op.result, write.call("look_up", Text(memory.array), place, write.text(op.places)))
+    position = memory.position([Index()])
+    write.define(op.result, write.call("look_up", Text(memory.array), position, write.text(op.positions)))
 
 
 # --- Lanes ------------------------------------------------------------------------------------------------------------

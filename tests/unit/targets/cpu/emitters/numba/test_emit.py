@@ -142,8 +142,8 @@ func.func @main(%x: memref<4x4xf32>, %f: memref<16xf32>, %y: memref<4x4xf32> {{n
 @pytest.mark.parametrize(
     ("inside", "outside"),
     [
-        (f"{head} {places} {tail}", f"{head} {others} {tail}")
-        for head, places, tail, others in [
+        (f"{head} {positions} {tail}", f"{head} {others} {tail}")
+        for head, positions, tail, others in [
             ("%0 = memref.load %x", "[%c3, %c3]", ": memref<4x4xf32>", "[%c0, %c4]"),
             ("%0 = memref.load %x", "[%c0, %c0]", ": memref<4x4xf32>", "[%m1, %c0]"),
             ("memref.store %z, %y", "[%c3, %c3]", ": memref<4x4xf32>", "[%huge, %c3]"),

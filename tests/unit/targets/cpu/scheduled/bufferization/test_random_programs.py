@@ -56,7 +56,7 @@ class Writer:
     def generic(self, kind: str, ins: list[tuple[str, str]], outs: str, type_: str) -> str:
         """`outs` plus three times `ins`, element by element, with a map for each."""
         maps = ", ".join([*(map_ for _, map_ in ins), kind])
-        arguments = "".join(f"%a{place}: i8, " for place in range(len(ins)))
+        arguments = "".join(f"%a{position}: i8, " for position in range(len(ins)))
         name, loops = self.name(), ", ".join(['"parallel"'] * (2 if kind == "#plain" else 1))
         self.lines += [
             f"{name} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{loops}]}}"
@@ -108,8 +108,8 @@ class Writer:
         return whole
 
     def element(self, values: dict[str, int]) -> str:
-        taken, name, place = self.name(), self.name(), self.draw.choice(["%c0", "%c1", "%c3"])
-        self.lines.append(f"{taken} = tensor.extract {self.pick(values, 8)}[{place}] : tensor<8xi8>")
+        taken, name, position = self.name(), self.name(), self.draw.choice(["%c0", "%c1", "%c3"])
+        self.lines.append(f"{taken} = tensor.extract {self.pick(values, 8)}[{position}] : tensor<8xi8>")
         into = self.draw.choice(["%c0", "%c1", "%c3"])
         self.lines.append(f"{name} = tensor.insert {taken} into {self.pick(values, 8)}[{into}] : tensor<8xi8>")
         return name
