@@ -121,22 +121,24 @@ def hidden_before(last: MatMulOp) -> Hidden | None:
     Returns `None` if the result of one of them does not have the columns of the data, or has other users.
     """
     count, block = shape_of(last.lhs)[-1], last.parent
+    if count == DYNAMIC_INDEX or block is None:
+        return None
 
     def before(op: Operation | Block) -> Sequence[Operation | Block]:
-        if isinstance(op, Block) or weights_of(op) is not None or not _is_elementwise(op):
+        if isinstance(op, Block) or weights_of(op) is not None:
             return ()
         return [unobserved(value).owner for value in op.operands if not _is_by_column(value, count)]
 
-    found = set(reached([unobserved(last.lhs).owner], before))
-    operations = tuple(op for op in block.ops if op in found and isinstance(op, NnOp)) if block is not None else ()
-    are_columns = all(
-        shape_of(op.results[0])[-1] == count and (weights_of(op) is not None or _is_elementwise(op))
-        for op in operations
-    )
-    if count == DYNAMIC_INDEX or len(operations) < len(found) or not are_columns:
-        return None
-    users = {use.operation for op in operations for use in uses_behind_observers(op.results[0])}
-    return Hidden(operations, last) if users <= found | {last} else None
+    found = set[NnOp]()
+    for op in reached([unobserved(last.lhs).owner], before):
+        if not isinstance(op, NnOp) or op.parent is not block or shape_of(op.results[0])[-1:] != (count,):
+            return None
+        if weights_of(op) is None and not _is_elementwise(op):
+            return None
+        found.add(op)
+    users = {use.operation for op in found for use in uses_behind_observers(op.results[0])}
+    operations = tuple(op for op in block.ops if op in found and isinstance(op, NnOp))
+    return Hidden(operations, last) if users <= {*found, last} else None
 
 
 def _is_elementwise(op: Operation) -> bool:

@@ -52,7 +52,7 @@ func.func @gated(%x: tensor<4x2x!x>) -> tensor<4x1x!y> {
 #h = #calib.stats<min = 0.0, max = 64.0, mean = 0.5, std = 2.0, count = 64, axis = 1,
   mins = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
   maxs = [1.0, 1.0, 1.0, 64.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]>
-func.func @unchanged(%x: tensor<4x2x!x>) -> (tensor<4x16x!h>, tensor<4x1x!y>, tensor<4x1x!y>, tensor<4x1x!y>) {
+func.func @unchanged(%x: tensor<4x2x!x>) -> (tensor<4x16x!h>, tensor<4x1x!y>, tensor<4x1x!y>, tensor<4x1x!y>, tensor<4x1x!y>) {
   %w = nn.constant dense<1.0> : tensor<2x16xf32>
   %down = nn.constant dense<-1.0> : tensor<16x1xf32>
   %0 = nn.rms_norm %x : (tensor<4x2x!x>) -> tensor<4x2x!x> {origin = "n"}
@@ -63,5 +63,9 @@ func.func @unchanged(%x: tensor<4x2x!x>) -> (tensor<4x16x!h>, tensor<4x1x!y>, te
   %5 = nn.matmul %0, %w : (tensor<4x2x!x>, tensor<2x16xf32>) -> tensor<4x16x!h> {origin = "mixed", calib.stats = #h}
   %6 = nn.softmax %5 : tensor<4x16x!h> {calib.stats = #h}
   %7 = nn.matmul %6, %down : (tensor<4x16x!h>, tensor<16x1xf32>) -> tensor<4x1x!y>
-  func.return %1, %2, %4, %7 : tensor<4x16x!h>, tensor<4x1x!y>, tensor<4x1x!y>, tensor<4x1x!y>
+  %8 = nn.reduce_mean %x {axes = [0, 1], keep_dims = false} : (tensor<4x2x!x>) -> tensor<!x>
+  %9 = nn.matmul %0, %w : (tensor<4x2x!x>, tensor<2x16xf32>) -> tensor<4x16x!h> {origin = "times_scalar", calib.stats = #h}
+  %10 = nn.mul %9, %8 : (tensor<4x16x!h>, tensor<!x>) -> tensor<4x16x!h> {calib.stats = #h}
+  %11 = nn.matmul %10, %down : (tensor<4x16x!h>, tensor<16x1xf32>) -> tensor<4x1x!y>
+  func.return %1, %2, %4, %7, %11 : tensor<4x16x!h>, tensor<4x1x!y>, tensor<4x1x!y>, tensor<4x1x!y>, tensor<4x1x!y>
 }
