@@ -11,7 +11,7 @@ bytes that the epilogue returns are permuted back.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,17 +170,6 @@ class DepthwiseWriter(TileWriter):
             self._loop(emit, whole, lambda inner, block: self._write_pieces(inner, block, self.width, done))
         if rest:
             self._write_pieces(emit, whole, rest, done)
-
-    def _over_rows(
-        self, emit: VectorEmitter, done: list[Index], write: Callable[[VectorEmitter, list[Index]], None]
-    ) -> None:
-        """`write` for each row of the result, of which the places `done` are known."""
-        axis = len(done)
-        if axis == self.geometry.tile_axis:
-            write(emit, done)
-        else:
-            count = self.geometry.positions[axis]
-            self._loop(emit, count, lambda inner, position: self._over_rows(inner, [*done, position], write))
 
     def _write_pieces(self, emit: VectorEmitter, block: Index, valid: int, done: list[Index]) -> None:
         """The channels of a block, those that don't fill it in registers of half the size, and half of that."""

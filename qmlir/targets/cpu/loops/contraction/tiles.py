@@ -120,7 +120,7 @@ class TileWriter:
         whole, rest = divmod(self.geometry.channels // self.geometry.groups, width)
 
         def write(inner: VectorEmitter, block: Index) -> None:
-            self._write_positions(inner, _Channels(group, block, width), [])
+            self._write_block(inner, _Channels(group, block, width))
 
         def write_panel(inner: VectorEmitter, panel: Index) -> None:
             self._loop(inner, whole, lambda inside, block: self._panel(inside, _Channels(group, block, width), panel))
@@ -129,7 +129,7 @@ class TileWriter:
             panels = self._panels
             self._loop(emit, panels if panels > 1 else whole, write_panel if panels > 1 else write)
         if rest:
-            self._write_positions(emit, _Channels(group, whole, rest), [])
+            self._write_block(emit, _Channels(group, whole, rest))
 
     @property
     def _tiles(self) -> int:
@@ -160,14 +160,20 @@ class TileWriter:
                 self._write_tile(inner, channels, [times(inner, tile, rows)], rows)
         self.panel = None
 
-    def _write_positions(self, emit: VectorEmitter, channels: _Channels, done: list[Index]) -> None:
-        """A block of channels at all positions, of which the indices `done` of the first axes are known."""
+    def _write_block(self, emit: VectorEmitter, channels: _Channels) -> None:
+        """A block of channels at all positions."""
+        self._over_rows(emit, [], lambda inner, done: self._write_tiles(inner, channels, done))
+
+    def _over_rows(
+        self, emit: VectorEmitter, done: list[Index], write: Callable[[VectorEmitter, list[Index]], None]
+    ) -> None:
+        """`write` for each row of the result, of which the places `done` are known."""
         axis = len(done)
         if axis == self.geometry.tile_axis:
-            self._write_tiles(emit, channels, done)
-            return
-        size = self.geometry.positions[axis]
-        self._loop(emit, size, lambda inner, position: self._write_positions(inner, channels, [*done, position]))
+            write(emit, done)
+        else:
+            count = self.geometry.positions[axis]
+            self._loop(emit, count, lambda inner, position: self._over_rows(inner, [*done, position], write))
 
     def _write_tiles(self, emit: VectorEmitter, channels: _Channels, done: Sequence[Index]) -> None:
         rows = self.schedule.rows
