@@ -5,6 +5,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from onnx import GraphProto, NodeProto
 
+from qmlir.ir.control_flow import reached
 from qmlir.onnx.errors import describe_node, model_error, node_error
 
 
@@ -61,14 +62,12 @@ def producers_of(nodes: Sequence[NodeProto]) -> dict[str, int]:
 
 def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
     """Returns the indices of the nodes that the graph's outputs depend on."""
-    waiting = [producers[each.name] for each in graph.output if each.name in producers]
-    needed: set[int] = set()
-    while waiting:
-        position = waiting.pop()
-        if position not in needed:
-            needed.add(position)
-            waiting.extend(producers[name] for name in used_tensors(graph.node[position]) if name in producers)
-    return needed
+
+    def produced(names: Iterable[str]) -> list[int]:
+        return [producers[name] for name in names if name in producers]
+
+    outputs = produced(each.name for each in graph.output)
+    return set(reached(outputs, lambda position: produced(used_tensors(graph.node[position]))))
 
 
 def needed_nodes(graph: GraphProto) -> list[NodeProto]:

@@ -29,7 +29,7 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, as_dense, dense, ranked_tensor, unranked_tensor
-from qmlir.ir.control_flow import ForwardedValue, captured, forwarded
+from qmlir.ir.control_flow import ForwardedValue, captured, forwarded, reached
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.evaluation import evaluate, not_computed, operand_groups
@@ -49,16 +49,12 @@ from qmlir.text.weights import ExternalWeightsAttr
 
 def values_behind(values: Iterable[SSAValue]) -> set[SSAValue]:
     """Returns `values` and all values that they are computed from (their backward slice)."""
-    found: set[SSAValue] = set()
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if value in found:
-            continue
-        found.add(value)
-        if isinstance(value.owner, Operation) and not reads_shapes_only(value.owner):
-            pending.extend(captured(value.owner))
-    return found
+
+    def before(value: SSAValue) -> Iterable[SSAValue]:
+        owner = value.owner
+        return captured(owner) if isinstance(owner, Operation) and not reads_shapes_only(owner) else ()
+
+    return set(reached(values, before))
 
 
 def reads_shapes_only(op: Operation) -> bool:

@@ -17,6 +17,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, is_differentiable
 from qmlir.dialects.nn.terms import InsertionBuilder
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.control_flow import reached
 from qmlir.ir.decomposition import Parts, parts_given
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import erase_dead
@@ -53,13 +54,11 @@ def recompute(forward: Block, backward: Block, free: Container[SSAValue]) -> Non
         return value not in own and value not in free and not _is_constant(value)
 
     read = [value for value in dict.fromkeys(value for op in backward.ops for value in op.operands) if is_kept(value)]
-    positions: dict[SSAValue, int] = {}
-    pending = list(read)
-    while pending:
-        value = pending.pop()
-        if value not in positions:
-            positions[value] = len(positions)
-            pending += filter(is_kept, value.owner.operands if isinstance(value.owner, Recomputable) else ())
+
+    def before(value: SSAValue) -> Iterable[SSAValue]:
+        return filter(is_kept, value.owner.operands if isinstance(value.owner, Recomputable) else ())
+
+    positions = {value: position for position, value in enumerate(reached(read, before))}
     # Two variables per value: whether the backward function has it, and whether it computes it.
     choices = BinaryChoices(2 * len(positions))
     for value in read:
@@ -259,16 +258,12 @@ def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) 
 
 def _has_windows(value: SSAValue) -> bool:
     """Whether a value is the result of a convolution, or computed from one elementwise."""
-    pending, found = [value], {value}
-    while pending:
-        owner = pending.pop().owner
-        if isinstance(owner, WindowedContractionOp):
-            return True
-        if isinstance(owner, Recomputable):
-            new = [each for each in owner.operands if each not in found and shape_of(each) == shape_of(value)]
-            found.update(new)
-            pending += new
-    return False
+
+    def before(each: SSAValue) -> Iterable[SSAValue]:
+        operands = each.owner.operands if isinstance(each.owner, Recomputable) else ()
+        return (operand for operand in operands if shape_of(operand) == shape_of(value))
+
+    return any(isinstance(each.owner, WindowedContractionOp) for each in reached([value], before))
 
 
 def _channels_last(value: SSAValue) -> list[int]:

@@ -28,6 +28,7 @@ from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.trees import ops as trees
 from qmlir.dialects.nn.trees.evaluate import checked_trees
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.control_flow import reached
 from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.movement import flattened
@@ -265,19 +266,14 @@ class _Model:
 
     def always(self, count: int) -> bool:
         """Returns True if every input row gets a weight for each of the `count` scores."""
+
+        def below(reference: int) -> tuple[int, ...]:
+            return () if reference < 0 else (self.branches[reference].first, self.branches[reference].second)
+
         given = set[int]()
         for root in self.roots:
-            seen, waiting, common = set[int](), [root], set(range(count))
-            while waiting:
-                reference = waiting.pop()
-                if reference in seen:
-                    continue
-                seen.add(reference)
-                if reference < 0:
-                    common &= {score for score, _ in self.leaves[~reference]}
-                else:
-                    waiting += [self.branches[reference].first, self.branches[reference].second]
-            given |= common
+            leaves = [self.leaves[~each] for each in reached([root], below) if each < 0]
+            given |= set(range(count)).intersection(*({score for score, _ in leaf} for leaf in leaves))
         return len(given) == count
 
 

@@ -28,6 +28,7 @@ from qmlir.dialects.nn.requantize import has_common_scale, ratios, requantizes
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import CalibratedQuantizedType, Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of
+from qmlir.ir.control_flow import reached
 from qmlir.ir.diagnostics import op_error
 
 # Float operations between integers that represent real numbers: a data-flow analysis.
@@ -199,20 +200,13 @@ def _terminator_operands(block: Block) -> tuple[SSAValue, ...]:
     return tuple(last.operands) if last is not None else ()
 
 
-def _reached(edges: list[tuple[list[SSAValue], list[SSAValue]]], seeds: Iterable[SSAValue]) -> set[SSAValue]:
+def _after(edges: list[tuple[list[SSAValue], list[SSAValue]]], seeds: Iterable[SSAValue]) -> set[SSAValue]:
     """Returns the values that data of `seeds` can reach, including `seeds`."""
     following: dict[SSAValue, list[SSAValue]] = {}
     for sources, targets in edges:
         for source in sources:
             following.setdefault(source, []).extend(targets)
-    found = set(seeds)
-    open_ = list(found)
-    while open_:
-        for target in following.get(open_.pop(), ()):
-            if target not in found:
-                found.add(target)
-                open_.append(target)
-    return found
+    return set(reached(seeds, lambda value: following.get(value, ())))
 
 
 def _values(op: Operation) -> Iterator[SSAValue]:
@@ -234,8 +228,8 @@ def float_operation_between(module: ModuleOp) -> tuple[Operation, str] | None:
         if not _is_constant(op):
             edges += [(list(sources), list(targets)) for sources, targets in _flows(op, functions)]
             integers.update(value for value in _values(op) if _is_integer(value))
-    depends = _reached(edges, integers)
-    used = _reached([(targets, sources) for sources, targets in edges], integers)
+    depends = _after(edges, integers)
+    used = _after([(targets, sources) for sources, targets in edges], integers)
     casts: list[tuple[Operation, str]] = []
     for op in module.walk():
         reason = _reason(op)

@@ -35,6 +35,7 @@ from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.ops import YieldOp as KernelYieldOp
 from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
 from qmlir.dialects.kernel.variants import SCALAR, Variant
+from qmlir.ir.control_flow import reached
 from qmlir.ir.passes import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
@@ -143,16 +144,8 @@ def _ends_elsewhere(value: SSAValue) -> bool:
         return True
     if owner.regions and not results_written(owner):  # the result of an scf.if may be in any memory
         return True
-    found: set[SSAValue] = {first}
-    waiting = [first]
-    while waiting:
-        for use in waiting.pop().uses:
-            if isinstance(use.operation, ReturnOp):
-                return True
-            new = [each for each in _next_in_memory(use) if each not in found]
-            found.update(new)
-            waiting += new
-    return False
+    tensors = reached([first], lambda value: (each for use in value.uses for each in _next_in_memory(use)))
+    return any(isinstance(use.operation, ReturnOp) for each in tensors for use in each.uses)
 
 
 def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_past: bool) -> SSAValue:

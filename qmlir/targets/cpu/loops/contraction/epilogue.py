@@ -15,6 +15,7 @@ from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.dialects.simd.memory import is_byte_table
+from qmlir.ir.control_flow import reached
 from qmlir.targets.cpu.loops.contraction.geometry import EpilogueOperand, Geometry, innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held, is_scalar, written_on
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
@@ -179,13 +180,10 @@ class JointEpilogue:
                     behind.add(result)
         if not look_ups:
             return None
-        found, wanted = set[SSAValue](), [*behind, *(each for each in terminator_of(block).operands if each in sources)]
-        while wanted:
-            value = wanted.pop()
-            found.add(value)
-            wanted += [each for each in sources[value] if each not in found]
+        wanted = [*behind, *(each for each in terminator_of(block).operands if each in sources)]
+        found = frozenset(reached(wanted, sources.__getitem__))
         needed = {value: before for value, before in narrowed.items() if value in found}
-        return cls(needed, frozenset(found), frozenset(look_ups))
+        return cls(needed, found, frozenset(look_ups))
 
 
 @dataclass(frozen=True)
