@@ -26,6 +26,7 @@ from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
 from qmlir.ir.builtin_types import as_dense, as_integer, ranked_tensor, sizes_of
+from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.elements import dense_array
 
@@ -120,11 +121,6 @@ def computes_only(op: Operation) -> bool:
     return op.dialect_name() in ("arith", "math") or is_side_effect_free(op)
 
 
-def has_uses(op: Operation) -> bool:
-    """Returns True if a result of `op` is used."""
-    return any(result.uses for result in op.results)
-
-
 def erase_unused_in(block: Block, rewriter: PatternRewriter) -> None:
     """Erases the operations of a body that have unused results and no side effects."""
     for op in reversed(list(block.ops)):
@@ -146,13 +142,6 @@ def replace_by(op: Operation, value: SSAValue) -> None:
     """Replaces the first result of `op` with `value`, and erases `op` and the producers that become unused."""
     op.results[0].replace_all_uses_with(value)
     erase_if_unused(op)
-
-
-def terminator_of(block: Block) -> Operation:
-    """Returns the last operation of a block, which must have one."""
-    last = block.last_op
-    assert last is not None
-    return last
 
 
 def slice_of(block: Block, target: SSAValue, leaves: Container[SSAValue]) -> tuple[list[Operation], set[SSAValue]]:

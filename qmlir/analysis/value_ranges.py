@@ -36,6 +36,7 @@ from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
 from qmlir.dialects.kernel.ops import RequantizeOp, ReshapeOp, YieldOp
 from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.control_flow import terminator_of
 
 _MOST_ROUNDS = 4
 """The number of iterations over a loop after which values that still grow are widened to the range of their type."""
@@ -184,7 +185,7 @@ class ValueRanges:
         self, block: Block, position: int, first: int, inputs: list[Interval], initial: list[Interval], terms: int
     ) -> Interval | None:
         """Returns the range of an output during and after a sum of `terms` terms, or `None` if it is not a sum."""
-        argument, last = block.args[first + position], cast(Operation, block.last_op)
+        argument, last = block.args[first + position], terminator_of(block)
         addition = last.operands[position].owner
         uses = list(argument.uses)
         if not isinstance(addition, arith.AddiOp) or [use.operation for use in uses] != [addition]:

@@ -35,6 +35,18 @@ def uses_of(op: Operation) -> list[Use]:
     return [use for result in op.results for use in result.uses]
 
 
+def has_uses(op: Operation) -> bool:
+    """Returns True if a result of `op` is used."""
+    return any(result.uses for result in op.results)
+
+
+def terminator_of(block: Block) -> Operation:
+    """Returns the last operation of a block, which must have one."""
+    last = block.last_op
+    assert last is not None
+    return last
+
+
 def read_only_by(
     root: Operation, reads: Callable[[Use], bool], may_be: Callable[[Operation], bool] = lambda _: True
 ) -> set[Operation]:
@@ -69,12 +81,6 @@ class ForwardedValue(NamedTuple):
         return self.user.operands[self.position]
 
 
-def _ends(block: Block) -> Operation:
-    end = block.last_op
-    assert end is not None  # the operations of `scf` verify it
-    return end
-
-
 def forwarded(op: Operation) -> Iterator[ForwardedValue]:
     """Yields the values that `op` forwards; yields nothing if `op` is not an `scf` control flow operation.
 
@@ -83,7 +89,7 @@ def forwarded(op: Operation) -> Iterator[ForwardedValue]:
     match op:
         case scf.ForOp():
             first = len(op.operands) - len(op.iter_args)
-            end, arguments = _ends(op.body.block), op.body.block.args[1:]
+            end, arguments = terminator_of(op.body.block), op.body.block.args[1:]
             for number, (argument, result) in enumerate(zip(arguments, op.results, strict=True)):
                 yield ForwardedValue(op, first + number, argument)
                 yield ForwardedValue(end, number, argument)
@@ -93,15 +99,15 @@ def forwarded(op: Operation) -> Iterator[ForwardedValue]:
             for number, argument in enumerate(before.args):
                 yield ForwardedValue(op, number, argument)
             for number, (argument, result) in enumerate(zip(after.args, op.results, strict=True)):
-                yield ForwardedValue(_ends(before), 1 + number, argument)  # behind the condition
-                yield ForwardedValue(_ends(before), 1 + number, result)
+                yield ForwardedValue(terminator_of(before), 1 + number, argument)  # behind the condition
+                yield ForwardedValue(terminator_of(before), 1 + number, result)
             for number, argument in enumerate(before.args):
-                yield ForwardedValue(_ends(after), number, argument)
+                yield ForwardedValue(terminator_of(after), number, argument)
         case scf.IfOp():
             for region in op.regions:
                 if region.blocks:
                     for number, result in enumerate(op.results):
-                        yield ForwardedValue(_ends(region.block), number, result)
+                        yield ForwardedValue(terminator_of(region.block), number, result)
         case _:
             pass
 

@@ -22,6 +22,7 @@ from qmlir.dialects.nn.sequence.ops import SequenceOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor, shape_of, tensor
+from qmlir.ir.control_flow import has_uses
 from qmlir.ir.provenance import Origin, hand_on, origins_of, set_origins
 from qmlir.onnx.constant_shapes import Known, known_results
 from qmlir.onnx.errors import model_error
@@ -219,7 +220,7 @@ class GraphBuilder:
         """Erases operations whose results are unused."""
         for op in reversed(list(self.block.ops)):
             is_swept = isinstance(op, NnOp | SequenceOp | OnnxIslandOp | CastOperation)
-            if is_swept and not any(result.uses for result in op.results):
+            if is_swept and not has_uses(op):
                 Rewriter.erase_op(op)
 
     @staticmethod

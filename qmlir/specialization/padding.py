@@ -16,7 +16,7 @@ from xdsl.irdl import IRDLOperation
 from qmlir.arithmetic.symbolic_sizes import Extent, extents
 from qmlir.dialects.nn.padding_rules import Axes, Condition, PaddedValue, PaddingSite, Rule
 from qmlir.ir.builtin_types import ranked_tensor, shape_of
-from qmlir.ir.control_flow import CONTROL
+from qmlir.ir.control_flow import CONTROL, terminator_of
 from qmlir.ir.decomposition import Parts, parts_given
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import erase_dead
@@ -237,9 +237,7 @@ def _take_sizes(function: FuncOp, names: Sequence[str]) -> None:
 
 def _check_outputs(function: FuncOp, outputs: Mapping[str, Axes], capacities: Mapping[str, int]) -> None:
     """Raises `DiagnosticError` if the sizes of an output differ from those that the walk derived."""
-    returned = function.body.block.last_op
-    assert returned is not None
-    for value, (name, axes) in zip(returned.operands, outputs.items(), strict=True):
+    for value, (name, axes) in zip(terminator_of(function.body.block).operands, outputs.items(), strict=True):
         wanted = tuple(axis.at(capacities) for axis in axes)
         if shape_of(value) != wanted:
             raise op_error(function, f"output '{name}' must have shape {wanted}, but got {shape_of(value)}")

@@ -55,6 +55,7 @@ from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.kernel.attributes import OVERWRITTEN
 from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.ir.builtin_types import as_integer, integer_list, sizes_of
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.evaluation import RegionEvaluator, evaluate
 
 
@@ -416,8 +417,7 @@ class RowFusionOp(IRDLOperation):
 
     def dissolve(self) -> list[Operation]:
         """Replaces this operation with the operations in its region, and returns them."""
-        steps, end = self.steps, self.body.block.last_op
-        assert end is not None
+        steps, end = self.steps, terminator_of(self.body.block)
         Rewriter.inline_block(self.body.block, InsertPoint.before(self), self.outs)
         for result, value in zip(self.res, end.operands, strict=True):
             result.replace_all_uses_with(value)

@@ -30,6 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.extensions.pdl.matching import Found, argument
 from qmlir.extensions.pdl.natives import NativeFunction, TypeMismatchError
+from qmlir.ir.control_flow import has_uses
 from qmlir.ir.diagnostics import DiagnosticError, note, op_error
 from qmlir.ir.interfaces import InferResultTypes
 from qmlir.ir.provenance import describe, merged_origins, origins_of, set_origins, set_tensor_names, tensor_names
@@ -146,7 +147,7 @@ class Rewrite:
 
     def _erase(self, op: pdl.EraseOp) -> None:
         old = cast(Operation, self._argument(op.op_value))
-        if any(result.uses for result in old.results):
+        if has_uses(old):
             raise op_error(
                 op, "must not erase an operation whose results have uses", [note(old, "used after the match")]
             )

@@ -23,7 +23,7 @@ from qmlir.dialects.nn.recurrent.decompose import prefix_of
 from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp, Layer
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.ir.control_flow import CONTROL, known_bound
+from qmlir.ir.control_flow import CONTROL, known_bound, terminator_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
@@ -169,8 +169,7 @@ class ControlWriter:
         lower, upper, step = map(known_bound, (op.lb, op.ub, op.step))
         if induction.first_use is not None or lower != 0 or step != 1:
             raise op_error(op, "must count from 0 in steps of 1 and not use its index")
-        end = op.body.block.last_op
-        assert end is not None
+        end = terminator_of(op.body.block)
         body = self._body(op, op.body.block, arguments, end.operands)
         holds = self._name(op, "holds")
         body.node.append(self._number(op, holds, 1, i1))
@@ -187,9 +186,8 @@ class ControlWriter:
     def _conditional(self, op: scf.WhileOp) -> list[NodeProto]:
         """Returns a Loop whose condition is the first loop-carried value; the others are forwarded unchanged."""
         before, after = op.before_region.block, op.after_region.block
-        condition, end = before.last_op, after.last_op
+        condition, end = before.last_op, terminator_of(after)
         assert isinstance(condition, scf.ConditionOp)
-        assert end is not None
         first, *carried = before.args
         source = condition.condition.owner
         is_plain = isinstance(source, tensor.ExtractOp) and source.tensor is first and not shape_of(first)

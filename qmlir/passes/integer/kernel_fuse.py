@@ -54,6 +54,7 @@ from qmlir.arithmetic.arrays import integer_limits, wrapped
 from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
 from qmlir.dialects.kernel.ops import RequantizeOp, ReshapeOp, shaped
 from qmlir.ir.builtin_types import as_dense, as_integer, sizes_of
+from qmlir.ir.control_flow import has_uses
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on_fused
 from qmlir.ir.rewriting import apply_patterns_greedily
@@ -256,7 +257,7 @@ class EraseUnused(RewritePattern):
     """Erases operations without side effects whose results are unused, including contractions and scalar casts."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if op.results and not any(value.uses for value in op.results) and _has_no_effect(op):
+        if op.results and not has_uses(op) and _has_no_effect(op):
             rewriter.erase(op)
 
 

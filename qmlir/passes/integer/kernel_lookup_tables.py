@@ -19,7 +19,6 @@ from qmlir.analysis.operand_accesses import (
     Structured,
     computes_only,
     forget_origins_in_bodies,
-    has_uses,
     slice_of,
 )
 from qmlir.arithmetic.arrays import Array
@@ -27,6 +26,7 @@ from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, extract
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.ir.builtin_types import dense
+from qmlir.ir.control_flow import has_uses
 from qmlir.ir.evaluation import evaluate_in_order
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import origins_of, set_origins

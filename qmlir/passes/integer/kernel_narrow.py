@@ -20,12 +20,12 @@ from qmlir.analysis.operand_accesses import (
     kinds_of,
     points_of,
     readings_of,
-    terminator_of,
     with_element,
 )
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.dialects.simd.base import bits_of, is_signless
 from qmlir.ir.builtin_types import tensor as tensor_of
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import origins_of, set_origins, set_tensor_names
 from qmlir.ir.rewriting import apply_patterns_greedily

@@ -15,6 +15,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.movement.ops import TransposeOp
+from qmlir.ir.control_flow import has_uses
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
 from qmlir.quantization.embeddings import tables_of
@@ -96,6 +97,6 @@ def _share(product: MatMulOp, table: SSAValue) -> None:
     product.operands[1] = table
     product.transpose_b = BoolAttr.from_bool(True)
     hand_on((old,), owner)
-    if not any(result.uses for result in old.results):
+    if not has_uses(old):
         Rewriter.erase_op(old)
     count("tables shared")

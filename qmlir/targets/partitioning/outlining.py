@@ -11,7 +11,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
 from qmlir.analysis.symbols import unique_name
-from qmlir.ir.control_flow import captured
+from qmlir.ir.control_flow import captured, has_uses
 from qmlir.ir.provenance import origins_of, set_tensor_names, tensor_name
 from qmlir.ir.signature import NAME, Port, inputs_of, set_ports
 from qmlir.targets.partitioning.problem import CostGraph, computing, is_constant
@@ -117,7 +117,7 @@ class Outliner:
             if op is not terminator:
                 _move_before(op, terminator)
         for op in list(block.ops):
-            if op not in phases and op is not terminator and not any(result.uses for result in op.results):
+            if op not in phases and op is not terminator and not has_uses(op):
                 op.detach()
                 op.erase()
 

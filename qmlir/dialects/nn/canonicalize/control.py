@@ -19,7 +19,7 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.indexing.ops import ScatterNDOp
 from qmlir.dialects.nn.movement.ops import ConcatOp, ReshapeOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
-from qmlir.ir.control_flow import known_bound
+from qmlir.ir.control_flow import known_bound, terminator_of
 from qmlir.ir.provenance import hand_on
 
 UNROLLED = 64
@@ -61,8 +61,7 @@ class UnrollShortLoop(RewritePattern):
             return
         induction, *arguments = op.body.block.args
         carried = list(op.iter_args)
-        end = op.body.block.last_op
-        assert end is not None
+        end = terminator_of(op.body.block)
         for number in steps:
             index = arith.ConstantOp.from_int_and_width(number, IndexType())
             rewriter.insert(index)

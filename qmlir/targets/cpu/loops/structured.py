@@ -24,6 +24,7 @@ from qmlir.dialects.kernel.attributes import OVERWRITTEN, SCHEDULE, ScheduleAttr
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.dialects.simd.lanes import InterleaveHighOp, InterleaveLowOp
 from qmlir.ir.builtin_types import integer_list, memref_type
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import set_origins
 from qmlir.targets.cpu.loops.contraction.geometry import load, store
@@ -284,9 +285,7 @@ class DivideLoops(RewritePattern):
             raise op_error(op, "has loop-carried values, but threads require independent iterations")
         block = Block(arg_types=[IndexType()])
         old = op.body.block
-        last = old.last_op
-        assert last is not None
-        rewriter.erase(last)
+        rewriter.erase(terminator_of(old))
         rewriter.inline_block(old, InsertPoint.at_end(block), block.args)
         block.add_op(scf.ReduceOp())
         rewriter.replace(op, scf.ParallelOp([op.lb], [op.ub], [op.step], Region(block)), [])

@@ -26,6 +26,7 @@ from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import THREADS, ChunksOp, SingleOp, TeamOperation
 from qmlir.ir.builtin_types import memref_type
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.memory_use import is_written, overwritten, root_of
 
@@ -237,8 +238,7 @@ class _LoopWriter:
         self.builder.insert(scf.ForOp(first, last, self.number(1), [], block))
         position = block.args[0]
         position.name_hint = axis.variable.name_hint or "i"
-        assert block.last_op is not None
-        inside = _LoopWriter(Builder(InsertPoint.before(block.last_op)), position)
+        inside = _LoopWriter(Builder(InsertPoint.before(terminator_of(block))), position)
         value: SSAValue = position
         if axis.step != 1:
             value = inside.made(arith.MuliOp(value, inside.number(axis.step)))

@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.kernel.attributes import overwriting
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import RESULT
@@ -37,9 +38,7 @@ def _is_copy(op: Operation, source: SSAValue, target: SSAValue) -> bool:
         return False
     style, block = destination_style(op), op.body.block
     assert style is not None
-    yielded = block.last_op
-    assert yielded is not None
-    return tuple(yielded.operands) == (block.args[0],) and style.may_overwrite(0, 0)
+    return tuple(terminator_of(block).operands) == (block.args[0],) and style.may_overwrite(0, 0)
 
 
 def _reads_first(op: Operation, source: SSAValue, target: SSAValue) -> bool:

@@ -26,6 +26,7 @@ from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedMatMulOp
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp
 from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.passes import count
@@ -250,9 +251,7 @@ def _structure(op: Operation) -> str:
 
 
 def _movement(op: linalg.GenericOp, block: Block) -> str:
-    last = block.last_op
-    assert last is not None
-    if last.operands[0].owner is not block:
+    if terminator_of(block).operands[0].owner is not block:
         return "fill"
     return "copy" if len({attribute.data for attribute in op.indexing_maps}) == 1 else "move"
 
@@ -307,7 +306,7 @@ class _Caller:
                 self._call(op)
         for op in reversed(list(self._function.body.block.ops)):
             is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
-            if is_constant and not any(result.uses for result in op.results):
+            if is_constant and not has_uses(op):
                 Rewriter.erase_op(op)
 
     def _call(self, op: Operation) -> None:

@@ -29,7 +29,6 @@ from qmlir.analysis.operand_accesses import (
     defining,
     erase_unused_in,
     forget_origins_in_bodies,
-    has_uses,
     is_inside,
     known_float,
     output_maps,
@@ -38,7 +37,6 @@ from qmlir.analysis.operand_accesses import (
     readings_of,
     reduces_rows,
     slice_of,
-    terminator_of,
 )
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_types
@@ -60,6 +58,7 @@ from qmlir.dialects.kernel.rows import (
 )
 from qmlir.dialects.simd.memory import BYTE_VALUES
 from qmlir.ir.builtin_types import element_of, sizes_of
+from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.evaluation import evaluate_if_defined
 from qmlir.ir.passes import count
 from qmlir.ir.rewriting import apply_patterns_greedily

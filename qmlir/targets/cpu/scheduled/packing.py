@@ -35,7 +35,6 @@ from qmlir.analysis.operand_accesses import (
     output_maps,
     permutation_of,
     readings_of,
-    terminator_of,
 )
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.arithmetic.small_floats import PlainFloat
@@ -49,6 +48,7 @@ from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, product_weights, wi
 from qmlir.dialects.kernel.variants import Variant, WeightLayout, variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import evaluate_if_defined
 from qmlir.ir.provenance import hand_on
@@ -639,5 +639,5 @@ class PackWidened(RewritePattern):
         hand_on([op], made)
         rewriter.replace(op, [], [at.reshape(at.insert(made), target)])
         assert isinstance(dequantized, Operation)
-        if not any(result.uses for result in dequantized.results):
+        if not has_uses(dequantized):
             rewriter.erase(dequantized)

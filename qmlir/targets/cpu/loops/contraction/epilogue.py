@@ -8,14 +8,14 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from qmlir.analysis.operand_accesses import first_addition, is_inside, known_integer, slice_of, terminator_of
+from qmlir.analysis.operand_accesses import first_addition, is_inside, known_integer, slice_of
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.dialects.simd.memory import is_byte_table
-from qmlir.ir.control_flow import reached
+from qmlir.ir.control_flow import reached, terminator_of
 from qmlir.targets.cpu.loops.contraction.geometry import EpilogueOperand, Geometry, innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held, is_scalar, written_on
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
