@@ -17,7 +17,7 @@ from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import Origin, describe
 from qmlir.quantization.choice import Choice, GranularityChoice
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.retyping import slots_of
+from qmlir.quantization.retyping import moves_values, slots_of
 from qmlir.quantization.supports import first_target, why_not
 
 # The target of each operation while types are decided, and the types that the target supports.
@@ -313,4 +313,4 @@ def raising_fault(targets: Sequence[Description], composite: Operation, parts: I
 
 
 def _is_moved(op: Operation) -> bool:
-    return op.has_trait(ConstantLike) or (isinstance(op, Quantizable) and op.quantization_slots().shares_parameters)
+    return op.has_trait(ConstantLike) or moves_values(op)

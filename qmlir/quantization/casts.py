@@ -20,7 +20,7 @@ from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_o
 from qmlir.ir.control_flow import ForwardedValue, together
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.passes import count
-from qmlir.ir.provenance import Origin, origins_of, set_origins
+from qmlir.ir.provenance import Origin, origins_of, set_origins, with_origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.attributes import PARTS, STATS
@@ -92,9 +92,7 @@ def _stored_constant(constant: ConstantOp, type_: UniformQuantizedType, *, is_si
         return [quantized_constant(constant.result, type_, is_signed=is_signed)]
     if is_signed:
         return signed_constant(constant, type_)
-    cast = QuantizeCastOp(constant.result, TensorType(type_, shape_of(constant.result)))
-    set_origins(cast, origins_of(constant))
-    return [cast]
+    return [with_origins_of(constant, QuantizeCastOp(constant.result, TensorType(type_, shape_of(constant.result))))]
 
 
 def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None:
@@ -122,8 +120,7 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
             if float_constants:
                 constant.attributes[TRAINABLE] = UnitAttr()
             stored = _stored_constant(constant, type_, is_signed=is_signed)
-            dequantized = DequantizeCastOp(stored[-1].results[0], _plain(constant.result))
-            set_origins(dequantized, origins_of(constant))
+            dequantized = with_origins_of(constant, DequantizeCastOp(stored[-1].results[0], _plain(constant.result)))
             Rewriter.insert_op([*stored, dequantized], InsertPoint.after(constant))
             made[key] = dequantized.result
         user.operands[position] = made[key]

@@ -18,7 +18,7 @@ from qmlir.dialects.quant.lower import same_integers
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import as_dense, shape_of
-from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.provenance import with_origins_of
 from qmlir.quantization.retyping import UNROUNDED
 
 # Binary weights: constants whose codes are signs, in a type that also has the code 0 between them.
@@ -52,8 +52,7 @@ def signed_constant(constant: ConstantOp, type_: UniformQuantizedType) -> Sequen
     held.attributes.update(constant.attributes)
     held.attributes[UNROUNDED] = constant.value
     held.result.name_hint = constant.result.name_hint
-    cast = QuantizeCastOp(held.result, TensorType(type_, shape_of(held.result)))
-    set_origins(cast, origins_of(constant))
+    cast = with_origins_of(constant, QuantizeCastOp(held.result, TensorType(type_, shape_of(held.result))))
     cast.attributes[SIGNED] = UnitAttr()
     return [held, cast]
 

@@ -29,7 +29,7 @@ from qmlir.ir.builtin_types import dense
 from qmlir.ir.control_flow import has_uses
 from qmlir.ir.evaluation import evaluate_in_order
 from qmlir.ir.passes import count
-from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.provenance import with_origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
 
 BYTES = np.arange(-128, 128, dtype=np.int8)
@@ -145,9 +145,7 @@ def place_of(byte: Scalar) -> Scalar:
 
 def constant_for(op: Operation, array: Array, element: Attribute) -> arith.ConstantOp:
     """Returns a constant tensor of `array`, whose bytes are those of `element`, with the provenance of `op`."""
-    made = arith.ConstantOp(dense(array.tobytes(), TensorType(element, array.shape)))
-    set_origins(made, origins_of(op))
-    return made
+    return with_origins_of(op, arith.ConstantOp(dense(array.tobytes(), TensorType(element, array.shape))))
 
 
 def replace_chain(chain: TabulatedChain, write: Callable[[Scalar], Scalar], rewriter: PatternRewriter) -> None:

@@ -20,7 +20,7 @@ from qmlir.dialects.quant.types import UniformFloatType
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import ROUNDED, Preservation, count
-from qmlir.ir.provenance import origins_of, set_origins
+from qmlir.ir.provenance import origins_of, set_origins, with_origins_of
 from qmlir.quantization.signed_weights import stored_float
 
 
@@ -87,8 +87,7 @@ class QuantExpandFloats(ModulePass):
         found, shape = same_integers(type_), shape_of(cast.input)
         if found is not None:
             held = ConstantOp.of(_integers(constant.array, found[1]), TensorType(found[0], shape))
-            made = [held, DequantizeCastOp(held.result, cast.result.type)]
-            set_origins(made[1], origins_of(cast))
+            made = [held, with_origins_of(cast, DequantizeCastOp(held.result, cast.result.type))]
         elif not self.integers_only:
             made = [ConstantOp.of(dequantize(constant.array, type_), TensorType(type_.expressed_type, shape))]
             floats[str(type_.storage)] += 1

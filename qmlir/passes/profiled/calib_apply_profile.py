@@ -16,12 +16,12 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.decomposition import components_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
-from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.passes import TakesValues, count
 from qmlir.quantization.profiles.attributes import attach, attach_parts, set_ranges, tied_statistics
 from qmlir.quantization.profiles.keys import KeyedValue, has_parameters, keyed_parts, keyed_values, open_composites
 from qmlir.quantization.profiles.profile import Profile, model_digest
 from qmlir.quantization.profiles.statistics import observed, set_ranges_before_biases
+from qmlir.quantization.retyping import moves_values
 
 SHOWN = 3
 """The number of problems that the error message itself lists; its notes list all of them."""
@@ -40,7 +40,7 @@ def _fill_in_empty(module: ModuleOp, entries: dict[SSAValue, Statistics], empty:
     An operation that moves or joins values gives them one type. The entries propagate forwards, then backwards: the
     operands of a concatenation get the range of its result.
     """
-    movers = [op for op in module.walk() if isinstance(op, Quantizable) and op.quantization_slots().shares_parameters]
+    movers = [op for op in module.walk() if moves_values(op)]
     for op in (*movers, *reversed(movers)) if empty else ():
         values = (*op.results, *op.operands)
         known = next((entries[value] for value in values if value in entries), None)

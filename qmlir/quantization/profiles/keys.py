@@ -24,7 +24,6 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.control_flow import reached
 from qmlir.ir.decomposition import Parts
-from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import Origin, origins_of, tensor_name
 from qmlir.ir.signature import inputs_of
 from qmlir.quantization.retyping import moves_values
@@ -241,8 +240,7 @@ def keyed_parts(op: NnOp) -> dict[str, str]:
 
 def has_range(part: Operation) -> bool:
     """Returns True if a part of a composite computes new floats: it is not constant, and does not only move values."""
-    is_moved = isinstance(part, Quantizable) and part.quantization_slots().shares_parameters
-    return not is_constant(part) and not is_moved and len(part.results) == 1 and is_float(part.results[0])
+    return not is_constant(part) and not moves_values(part) and len(part.results) == 1 and is_float(part.results[0])
 
 
 def tensor_of(keyed: KeyedValue) -> str:

@@ -15,7 +15,8 @@ from xdsl.traits import SymbolTable, is_side_effect_free
 from qmlir.dialects.quant.infer import bytes_of, elements_of
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.dialects.target.description import Description
-from qmlir.ir.interfaces import DataDependentShape, MultipliesAndAdds, Quantizable
+from qmlir.ir.interfaces import DataDependentShape, MultipliesAndAdds
+from qmlir.quantization.retyping import moves_values
 from qmlir.quantization.supports import why_not
 from qmlir.target import HOST, PART
 from qmlir.targets.partitioning.phases import Plan, best_plan
@@ -50,7 +51,7 @@ def is_free(op: Operation) -> bool:
         return True
     if op.has_trait(DataDependentShape, value_if_unregistered=False):
         return False
-    return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
+    return moves_values(op)
 
 
 def work(op: Operation) -> int:
