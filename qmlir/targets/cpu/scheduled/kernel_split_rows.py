@@ -168,7 +168,7 @@ def widen_truths(op: GenericOp, rewriter: PatternRewriter) -> None:
 # recomputed in each if it is cheap, and stored in memory otherwise. A value that is constant along a row is computed
 # once per row. Steps don't change, and each sum keeps its order, so results are bit-identical.
 
-_LEAST_COST = 16
+_LEAST_STORED = 16
 """The lowest cost of recomputing steps at which their result is stored: that of writing and reading an element."""
 
 
@@ -263,7 +263,7 @@ class RowSplit:
         if is_split and any(_is_ordered(each) for each in needed):
             return True  # ordered sums process rows side by side, and their loops contain only the sums
         is_summed = not isinstance(op, arith.ExtFOp) and any(map(_widens_for_ordered_sum, users))
-        return costs >= _LEAST_COST and (is_split or is_summed)
+        return costs >= _LEAST_STORED and (is_split or is_summed)
 
     # --- Emission -----------------------------------------------------------------------------------------------------
 
@@ -402,7 +402,7 @@ def _widens_for_ordered_sum(op: Operation) -> bool:
 FEWEST_POINTS = 1 << 15
 """The fewest elements for which reading a table, 1 KiB per distinct row maximum, is cheaper than computing."""
 
-LEAST_COST = 24
+_LEAST_SAVED = 24
 """The lowest total cost of the saved operations: looking up four bytes and joining them costs half of that."""
 
 MANTISSA = 53
@@ -520,7 +520,7 @@ def _table(
             continue
         gone = unused_without(value, block.ops)
         # A table only pays if it also makes the float maximum of the row superfluous.
-        if largest in gone and sum(map(cost_of, gone)) >= LEAST_COST:
+        if largest in gone and sum(map(cost_of, gone)) >= _LEAST_SAVED:
             return value, np.ascontiguousarray(values[value], "<f4")
     return None
 
