@@ -13,8 +13,6 @@ from xdsl.traits import SymbolOpInterface
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.passes import count
 
-# `dce`: erases unused operations.
-
 
 @dataclass(frozen=True)
 class Dce(ModulePass):
@@ -42,9 +40,6 @@ class Dce(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         erase_dead(op.body, PatternRewriterListener(operation_removal_handler=[lambda _: count("operations erased")]))
-
-
-# `symbol-dce`: erases unreferenced private symbols.
 
 
 def _symbols_in(attribute: Attribute) -> Iterator[str]:

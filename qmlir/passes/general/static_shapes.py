@@ -13,8 +13,6 @@ from qmlir.specialization.inputs import function_of, parse_shapes, parse_sizes, 
 from qmlir.specialization.padding import pad_function
 from qmlir.specialization.specialize import specialize_function
 
-# `fix-shapes`: a function for one shape of each input, with all sizes static.
-
 
 @dataclass(frozen=True)
 class FixShapes(ModulePass):
@@ -64,9 +62,6 @@ class FixShapes(ModulePass):
         before = op.clone()
         specialize_function(op, parse_shapes(self.shapes), values, self.function)
         mark_specialized(before, op, self.function, has_values=bool(values))
-
-
-# `pad-shapes`: a function of static sizes that computes every size up to its own.
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES
 
-# `strip-debuginfo`: removes source locations, and optionally provenance.
-
 
 @dataclass(frozen=True)
 class StripDebuginfo(ModulePass):
@@ -52,9 +50,6 @@ class StripDebuginfo(ModulePass):
             if self.provenance:
                 for key in PROVENANCE_ATTRIBUTES:
                     nested.attributes.pop(key, None)
-
-
-# `strip-training`: converts a model in training to inference.
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from qmlir.levels import check_level
 from qmlir.quantization.assignment import kept
 from qmlir.target import find_targets
 
-# `quant-set-target`: stores the targets of a module in it.
-
 
 @dataclass(frozen=True)
 class QuantSetTarget(ModulePass):
@@ -58,9 +56,6 @@ class QuantSetTarget(ModulePass):
             set_targets(op, (each.description for each in found))
         else:
             op.attributes.pop(TARGETS, None)
-
-
-# `verify-level`: checks that a module is at a level of the compiler.
 
 
 @dataclass(frozen=True)

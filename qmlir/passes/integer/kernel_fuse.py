@@ -635,9 +635,6 @@ SCALAR_PATTERNS: tuple[RewritePattern, ...] = (
 )  # fmt: skip
 
 
-# `kernel-fuse`: fewer and larger kernels with bit-identical results.
-
-
 @dataclass(frozen=True)
 class KernelFuse(ModulePass):
     """Fuses elementwise operations into their readers, and into the epilogues of contractions.

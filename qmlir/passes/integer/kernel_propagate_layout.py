@@ -438,9 +438,6 @@ PATTERNS: tuple[RewritePattern, ...] = (
 )  # fmt: skip
 
 
-# `kernel-propagate-layout`: transposes meet and cancel, so that only those at the boundary of a function remain.
-
-
 @dataclass(frozen=True)
 class KernelPropagateLayout(ModulePass):
     """Moves transposes down through the operations that allow it, cancels them in pairs, and folds them into constants.

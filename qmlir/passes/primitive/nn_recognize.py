@@ -19,8 +19,6 @@ from qmlir.quantization.assignment import kept
 from qmlir.quantization.masked_softmax import MaskedSoftmax
 from qmlir.quantization.masked_softmax import recognized as recognized_masks
 
-# `nn-recognize`: replaces operations of a float model by the composite that they compute.
-
 
 @dataclass(frozen=True)
 class NnRecognize(ModulePass):
@@ -85,9 +83,6 @@ class NnRecognize(ModulePass):
         for norm in op.walk():
             if isinstance(norm, BatchNormOp) and (reason := unfolded_reason(norm)) is not None:
                 emit_remark(norm, f"is not folded into the layer before it: {reason}")
-
-
-# `nn-recognize-masks`: turns values that only select the elements of a softmax into its mask.
 
 
 @dataclass(frozen=True)

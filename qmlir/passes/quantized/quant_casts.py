@@ -13,8 +13,6 @@ from qmlir.quantization.propagation import PATTERNS, Refit, ShareRequantize
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.settings import TakesRecipe, Watch, decide_and_insert
 
-# `quant-insert-casts`: decides types, and inserts quantize and dequantize casts for each value.
-
 
 @dataclass(frozen=True)
 class QuantInsertCasts(TakesRecipe):
@@ -82,9 +80,6 @@ class QuantInsertCasts(TakesRecipe):
         )
 
 
-# `quant-propagate-types`: propagates quantized types through the operations that move values.
-
-
 @dataclass(frozen=True)
 class QuantPropagateTypes(ModulePass):
     """Moves casts to where values change, so that the operations in between move stored integers.
@@ -140,9 +135,6 @@ class QuantPropagateTypes(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         others = (Refit(self.exact),) if self.exact else (Refit(self.exact), ShareRequantize())
         rewrite(op, (*PATTERNS, *others), ctx)
-
-
-# `quant-fuse-casts`: makes operations between casts compute on quantized values.
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED
 from qmlir.quantization.shared_scales import StatePair, states_of
 from qmlir.specialization.inputs import function_of
 
-# `quant-store-constants`: converts constants that were kept in float to stored integers.
-
 
 @dataclass(frozen=True)
 class QuantStoreConstants(ModulePass):
@@ -54,9 +52,6 @@ class QuantStoreConstants(ModulePass):
                 for mark in (TRAINABLE, REPAIR, UNROUNDED):
                     constant.attributes.pop(mark, None)
         rewrite(op, (QuantizeConstant(),), ctx)
-
-
-# `quant-store-states`: states enter and leave a function as stored integers, of one type.
 
 
 def _casts(argument: BlockArgument) -> list[QuantizeCastOp]:
