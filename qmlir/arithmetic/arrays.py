@@ -139,8 +139,7 @@ def clipped(x: Any, low: Any, high: Any) -> Any:
 # The fused multiply-add on arrays: `a * b + c` rounded once, which NumPy lacks.
 #
 # f64 holds the product of two numbers of at most f32 exactly. The sum with a third is rounded to odd, so that the
-# single
-# rounding to the shorter type has the effect of rounding the exact sum.
+# single rounding to the shorter type has the effect of rounding the exact sum.
 
 
 def sum_to_odd(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

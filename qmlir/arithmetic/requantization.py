@@ -145,10 +145,9 @@ def requantize_f32(
     The exception for 1 matters for magnitudes above 2^24, where f32 skips integers. ONNX Runtime lacks the exception,
     but it would make no difference there, because its results have at most 16 bits.
     """
-    # Why f32(acc) * m equals ONNX Runtime's result: it converts the i32 accumulator to f32 (one rounding),
-    # multiplies in
-    # f32 (a second) and rounds to nearest even (a third). For |acc| < 2^24 the first is exact. For results of at most
-    # 16 bits the third decides among |r| <= 2^16, where f32 has at least 7 fraction bits, and clamps beyond.
+    # Why f32(acc) * m equals ONNX Runtime's result: it converts the i32 accumulator to f32 (one rounding), multiplies
+    # in f32 (a second) and rounds to nearest even (a third). For |acc| < 2^24 the first is exact. For results of at
+    # most 16 bits the third decides among |r| <= 2^16, where f32 has at least 7 fraction bits, and clamps beyond.
     factor = np.asarray(multiplier, np.float32)
     with np.errstate(over="ignore"):  # a product beyond the float range saturates
         rounded = np.rint(to_f32(accumulator) * factor)
@@ -176,9 +175,8 @@ def fixed_point(multiplier: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], npt.N
     becomes 2^31. If a multiplier is too small for the largest shift, it becomes 0, which has the same effect on 32-bit
     integers. Raises `ValueError` if the multiplier is 2^29 or more.
     """
-    # frexp returns 1/2 <= fraction < 1, so 2^30 <= q <= 2^31: q = 2^31 needs 32 bits and is halved, which is exact.
-    # q is off by at most 1/2 of at least 2^30: a relative error of 2^-31. The modes may differ by this error, so
-    # each has
+    # frexp returns 1/2 <= fraction < 1, so 2^30 <= q <= 2^31: q = 2^31 needs 32 bits and is halved, which is exact. q
+    # is off by at most 1/2 of at least 2^30: a relative error of 2^-31. The modes may differ by this error, so each has
     # its own name.
     fraction, exponent = np.frexp(np.asarray(multiplier, np.float64))
     scaled = np.floor(np.ldexp(fraction, FRACTION_BITS) + 0.5).astype(np.int64)

@@ -14,11 +14,10 @@ from qmlir.arithmetic.arrays import fused_f32, integer_limits
 # Step functions of integers as a sum of products and a shift: `(a * M + b * N + B) >> s` with the same steps.
 #
 # Requantization by floats, of an accumulator or of two bytes, takes few different values. The inputs at which the value
-# changes determine it, so another formula is proven equal by its values at these inputs alone, rather than by
-# an error bound. `steps_of` finds the steps of a monotonically increasing function of one integer, `steps_on_grid`
-# those
-# of any function of a few integers by enumeration, and `fit_steps` searches for factors, an addend and a shift that
-# reproduce every step.
+# changes determine it, so another formula is proven equal by its values at these inputs alone, rather than by an error
+# bound. `steps_of` finds the steps of a monotonically increasing function of one integer, `steps_on_grid` those of any
+# function of a few integers by enumeration, and `fit_steps` searches for factors, an addend and a shift that reproduce
+# every step.
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -45,15 +44,13 @@ LARGEST_FACTOR = (1 << 31) - 1
 #   t_j M + B >= j 2^s          (g has reached j where F has)
 #   (t_j - 1) M + B < j 2^s     (and not earlier).
 #
-# A channel that does not reach L or H has conditions for its own first and last value as well. For a given M these
-# form an interval for B; its width, in units of 2^s, is a concave function of m = M / 2^s, as a minimum of linear
-# functions minus a maximum of such. So the best m is found by ternary search in f64, and the integers M and B are
-# checked
+# A channel that does not reach L or H has conditions for its own first and last value as well. For a given M these form
+# an interval for B; its width, in units of 2^s, is a concave function of m = M / 2^s, as a minimum of linear functions
+# minus a maximum of such. So the best m is found by ternary search in f64, and the integers M and B are checked
 # exactly.
 #
 # For two integers every pair is a condition: F(a, b) > L requires a M + b N + B >= F(a, b) 2^s, and F(a, b) < H
-# requires
-# it to be below (F(a, b) + 1) 2^s. The width is concave in (m, n).
+# requires it to be below (F(a, b) + 1) 2^s. The width is concave in (m, n).
 
 
 @dataclass(frozen=True)
@@ -325,8 +322,8 @@ def _by_half(steps: StepPositions, slopes: Reals, shift: int, bits: int, offset:
         (steps.reached[0], (steps.reached_levels << shift) - addend, True),
         (steps.below[0], (steps.below_levels << shift) - 1 - addend, False),
     ):
-        # places * M >= need where the level is reached, <= need where it is not: the sign of the place
-        # selects the bound.
+        # places * M >= need where the level is reached, <= need where it is not: the sign of the place selects the
+        # bound.
         divisor = np.where(positions == 0, 1, positions)
         sign = positions if is_least else -positions
         if ((positions == 0) & ((need if is_least else -need) > 0)).any():
@@ -369,9 +366,8 @@ def fit_steps(steps: StepPositions, offset: int | None = None) -> IntegerSteps |
 # Rounded quotients by a constant as a product and a fused multiply-add, with equal integers.
 #
 # With `high` the reciprocal rounded towards zero and `low` its error, `fma(x, high, x * low)` is `x / s` up to a
-# relative
-# error of about 2^-48. If it is rounded to an integer and clamped, only the transitions between integers matter: there
-# are as few as integers, and each is checked.
+# relative error of about 2^-48. If it is rounded to an integer and clamped, only the transitions between integers
+# matter: there are as few as integers, and each is checked.
 
 Array = npt.NDArray[np.float32]
 

@@ -8,8 +8,8 @@ from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, Re
 
 # Structural equivalence of operations, used to check round trips of the text and to detect changes.
 #
-# xDSL's `is_structurally_equivalent` ignores result types, and treats a value that is used before its
-# definition (in another block, or in a graph region) as an outside value. This one compares both.
+# xDSL's `is_structurally_equivalent` ignores result types, and treats a value that is used before its definition (in
+# another block, or in a graph region) as an outside value. This one compares both.
 
 
 class _Matcher:

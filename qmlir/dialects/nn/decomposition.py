@@ -82,11 +82,10 @@ def _is_short(value: SSAValue) -> bool:
 # The types of the parts of a composite, which are either given by its property `components` or implied.
 #
 # A part that defines a result of the composite has the type of that result. A part that only moves values has the type
-# that follows from its operands. The sum of products before a bias is the accumulator: 32 bits, zero point 0,
-# scale `f32(s_x * s_w)`, which is the default of a contraction with a bias. If 32 bits don't hold every sum, nothing is
+# that follows from its operands. The sum of products before a bias is the accumulator: 32 bits, zero point 0, scale
+# `f32(s_x * s_w)`, which is the default of a contraction with a bias. If 32 bits don't hold every sum, nothing is
 # implied: without a given type such a composite stays whole. Every other part of a quantized composite has the type
-# that
-# `components` gives for its role; a constant has the integers that it is quantized to, or already holds. A key
+# that `components` gives for its role; a constant has the integers that it is quantized to, or already holds. A key
 # `softmax/max` refers to the part `max` of the part `softmax`.
 
 IMPLIED = (FullyConnectedOp, ConvOp, ConvTransposeOp)

@@ -31,8 +31,7 @@ from qmlir.text.elements import dense_dtype, integers_of
 # Sums of products as `kernel` contractions: two factors, an accumulator type, and a region for each sum.
 #
 # The accumulator is i32 if a bound from the stored types, and from constant weights, proves that it holds every sum,
-# and
-# i64 otherwise. Sums of plain integers that exceed it wrap, as in `nn`.
+# and i64 otherwise. Sums of plain integers that exceed it wrap, as in `nn`.
 
 LARGEST = (1 << 31) - 1
 """The largest sum that fits in i32."""

@@ -37,8 +37,7 @@ from qmlir.ir.decomposition import Parts
 # Products with integer weights, whose other factor is quantized at run time by its own range.
 #
 # The factors become quantized values of scale 1, so that bytes are multiplied; the zero point, which is known at run
-# time
-# only, is corrected for: `sum (a - z) w = sum a w - z sum w`.
+# time only, is corrected for: `sum (a - z) w = sum a w - z sum w`.
 
 _DATA = UniformQuantizedType.per_tensor(STORAGE, f32, 1.0)
 _SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)

@@ -89,8 +89,8 @@ def _along_axis(function: Callable[[Array, int, Rounding], Array]) -> Evaluator:
 # Float normalizations.
 #
 # Two-stage normalizations round between the stages, as ONNX specifies; the others compute f16 and bf16 in f32, and
-# round
-# once. Sums have the order and precision of `qmlir.arithmetic.arrays`; every other step rounds in the computing type.
+# round once. Sums have the order and precision of `qmlir.arithmetic.arrays`; every other step rounds in the computing
+# type.
 
 
 def per_channel(parameter: Array, rank: int) -> Array:
