@@ -42,6 +42,30 @@ def test_no_circles() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
+def _with_packages(module: str) -> set[str]:
+    parts = module.split(".")
+    return {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+
+
+def test_a_module_can_be_the_first_import() -> None:
+    """No module waits for itself: Python imports a module after the packages around it, and they import others."""
+    graph = grimp.build_graph("qmlir", exclude_type_checking_imports=True, cache_dir=None)
+    needed = {
+        module: set[str]().union(*map(_with_packages, graph.find_modules_directly_imported_by(module)))
+        - _with_packages(module)
+        for module in graph.modules
+    }
+    list(TopologicalSorter(needed).static_order())
+
+
+def test_an_extension_can_be_the_first_import() -> None:
+    """The registry imports extensions by rows, which the graph of imports lacks."""
+    forget = "[sys.modules.pop(name) for name in [*sys.modules] if name.partition('.')[0] == 'qmlir']"
+    code = f"import importlib, sys\nfor name in sys.argv[1:]: {forget}; importlib.import_module(name)"
+    names = [f"qmlir.extensions.{name}" for name in EXTENSIONS]
+    subprocess.run([sys.executable, "-c", code, *names], check=True)
+
+
 def test_edges_are_no_strings() -> None:
     literal = re.compile(r"""(import_module|registry\.load|[^.\w]load)\(\s*f?["']qmlir\.""")
     found = [str(path) for path in _sources() if literal.search(path.read_text(encoding="utf-8"))]
