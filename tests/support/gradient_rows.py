@@ -22,7 +22,7 @@ from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.recurrent import ops as recurrent
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.resizing import ops as resizing
-from qmlir.dialects.nn.shapes import ops as expansion
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.nn.training import ops as training
 from qmlir.ir.interfaces import Domain
 from tests.support.gradients import Drawn, Random, Row
@@ -529,11 +529,11 @@ TABLE: list[Row] = [
     ),
     Row(movement.DepthToSpaceOp, _pair((1, 8, 2, 3)), torch_blocks),
     Row(movement.SpaceToDepthOp, _pair((1, 2, 4, 6)), torch_space_to_depth),
-    Row(expansion.ExpandOp, _shape(3, 1, shape=[2, 1, 4]), lambda t, p, x: x.expand(2, 3, 4)),
-    Row(expansion.TileOp, _shape(2, 3, repeats=[3, 2]), lambda t, p, x: x.tile(3, 2)),
-    Row(expansion.PadOp, _pad, torch_pad),
+    Row(shapes.ExpandOp, _shape(3, 1, shape=[2, 1, 4]), lambda t, p, x: x.expand(2, 3, 4)),
+    Row(shapes.TileOp, _shape(2, 3, repeats=[3, 2]), lambda t, p, x: x.tile(3, 2)),
+    Row(shapes.PadOp, _pad, torch_pad),
     Row(
-        expansion.TriluOp,
+        shapes.TriluOp,
         lambda r: Drawn([floats(r, 2, 3, 4)], {"k": int(r.integers(-2, 3)), "upper": bool(r.integers(2))}),
         lambda t, p, x: (t.triu if p["upper"] else t.tril)(x, p["k"]),
     ),

@@ -16,7 +16,7 @@ from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
-from qmlir.dialects.nn.shapes import ops as expansion
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.canonicalize import RESCALES
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
@@ -91,7 +91,7 @@ def _random_operation(graph: Graph, values: list[SSAValue], types: list[UniformQ
         case 2:
             return [graph.add(movement.SliceOp, x, starts=[0], ends=[max(shape[axis] - 1, 1)], axes=[axis])]
         case 3:
-            return [graph.add(expansion.PadOp, x, pads=[1, 1], axes=[axis])]
+            return [graph.add(shapes.PadOp, x, pads=[1, 1], axes=[axis])]
         case 4:
             return list(graph.add(movement.SplitOp, x, results=2, axis=axis)) if shape[axis] > 1 else []
         case 5:
