@@ -252,10 +252,11 @@ def reshaped(before: Sequence[Extent], after: Sequence[Size]) -> tuple[Extent, .
     """Returns the extents after a reshape of `before` to `after`, which may contain one -1; `None` if they do not
     match.
 
-    A reshape keeps the order of elements, so each new axis is a product of adjacent factors.
+    A reshape keeps the order of elements, so each new axis is a product of adjacent factors. A tensor without elements
+    has no such order.
     """
     wanted = [None if size == -1 else as_extent(size) for size in after]
-    if wanted.count(None) > 1:
+    if wanted.count(None) > 1 or any(0 in extent.factors for extent in before):
         return None
     missing = _missing(before, [each for each in wanted if each is not None])
     pending: list[Factor] = [factor for extent in before for factor in extent.factors]

@@ -49,6 +49,8 @@ def _grown(op: ResizeOp, at: PaddingSite, axes: Axes, chosen: Sequence[int]) -> 
         before, after = axes[axis], as_extent(size)
         if before.opened != after.opened:
             at.decline(f"resizes a dimension from {before} to {after}, a scale that depends on the runtime size")
+        if before.names and not before.scale:
+            at.decline(f"resizes a dimension of size {before}, which has no elements")
         ratio = Fraction(after.scale, before.scale) if before.names else Fraction(1)
         found.append((after, ratio, float(ratio)))
     return found

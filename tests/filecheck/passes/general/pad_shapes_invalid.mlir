@@ -43,6 +43,12 @@ func.func @main(%x: tensor<?x6xf32> {nn.name = "x", nn.dims = ["s", ""]}) -> ten
   func.return %0 : tensor<4x?xf32>
 }
 // -----
+func.func @main(%x: tensor<?x0x6xf32> {nn.name = "x", nn.dims = ["s", "", ""]}) -> tensor<?x3x2xf32> {
+  // expected-error @+1 {{'nn.reshape' op joins or splits dynamic axes, which would put padding between elements: [s, 0, 6] to [-1, 3, 2]}}
+  %0 = nn.reshape %x : (tensor<?x0x6xf32>) -> tensor<?x3x2xf32>
+  func.return %0 : tensor<?x3x2xf32>
+}
+// -----
 func.func @main(%x: tensor<?x?xf32> {nn.name = "x", nn.dims = ["s", "s"]}, %y: tensor<4xf32>) -> tensor<?x4xf32> {
   // expected-error @+1 {{'nn.add' op combines sizes s and 4, which may differ}}
   %0 = nn.add %x, %y : (tensor<?x?xf32>, tensor<4xf32>) -> tensor<?x4xf32>
@@ -109,6 +115,15 @@ func.func @main(%x: tensor<1x2x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) 
   // expected-error @+1 {{'nn.resize' op samples a dimension of size s at coordinates (align_corners) that depend on the runtime size}}
   %0 = nn.resize %x {scales = [1.0, 1.0, 2.0], mode = "linear", coordinate_transformation_mode = "align_corners"} : tensor<1x2x?xf32>
   func.return %0 : tensor<1x2x?xf32>
+}
+// -----
+func.func @main(%x: tensor<1x1x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x1x?xf32> {
+  %0 = nn.constant dense<[1, 1, 0]> : tensor<3xi64>
+  %1 = nn.tile %x, %0 : (tensor<1x1x?xf32>, tensor<3xi64>) -> tensor<1x1x?xf32>
+  %2 = nn.shape %1 : (tensor<1x1x?xf32>) -> tensor<3xi64>
+  // expected-error @+1 {{'nn.resize' op resizes a dimension of size 0*s, which has no elements}}
+  %3 = nn.resize %1, _, _, %2 : (tensor<1x1x?xf32>, tensor<3xi64>) -> tensor<1x1x?xf32>
+  func.return %3 : tensor<1x1x?xf32>
 }
 // -----
 func.func @main(%x: tensor<1x2x?xf32> {nn.name = "x", nn.dims = ["", "", "s"]}) -> tensor<1x2x7xf32> {
