@@ -57,6 +57,11 @@ _SHAPES = {
     RowForm.TEXTS: ("text", re.compile(r".*", re.DOTALL)),
 }
 
+TABLES = (
+    "bufferize.destinations", "inference", "loops.forms", "nn.onnx_island", "pdl.constraints", "pdl.rewrites",
+)  # fmt: skip
+"""The names that the field `tables` accepts: the tables that the tree reads."""
+
 Names = Mapping[str, str]
 Sets = Mapping[str, Sequence[str]]
 
@@ -106,6 +111,10 @@ class Contribution:
             for _, row in _rows(name, room.form, getattr(self, name)):
                 if not shape.fullmatch(row):
                     raise ValueError(f"'{row}' in '{name}' of a Contribution must have the form {what}")
+        for name in self.tables:
+            if name not in TABLES:
+                field_ = f"; use the field '{name}s'" if f"{name}s" in FIELDS else ""
+                raise ValueError(f"unknown table '{name}' in a Contribution (available: {', '.join(TABLES)}){field_}")
         if self.built_for and not re.fullmatch(r"\d+\.\d+", self.built_for):
             raise ValueError(f"'built_for' must be a minor version, such as '{INTERFACE}', but got '{self.built_for}'")
 

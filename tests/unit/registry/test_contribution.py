@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qmlir import registry
-from qmlir.registry.contribution import BREAKS, FIELDS, INTERFACE, Contribution, RowForm, refusal
+from qmlir.registry.contribution import BREAKS, FIELDS, INTERFACE, TABLES, Contribution, RowForm, refusal
 
 BROKE = {"0.3": "targets are data", "0.5": "slots have names"}
 BROKE_5 = "it was built for qmlir 0.4, which is incompatible with 0.5 (slots have names); update the package"
@@ -60,6 +60,16 @@ def test_every_field_is_described() -> None:
         ({"patterns": ("a:b",)}, "'patterns' of a Contribution must be name to rows, but got tuple"),
         ({"importers": {"Relu": "a:b"}}, "'importers' of a Contribution must be rows, but got dict"),
         ({"pdl": {"fuse": "package"}}, "'package' in 'pdl' of a Contribution must have the form package:path/of/file"),
+        (
+            {"tables": {"loops.form": ("a:b",)}},
+            "unknown table 'loops.form' in a Contribution (available: bufferize.destinations, inference, loops.forms, "
+            "nn.onnx_island, pdl.constraints, pdl.rewrites)",
+        ),
+        (
+            {"tables": {"padding": ("a:b",)}},
+            "unknown table 'padding' in a Contribution (available: bufferize.destinations, inference, loops.forms, "
+            "nn.onnx_island, pdl.constraints, pdl.rewrites); use the field 'paddings'",
+        ),
         ({"built_for": "1"}, f"'built_for' must be a minor version, such as '{INTERFACE}', but got '1'"),
     ],
 )
@@ -67,6 +77,11 @@ def test_what_has_another_form_is_refused(arguments: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError)) as error:
         Contribution(**arguments)
     assert str(error.value) == message
+
+
+def test_the_tables_are_those_of_the_tree() -> None:
+    (tree,) = (package for package in registry.packages() if package.name == registry.OURS)
+    assert {name for name, _ in tree.rows("tables")} == set(TABLES)
 
 
 def test_the_tree_fills_its_fields_as_packages_do() -> None:
