@@ -61,9 +61,13 @@ class _Step:
     """A prepared operation of a block: its evaluator, and the values whose last use it is."""
 
     op: Operation
+    operands: tuple[SSAValue, ...]
+    results: tuple[SSAValue, ...]
     evaluator: Evaluator | RegionEvaluator
     layout: Layout
     ends: tuple[SSAValue, ...]
+    checked: list[tuple[Any, Any] | None]
+    """The NumPy type and shape of the last array that was checked for each result."""
 
 
 @dataclass(slots=True)
@@ -107,7 +111,9 @@ def _prepare(block: Block) -> _Plan:
         with about(op):
             for result in op.results:
                 check_result(result.type)
-        steps.append(_Step(op, evaluator, operand_layout(op), ends.get(op, ())))
+        operands, results = tuple(op.operands), tuple(op.results)
+        checked: list[tuple[Any, Any] | None] = [None] * len(results)
+        steps.append(_Step(op, operands, results, evaluator, operand_layout(op), ends.get(op, ()), checked))
     if terminator is not None and terminator.successors:
         raise op_error(terminator, "branches between blocks, which the interpreter does not support; use scf")
     return _Plan(steps, terminator)
@@ -190,10 +196,11 @@ class Frame:
 
     def take(self, step: _Step) -> None:
         """Computes and stores the results of one operation."""
-        operands = [self.values[operand] for operand in step.op.operands]
+        values = self.values
+        operands = [values[operand] for operand in step.operands]
         results = self._compute(step, operands)
-        for result, value in zip(step.op.results, results, strict=True):
-            self.values[result] = value
+        for result, value in zip(step.results, results, strict=True):
+            values[result] = value
         for listener in self.interpreter.listeners:
             listener.on_results(step.op, operands, results)
 
@@ -207,8 +214,11 @@ class Frame:
                 if defined is None:
                     raise
                 results = self._results(step, defined)
-            for result, value in zip(op.results, results, strict=True):
-                check_value(value, result.type)
+            for position, (result, value) in enumerate(zip(step.results, results, strict=True)):
+                is_array = type(value) is np.ndarray
+                if not is_array or step.checked[position] != (value.dtype, value.shape):
+                    check_value(value, result.type)
+                    step.checked[position] = (value.dtype, value.shape) if is_array else None
         except DiagnosticError:
             raise
         except Exception as error:
@@ -257,10 +267,10 @@ class Lockstep:
         held = {value for value in self._known if value in self._frames[0].values}
         anew: set[SSAValue] = set()
         for step in self._plan.steps:
-            is_made_of_it = step.op is op or not anew.isdisjoint(step.op.operands)
-            if is_made_of_it and self._known.issuperset(step.op.results):
+            is_made_of_it = step.op is op or not anew.isdisjoint(step.operands)
+            if is_made_of_it and self._known.issuperset(step.results):
                 self._take(step)
-                anew.update(step.op.results)
+                anew.update(step.results)
         for value in anew - held:
             for frame in self._frames:
                 del frame.values[value]
@@ -268,16 +278,16 @@ class Lockstep:
     def _take(self, step: _Step) -> None:
         first, *others = self._frames
         is_known = isinstance(step.evaluator, RegionEvaluator) is False and all(
-            operand in self._known for operand in step.op.operands
+            operand in self._known for operand in step.operands
         )
         if not is_known:
             for frame in self._frames:
                 frame.take(step)
             return
         first.take(step)
-        self._known.update(step.op.results)
+        self._known.update(step.results)
         for frame in others:
-            frame.values.update({result: first.values[result] for result in step.op.results})
+            frame.values.update({result: first.values[result] for result in step.results})
 
 
 # Demanded lanes: the lanes of a vector that reach memory, a scalar or another block.

@@ -105,7 +105,9 @@ def arguments_by(layout: Layout, values: Sequence[Any]) -> list[Any]:
 def evaluator_of(op: Operation) -> Evaluator | RegionEvaluator | None:
     """Returns the evaluator of `op`; `None` if it has none."""
     evaluator = cast(Evaluator | RegionEvaluator | None, registry.evaluators(op.dialect_name()).get(type(op)))
-    return evaluator.choose(op) if isinstance(evaluator, ByOperation) else evaluator
+    while isinstance(evaluator, ByOperation):
+        evaluator = evaluator.choose(op)  # which may be one by operation again
+    return evaluator
 
 
 def evaluate(op: Operation, values: Sequence[Any]) -> Results | None:

@@ -2,14 +2,24 @@
 
 from collections.abc import Callable
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.ir.evaluation import ByOperation
 
 
-def _constant(op: ConstantOp) -> tuple[Array]:
-    return (op.array,)
+def _constant(_: ConstantOp) -> Callable[..., tuple[Array]]:
+    """Returns an evaluator that keeps the array until the value of the constant changes: a run may repeat it often."""
+    known: tuple[Attribute, tuple[Array]] | None = None
+
+    def evaluator(op: ConstantOp) -> tuple[Array]:
+        nonlocal known
+        if known is None or known[0] is not op.value:
+            known = op.value, (op.array,)
+        return known[1]
+
+    return evaluator
 
 
-EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {ConstantOp: _constant}
+EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {ConstantOp: ByOperation(_constant)}
