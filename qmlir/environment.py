@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeVar
 
 from xdsl.context import Context
@@ -84,10 +84,19 @@ def _universe(package: registry.Package, row: str) -> Universe | None:
 
 
 def default_environment() -> Environment:
-    """Returns the environment with qmlir, xDSL, all installed packages, and the plug-ins of this run."""
+    """Returns the environment with qmlir, xDSL, all installed packages, and the plug-ins of this run.
+
+    The caller may add to it.
+    """
+    known = _environment_of(registry.packages())
+    return Environment(dict(known.dialects), dict(known.passes), dict(known.owners))
+
+
+@lru_cache(16)
+def _environment_of(packages: tuple[registry.Package, ...]) -> Environment:
     environment = Environment()
     rows: set[str] = set()
-    for package in registry.packages():
+    for package in packages:
         if package.name == registry.OURS:
             own = Universe(all_dialects=registry.UNIVERSE.all_dialects, all_passes=registry.pass_factories())
             environment.add(package, own)

@@ -5,7 +5,9 @@ the group; unification then finds the value of each operand.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, product
 from typing import Any, cast
 
@@ -20,7 +22,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.irdl import OptionalDef, VariadicDef
-from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
@@ -183,6 +184,22 @@ def _choices(
     yield from islice(product(*fitting), ATTEMPTS)
 
 
+@lru_cache(4096)
+def _inferred(
+    operation: type[NnOp], properties: tuple[tuple[str, Attribute], ...], types: tuple[AnyTensor, ...]
+) -> Sequence[AnyTensor] | None:
+    """Returns the result types; `None` if the operation rejects these operand types. The same ones are tried often."""
+    block = Block(arg_types=types)
+    count = len(operation.get_irdl_definition().results)
+    composite = operation.create(operands=block.args, result_types=[UNKNOWN_TYPE] * count, properties=dict(properties))
+    try:
+        return tuple(composite.infer_result_types())
+    except VerifyException:
+        return None
+    finally:
+        composite.erase(safe_erase=False)
+
+
 def _template(
     operation: type[NnOp],
     properties: Properties,
@@ -192,22 +209,17 @@ def _template(
     *,
     is_excerpt: bool,
 ) -> Template | None:
+    inferred, own = _inferred(operation, tuple(properties.items()), tuple(types)), _plain(root)
+    if inferred is None or own is None or not shapes_agree(inferred[number].get_shape(), own.get_shape()):
+        return None
     block = Block(arg_types=types)
-    count = len(operation.get_irdl_definition().results)
-    composite = operation.create(operands=block.args, result_types=[UNKNOWN_TYPE] * count, properties=dict(properties))
+    composite = operation.create(operands=block.args, result_types=inferred, properties=dict(properties))
     # The template has a separate name, so that the parts know their roles.
     set_origins(composite, [Origin("template")])
     parts = Parts(composite, may_be_excerpt=is_excerpt)
     results = None
-    try:
-        inferred = composite.infer_result_types()
-        own = _plain(root)
-        if own is not None and shapes_agree(inferred[number].get_shape(), own.get_shape()):
-            for result, type_ in zip(tuple(composite.results), inferred, strict=True):
-                Rewriter.replace_value_with_new_type(result, type_)
-            results = registry.decompositions()[operation](composite, parts)
-    except VerifyException:
-        pass
+    with suppress(VerifyException):
+        results = registry.decompositions()[operation](composite, parts)
     if results is None:
         parts.discard()
         composite.erase(safe_erase=False)
