@@ -193,13 +193,24 @@ class KnownLatency(Latency):
         return {"": 40, **{name: self.TIMES[widths.get(name)] for name in self.layered.layers}}
 
 
+@pytest.fixture(scope="module")
+def layered() -> LayerwiseModel:
+    profiled = qmlir.quantize(qmlir.load(classifier()), {"x": X}, effort=0, validate=False).profiled
+    return LayerwiseModel(profiled, QuantizeOptions(granularity="channel"))
+
+
+@pytest.fixture(scope="module")
+def figures() -> Measurements:
+    """What is measured of `layered`: it does not depend on a budget."""
+    return Measurements("test")
+
+
 @pytest.mark.parametrize("most", [0.9, 1.0, 1.5, 1.7, 3.0])
-def test_a_budget_of_measured_time_against_all_choices(most: float) -> None:
+def test_a_budget_of_measured_time_against_all_choices(
+    most: float, layered: LayerwiseModel, figures: Measurements
+) -> None:
     """The chosen widths lose least, by the same prediction, of all whose times add up to no more."""
-    start = budgeted(max_bytes=1000).quantized
-    layered = LayerwiseModel(start.profiled, QuantizeOptions(granularity="channel"))
     batches = Batches(qmlir.load(classifier()), {"x": X}, size=1)
-    figures = Measurements("test")
     found = allot(layered, batches, "y", SearchBudget(time=most), figures, KnownLatency(layered, {}))
     names = list(layered.layers)
     ways = [
