@@ -139,6 +139,12 @@ class FloatCause(Enum):
         "Its result is only read by an operation whose domain its integers would leave. Quantizing it would add "
         "casts and lose accuracy.",
     )
+    FLOAT_MOVE = (
+        "it only moves values between operations in float",
+        "",
+        "No operation that it reads from or moves values to computes on integers, so quantizing it would only round "
+        "these values.",
+    )
     EXACT_READER = (
         "only tree ensembles, fallback subgraphs or dynamic quantization read its result",
         "",

@@ -12,7 +12,7 @@ again.
 
 import math
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,7 +37,7 @@ from qmlir.ir.provenance import describe
 from qmlir.quantization import types
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.choice import ALL_REPAIRS, Basis, Choice, GranularityChoice, ObservedRange, Reason
-from qmlir.quantization.decisions import Accumulators, Decisions, refusals, target_refusals
+from qmlir.quantization.decisions import Accumulators, Decisions, moves_between_floats, refusals, target_refusals
 from qmlir.quantization.edges import Edges, find_edges
 from qmlir.quantization.feedback import find_feedback
 from qmlir.quantization.fills import Fills
@@ -667,16 +667,11 @@ class _Decider:
             )
 
 
-def _in_float(
-    edges: Edges, recipe: Recipe, assignment: Assignment, *, keeps_integers: bool
-) -> tuple[dict[Operation, str], Set[SSAValue]]:
+def _in_float(edges: Edges, is_kept: Callable[[Operation], bool]) -> tuple[dict[Operation, str], Set[SSAValue]]:
     """Returns the operations of `edges` that stay in float, with the reason, and the sums that they read.
 
-    An operation is quantized nevertheless if rules or targets require integers.
+    An operation is quantized nevertheless if `is_kept` returns True for it: rules or targets require integers.
     """
-
-    def is_kept(op: Operation) -> bool:
-        return keeps_integers or recipe.wants_integers(op) or not assignment.may_stay_in_float(op)
 
     kept = {op: reason for op, reason in edges.in_float.items() if not is_kept(op)}
     unrounded = {
@@ -702,7 +697,7 @@ def decide(
     The type of each float result and argument must have a profiled range (`!quant.calibrated`), unless the range
     follows from the operation. An operation stays in float if a range is missing, if it does not support the decided
     types, or if no target computes it. Operations next to inputs and outputs that lose too much in integers (see
-    `edges`) also stay in float, unless `keeps_integers` is set.
+    `edges`), and moves between operations in float, also stay in float, unless `keeps_integers` is set.
 
     Raises `DiagnosticError` if no quantization parameters exist for a range, or if a rule requires a type that no
     target supports.
@@ -722,7 +717,17 @@ def decide(
     fed_back = [*named, *feedback.states]
     edges = find_edges(function, recipe.wish, own, masking | exact.keys())
     recipe.known["edge"] |= edges.in_float.keys() | edges.wide
-    in_float, unrounded = _in_float(edges, recipe, assignment, keeps_integers=keeps_integers)
+
+    def is_kept(op: Operation) -> bool:
+        return keeps_integers or recipe.wants_integers(op) or not assignment.may_stay_in_float(op)
+
+    in_float, unrounded = _in_float(edges, is_kept)
+    tables = recipe.known["embedding"]
+
+    def holds(op: Operation) -> bool:
+        """Returns True if `op` reads weights or moves a state, which are stored as integers."""
+        return op in tables or not own.isdisjoint((*op.operands, *op.results))
+
     uneven = uneven_values(function, in_float)
     recipe.known["mixed_range_concat"] |= makers(uneven)
     exact |= in_float
@@ -734,10 +739,11 @@ def decide(
         found = refusals(decisions) | without_result
         if targets:
             found = target_refusals(decisions, assignment) | found
-        if not found:
+        moving = {} if found else moves_between_floats(decisions, lambda op: is_kept(op) or holds(op))
+        if not found and not moving:
             break
         refused |= {op: reason for op, reason in found.items() if not assignment.advance(op, reason)}
-        refused = computed_for(function, undefined.keys() & refused.keys()) | refused
+        refused = computed_for(function, undefined.keys() & refused.keys()) | refused | moving
     decisions.note_targets(assignment)
     decisions.remarks += branch_remarks(function, decisions.quantized)
     for op, remark in decisions.remarks:

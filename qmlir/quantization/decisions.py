@@ -1,23 +1,25 @@
 """The decisions made for one function, and which of its values are accumulators."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.control_flow import makers, reached, uses_of
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import types
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.choice import Reason
-from qmlir.quantization.retyping import hypothetical_clone, place_of, refusal, slots_of
+from qmlir.quantization.retyping import hypothetical_clone, is_float, moves_values, place_of, refusal, slots_of
 from qmlir.quantization.shared_scales import Groups
 from qmlir.quantization.supports import inexpressible, mismatch
 from qmlir.quantization.types import SumBound
@@ -131,6 +133,41 @@ def refusals(decisions: Decisions) -> dict[Operation, str]:
         if (reason := refusal(op, _elements(decisions, op), results)) is not None:
             found[op] = FloatCause.TYPES.reason(detail=reason)
     return found
+
+
+def moves_between_floats(decisions: Decisions, is_kept: Callable[[Operation], bool]) -> dict[Operation, str]:
+    """Returns the quantized operations that only move values between operations in float, with the reason.
+
+    Moves that read each other stay quantized together: if one of them reads from or moves to a quantized operation, a
+    region or an operation that may be fused with casts, or if `is_kept` returns True for it. Inputs and outputs of the
+    function do not count, unless no operation is around the moves.
+    """
+    quantized = set(decisions.quantized)
+    moves = {op for op in quantized if moves_values(op)}
+    found: dict[Operation, str] = {}
+    seen = set[Operation]()
+    for op in decisions.quantized:
+        if op not in moves or op in seen:
+            continue
+        together = set(reached([op], lambda each: _around(each) & moves))
+        seen |= together
+        others = {other for each in together for other in _around(each)} - together
+        if others and not any(map(is_kept, together)) and all(_stays_in_float(each, decisions) for each in others):
+            found |= dict.fromkeys(together, FloatCause.FLOAT_MOVE.reason())
+    return found
+
+
+def _around(op: Operation) -> set[Operation]:
+    """Returns the operations that compute the floats that `op` reads, and those that read its results."""
+    assert isinstance(op, Quantizable)
+    before = makers(value for value, _ in op.operands_with_slots() if is_float(value) and constant_array(value) is None)
+    return before | {use.operation for use in uses_of(op) if not isinstance(use.operation, ReturnOp)}
+
+
+def _stays_in_float(op: Operation, decisions: Decisions) -> bool:
+    if op not in decisions.left_in_float or not isinstance(op, Quantizable):
+        return False
+    return op in decisions.kept_in_float or not op.fuses_with_casts()
 
 
 # The accumulators of a function, and the exact sums that they hold.

@@ -16,6 +16,9 @@ Values that are only moved, such as a cache or the list of all outputs, accumula
 In a recurrent layer, a gate multiplies the state of the previous step. A gate of 0.99 keeps a state for 100 steps. In 8
 bits it becomes 0.988 or 0.992, which keep the state for 85 or 128 steps; a gate of 1 becomes 255/256. `slow_gates`
 finds the layers with observed gates so close to 1 that this matters.
+
+All units of a cell state share one scale. If one unit counts the steps, the scale is as large as the count, and the
+steps of 16 bits are too coarse for the other units, whose values are about 1. `wide_cells` finds these layers.
 """
 
 from collections import defaultdict
@@ -29,14 +32,14 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp, SubOp
-from qmlir.dialects.nn.recurrent.decompose import KEEPING, RECURRENCE, WALKS
+from qmlir.dialects.nn.recurrent.decompose import CELL, KEEPING, RECURRENCE, WALKS
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import CONTROL, forwarded, makers, reached, together, uses_of
 from qmlir.ir.decomposition import is_part, is_repeated, marks_on, role_of
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.predicates import computed_operands, computing, is_passed_on
-from qmlir.quantization.profiles.statistics import seen_statistics
+from qmlir.quantization.profiles.statistics import observed_range, seen_statistics
 from qmlir.quantization.retyping import is_f32, is_float, moves_values, slots_of
 from qmlir.quantization.shared_scales import Groups
 
@@ -57,6 +60,10 @@ _GATE_STEP = 2.0**-8
 
 _MOST_NOISE = 1e-3
 """The largest accepted mean square of the relative error of a state due to the rounding of its gate: 30 dB."""
+
+_WIDEST_CELL = 64.0
+"""The largest range of a cell state for 16 bits: its scale is then 2^-10. The tanh of a unit near 0 has the scale 2^-7
+in 8 bits, so the rounding errors of 64 steps add up to at most that of the tanh."""
 
 
 @dataclass(frozen=True)
@@ -363,7 +370,7 @@ def slow_gates(function: FuncOp) -> Set[Operation]:
     return {op for layer, values in gates.items() if _lost_by_gate(values) > _MOST_NOISE for op in parts[layer]}
 
 
-def _parts_of_layers(op: Operation) -> Iterator[tuple[Hashable, str]]:
+def _parts_of_layers(op: Operation) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yields the layers and directions that `op` is a part of, each with the role, such as `forget_gate/sum`."""
     for origin in origins_of(op):
         *outer, group, part = ("", *origin.role.split("/")) if "/" in origin.role else ("", "", "")
@@ -393,3 +400,18 @@ def _lost_by_gate(values: Sequence[SSAValue]) -> float:
             noise = np.minimum(error / (1 - gate) ** 2, 1.0)
         lost.append(float(noise @ histogram.counts) / histogram.total)
     return max(lost)
+
+
+def wide_cells(function: FuncOp) -> Set[Operation]:
+    """Returns the operations that compute the cell states whose range in a layer is too wide for 16 bits.
+
+    Both directions of a layer are included, because their cell states share a type.
+    """
+    parts: dict[Hashable, list[Operation]] = defaultdict(list)
+    ends: dict[Hashable, list[float]] = defaultdict(lambda: [0.0])
+    for op in function.walk():
+        for (name, op_type, *_), role in _parts_of_layers(op):
+            if role.startswith(CELL):
+                parts[name, op_type].append(op)
+                ends[name, op_type] += [end for result in op.results for end in observed_range(result) or ()]
+    return {op for layer, ops in parts.items() if max(ends[layer]) - min(ends[layer]) > _WIDEST_CELL for op in ops}

@@ -16,7 +16,7 @@ from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_repair, parse_scale
 from qmlir.quantization.embeddings import readers_of_tables
-from qmlir.quantization.feedback import slow_gates
+from qmlir.quantization.feedback import slow_gates, wide_cells
 from qmlir.quantization.predicates import (
     amplified_results,
     coarse_scores,
@@ -57,6 +57,7 @@ FACTS: Mapping[str, Fact] = {
     "low_sqnr_depthwise": Fact((Slot.OUTPUT,), amplified_results),
     "fed_back": Fact((Slot.OUTPUT,)),
     "slow_gate": Fact((Slot.OUTPUT,), slow_gates),
+    "wide_cell": Fact((Slot.OUTPUT,), wide_cells),
     "edge": Fact((Slot.INPUT, Slot.WEIGHT, Slot.OUTPUT)),
     "embedding": Fact((Slot.WEIGHT,), readers_of_tables),
 }
@@ -155,6 +156,8 @@ def _wide(named: str, bits: int = 16, slot: Slot = Slot.OUTPUT, **matchers: Any)
 WIDE_BY_DEFAULT = (
     _wide("values that are fed back", facts={"fed_back": True}),
     _wide("the cell of an LSTM", role="*cell/*"),
+    _wide("cells of an LSTM with a wide range", 32, facts={"wide_cell": True}),
+    _wide("peephole weights", slot=Slot.INPUT, role="*gate/peephole_mul"),
     *(_wide("what gates read", role=role) for role in ("*gate/sum", "*gate/peephole_*", "*gate/clip", "*hidden/clip")),
     _wide("gates that keep a state over many steps", facts={"slow_gate": True}),
     *(_wide("the state of a GRU", role=f"*hidden/{part}") for part in ("sum", "*_mul", "complement")),
@@ -170,8 +173,8 @@ WIDE_BY_DEFAULT = (
 )
 """The built-in rules that set 16 bits for values, unless a rule of the recipe sets another width. They match:
 
-- the cell state of an LSTM, which accumulates over all steps, and the operands of gate functions, as in TFLite's
-  recurrent layers;
+- the cell state of an LSTM, which accumulates over all steps, its peephole weights, and the operands of gate
+  functions, as in TFLite's recurrent layers; a cell state with a wide range has 32 bits;
 - the state of a GRU, which is the sum of two products in each step;
 - gates that keep these states over many steps, and values that one step of a recurrence passes to the next (see
   `feedback`);

@@ -205,6 +205,9 @@ RECURRENCE = "recurrence_matmul"
 KEEPING = ("cell/forget_mul", "hidden/kept_mul")
 """The roles of the products of a gate and the state of the previous step."""
 
+CELL = "cell/"
+"""The prefix of the roles that compute the cell state of an LSTM."""
+
 CELLS = ("cell/sum", "cell/kept")
 """The roles of the cell states that an LSTM passes from step to step."""
 
