@@ -15,7 +15,8 @@ DATA = [{"x": sample} for sample in np.random.default_rng(0).normal(0, 1, (4, 4,
 MODEL = """
     <ir_version: 10, opset_import: ["" : 21]>
     net (float[4, 4] x) => (float[4, 4] y)
-    <float[4, 4] w = {0.5, 1, -1, 0.25, 1, 0.5, 0.75, -1, 0.25, 1, 0.5, -0.5, 1, 0.25, -1, 0.5}, int64[1] start = {0}, int64[1] end = {4}> {
+    <float[4, 4] w = {0.5, 1, -1, 0.25, 1, 0.5, 0.75, -1, 0.25, 1, 0.5, -0.5, 1, 0.25, -1, 0.5},
+     int64[1] start = {0}, int64[1] end = {4}> {
         p = Transpose (x)
         [first] a = MatMul (p, w)
         q = Transpose (a)

@@ -72,13 +72,12 @@ def _sigmoid(x: Array) -> Array:
 
 def _hidden(layer: Counting) -> Array:
     """All hidden states `[T, D, N, H]`, in f64 by the definition of the layer."""
-    data, weight, recurrence, bias, _, first_hidden, first_cell, peepholes = (
-        np.float64(0) if each is None else each.astype(np.float64) for each in layer.operands()
-    )
+    operands = [np.zeros(0) if each is None else each.astype(np.float64) for each in layer.operands()]
+    data, weight, recurrence, bias, _, first_hidden, first_cell, peepholes = operands
     found = np.zeros((layer.time, layer.ways, BATCH, layer.size))
     for way in range(layer.ways):
         hidden, cell = first_hidden[way], first_cell[way]
-        peep = np.split(peepholes[way], 3) if layer.has_peepholes else np.zeros((3, 1))
+        peep = np.split(peepholes[way], 3) if layer.has_peepholes else [np.zeros(1)] * 3
         added = bias[way].reshape(2, -1).sum(0)
         for position in range(layer.time)[:: -1 if way else 1]:
             into, out, forget, new = np.split(
