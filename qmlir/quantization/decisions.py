@@ -142,13 +142,13 @@ def moves_between_floats(decisions: Decisions, is_kept: Callable[[Operation], bo
     region or an operation that may be fused with casts, or if `is_kept` returns True for it. Inputs and outputs of the
     function do not count, unless no operation is around the moves.
     """
-    moves: list[Operation] = [op for op in decisions.quantized if moves_values(op)]
+    moves: dict[Operation, None] = dict.fromkeys(op for op in decisions.quantized if moves_values(op))
     found: dict[Operation, str] = {}
     seen = set[Operation]()
     for op in moves:
         if op in seen:
             continue
-        together = set(reached([op], lambda each: _around(each).intersection(moves)))
+        together = set(reached([op], lambda each: _around(each) & moves.keys()))
         seen |= together
         others = {other for each in together for other in _around(each)} - together
         if others and not any(map(is_kept, together)) and all(_stays_in_float(each, decisions) for each in others):
