@@ -107,12 +107,12 @@ LAYERS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=6)
 @given(LAYERS)
 def test_a_unit_that_counts_does_not_cost_the_others_their_accuracy(layer: Counting) -> None:
     made, inputs = layer.quantized(activations="i16")
     assert "32 bits: cells of an LSTM" in made.text()
-    assert _decibels(layer, made, inputs) > 75
+    assert _decibels(layer, made, inputs) > 62
     for other in (decomposed(made.module), lowered(made.module, "convert-nn-to-kernel")):
         changed = first_changed(interpret(made.module, inputs), interpret(other, inputs), EVERY_BIT)
         assert changed is None, changed
@@ -121,7 +121,7 @@ def test_a_unit_that_counts_does_not_cost_the_others_their_accuracy(layer: Count
 def test_a_cell_of_16_bits_costs_them_theirs() -> None:
     layer = Counting(6, 2, 3, 0, 120.0, has_peepholes=True)
     rule = {"wide_cell": True, "slot": "output", "storage": "i16"}
-    assert _decibels(layer, *layer.quantized(activations="i16", recipe=[rule])) < 65
+    assert _decibels(layer, *layer.quantized(activations="i16", recipe=[rule])) < 60
 
 
 def test_other_cells_have_16_bits() -> None:
