@@ -193,22 +193,38 @@ FOR_TABLES = f"{_BUILT_IN}embedding tables"
 _SYMMETRIC = {Scheme.ASYMMETRIC: Scheme.SYMMETRIC, Scheme.ASYMMETRIC_POW2: Scheme.SYMMETRIC_POW2}
 
 
+def _general(rules: Sequence[Rule], slot: Slot) -> Choice:
+    """Returns the default choice of `slot` with the settings that `rules` make for it."""
+    said = {name: value for rule in rules if rule.slot is slot for name, value in rule.settings.items()}
+    return replace(DEFAULTS[slot], **said)
+
+
+def _with_scheme(rule: Rule, scheme: Scheme) -> Rule:
+    settings = {**rule.settings, "scheme": scheme}
+    return replace(rule, settings=settings, sources=dict.fromkeys(settings, rule.sources["storage"]))
+
+
 def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
     """Returns the built-in rules, which apply after `rules` for all values and before those of a recipe.
 
-    They are `WIDE_BY_DEFAULT` and a rule for embedding tables. A table has at least 8 bits, or more if all weights have
+    They are `WIDE_BY_DEFAULT` and a rule for embedding tables. A value of 32 bits has a symmetric type, because integer
+    requantization of a sum subtracts zero points in 32 bits. A table has at least 8 bits, or more if all weights have
     more, because a rounding error in the row of a token affects each of its positions and its logit. A table has one
     scale per row; a row is also an output channel of the head, if the head reads the table.
     """
-    said = {name: value for rule in rules if rule.slot is Slot.WEIGHT for name, value in rule.settings.items()}
-    choice = replace(DEFAULTS[Slot.WEIGHT], **said)
+    wide = WIDE_BY_DEFAULT
+    if (scheme := _general(rules, Slot.OUTPUT).scheme) in _SYMMETRIC:
+        wide = tuple(
+            _with_scheme(rule, _SYMMETRIC[scheme]) if rule.settings["storage"].bits == 32 else rule for rule in wide
+        )
+    choice = _general(rules, Slot.WEIGHT)
     settings: dict[str, Any] = {"granularity": GranularityChoice(is_channel=True)}
     if choice.storage.bits < DEFAULTS[Slot.WEIGHT].storage.bits:
         settings["storage"] = DEFAULTS[Slot.WEIGHT].storage
     if choice.scheme in _SYMMETRIC:
         settings["scheme"] = _SYMMETRIC[choice.scheme]
     sources = dict.fromkeys(settings, FOR_TABLES)
-    return (*WIDE_BY_DEFAULT, Rule(settings, slot=Slot.WEIGHT, facts={"embedding": True}, sources=sources, yields=True))
+    return (*wide, Rule(settings, slot=Slot.WEIGHT, facts={"embedding": True}, sources=sources, yields=True))
 
 
 def _kinds(op: Operation) -> tuple[str, str]:

@@ -3,9 +3,11 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import qmlir
 from qmlir import quantize
 from qmlir.interpreter.differences import first_changed
 from qmlir.interpreter.run import interpret
@@ -122,6 +124,21 @@ def test_a_cell_of_16_bits_costs_them_theirs() -> None:
     layer = Counting(6, 2, 3, 0, 120.0, has_peepholes=True)
     rule = {"wide_cell": True, "slot": "output", "storage": "i16"}
     assert _decibels(layer, *layer.quantized(activations="i16", recipe=[rule])) < 60
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"requantize": "double_round"},
+        {"requantize": "single_round"},
+        {"requantize": "shift", "scheme": "symmetric_pow2"},
+    ],
+)
+def test_wide_cells_have_an_exact_arithmetic(settings: dict[str, Any]) -> None:
+    made, inputs = Counting(4, 2, 3, 0, 120.0, has_peepholes=True).quantized(**settings)
+    assert "32 bits: cells of an LSTM" in made.text()
+    changed = first_changed(interpret(made.module, inputs), qmlir.compile(made, codegen="llvm")(inputs), EVERY_BIT)
+    assert changed is None, changed
 
 
 def test_other_cells_have_16_bits() -> None:
