@@ -76,10 +76,10 @@ class _Tile:
         return _STEPS * _ROWS * self.vectors * self.lanes * self.group
 
 
-_GROUP_SPLAT = "{name} = simd.load_group_splat %x[{place}] : {memory} to {operand}"
+_GROUP_SPLAT = "{name} = simd.load_group_splat %x[{position}] : {memory} to {operand}"
 _DOT = '{name} = simd.dot_accumulate {sum}, {x}, {w} {{signs = "{signs}"}} : {sums}, {operand}, {operand} -> {sums}'
 _ONE_SPLAT = (
-    "{name}_one = memref.load %x[{place}] : {memory}\n"
+    "{name}_one = memref.load %x[{position}] : {memory}\n"
     "        {name} = vector.broadcast {name}_one : {element} to {operand}"
 )
 _FUSED = "{name} = vector.fma {x}, {w}, {sum} : {sums}"

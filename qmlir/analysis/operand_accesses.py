@@ -1,7 +1,7 @@
 """The operands that structured operations read: a common view of `linalg.generic` and of the epilogues of contractions.
 
-A reading is an operand that is read element by element, with its indexing map and the body argument that holds the
-element. Fusion and layout passes rewrite readings and bodies; this module rebuilds the operation from them.
+An operand access is an operand that is read element by element, with its indexing map and the body argument that holds
+the element. Fusion and layout passes rewrite accesses and bodies; this module rebuilds the operation from them.
 """
 
 import math

@@ -202,8 +202,8 @@ def _together(accumulator: Array, largest: int, *parameters: Array) -> tuple[tup
 
 def _multiplied(accumulator: Array, multiplier: Array, nudge: Array, shift: Array) -> Array:
     largest = magnitude(accumulator) * max(magnitude(multiplier), 1) + magnitude(nudge)
-    shape, (values, factors, nudges, positions) = _together(accumulator, largest, multiplier, nudge, shift)
-    return ((values * factors + nudges) >> positions).reshape(shape)
+    shape, (values, factors, nudges, shifts) = _together(accumulator, largest, multiplier, nudge, shift)
+    return ((values * factors + nudges) >> shifts).reshape(shape)
 
 
 def requantize_single_round(
@@ -211,27 +211,27 @@ def requantize_single_round(
 ) -> npt.NDArray[np.int64]:
     """Computes `saturate(((acc * multiplier + 2^(shift - 1)) >> shift) + zero_point)`, which rounds ties up."""
     # floor((n + 2^(s-1)) / 2^s) is round-half-up of n / 2^s; `>>` of a two's complement integer is that floor.
-    positions = np.asarray(shift, np.int64)
-    nudge = np.asarray(np.int64(1) << (positions - 1))
-    return saturate(_multiplied(accumulator, np.asarray(multiplier, np.int64), nudge, positions), zero_point, limits)
+    shifts = np.asarray(shift, np.int64)
+    nudge = np.asarray(np.int64(1) << (shifts - 1))
+    return saturate(_multiplied(accumulator, np.asarray(multiplier, np.int64), nudge, shifts), zero_point, limits)
 
 
 def requantize_double_round(
     accumulator: Array, multiplier: npt.ArrayLike, shift: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
     """Computes `requantize_single_round`, but adds 2^30 (-2^30 if `acc` is negative) before a shift of more than 31."""
-    positions = np.asarray(shift, np.int64)
+    shifts = np.asarray(shift, np.int64)
     second = np.where(accumulator >= 0, np.int64(1 << 30), np.int64(-(1 << 30)))
-    nudge = (np.int64(1) << (positions - 1)) + np.where(positions > FRACTION_BITS, second, 0)
-    return saturate(_multiplied(accumulator, np.asarray(multiplier, np.int64), nudge, positions), zero_point, limits)
+    nudge = (np.int64(1) << (shifts - 1)) + np.where(shifts > FRACTION_BITS, second, 0)
+    return saturate(_multiplied(accumulator, np.asarray(multiplier, np.int64), nudge, shifts), zero_point, limits)
 
 
 def requantize_shift(
     accumulator: Array, shift: npt.ArrayLike, ties: Ties, zero_point: npt.ArrayLike, limits: Limits
 ) -> npt.NDArray[np.int64]:
     """Computes `saturate(round(acc * 2^-shift) + zero_point)`; a negative `shift` multiplies by a power of two."""
-    positions = np.asarray(shift, np.int64)
-    left, right = np.maximum(-positions, 0), np.maximum(positions, 0)
+    shifts = np.asarray(shift, np.int64)
+    left, right = np.maximum(-shifts, 0), np.maximum(shifts, 0)
     # With q = floor(v / 2^r) and the remainder t = v - q * 2^r, 0 <= t < 2^r, the value lies above the middle if
     # 2t > 2^r and on it if 2t = 2^r; only then the rule for ties decides. No float is involved, so any width is exact.
     # Twice the remainder is compared with 2^r.
@@ -408,8 +408,8 @@ def softmax_powers(scale: np.float32, terms: int) -> Reals:
     """
     most = np.float32(np.finfo(np.float32).max / np.float32(terms))
     headroom = max(0.0, float(np.float32(math.log(most))) - _RESERVE)
-    positions = np.arange(256, dtype=np.float64) - 255 + headroom / float(scale)
-    return np.array([math.exp(position * float(scale)) for position in positions], np.float32)
+    shifts = np.arange(256, dtype=np.float64) - 255 + headroom / float(scale)
+    return np.array([math.exp(position * float(scale)) for position in shifts], np.float32)
 
 
 def softmax_steps(result: np.float32) -> np.float32:

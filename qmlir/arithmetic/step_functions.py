@@ -322,8 +322,8 @@ def _by_half(steps: StepPositions, slopes: Reals, shift: int, bits: int, offset:
         (steps.reached[0], (steps.reached_levels << shift) - addend, True),
         (steps.below[0], (steps.below_levels << shift) - 1 - addend, False),
     ):
-        # places * M >= need where the level is reached, <= need where it is not: the sign of the place selects the
-        # bound.
+        # positions * M >= need where the level is reached, <= need where it is not: the sign of the position selects
+        # the bound.
         divisor = np.where(positions == 0, 1, positions)
         sign = positions if is_least else -positions
         if ((positions == 0) & ((need if is_least else -need) > 0)).any():

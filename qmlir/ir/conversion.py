@@ -137,13 +137,13 @@ class ConvertForwarding(RewritePattern):
                 op.properties[name] = self.types.converted(attribute)
         rewriter.notify_op_modified(op)
 
-    def _retype(self, value: OpResult | BlockArgument, position: InsertPoint, rewriter: PatternRewriter) -> None:
+    def _retype(self, value: OpResult | BlockArgument, point: InsertPoint, rewriter: PatternRewriter) -> None:
         old = value.type
         if self.types.is_legal(old):
             return
         new = rewriter.replace_value_with_new_type(value, self.types.converted(old))
         cast = _cast(new, old)
-        rewriter.insert(cast, insertion_point=position)
+        rewriter.insert(cast, insertion_point=point)
         rewriter.replace_uses_with_if(new, cast.outputs[0], lambda use: use.operation is not cast)
 
 

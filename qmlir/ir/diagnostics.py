@@ -101,8 +101,8 @@ class Diagnostic:
     notes: tuple["Diagnostic", ...] = ()
 
     def __str__(self) -> str:
-        position = f"{self.location}: " if self.location else ""
-        return printable(f"{position}{self.severity}: {self.message}")
+        prefix = f"{self.location}: " if self.location else ""
+        return printable(f"{prefix}{self.severity}: {self.message}")
 
     def for_caller(self) -> "Diagnostic":
         """Returns the diagnostic reworded for users of models, who don't see functions.
@@ -136,8 +136,8 @@ def source_location(location: Attribute) -> SourceLocation | None:
         case NameLoc():
             return source_location(location.location)
         case FusedLoc(locations=ArrayAttr() as locations):
-            positions = map(source_location, locations)
-            return next((position for position in positions if position is not None), None)
+            found = map(source_location, locations)
+            return next((each for each in found if each is not None), None)
         case CallSiteLoc():
             return source_location(location.callee)
         case _:

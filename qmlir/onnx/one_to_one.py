@@ -124,7 +124,7 @@ _REDUCTIONS: Mapping[str, type[NnOp]] = {
     "ReduceLogSumExp": reduction.ReduceLogSumExpOp, "ReduceSumSquare": reduction.ReduceSumSquareOp,
 }  # fmt: skip
 
-MIRRORED: Sequence[OneToOne] = (
+ONE_TO_ONE: Sequence[OneToOne] = (
     *(OneToOne(op_type, operation) for op_type, operation in _PLAIN.items()),
     OneToOne("LeakyRelu", activations.LeakyReluOp, "alpha"),
     OneToOne("ThresholdedRelu", activations.ThresholdedReluOp, "alpha"),
@@ -185,5 +185,5 @@ EXPORTED: Sequence[OneToOne] = (
 _SCATTER = OneToOne("Scatter", indexing.ScatterElementsOp, "axis")
 """The name of ScatterElements before version 11."""
 
-IMPORTERS: dict[str, Importer] = {row.op_type: row.imported for row in (*MIRRORED, _SCATTER)}
-EXPORTERS: dict[type[Operation], Exporter] = {row.operation: row.exported for row in (*MIRRORED, *EXPORTED)}
+IMPORTERS: dict[str, Importer] = {row.op_type: row.imported for row in (*ONE_TO_ONE, _SCATTER)}
+EXPORTERS: dict[type[Operation], Exporter] = {row.operation: row.exported for row in (*ONE_TO_ONE, *EXPORTED)}

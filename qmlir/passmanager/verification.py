@@ -85,8 +85,8 @@ def verify_roundtrip(module: ModuleOp, reparse: Reparse) -> None:
 
 def _line(text: str, error: DiagnosticError) -> str:
     """Returns the line of `text` that `error` points at."""
-    position = error.diagnostic.location
-    return text.splitlines()[position.line - 1].strip()[:160] if position else ""
+    location = error.diagnostic.location
+    return text.splitlines()[location.line - 1].strip()[:160] if location else ""
 
 
 @contextmanager

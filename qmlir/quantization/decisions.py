@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
@@ -138,9 +138,9 @@ def refusals(decisions: Decisions) -> dict[Operation, str]:
 def moves_between_floats(decisions: Decisions, is_kept: Callable[[Operation], bool]) -> dict[Operation, str]:
     """Returns the quantized operations that only move values between operations in float, with the reason.
 
-    Moves that read each other stay quantized together: if one of them reads from or moves to a quantized operation, a
-    region or an operation that may be fused with casts, or if `is_kept` returns True for it. Inputs and outputs of the
-    function do not count, unless no operation is around the moves.
+    Connected moves are decided together. They stay quantized if one of them is next to a quantized operation, to an
+    operation that may be fused with casts, or to an argument or the terminator of a region, if `is_kept` returns True
+    for one, or if all their neighbors are inputs and outputs of the function.
     """
     moves: dict[Operation, None] = dict.fromkeys(op for op in decisions.quantized if moves_values(op))
     found: dict[Operation, str] = {}
@@ -151,7 +151,8 @@ def moves_between_floats(decisions: Decisions, is_kept: Callable[[Operation], bo
         together = set(reached([op], lambda each: _around(each) & moves.keys()))
         seen |= together
         others = {other for each in together for other in _around(each)} - together
-        if others and not any(map(is_kept, together)) and all(_stays_in_float(each, decisions) for each in others):
+        is_held = any(is_kept(each) or _reads_arguments(each) for each in together)
+        if others and not is_held and all(_stays_in_float(each, decisions) for each in others):
             found |= dict.fromkeys(together, FloatCause.FLOAT_MOVE.reason())
     return found
 
@@ -161,6 +162,11 @@ def _around(op: Operation) -> set[Operation]:
     assert isinstance(op, Quantizable)
     before = makers(value for value, _ in op.operands_with_slots() if is_float(value) and constant_array(value) is None)
     return before | {use.operation for use in uses_of(op) if not isinstance(use.operation, ReturnOp)}
+
+
+def _reads_arguments(op: Operation) -> bool:
+    """Returns True if `op` reads an argument of a block that isn't the body of a function."""
+    return any(isinstance(each.owner, Block) and not isinstance(each.owner.parent_op(), FuncOp) for each in op.operands)
 
 
 def _stays_in_float(op: Operation, decisions: Decisions) -> bool:

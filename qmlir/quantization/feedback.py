@@ -17,7 +17,7 @@ In a recurrent layer, a gate multiplies the state of the previous step. A gate o
 bits it becomes 0.988 or 0.992, which keep the state for 85 or 128 steps; a gate of 1 becomes 255/256. `slow_gates`
 finds the layers with observed gates so close to 1 that this matters.
 
-All units of a cell state share one scale. If one unit counts the steps, the scale is as large as the count, and the
+All units of a cell state share one scale. If one unit counts the time steps, the scale grows with the count, and the
 steps of 16 bits are too coarse for the other units, whose values are about 1. `wide_cells` finds these layers.
 """
 

@@ -156,7 +156,6 @@ def _wide(named: str, bits: int = 16, slot: Slot = Slot.OUTPUT, **matchers: Any)
 WIDE_BY_DEFAULT = (
     _wide("values that are fed back", facts={"fed_back": True}),
     _wide("the cell of an LSTM", role="*cell/*"),
-    _wide("cells of an LSTM with a wide range", 32, facts={"wide_cell": True}),
     _wide("peephole weights", slot=Slot.INPUT, role="*gate/peephole_mul"),
     *(_wide("what gates read", role=role) for role in ("*gate/sum", "*gate/peephole_*", "*gate/clip", "*hidden/clip")),
     _wide("gates that keep a state over many steps", facts={"slow_gate": True}),
@@ -170,8 +169,9 @@ WIDE_BY_DEFAULT = (
     _wide("parts that differ much", facts={"mixed_range_concat": True}),
     _wide("what depthwise convolutions make too much of", facts={"low_sqnr_depthwise": True}),
     *(_wide("steps next to inputs and outputs", facts={"edge": True}, slot=slot) for slot in FACTS["edge"].slots),
+    _wide("cells of an LSTM with a wide range", 32, facts={"wide_cell": True}),
 )
-"""The built-in rules that set 16 bits for values, unless a rule of the recipe sets another width. They match:
+"""The built-in rules that set 16 or 32 bits for values, unless a rule of the recipe sets another width. They match:
 
 - the cell state of an LSTM, which accumulates over all steps, its peephole weights, and the operands of gate
   functions, as in TFLite's recurrent layers; a cell state with a wide range has 32 bits;
@@ -193,38 +193,22 @@ FOR_TABLES = f"{_BUILT_IN}embedding tables"
 _SYMMETRIC = {Scheme.ASYMMETRIC: Scheme.SYMMETRIC, Scheme.ASYMMETRIC_POW2: Scheme.SYMMETRIC_POW2}
 
 
-def _general(rules: Sequence[Rule], slot: Slot) -> Choice:
-    """Returns the default choice of `slot` with the settings that `rules` make for it."""
-    said = {name: value for rule in rules if rule.slot is slot for name, value in rule.settings.items()}
-    return replace(DEFAULTS[slot], **said)
-
-
-def _with_scheme(rule: Rule, scheme: Scheme) -> Rule:
-    settings = {**rule.settings, "scheme": scheme}
-    return replace(rule, settings=settings, sources=dict.fromkeys(settings, rule.sources["storage"]))
-
-
 def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
     """Returns the built-in rules, which apply after `rules` for all values and before those of a recipe.
 
-    They are `WIDE_BY_DEFAULT` and a rule for embedding tables. A value of 32 bits has a symmetric type, because integer
-    requantization of a sum subtracts zero points in 32 bits. A table has at least 8 bits, or more if all weights have
+    They are `WIDE_BY_DEFAULT` and a rule for embedding tables. A table has at least 8 bits, or more if all weights have
     more, because a rounding error in the row of a token affects each of its positions and its logit. A table has one
     scale per row; a row is also an output channel of the head, if the head reads the table.
     """
-    wide = WIDE_BY_DEFAULT
-    if (scheme := _general(rules, Slot.OUTPUT).scheme) in _SYMMETRIC:
-        wide = tuple(
-            _with_scheme(rule, _SYMMETRIC[scheme]) if rule.settings["storage"].bits == 32 else rule for rule in wide
-        )
-    choice = _general(rules, Slot.WEIGHT)
+    said = {name: value for rule in rules if rule.slot is Slot.WEIGHT for name, value in rule.settings.items()}
+    choice = replace(DEFAULTS[Slot.WEIGHT], **said)
     settings: dict[str, Any] = {"granularity": GranularityChoice(is_channel=True)}
     if choice.storage.bits < DEFAULTS[Slot.WEIGHT].storage.bits:
         settings["storage"] = DEFAULTS[Slot.WEIGHT].storage
     if choice.scheme in _SYMMETRIC:
         settings["scheme"] = _SYMMETRIC[choice.scheme]
     sources = dict.fromkeys(settings, FOR_TABLES)
-    return (*wide, Rule(settings, slot=Slot.WEIGHT, facts={"embedding": True}, sources=sources, yields=True))
+    return (*WIDE_BY_DEFAULT, Rule(settings, slot=Slot.WEIGHT, facts={"embedding": True}, sources=sources, yields=True))
 
 
 def _kinds(op: Operation) -> tuple[str, str]:
@@ -260,10 +244,14 @@ class Recipe:
         return self._settled(op, slot, set())
 
     def _settled(self, op: Operation, slot: Slot, used: set[int]) -> Choice:
-        choice = DEFAULTS[slot]
+        choice, widened = DEFAULTS[slot], False
         for position, rule in self._matching(op, slot):
             used.add(position)
             choice = replace(choice, **rule.settings)
+            if "storage" in rule.settings:
+                widened = rule in WIDE_BY_DEFAULT
+        if widened and choice.storage.bits == 32:  # integer requantization of a sum requires zero point 0 for 32 bits
+            choice = replace(choice, scheme=_SYMMETRIC.get(choice.scheme, choice.scheme))
         return choice
 
     def sources(self, op: Operation, slot: Slot) -> dict[str, str]:

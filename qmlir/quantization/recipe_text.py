@@ -14,7 +14,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.data import parse_toml, toml_key, toml_value
 from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
-from qmlir.text.renames import RECIPE
+from qmlir.text.renames import RECIPE, renamed_pass
 
 # Settings in the spelling of other tools: `QInt8`, `MinMax`, `per_channel`, and settings that have another name here.
 #
@@ -219,8 +219,14 @@ class RecipeText:
         return self.name
 
 
+def _with_new_name(key: str, value: Any) -> tuple[str, Any]:
+    if key == "repair" and isinstance(value, str):
+        value = ",".join(map(renamed_pass, value.split(",")))
+    return RECIPE.get(key, key), value
+
+
 def _with_new_names(text: str) -> str:
-    """Returns the text of a recipe in a file, with old keys of rules replaced by their current names.
+    """Returns the text of a recipe in a file, with old keys and passes of rules replaced by their current names.
 
     A recipe with a version stays as it is, and so does text that is not a recipe.
     """
@@ -231,16 +237,12 @@ def _with_new_names(text: str) -> str:
     rules: Any = content.get("rule")
     if VERSION_KEY in content or not isinstance(rules, list):
         return text
-    tables = cast(list[Any], rules)
-    if not any(key in RECIPE for table in tables if isinstance(table, dict) for key in cast(RuleTable, table)):
+    tables = [cast(RuleTable, table) for table in cast(list[Any], rules) if isinstance(table, dict)]
+    renamed = [dict(_with_new_name(key, value) for key, value in table.items()) for table in tables]
+    if renamed == tables:
         return text
     top = [f"{toml_key(key)} = {toml_value(value)}\n" for key, value in content.items() if key != "rule"]
-    renamed = [
-        table_text({RECIPE.get(key, key): value for key, value in cast(RuleTable, table).items()})
-        for table in tables
-        if isinstance(table, dict)
-    ]
-    return "".join(top) + "\n\n".join(renamed) + "\n"
+    return "".join(top) + "\n\n".join(map(table_text, renamed)) + "\n"
 
 
 RecipeSource: TypeAlias = str | PathLike[str] | RecipeText | Mapping[str, Any] | Sequence[RuleTable]

@@ -408,10 +408,10 @@ def _joined(one: Computed, other: Computed) -> Computed:
 def _cost(op: Operation, elements: Iterable[Attribute], products: int) -> int:
     """Returns the estimated time; an unknown size counts as 1."""
     bits = [each.bits for each in elements if isinstance(each, UniformQuantizedType)]
-    position = 2 if not bits else 1 if max(bits) > 8 else 0
+    column = 2 if not bits else 1 if max(bits) > 8 else 0
     sizes = (shape_of(result) for result in op.results if ranked_tensor(result.type) is not None)
     count = sum(prod(max(size, 1) for size in shape) for shape in sizes)
-    return products * _COST["multiply-add"][position] + count * _COST["element"][position]
+    return products * _COST["multiply-add"][column] + count * _COST["element"][column]
 
 
 def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Coverage:
@@ -430,6 +430,6 @@ def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Cove
             for part, times in _parts(op) if op not in masking else ():
                 row = _computed(part, reasons or {}, times)
                 if row is not None:
-                    position = (row.key, row.name, row.elements, row.reason)
-                    rows[position] = _joined(rows[position], row) if position in rows else row
+                    key = (row.key, row.name, row.elements, row.reason)
+                    rows[key] = _joined(rows[key], row) if key in rows else row
     return Coverage(tuple(rows.values()), masked)

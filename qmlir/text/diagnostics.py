@@ -178,6 +178,6 @@ class ExpectedDiagnostics:
                 problems.append(f"{filename}: unexpected {diagnostic}")
         for expectation, count in zip(self.expectations, left, strict=True):
             if count:
-                position = f"{filename}:{expectation.line}" if expectation.line else filename
-                problems.append(f"{position}: error: {expectation.severity} was not produced: {expectation.written}")
+                prefix = f"{filename}:{expectation.line}" if expectation.line else filename
+                problems.append(f"{prefix}: error: {expectation.severity} was not produced: {expectation.written}")
         return problems

@@ -292,9 +292,9 @@ def _compare(output: str | PathLike[str], inputs: Iterable[Path]) -> None:
 
 def _check_outside(output: str | PathLike[str], folders: Iterable[Path]) -> None:
     text = os.fspath(output)
-    positions = (_real(text), _real(os.path.dirname(os.path.abspath(text))) / os.path.basename(text))
+    paths = (_real(text), _real(os.path.dirname(os.path.abspath(text))) / os.path.basename(text))
     for folder in folders:
-        if any(position == folder or folder in position.parents for position in positions):
+        if any(path == folder or folder in path.parents for path in paths):
             raise text_error(f"cannot write '{output}': it is in the folder of samples '{folder}'; name another path")
 
 

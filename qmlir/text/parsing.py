@@ -155,8 +155,8 @@ class ModuleParser(Parser):
             else:
                 self.raise_error("Could not parse entire input!")
         if self.forward_ssa_references:
-            positions = [(name, self._lines.location(self._first_uses[name])) for name in self.forward_ssa_references]
-            raise together([text_error(f"value %{name} is used but not defined", at) for name, at in positions])
+            locations = [(name, self._lines.location(self._first_uses[name])) for name in self.forward_ssa_references]
+            raise together([text_error(f"value %{name} is used but not defined", at) for name, at in locations])
         if len(operations) == 1 and isinstance(operations[0], ModuleOp):
             return operations[0]
         if not allow_implicit_module:
@@ -291,8 +291,8 @@ class ModuleParser(Parser):
         self._reading = outer
         # An operation's own location is the last one in its text.
         if self._given_location is None and isinstance(op.location, UnknownLoc):
-            position = self._lines.location(start)
-            op.location = FileLineColLoc(self._filename, IntAttr(position.line), IntAttr(position.column))
+            location = self._lines.location(start)
+            op.location = FileLineColLoc(self._filename, IntAttr(location.line), IntAttr(location.column))
         return op
 
     # The only private method that is overridden: xDSL looks up the name in the context, which belongs to the caller and

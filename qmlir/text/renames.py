@@ -94,6 +94,11 @@ def renamed(
     return f"'{old}' is now '{written(new)}'"
 
 
+def renamed_pass(name: str) -> str:
+    """Returns the current name of a pass of 0.1; other names as they are."""
+    return _BY_OWNER["pass"].get(name.replace("-", "_"), name).replace("_", "-")
+
+
 def old_name(new: str, command: str) -> str:
     """Returns the name of a command's option in 0.1."""
     return next((old for old, name in _BY_OWNER[command].items() if name == new), new)

@@ -242,7 +242,7 @@ class RowNormOp(IRDLOperation, InferResultTypes):
     axis = prop_def(IntegerAttr)
     bits = prop_def(IntegerAttr)
     epsilon = opt_prop_def(FloatAttr, FloatAttr(1e-5, f32))
-    centered = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))
+    centered = opt_prop_def(BoolAttr, BoolAttr.from_bool(True), prop_name="centred")
 
     assembly_format = "$input `by` $scale attr-dict `:` type($input) `,` type($scale)"
     irdl_options = (ParsePropInAttrDict(),)

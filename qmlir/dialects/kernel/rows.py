@@ -386,7 +386,7 @@ class RowFusionOp(IRDLOperation):
     @classmethod
     def around(cls, steps: Sequence[Operation], rows: Sequence[int]) -> "RowFusionOp":
         """Moves `steps` of one block, in order, into a new row fusion at the position of the last one."""
-        position = Block()
+        body = Block()
         block, last = steps[-1].parent, steps[-1]
         assert block is not None
 
@@ -397,7 +397,7 @@ class RowFusionOp(IRDLOperation):
         outs: list[SSAValue] = []
         for value in given:
             first, operand = _begin(value, steps)
-            argument = position.insert_arg(value.type, len(position.args))
+            argument = body.insert_arg(value.type, len(body.args))
             if operand is None:  # a new tensor: its previous contents are not read
                 empty = EmptyOp([], value.type)
                 block.insert_op_before(empty, last)
@@ -405,14 +405,14 @@ class RowFusionOp(IRDLOperation):
             else:
                 outs.append(first.operands[operand])
                 first.operands[operand] = argument
-        made = cls(outs, rows, Region(position))
+        made = cls(outs, rows, Region(body))
         block.insert_op_after(made, last)
         for value, result in zip(given, made.res, strict=True):
             value.replace_uses_with_if(result, is_outside)
         for step in steps:
             step.detach()
-            position.add_op(step)
-        position.add_op(YieldOp(*given))
+            body.add_op(step)
+        body.add_op(YieldOp(*given))
         return made
 
     def dissolve(self) -> list[Operation]:

@@ -270,7 +270,7 @@ class PaddingSite:
             self.decline(f"computes across a dimension of size {axis}")
         self.count(axis)
 
-    def position(self) -> None:
+    def keeps_positions(self) -> None:
         """Records that the indices used by the operation select the same elements at every capacity."""
         self._placed.add(self.op)
 

@@ -107,7 +107,7 @@ class ChunksOp(TeamOperation):
 
 
 def chunk_bounds(steps: int, chunks: int, threads: int, owner: int, position: int) -> tuple[int, int]:
-    """Returns the bounds `begin <= step < end` of chunk `position` (`0 <= place < chunks`) of thread `owner`."""
+    """Returns the bounds `begin <= step < end` of chunk `position` (`0 <= position < chunks`) of thread `owner`."""
     first, last = owner * steps // threads, (owner + 1) * steps // threads
 
     def bound(position: int) -> int:

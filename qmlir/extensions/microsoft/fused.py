@@ -19,10 +19,10 @@ from qmlir.dialects.nn.movement import ops as movement
 from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import MICROSOFT, attribute_names
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.one_to_one import MIRRORED
+from qmlir.onnx.one_to_one import ONE_TO_ONE
 from qmlir.onnx.operators import contraction, pooling
 
-_MIRRORED = (
+_ONE_TO_ONE = (
     "Celu", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Tanh",
     "ThresholdedRelu",
 )  # fmt: skip
@@ -32,8 +32,8 @@ _ACTIVATIONS: Mapping[str, tuple[type[NnOp], tuple[str, ...]]] = {
     "Silu": (activations.SwishOp, ()),
     **{
         row.op_type: (cast(type[NnOp], row.operation), tuple(attribute_names(row.attributes).values()))
-        for row in MIRRORED
-        if row.op_type in _MIRRORED
+        for row in ONE_TO_ONE
+        if row.op_type in _ONE_TO_ONE
     },
 }
 """Maps the attribute `activation` to an operation and its properties, in the order of `activation_params`."""

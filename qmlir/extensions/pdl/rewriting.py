@@ -46,7 +46,7 @@ class Rewrite:
 
     ctx: Context
     rewriter: PatternRewriter
-    position: InsertPoint
+    point: InsertPoint
     found: Found
     natives: dict[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]
     matched: Sequence[Operation]
@@ -126,7 +126,7 @@ class Rewrite:
         op = kind.create(operands=operands, result_types=types, properties=properties, attributes=attributes)
         if not types and isinstance(op, InferResultTypes):
             op = with_inferred_types(name, op)
-        self.rewriter.insert(op, self.position)
+        self.rewriter.insert(op, self.point)
         self.created.append(op)
         return op
 

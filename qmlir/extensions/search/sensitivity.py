@@ -91,16 +91,15 @@ class LogitSensitivity:
         self._selected = [[numbers[pair] for pair in each.items()] for each in wanted]
         self._program: _Program | None = None
 
-    def of(self, batch: Batch, position: int) -> F64:
+    def of(self, batch: Batch, batch_index: int) -> F64:
         """Returns the changes caused by each of `wanted` in each backward pass: `[passes, wanted]`.
 
-        The random signs depend only on `position`, the index of the batch. Raises `DiagnosticError` in the same cases
-        as `divergences`.
+        The random signs depend only on `batch_index`. Raises `DiagnosticError` in the same cases as `divergences`.
         """
         if self._program is None or not self._program.takes(batch):
             positions = tuple(dict.fromkeys(each for each, _ in self._types))
             self._program = _Program(self._module, positions, batch, self._output)
-        known, gradients = self._program.run(batch, np.random.default_rng([0, position]))
+        known, gradients = self._program.run(batch, np.random.default_rng([0, batch_index]))
         off = [_difference(known[each], type_) for each, type_ in self._types]
         rows: list[list[float]] = []
         for each in gradients:

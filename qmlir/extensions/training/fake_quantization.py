@@ -102,7 +102,7 @@ def simulated_rows(at: InsertionBuilder, op: ops.RowNormOp, integers: Expr, scal
         result_types=[TensorType(f32, grouped)],
         properties={
             "axis": IntegerAttr(first, i64), "bits": IntegerAttr(op.row_bounds().bits, i64),
-            "epsilon": op.epsilon, "centered": BoolAttr.from_bool(op.IS_CENTERED),
+            "epsilon": op.epsilon, "centred": BoolAttr.from_bool(op.IS_CENTERED),
         },
     )  # fmt: skip
     found = Expr(at, _shaped(at, at.append(rows).result, sizes))

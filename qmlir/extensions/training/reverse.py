@@ -271,10 +271,10 @@ def _channels_last(value: SSAValue) -> list[int]:
     return [0, *range(2, len(shape_of(value))), 1]
 
 
-def _site(owner: Operation | Block, position: Operation) -> InsertionBuilder:
-    """Returns an insertion point before `position` for operations with the origins of `owner`."""
+def _site(owner: Operation | Block, following: Operation) -> InsertionBuilder:
+    """Returns an insertion point before `following` for operations with the origins of `owner`."""
     assert isinstance(owner, Operation)
-    return InsertionBuilder(owner, lambda made: Rewriter.insert_op(made, InsertPoint.before(position)))
+    return InsertionBuilder(owner, lambda made: Rewriter.insert_op(made, InsertPoint.before(following)))
 
 
 def _free(name: str, taken: Iterable[str]) -> str:

@@ -121,7 +121,7 @@ def layer_statistics(node: Node, stage: SSAValue, axis: int, epsilon: float) -> 
 def _moments(node: Node, data: SSAValue, axes: list[int]) -> tuple[SSAValue, SSAValue]:
     """The mean and the variance over `axes`, which keep the size 1."""
     mean = node.part("mean").add(ReduceMeanOp, data, axes=axes).result
-    centered = node.part("centered").add(elementwise.SubOp, data, mean).result
+    centered = node.part("centred").add(elementwise.SubOp, data, mean).result
     squared = node.part("squared").add(elementwise.MulOp, centered, centered).result
     return mean, node.part("variance").add(ReduceMeanOp, squared, axes=axes).result
 

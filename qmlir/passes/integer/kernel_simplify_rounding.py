@@ -334,30 +334,30 @@ def _addend(value: SSAValue, parent: ContractionOp) -> BlockArgument | None:
     return None
 
 
-def _half(positions: int) -> int:
-    return (1 << positions) >> 1
+def _half(amount: int) -> int:
+    return (1 << amount) >> 1
 
 
 def _fits(low: int, high: int) -> bool:
     return Interval(low, high).is_in(signed_range(_BITS))
 
 
-def _rounded(value: Scalar, positions: Scalar | int, fewest: int, ties: Ties) -> Scalar:
-    """Returns `round(value / 2^places)` for `positions` >= 0; no bias is added where `positions` is 0."""
-    if isinstance(positions, Scalar):
-        power = value.constant(1) << positions
+def _rounded(value: Scalar, amount: Scalar | int, fewest: int, ties: Ties) -> Scalar:
+    """Returns `round(value / 2^amount)` for `amount` >= 0; no bias is added where `amount` is 0."""
+    if isinstance(amount, Scalar):
+        power = value.constant(1) << amount
         half, below = STEPS.shift_in_zeros(power, 1), STEPS.shift_in_zeros(power - 1, 1)
-        is_any = value.constant(1) if fewest else positions.minimum(1)
+        is_any = value.constant(1) if fewest else amount.minimum(1)
     else:
-        half, below, is_any = (value.constant(each) for each in (_half(positions), _half(positions) - 1, 1))
+        half, below, is_any = (value.constant(each) for each in (_half(amount), _half(amount) - 1, 1))
     match ties:
         case Ties.UP:
             bias = half
         case Ties.EVEN:
-            bias = ((value >> positions) & is_any) + below
+            bias = ((value >> amount) & is_any) + below
         case Ties.AWAY:
             bias = half + ((value >> (_BITS - 1)) & -is_any)
-    return (value + bias) >> positions
+    return (value + bias) >> amount
 
 
 @dataclass(frozen=True)

@@ -323,11 +323,11 @@ def check_directory(directory: Path) -> None:
 def _free_place(directory: Path, key: str) -> Path:
     """Returns a free path for a new entry; removes damaged entries. Raises `OSError` if all names are taken."""
     for name in _names(key):
-        position = directory / name
-        if not is_intact(position):  # another process may have built it
-            _remove_entry(position)
-        if not os.path.lexists(position):
-            return position
+        path = directory / name
+        if not is_intact(path):  # another process may have built it
+            _remove_entry(path)
+        if not os.path.lexists(path):
+            return path
     raise FileExistsError(errno.EEXIST, f"files {key} to {key}-{_MOST_PLACES - 1} already exist with other contents")
 
 

@@ -139,11 +139,11 @@ def _ancestor(block: Block, op: Operation) -> Operation | None:
     return block.find_ancestor_op_in_block(op)
 
 
-def _move_before(op: Operation, position: Operation) -> None:
-    block = position.parent
+def _move_before(op: Operation, following: Operation) -> None:
+    block = following.parent
     assert block is not None
     op.detach()
-    block.insert_op_before(op, position)
+    block.insert_op_before(op, following)
 
 
 def outlined(function: FuncOp, graph: CostGraph, plan: Sequence[int], names: Mapping[int, str]) -> list[OutlinedPart]:

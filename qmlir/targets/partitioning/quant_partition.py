@@ -114,8 +114,8 @@ def partition_function(
     division = Division(function, targets, preferences)
     stays: list[RejectedOperation] = []
     for op, (target, reason) in division.elsewhere().items():
-        position = "stays on the host" if target == HOST else f"goes to target '{target}'"
-        emit_remark(op, f"{position}: {reason}")
+        destination = "stays on the host" if target == HOST else f"goes to target '{target}'"
+        emit_remark(op, f"{destination}: {reason}")
         stays.append(RejectedOperation(key_of(op), op.name, target, reason))
     targets_by_phase = {phase: division.name_of(phase) for phase in division.phases()}
     parts = _outline(module, function, division.graph, division.plan, targets_by_phase)
@@ -135,10 +135,10 @@ def outline_host(module: ModuleOp, function: FuncOp) -> None:
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
 
-    def position(op: Operation) -> Mapping[int, int]:
+    def costs(op: Operation) -> Mapping[int, int]:
         return {HOST_PLACE + 1 if is_of_caller(op, functions) else HOST_PLACE: 0}
 
-    graph = graph_of(function, 2, position, lambda _: 0)
+    graph = graph_of(function, 2, costs, lambda _: 0)
     plan = earliest(graph.problem, preferred(graph.problem))
     phases = sorted({phase for phase in plan if graph.problem.position(phase) == HOST_PLACE})
     _outline(module, function, graph, plan, dict.fromkeys(phases, HOST))

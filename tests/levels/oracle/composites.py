@@ -190,7 +190,7 @@ def _normalized(steps: Steps, value: Value, squares: Value, axes: tuple[int, ...
 
 
 def _standardized(steps: Steps, x: Value, axes: tuple[int, ...], epsilon: float) -> Value:
-    centered = steps.on_one_scale("centered", np.subtract, x, steps.summed("mean", x, axes, is_mean=True))
+    centered = steps.on_one_scale("centred", np.subtract, x, steps.summed("mean", x, axes, is_mean=True))
     return _normalized(steps, centered, steps.mul("squared", centered, centered), axes, epsilon, "variance")
 
 

@@ -295,10 +295,10 @@ def place_nothing(low: Values, high: Values, grid: Grid) -> None:
 def of_channels(name: str, scales: list[float], zero_points: list[int], *, is_strict: bool) -> Scheme:
     """A scheme that knows its parameters beforehand; a strict one is symmetric, of powers of two."""
 
-    def position(low: object, high: object, grid: object) -> Parameters:
+    def place(low: object, high: object, grid: object) -> Parameters:
         return Parameters(np.array(scales), np.array(zero_points))
 
-    return Scheme(name, is_symmetric=is_strict, is_power_of_two=is_strict, place=position)
+    return Scheme(name, is_symmetric=is_strict, is_power_of_two=is_strict, place=place)
 
 
 GOOD = of_channels("GOOD", [1.0, 2.0], [0, 0], is_strict=True)

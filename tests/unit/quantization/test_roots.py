@@ -10,6 +10,8 @@ from xdsl.dialects.func import FuncOp
 
 import qmlir
 from qmlir.dialects.nn.contraction.ops import MatMulOp
+from qmlir.dialects.nn.elementwise.ops import MulOp
+from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.quantization.predicates import adds_up_positive, read_by_roots
 from qmlir.quantization.report import coverage
 
@@ -22,6 +24,9 @@ _MODELS = {
     "quotient": "{ p = Mul(x, x) t = ReduceMean <axes = [1], keepdims = 1> (p) u = Add(t, e) d = Sqrt(u) "
     "k = MatMul(x, c) y = Div(k, d) }",
 }
+
+
+NARROW = {"sqrt_square": True, "slot": "output", "storage": "i16"}
 
 
 def _model(kind: str) -> ModuleOp:
@@ -54,6 +59,16 @@ def test_faint_tones_keep_their_magnitude() -> None:
         exact = np.abs(signal["x"] @ np.exp(1j * angles))
         errors += list((np.abs(qmlir.interpret(module, signal)["y"] - exact) / exact).flat)
     assert np.median(errors) < 0.018  # 0.020 with squares of 16 bits, 0.04 with 8 bits before the root
+
+
+@pytest.mark.parametrize(("recipe", "bits", "is_symmetric"), [([], 32, True), ([NARROW], 16, False)])
+def test_only_squares_of_32_bits_have_a_symmetric_type(recipe: list[Any], bits: int, *, is_symmetric: bool) -> None:
+    squares = [op.result for op in _quantized("sqrt", recipe=recipe).walk() if isinstance(op, MulOp)]
+    assert len(squares) == 2
+    for element in map(quantized_type, squares):
+        assert element is not None
+        assert element.bits == bits
+        assert (not element.zero_points.any()) == is_symmetric
 
 
 @pytest.mark.parametrize("requantize", ["single_round", "double_round"])

@@ -20,6 +20,7 @@ from tests.unit.dialects.nn.lower.driver import lowered
 Array = np.ndarray
 
 BATCH, WIDTH = 4, 3
+NARROW = [{"wide_cell": True, "slot": "output", "storage": "i16"}]
 GATES = ("input", "output", "forget", "cell")
 ON = 9.0
 """A bias that brings a gate close to 1."""
@@ -114,16 +115,13 @@ LAYERS = st.builds(
 def test_a_unit_that_counts_does_not_cost_the_others_their_accuracy(layer: Counting) -> None:
     made, inputs = layer.quantized(activations="i16")
     assert "32 bits: cells of an LSTM" in made.text()
-    assert _decibels(layer, made, inputs) > 62
+    wide, narrow = (
+        _decibels(layer, each, inputs) for each in (made, layer.quantized(activations="i16", recipe=NARROW)[0])
+    )
+    assert wide > max(62, narrow + 6)
     for other in (decomposed(made.module), lowered(made.module, "convert-nn-to-kernel")):
         changed = first_changed(interpret(made.module, inputs), interpret(other, inputs), EVERY_BIT)
         assert changed is None, changed
-
-
-def test_a_cell_of_16_bits_costs_them_theirs() -> None:
-    layer = Counting(6, 2, 3, 0, 120.0, has_peepholes=True)
-    rule = {"wide_cell": True, "slot": "output", "storage": "i16"}
-    assert _decibels(layer, *layer.quantized(activations="i16", recipe=[rule])) < 60
 
 
 @pytest.mark.parametrize(

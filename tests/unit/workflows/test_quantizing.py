@@ -62,7 +62,7 @@ KEPT = {
     "nn.rms_norm": ("", "y = RMSNormalization (x, s)", "mean_square"),
     "nn.instance_norm": ("", "y = InstanceNormalization (x, c, c)", "squared"),
     "nn.batch_norm": ("", "y = BatchNormalization (x, c, c, c, v)", "mul"),
-    "nn.group_norm": ("", "y = GroupNormalization <num_groups = 2> (x, c, c)", "centered"),
+    "nn.group_norm": ("", "y = GroupNormalization <num_groups = 2> (x, c, c)", "centred"),
     "nn.softmax": ("", "y = Softmax (x)", "sum"),
     "nn.log_softmax": ("", "y = LogSoftmax (x)", "log"),
     "nn.gelu": ("", "y = Gelu (x)", "erf"),

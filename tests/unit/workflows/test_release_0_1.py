@@ -45,6 +45,16 @@ def test_recipe_with_a_version(tmp_path: Path) -> None:
         read_rules(path)
 
 
+def test_repair_of_a_recipe(tmp_path: Path) -> None:
+    path, rule = tmp_path / "old.toml", '[[rule]]\nslot = "weight"\nrepair = "quant-gptq,quant-round"\n'
+    path.write_text(rule)
+    (read,) = read_rules(path)
+    assert read.settings == {"repair": "quant-gptq,quant-adaround"}
+    path.write_text(f"version = 1\n{rule}")
+    with pytest.raises(DiagnosticError, match="repair 'quant-round' is now 'quant-adaround'"):
+        read_rules(path)
+
+
 def test_recipe_in_memory() -> None:
     with pytest.raises(DiagnosticError, match="'table' is now 'embedding'"):
         read_rules({"rule": [{"table": True, "storage": "i8"}]})

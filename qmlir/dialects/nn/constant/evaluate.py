@@ -10,14 +10,14 @@ from qmlir.ir.evaluation import ByOperation
 
 
 def _constant(_: ConstantOp) -> Callable[..., tuple[Array]]:
-    """Returns an evaluator that keeps the array until the value of the constant changes: a run may repeat it often."""
-    known: tuple[Attribute, tuple[Array]] | None = None
+    """Returns an evaluator that keeps the array until the constant changes: a run may repeat it often."""
+    known: tuple[Attribute, Attribute, tuple[Array]] | None = None
 
     def evaluator(op: ConstantOp) -> tuple[Array]:
         nonlocal known
-        if known is None or known[0] is not op.value:
-            known = op.value, (op.array,)
-        return known[1]
+        if known is None or known[0] is not op.value or known[1] is not op.result.type:
+            known = op.value, op.result.type, (op.array,)
+        return known[2]
 
     return evaluator
 

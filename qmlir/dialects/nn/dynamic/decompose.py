@@ -81,9 +81,9 @@ class DynamicProducts:
     )
     """For each slice of weights: the sums of its rows, and its scales."""
 
-    def rows(self, parts: Adds, role: str, value: SSAValue, position: tuple[int, int, int]) -> SSAValue:
-        """Slices constant weights `[D, rows, terms]`; `position`: the direction, the first row, the row count."""
-        way, start, count = position
+    def rows(self, parts: Adds, role: str, value: SSAValue, section: tuple[int, int, int]) -> SSAValue:
+        """Slices constant weights `[D, rows, terms]`; `section`: the direction, the first row, the row count."""
+        way, start, count = section
         constant, element = value.owner, cast(UniformQuantizedType, element_of(value))  # as the operation verifies
         if not isinstance(constant, ConstantOp):
             raise VerifyException(f"weights must be constant, but got '{value.type}'")
@@ -118,7 +118,7 @@ class DynamicProducts:
         shape = (*shape_of(value)[:-1], shape_of(weight)[0])
         product = MatMulOp(integers, weight, True, TensorType(_SUM, shape))
         total = parts.add(f"{role}/sums", StorageCastOp(parts.add(role, product), TensorType(i32, shape)))
-        total = parts.add(f"{role}/centered", SubOp(total, parts.add(f"{role}/correction", MulOp(zero_point, sums))))
+        total = parts.add(f"{role}/centred", SubOp(total, parts.add(f"{role}/correction", MulOp(zero_point, sums))))
         both = parts.add(f"{role}/scale", MulOp(scale, weight_scale))
         return parts.add(f"{role}/scaled", MulOp(_cast(parts, f"{role}/real", total, f32), both))
 
@@ -142,18 +142,18 @@ def _dynamic_quantize(op: DynamicQuantizeOp, parts: Parts) -> Results:
     is_empty = parts.add("is_empty", build(EqualOp, [span, zero])).result
     span = parts.add("step_span", build(WhereOp, [is_empty, one, span])).result
     scale = parts.add("scale", DivOp(span, steps)).result
-    position = parts.add("place", SubOp(zero, parts.add("steps_below", DivOp(lowest, scale)).result)).result
-    position = parts.add(
-        "rounded", build(RoundOp, [parts.add("inside", ClipOp.between(position, 0.0, STEPS)).result])
+    zero_point = parts.add("place", SubOp(zero, parts.add("steps_below", DivOp(lowest, scale)).result)).result
+    zero_point = parts.add(
+        "rounded", build(RoundOp, [parts.add("inside", ClipOp.between(zero_point, 0.0, STEPS)).result])
     ).result
     quotient = parts.add("quotient", DivOp(x, scale)).result
     rounded = parts.add("steps_of_each", build(RoundOp, [quotient])).result
-    shifted = parts.add("shifted", AddOp(rounded, position)).result
+    shifted = parts.add("shifted", AddOp(rounded, zero_point)).result
     limited = parts.add("limited", ClipOp.between(shifted, 0.0, STEPS)).result
     return [
         cast_component(parts, "integers", limited, STORAGE),
         scale,
-        cast_component(parts, "zero_point", position, STORAGE),
+        cast_component(parts, "zero_point", zero_point, STORAGE),
     ]
 
 

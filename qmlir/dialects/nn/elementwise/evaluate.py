@@ -223,9 +223,9 @@ def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Re
 def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centered, scale: npt.NDArray[np.float32]) -> Array:
     """Rescales the integers of `operand` to `scale`: exactly by a shift, otherwise rounded in the mode."""
     mode, ties = requantization_of(op)
-    positions = 0 if mode is Mode.SHIFT else headroom(value)
-    source = np.ldexp(operand.scale, -positions)
-    return requantize(operand.integers << positions, source, scale, 0, _ANY, mode, ties)
+    bits = 0 if mode is Mode.SHIFT else headroom(value)
+    source = np.ldexp(operand.scale, -bits)
+    return requantize(operand.integers << bits, source, scale, 0, _ANY, mode, ties)
 
 
 def product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:

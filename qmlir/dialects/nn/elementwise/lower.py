@@ -247,16 +247,16 @@ def _shifted_together(
     elements = _uniform(at, op.operands)
     if elements is None or quantized.requantization_of(at).mode is not Mode.SHIFT:
         return None
-    positions = [-power_of_two_shift(np.asarray(scale, np.float64) / common) for scale in scales]
-    reach = [quantized.largest(each) << int(position.max()) for each, position in zip(elements, positions, strict=True)]
+    amounts = [-power_of_two_shift(np.asarray(scale, np.float64) / common) for scale in scales]
+    reach = [quantized.largest(each) << int(amount.max()) for each, amount in zip(elements, amounts, strict=True)]
     largest = growth(reach)
     if max(largest, *reach) >= 1 << 31:
         return None
     every = identity(at)
     readings: list[quantized.ElementLoad] = []
-    for value, position in zip(op.operands, positions, strict=True):
+    for value, amount in zip(op.operands, amounts, strict=True):
         own = quantized.centered(at, value, operand_map(at, value))
-        by = quantized.parameter(at, position.astype(np.int32), i32, every)
+        by = quantized.parameter(at, amount.astype(np.int32), i32, every)
 
         def read(scalars: Sequence[Scalar], own: Any = own, by: Any = by) -> Scalar:
             integers, shifts = quantized.split(scalars, own.inputs, by.inputs)
@@ -268,22 +268,22 @@ def _shifted_together(
     return quantized.compute(at, readings, writing, lambda *integers: function(op, *integers))
 
 
-def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, positions: int) -> quantized.ElementLoad:
+def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, bits: int) -> quantized.ElementLoad:
     """Reads the integers of an operand rescaled to the scale `common`, in i64."""
     map_ = operand_map(at, value)
     own = quantized.centered(at, value, map_)
-    ratio = np.ldexp(source, -positions).astype(np.float64) / common.astype(np.float64)
+    ratio = np.ldexp(source, -bits).astype(np.float64) / common.astype(np.float64)
     mode, zero_point = quantized.requantization_of(at), np.zeros((), np.int64)
     every = AffineMap.identity(map_.num_dims)  # the common scale may vary along axes that the operand lacks
     element = quantized.uniform_element(at, value)
     # 32 bits hold integers shifted into their headroom; larger ones saturate before they are rescaled.
-    is_short = mode.mode is not Mode.SHIFT and element is not None and quantized.largest(element) << positions < 1 << 31
+    is_short = mode.mode is not Mode.SHIFT and element is not None and quantized.largest(element) << bits < 1 << 31
     rescaled = quantized.rescaling(at, mode, np.asarray(ratio), zero_point, quantized.ANY, i64, every)
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
         integers, parameters = quantized.split(scalars, own.inputs, rescaled.inputs)
         wide = own.read(integers).to(i64)
-        shifted = wide << positions if positions else wide
+        shifted = wide << bits if bits else wide
         return rescaled.write(shifted.to(i32) if is_short else shifted, parameters)
 
     return quantized.ElementLoad((*own.inputs, *rescaled.inputs), read)

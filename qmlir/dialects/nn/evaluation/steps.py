@@ -88,7 +88,7 @@ class _Walk:
     def _run_step(
         self, step: StepParts, position: int, values: dict[SSAValue, Any], watch: Watch | None
     ) -> tuple[list[Any], Any]:
-        """Returns the states after `step` at position `position` of the sequence, and its output."""
+        """Returns the states after `step` at `position` in the sequence, and its output."""
         for split in self.direction.splits:
             values[split.results[step.position]] = values[split.operands[0]][position : position + 1]
         if self.running:

@@ -33,7 +33,7 @@ def _gather(op: ops.GatherOp, at: Lowering) -> Sequence[SSAValue]:
     taken = positions(at, op.indices, axes_map(rank, indices), size)
 
     def point(index: Scalar) -> list[Scalar]:
-        others = [position(index.builder, place) for place in range(rank) if place not in indices]
+        others = [position(index.builder, each) for each in range(rank) if each not in indices]
         return [*others[:axis], taken.of(index), *others[axis:]]
 
     if op.rescales:
@@ -89,7 +89,7 @@ def _gather_elements(op: ops.GatherElementsOp, at: Lowering) -> Sequence[SSAValu
     taken = positions(at, op.indices, identity(at), shape_of(data)[axis])
 
     def body(index: Scalar) -> Scalar:
-        point = [position(index.builder, place) for place in range(rank)]
+        point = [position(index.builder, each) for each in range(rank)]
         point[axis] = taken.of(index)
         return extracted(index.builder, data, point)
 
@@ -196,7 +196,7 @@ def _one_hot(op: ops.OneHotOp, at: Lowering) -> Sequence[SSAValue]:
     rank = len(shape)
     axis = normalized_axis(op.axis.value.data, rank)
     depth = shape[axis]
-    others = axes_map(rank, [place for place in range(rank) if place != axis])
+    others = axes_map(rank, [each for each in range(rank) if each != axis])
     values = at.value(op.values)
     choices = [Input(values, AffineMap(rank, 0, (AffineExpr.constant(number),))) for number in (0, 1)]
 
@@ -325,7 +325,7 @@ def _top_k(op: ops.TopKOp, at: Lowering) -> Sequence[SSAValue]:
     indices = order(at, _keys(at, value), axis, count, bool(op.largest.value.data), at.signedness(op.input))
 
     def take(index: Scalar) -> Scalar:
-        point = [position(index.builder, place) for place in range(rank)]
+        point = [position(index.builder, each) for each in range(rank)]
         point[axis] = index.to(IndexType())
         return extracted(index.builder, value, point)
 

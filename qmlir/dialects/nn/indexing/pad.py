@@ -47,7 +47,7 @@ def _gather(op: ops.GatherOp, at: PaddingSite) -> Sequence[PaddedValue]:
     axis = normalized_axis(op.axis.value.data, len(data))
     content = at.facts(op.indices).content
     if data[axis].names and _is_every_place(data[axis], at.facts(op.indices)):
-        at.position()
+        at.keeps_positions()
     elif data[axis].names:
         at.count(data[axis])
         _take_places(op, at, data[axis], [] if content is None else sizes_in(content))

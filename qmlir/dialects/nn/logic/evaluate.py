@@ -16,13 +16,13 @@ def _not(x: Array) -> Array:
     return x ^ 1
 
 
-def _bit_shift(op: ops.BitShiftOp, x: Array, positions: Array) -> Array:
+def _bit_shift(op: ops.BitShiftOp, x: Array, amount: Array) -> Array:
     integer = as_integer(element_of(op.lhs))
     assert integer is not None
-    is_inside = (positions >= 0) & (positions < integer.width.data)
+    is_inside = (amount >= 0) & (amount < integer.width.data)
     shift = np.left_shift if op.direction.data == "left" else np.right_shift
     emptied = np.where((x < 0) & (op.direction.data == "right"), -1, 0).astype(x.dtype)
-    return np.where(is_inside, shift(x, np.where(is_inside, positions, 0)), emptied)
+    return np.where(is_inside, shift(x, np.where(is_inside, amount, 0)), emptied)
 
 
 def _is_inf(op: ops.IsInfOp, x: Array) -> Array:

@@ -13,13 +13,13 @@ def _bitwise_not(op: Operation, x: Scalar) -> Scalar:
     return x ^ -1
 
 
-def _bit_shift(op: ops.BitShiftOp, x: Scalar, positions: Scalar) -> Scalar:
+def _bit_shift(op: ops.BitShiftOp, x: Scalar, amount: Scalar) -> Scalar:
     """Shifts by less than the width; for any other amount, all bits are shifted out."""
     is_left = op.direction.data == "left"
-    is_inside = positions.compare("le", x.bits - 1)
-    if not positions.unsigned:
-        is_inside = is_inside & positions.compare("ge", 0)
-    inside = is_inside.select(positions, 0)
+    is_inside = amount.compare("le", x.bits - 1)
+    if not amount.unsigned:
+        is_inside = is_inside & amount.compare("ge", 0)
+    inside = is_inside.select(amount, 0)
     emptied = x.constant(0) if is_left or x.unsigned else x.compare("lt", 0).select(x.constant(-1), 0)
     return is_inside.select(x << inside if is_left else x >> inside, emptied)
 

@@ -121,7 +121,7 @@ def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
 def moments(parts: Parts, data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
     """Returns `data` minus its mean over `axes`, the mean, and the variance; the latter two keep `axes` with size 1."""
     mean = parts.add("mean", ReduceMeanOp(data, axes)).result
-    centered = parts.add("centered", SubOp(data, mean)).result
+    centered = parts.add("centred", SubOp(data, mean)).result
     squared = parts.add("squared", MulOp(centered, centered)).result
     return centered, mean, parts.add("variance", ReduceMeanOp(squared, axes)).result
 

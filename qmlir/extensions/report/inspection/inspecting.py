@@ -160,15 +160,15 @@ def _merged(layers: Sequence[LayerSummary]) -> tuple[LayerSummary, ...]:
     rows: dict[tuple[object, ...], LayerSummary] = {}
     for layer in layers:
         types = tuple((each.shape, each.element, each.parameters) for each in (*layer.operands, *layer.results))
-        position = layer.key, layer.operation, types
-        known = rows.get(position)
+        key = layer.key, layer.operation, types
+        known = rows.get(key)
         if known is None:
-            rows[position] = layer
+            rows[key] = layer
             continue
         products = None
         if known.multiply_adds is not None and layer.multiply_adds is not None:
             products = known.multiply_adds + layer.multiply_adds
-        rows[position] = replace(
+        rows[key] = replace(
             known,
             multiply_adds=products,
             activation_bytes=known.activation_bytes + layer.activation_bytes,

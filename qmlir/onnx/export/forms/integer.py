@@ -212,9 +212,9 @@ def by_integers(out: NodeEmitter, total: Exact, scale: Array, target: Array, mod
     return Exact(_floor_shift(out, name, shift, value)[0], i64, min(bound, 1 << 61))
 
 
-def _floor_shift(out: NodeEmitter, name: str, positions: Array, like: Exact) -> tuple[str, str]:
+def _floor_shift(out: NodeEmitter, name: str, shift: Array, like: Exact) -> tuple[str, str]:
     """Returns `v >> n` and the remainder."""
-    whole = constant(out, np.int64(1) << positions, like)
+    whole = constant(out, np.int64(1) << shift, like)
     rest = out.node("Mod", [name, whole])
     return out.node("Div", [out.node("Sub", [name, rest]), whole]), rest
 
@@ -535,13 +535,11 @@ def _binary(operator: str, grows: bool) -> Sums:
 def _brought(out: NodeEmitter, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties) -> Exact:
     """Returns the integers of an operand in steps of `scale`, which both operands share."""
     operand = centered(out, value)
-    positions = 0 if mode is Mode.SHIFT else headroom(value)
-    if positions:
+    bits = 0 if mode is Mode.SHIFT else headroom(value)
+    if bits:
         wide = held_as(out, operand, i64)
-        operand = Exact(
-            out.node("Mul", [wide.name, constant(out, 1 << positions, wide)]), i64, operand.bound << positions
-        )
-    return by_integers(out, operand, np.ldexp(own, -positions), scale, mode, ties)
+        operand = Exact(out.node("Mul", [wide.name, constant(out, 1 << bits, wide)]), i64, operand.bound << bits)
+    return by_integers(out, operand, np.ldexp(own, -bits), scale, mode, ties)
 
 
 def _mul(out: NodeEmitter, op: elementwise.MulOp) -> Scaled | None:

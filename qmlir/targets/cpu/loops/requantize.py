@@ -89,37 +89,37 @@ def _by_multiplier(
     emit: Emitter, accumulator: SSAValue, multiplier: SSAValue, shift: SSAValue, *, is_double: bool
 ) -> SSAValue:
     """`(acc * multiplier + nudge) >> shift` in i64, which holds 32 bits by 31 and the nudge."""
-    value, factor, positions = (Scalar(emit.resize(each, i64), emit) for each in (accumulator, multiplier, shift))
-    # The lanes that a partial vector lacks are 0: for these, shifting the half out of 2^places must also be defined.
-    nudge = STEPS.shift_in_zeros(value.constant(1) << positions, 1)
+    value, factor, amount = (Scalar(emit.resize(each, i64), emit) for each in (accumulator, multiplier, shift))
+    # The lanes that a partial vector lacks are 0: for these, shifting the half out of 2^amount must also be defined.
+    nudge = STEPS.shift_in_zeros(value.constant(1) << amount, 1)
     if is_double:
         second = 1 << (FRACTION_BITS - 1)
         towards = (value >= 0).select(value.constant(second), -second)
-        nudge = nudge + (positions > FRACTION_BITS).select(towards, 0)
-    return ((value * factor + nudge) >> positions).value
+        nudge = nudge + (amount > FRACTION_BITS).select(towards, 0)
+    return ((value * factor + nudge) >> amount).value
 
 
 def _by_shift(emit: Emitter, accumulator: SSAValue, shift: SSAValue, ties: Ties, bounds: tuple[int, int]) -> SSAValue:
-    value, positions = (Scalar(emit.resize(each, i64), emit) for each in (accumulator, shift))
-    goes_right = positions > 0
-    right = _shifted_right(value, positions, ties, bits_of(accumulator.type))
-    return goes_right.select(right, _shifted_left(value, positions, bounds)).value
+    value, amount = (Scalar(emit.resize(each, i64), emit) for each in (accumulator, shift))
+    goes_right = amount > 0
+    right = _shifted_right(value, amount, ties, bits_of(accumulator.type))
+    return goes_right.select(right, _shifted_left(value, amount, bounds)).value
 
 
-def _shifted_left(value: Scalar, positions: Scalar, bounds: tuple[int, int]) -> Scalar:
-    """`value << -places`, or something beyond the bounds where that is beyond them: it never leaves 64 bits."""
+def _shifted_left(value: Scalar, amount: Scalar, bounds: tuple[int, int]) -> Scalar:
+    """`value << -amount`, or something beyond the bounds where that is beyond them: it never leaves 64 bits."""
     low, high = bounds
     # A shift by the number of bits of the bounds moves every integer except 0 beyond them.
-    left = (-positions).clamp(0, max(abs(low), abs(high)).bit_length())
+    left = (-amount).clamp(0, max(abs(low), abs(high)).bit_length())
     above = (value.constant(high) >> left) + 1
     below = -1 - (value.constant(-low) >> left)  # -(-low >> left) rounds up; the bound is one below
     return value.maximum(below).minimum(above) << left
 
 
-def _shifted_right(value: Scalar, positions: Scalar, ties: Ties, bits: int) -> Scalar:
-    """`round(value / 2^places)` for `positions` of 1 or more, `value` of so many bits; the sum cannot overflow."""
+def _shifted_right(value: Scalar, amount: Scalar, ties: Ties, bits: int) -> Scalar:
+    """`round(value / 2^amount)` for `amount` of 1 or more, `value` of so many bits; the sum cannot overflow."""
     # If the shift exceeds the number of bits of the value, the result is less than a half in magnitude.
-    right = positions.clamp(1, min(bits + 1, 63))
+    right = amount.clamp(1, min(bits + 1, 63))
     quotient = value >> right
     rest = value - (quotient << right)
     half = value.constant(1) << (right - 1)
@@ -138,9 +138,9 @@ def _shifted_right(value: Scalar, positions: Scalar, ties: Ties, bits: int) -> S
     # For shifts by more than 63 bits, only the smallest integer reaches a half, with a shift by 64.
     vanished = value.constant(0)
     if ties is Ties.AWAY:
-        is_tie = (value == integer_limits(64)[0]) & (positions == 64)
+        is_tie = (value == integer_limits(64)[0]) & (amount == 64)
         vanished = is_tie.select(value.constant(-1), 0)
-    return (positions > 63).select(vanished, rounded)
+    return (amount > 63).select(vanished, rounded)
 
 
 class ExpandRequantize(RewritePattern):

@@ -130,10 +130,10 @@ class FillHalo(RewritePattern):
             return
         if not is_static(op) or set(integer_list(op.static_strides)) != {1}:
             return
-        position = integer_list(op.static_offsets), integer_list(op.static_sizes)
-        if len(position[0]) != len(shaped(op.dest)[0]) or 0 in position[1]:
+        region = integer_list(op.static_offsets), integer_list(op.static_sizes)
+        if len(region[0]) != len(shaped(op.dest)[0]) or 0 in region[1]:
             return
-        fill.attributes[OVERWRITTEN] = ArrayAttr([DenseArrayBase.from_list(i64, each) for each in position])
+        fill.attributes[OVERWRITTEN] = ArrayAttr([DenseArrayBase.from_list(i64, each) for each in region])
         rewriter.notify_op_modified(fill)
         count("fills of borders alone")
 

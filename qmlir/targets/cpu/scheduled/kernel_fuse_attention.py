@@ -56,21 +56,21 @@ def grouped(steps: Sequence[Operation], rows: Sequence[int]) -> RowFusionOp | No
     return RowFusionOp.around(steps, rows) if is_worth_it else None
 
 
-def _needed(op: Operation, position: Operation, known: Steps) -> list[Operation] | None:
-    """Returns the operations to move directly after `position` so that `op` can follow it; `op` is the last one.
+def _needed(op: Operation, anchor: Operation, known: Steps) -> list[Operation] | None:
+    """Returns the operations to move directly after `anchor` so that `op` can follow it; `op` is the last one.
 
     These are constants, empty tensors, and fills used only once. Returns `None` if `op` depends on any other operation
-    after `position`.
+    after `anchor`.
     """
     found = list[Operation]()
     operands = (value.owner for each in op.walk() for value in each.operands)
     for owner in dict.fromkeys(each for each in operands if isinstance(each, Operation)):
-        if owner.parent is not position.parent or owner in known:
+        if owner.parent is not anchor.parent or owner in known:
             continue
         is_fill = isinstance(owner, FillOp) and len(owner.results) == 1 and owner.results[0].has_one_use()
-        if not is_fill and (owner is position or owner.is_before_in_block(position)):
+        if not is_fill and (owner is anchor or owner.is_before_in_block(anchor)):
             continue
-        more = _needed(owner, position, known) if is_fill or takes_no_time(owner) else None
+        more = _needed(owner, anchor, known) if is_fill or takes_no_time(owner) else None
         if more is None:
             return None
         found += more
@@ -83,20 +83,20 @@ def _structured(ops: Sequence[Operation]) -> Steps:
 
 def _with_readers(steps: Steps, rows: Sequence[int]) -> Steps:
     """Adds the operations that read results of `steps` row by row, and moves them directly after the last step."""
-    position = steps[-1]
-    block = position.parent
+    anchor = steps[-1]
+    block = anchor.parent
     assert block is not None
     uses = [use for step in steps for result in step.results for use in result.uses]
     for use in uses:
         user = block.find_ancestor_op_in_block(use.operation)
         if user is None or user in steps or not isinstance(user, LinalgStructuredOperation):
             continue
-        needed = _needed(user, position, steps)
+        needed = _needed(user, anchor, steps)
         if needed is None or fault_among([*steps, *_structured(needed)], rows) is not None:
             continue
         for op in reversed(needed):
             op.detach()
-            block.insert_op_after(op, position)
+            block.insert_op_after(op, anchor)
         return _with_readers([*steps, *_structured(needed)], rows)
     return steps
 

@@ -74,7 +74,7 @@ _ORDERS: tuple[Order, ...] = (
 """The orders to try: by size, as TensorFlow Lite does; by size and lifetime; by start."""
 
 
-def position(buffers: Sequence[Lifetime]) -> ArenaPlan:
+def plan_arena(buffers: Sequence[Lifetime]) -> ArenaPlan:
     """Returns the smallest layout found; every offset is a multiple of the alignment."""
     layouts = [_placed_in_order(buffers, order) for order in _ORDERS]
     return min(layouts, key=lambda layout: layout.peak)
@@ -464,7 +464,7 @@ class KernelPlanMemory(WritesFiles):
         for buffer in buffers:
             _check_budget(buffer.allocations[0], buffer.size)
         wanted = [buffer.lifetime() for buffer in buffers]
-        layout = position(wanted)
+        layout = plan_arena(wanted)
         _check_budget(function, layout.peak)
         together = sum(aligned(buffer.size) * len(buffer.allocations) for buffer in buffers)
         lowest = most_alive(wanted)

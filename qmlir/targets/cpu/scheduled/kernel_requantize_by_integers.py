@@ -369,13 +369,13 @@ class ExactSteps:
 
     def _nearest(self, fixed: _Fixed) -> Scalar:
         """The nearest whole number, ties to even, of exponent 0."""
-        value, positions = self._scalar(fixed), -fixed.exponent
-        if positions <= 0:
-            return value << -positions if positions else value
-        if positions > fixed.bound.bit_length():  # less than a half
+        value, amount = self._scalar(fixed), -fixed.exponent
+        if amount <= 0:
+            return value << -amount if amount else value
+        if amount > fixed.bound.bit_length():  # less than a half
             return value.constant(0)
-        odd = (value >> positions) & 1
-        return (value + ((1 << positions - 1) - 1) + odd) >> positions
+        odd = (value >> amount) & 1
+        return (value + ((1 << amount - 1) - 1) + odd) >> amount
 
     def _whole(self, fixed: _Fixed) -> _Fixed:
         bound = (fixed.bound << max(fixed.exponent, 0)) >> max(-fixed.exponent, 0)

@@ -370,7 +370,7 @@ def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -
 
 
 def moved_from(value: SSAValue, position: Sequence[AffineExpr]) -> tuple[SSAValue, Sequence[AffineExpr]]:
-    """Returns the source of the data movement that produced `value`, and the index of `position` there."""
+    """Returns the source of the data movement that produced `value`, and the corresponding index there."""
     while isinstance(op := value.owner, GenericOp) and is_movement(op):
         (reading,), (written,) = readings_of(op), output_maps(op)
         order = permutation_of(written)

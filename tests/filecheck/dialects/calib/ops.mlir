@@ -29,7 +29,7 @@ func.func @passes(%x: tensor<2xf32>) -> tensor<2xf32> {
 // A norm of integers, whose root is made of the scale.
 func.func @normalizes(%x: tensor<2x4xf32>, %s: tensor<f32>) -> tensor<2x4xf32> {
   %0 = calib.row_norm %x by %s {axis = 1 : i64, bits = 8 : i64} : tensor<2x4xf32>, tensor<f32>
-  %1 = calib.row_norm %0 by %s {axis = 0 : i64, bits = 16 : i64, centered = false, epsilon = 0.5 : f32} : tensor<2x4xf32>, tensor<f32>
+  %1 = calib.row_norm %0 by %s {axis = 0 : i64, bits = 16 : i64, centred = false, epsilon = 0.5 : f32} : tensor<2x4xf32>, tensor<f32>
   func.return %1 : tensor<2x4xf32>
 }
 
@@ -49,4 +49,4 @@ func.func @normalizes(%x: tensor<2x4xf32>, %s: tensor<f32>) -> tensor<2x4xf32> {
 // CHECK: calib.observe %x "x" with ["norms", "other"] : tensor<2xf32>
 // CHECK: calib.straight_through %0 for %x : tensor<2xf32>
 // CHECK: calib.row_norm %x by %s {axis = 1 : i64, bits = 8 : i64} : tensor<2x4xf32>, tensor<f32>
-// CHECK: calib.row_norm %0 by %s {axis = 0 : i64, bits = 16 : i64, centered = false, epsilon = 5.000000e-01 : f32} : tensor<2x4xf32>, tensor<f32>
+// CHECK: calib.row_norm %0 by %s {axis = 0 : i64, bits = 16 : i64, centred = false, epsilon = 5.000000e-01 : f32} : tensor<2x4xf32>, tensor<f32>

@@ -77,7 +77,7 @@ func.func @quantized(%x: tensor<1x4x!quant.uniform<i8:f32, 0.5>>, %w: tensor<2x4
 // CHECK-NEXT: [[V8:%.+]] = nn.mul [[V0]], [[V5]] : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32> {origin = "bn1", role = "mul"}
 // CHECK-NEXT: [[V9:%.+]] = nn.add [[V8]], [[V7]] : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32> {origin = "bn1", role = "add", composite = {op = "nn.batch_norm", properties = {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>}}}
 // CHECK-NEXT: [[V10:%.+]] = nn.reduce_mean [[V9]] {axes = [1]} : (tensor<2x3xf32>) -> tensor<2x1xf32> {origin = "ln1", role = "mean"}
-// CHECK-NEXT: [[V11:%.+]] = nn.sub [[V9]], [[V10]] : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32> {origin = "ln1", role = "centered"}
+// CHECK-NEXT: [[V11:%.+]] = nn.sub [[V9]], [[V10]] : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32> {origin = "ln1", role = "centred"}
 // CHECK-NEXT: [[V12:%.+]] = nn.mul [[V11]], [[V11]] : tensor<2x3xf32> {origin = "ln1", role = "squared"}
 // CHECK-NEXT: [[V13:%.+]] = nn.reduce_mean [[V12]] {axes = [1]} : (tensor<2x3xf32>) -> tensor<2x1xf32> {origin = "ln1", role = "variance"}
 // CHECK-NEXT: [[V14:%.+]] = nn.constant dense<1.0e-05> : tensor<f32> {origin = "ln1", role = "epsilon"}

@@ -7,7 +7,7 @@
 // CHECK-NEXT: [[V3:%.+]] = nn.cast [[V0]] : (tensor<1x4x2xf16>) -> tensor<1x4x2xf32> {origin = "gn1", role = "stage"}
 // CHECK-NEXT: [[V4:%.+]] = nn.reshape [[V3]] : (tensor<1x4x2xf32>) -> tensor<1x2x2x2xf32> {origin = "gn1", role = "groups"}
 // CHECK-NEXT: [[V5:%.+]] = nn.reduce_mean [[V4]] {axes = [2, 3]} : (tensor<1x2x2x2xf32>) -> tensor<1x2x1x1xf32> {origin = "gn1", role = "mean"}
-// CHECK-NEXT: [[V6:%.+]] = nn.sub [[V4]], [[V5]] : (tensor<1x2x2x2xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x2x2xf32> {origin = "gn1", role = "centered"}
+// CHECK-NEXT: [[V6:%.+]] = nn.sub [[V4]], [[V5]] : (tensor<1x2x2x2xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x2x2xf32> {origin = "gn1", role = "centred"}
 // CHECK-NEXT: [[V7:%.+]] = nn.mul [[V6]], [[V6]] : tensor<1x2x2x2xf32> {origin = "gn1", role = "squared"}
 // CHECK-NEXT: [[V8:%.+]] = nn.reduce_mean [[V7]] {axes = [2, 3]} : (tensor<1x2x2x2xf32>) -> tensor<1x2x1x1xf32> {origin = "gn1", role = "variance"}
 // CHECK-NEXT: [[V9:%.+]] = nn.constant dense<1.0e-05> : tensor<f32> {origin = "gn1", role = "epsilon"}
@@ -24,7 +24,7 @@
 // CHECK-NEXT: [[V20:%.+]] = nn.cast [[V1]] : (tensor<4xf16>) -> tensor<4xf32> {origin = "in1", role = "operand1"}
 // CHECK-NEXT: [[V21:%.+]] = nn.cast [[V1]] : (tensor<4xf16>) -> tensor<4xf32> {origin = "in1", role = "operand2"}
 // CHECK-NEXT: [[V22:%.+]] = nn.reduce_mean [[V19]] {axes = [2]} : (tensor<1x4x2xf32>) -> tensor<1x4x1xf32> {origin = "in1", role = "f32/mean"}
-// CHECK-NEXT: [[V23:%.+]] = nn.sub [[V19]], [[V22]] : (tensor<1x4x2xf32>, tensor<1x4x1xf32>) -> tensor<1x4x2xf32> {origin = "in1", role = "f32/centered"}
+// CHECK-NEXT: [[V23:%.+]] = nn.sub [[V19]], [[V22]] : (tensor<1x4x2xf32>, tensor<1x4x1xf32>) -> tensor<1x4x2xf32> {origin = "in1", role = "f32/centred"}
 // CHECK-NEXT: [[V24:%.+]] = nn.mul [[V23]], [[V23]] : tensor<1x4x2xf32> {origin = "in1", role = "f32/squared"}
 // CHECK-NEXT: [[V25:%.+]] = nn.reduce_mean [[V24]] {axes = [2]} : (tensor<1x4x2xf32>) -> tensor<1x4x1xf32> {origin = "in1", role = "f32/variance"}
 // CHECK-NEXT: [[V26:%.+]] = nn.constant dense<1.0e-05> : tensor<f32> {origin = "in1", role = "f32/epsilon"}

@@ -79,7 +79,7 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V28:%.+]] = nn.matmul [[V26]], [[V1]] {transpose_b = true} : (tensor<1x1x1x!q1>, tensor<1x1x!q0>) -> tensor<1x1x1x!q2> {origin = "lstm", role = "input_gate/input_matmul"}
 // CHECK-NEXT: [[V29:%.+]] = quant.scast [[V28]] {origin = "lstm", role = "input_gate/input_matmul/sums"} : tensor<1x1x1x!q2> to tensor<1x1x1xi32>
 // CHECK-NEXT: [[V30:%.+]] = nn.mul [[V27]], [[V2]] : (tensor<i32>, tensor<1xi32>) -> tensor<1xi32> {origin = "lstm", role = "input_gate/input_matmul/correction"}
-// CHECK-NEXT: [[V31:%.+]] = nn.sub [[V29]], [[V30]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "input_gate/input_matmul/centered"}
+// CHECK-NEXT: [[V31:%.+]] = nn.sub [[V29]], [[V30]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "input_gate/input_matmul/centred"}
 // CHECK-NEXT: [[V32:%.+]] = nn.mul [[V14]], [[V3]] : (tensor<f32>, tensor<1xf32>) -> tensor<1xf32> {origin = "lstm", role = "input_gate/input_matmul/scale"}
 // CHECK-NEXT: [[V33:%.+]] = nn.cast [[V31]] : (tensor<1x1x1xi32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "input_gate/input_matmul/real"}
 // CHECK-NEXT: [[V34:%.+]] = nn.mul [[V33]], [[V32]] : (tensor<1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "input_gate/input_matmul/scaled"}
@@ -89,7 +89,7 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V38:%.+]] = nn.matmul [[V26]], [[V35]] {transpose_b = true} : (tensor<1x1x1x!q1>, tensor<1x1x!q0>) -> tensor<1x1x1x!q2> {origin = "lstm", role = "output_gate/input_matmul"}
 // CHECK-NEXT: [[V39:%.+]] = quant.scast [[V38]] {origin = "lstm", role = "output_gate/input_matmul/sums"} : tensor<1x1x1x!q2> to tensor<1x1x1xi32>
 // CHECK-NEXT: [[V40:%.+]] = nn.mul [[V27]], [[V36]] : (tensor<i32>, tensor<1xi32>) -> tensor<1xi32> {origin = "lstm", role = "output_gate/input_matmul/correction"}
-// CHECK-NEXT: [[V41:%.+]] = nn.sub [[V39]], [[V40]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "output_gate/input_matmul/centered"}
+// CHECK-NEXT: [[V41:%.+]] = nn.sub [[V39]], [[V40]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "output_gate/input_matmul/centred"}
 // CHECK-NEXT: [[V42:%.+]] = nn.mul [[V14]], [[V37]] : (tensor<f32>, tensor<1xf32>) -> tensor<1xf32> {origin = "lstm", role = "output_gate/input_matmul/scale"}
 // CHECK-NEXT: [[V43:%.+]] = nn.cast [[V41]] : (tensor<1x1x1xi32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "output_gate/input_matmul/real"}
 // CHECK-NEXT: [[V44:%.+]] = nn.mul [[V43]], [[V42]] : (tensor<1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "output_gate/input_matmul/scaled"}
@@ -99,7 +99,7 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V48:%.+]] = nn.matmul [[V26]], [[V45]] {transpose_b = true} : (tensor<1x1x1x!q1>, tensor<1x1x!q0>) -> tensor<1x1x1x!q2> {origin = "lstm", role = "forget_gate/input_matmul"}
 // CHECK-NEXT: [[V49:%.+]] = quant.scast [[V48]] {origin = "lstm", role = "forget_gate/input_matmul/sums"} : tensor<1x1x1x!q2> to tensor<1x1x1xi32>
 // CHECK-NEXT: [[V50:%.+]] = nn.mul [[V27]], [[V46]] : (tensor<i32>, tensor<1xi32>) -> tensor<1xi32> {origin = "lstm", role = "forget_gate/input_matmul/correction"}
-// CHECK-NEXT: [[V51:%.+]] = nn.sub [[V49]], [[V50]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "forget_gate/input_matmul/centered"}
+// CHECK-NEXT: [[V51:%.+]] = nn.sub [[V49]], [[V50]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "forget_gate/input_matmul/centred"}
 // CHECK-NEXT: [[V52:%.+]] = nn.mul [[V14]], [[V47]] : (tensor<f32>, tensor<1xf32>) -> tensor<1xf32> {origin = "lstm", role = "forget_gate/input_matmul/scale"}
 // CHECK-NEXT: [[V53:%.+]] = nn.cast [[V51]] : (tensor<1x1x1xi32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "forget_gate/input_matmul/real"}
 // CHECK-NEXT: [[V54:%.+]] = nn.mul [[V53]], [[V52]] : (tensor<1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "forget_gate/input_matmul/scaled"}
@@ -109,7 +109,7 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V58:%.+]] = nn.matmul [[V26]], [[V55]] {transpose_b = true} : (tensor<1x1x1x!q1>, tensor<1x1x!q0>) -> tensor<1x1x1x!q2> {origin = "lstm", role = "cell_gate/input_matmul"}
 // CHECK-NEXT: [[V59:%.+]] = quant.scast [[V58]] {origin = "lstm", role = "cell_gate/input_matmul/sums"} : tensor<1x1x1x!q2> to tensor<1x1x1xi32>
 // CHECK-NEXT: [[V60:%.+]] = nn.mul [[V27]], [[V56]] : (tensor<i32>, tensor<1xi32>) -> tensor<1xi32> {origin = "lstm", role = "cell_gate/input_matmul/correction"}
-// CHECK-NEXT: [[V61:%.+]] = nn.sub [[V59]], [[V60]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "cell_gate/input_matmul/centered"}
+// CHECK-NEXT: [[V61:%.+]] = nn.sub [[V59]], [[V60]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "cell_gate/input_matmul/centred"}
 // CHECK-NEXT: [[V62:%.+]] = nn.mul [[V14]], [[V57]] : (tensor<f32>, tensor<1xf32>) -> tensor<1xf32> {origin = "lstm", role = "cell_gate/input_matmul/scale"}
 // CHECK-NEXT: [[V63:%.+]] = nn.cast [[V61]] : (tensor<1x1x1xi32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "cell_gate/input_matmul/real"}
 // CHECK-NEXT: [[V64:%.+]] = nn.mul [[V63]], [[V62]] : (tensor<1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "cell_gate/input_matmul/scaled"}
@@ -154,7 +154,7 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V103:%.+]] = nn.matmul [[V101]], [[V65]] {transpose_b = true} : (tensor<1x1x1x!q1>, tensor<1x1x!q3>) -> tensor<1x1x1x!q2> {origin = "lstm", role = "input_gate/recurrence_matmul"}
 // CHECK-NEXT: [[V104:%.+]] = quant.scast [[V103]] {origin = "lstm", role = "input_gate/recurrence_matmul/sums"} : tensor<1x1x1x!q2> to tensor<1x1x1xi32>
 // CHECK-NEXT: [[V105:%.+]] = nn.mul [[V102]], [[V66]] : (tensor<i32>, tensor<1xi32>) -> tensor<1xi32> {origin = "lstm", role = "input_gate/recurrence_matmul/correction"}
-// CHECK-NEXT: [[V106:%.+]] = nn.sub [[V104]], [[V105]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "input_gate/recurrence_matmul/centered"}
+// CHECK-NEXT: [[V106:%.+]] = nn.sub [[V104]], [[V105]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "input_gate/recurrence_matmul/centred"}
 // CHECK-NEXT: [[V107:%.+]] = nn.mul [[V89]], [[V67]] : tensor<f32> {origin = "lstm", role = "input_gate/recurrence_matmul/scale"}
 // CHECK-NEXT: [[V108:%.+]] = nn.cast [[V106]] : (tensor<1x1x1xi32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "input_gate/recurrence_matmul/real"}
 // CHECK-NEXT: [[V109:%.+]] = nn.mul [[V108]], [[V107]] : (tensor<1x1x1xf32>, tensor<f32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "input_gate/recurrence_matmul/scaled"}
@@ -163,7 +163,7 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V112:%.+]] = nn.matmul [[V101]], [[V71]] {transpose_b = true} : (tensor<1x1x1x!q1>, tensor<1x1x!q3>) -> tensor<1x1x1x!q2> {origin = "lstm", role = "forget_gate/recurrence_matmul"}
 // CHECK-NEXT: [[V113:%.+]] = quant.scast [[V112]] {origin = "lstm", role = "forget_gate/recurrence_matmul/sums"} : tensor<1x1x1x!q2> to tensor<1x1x1xi32>
 // CHECK-NEXT: [[V114:%.+]] = nn.mul [[V102]], [[V72]] : (tensor<i32>, tensor<1xi32>) -> tensor<1xi32> {origin = "lstm", role = "forget_gate/recurrence_matmul/correction"}
-// CHECK-NEXT: [[V115:%.+]] = nn.sub [[V113]], [[V114]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "forget_gate/recurrence_matmul/centered"}
+// CHECK-NEXT: [[V115:%.+]] = nn.sub [[V113]], [[V114]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "forget_gate/recurrence_matmul/centred"}
 // CHECK-NEXT: [[V116:%.+]] = nn.mul [[V89]], [[V73]] : tensor<f32> {origin = "lstm", role = "forget_gate/recurrence_matmul/scale"}
 // CHECK-NEXT: [[V117:%.+]] = nn.cast [[V115]] : (tensor<1x1x1xi32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "forget_gate/recurrence_matmul/real"}
 // CHECK-NEXT: [[V118:%.+]] = nn.mul [[V117]], [[V116]] : (tensor<1x1x1xf32>, tensor<f32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "forget_gate/recurrence_matmul/scaled"}
@@ -172,7 +172,7 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V121:%.+]] = nn.matmul [[V101]], [[V74]] {transpose_b = true} : (tensor<1x1x1x!q1>, tensor<1x1x!q3>) -> tensor<1x1x1x!q2> {origin = "lstm", role = "cell_gate/recurrence_matmul"}
 // CHECK-NEXT: [[V122:%.+]] = quant.scast [[V121]] {origin = "lstm", role = "cell_gate/recurrence_matmul/sums"} : tensor<1x1x1x!q2> to tensor<1x1x1xi32>
 // CHECK-NEXT: [[V123:%.+]] = nn.mul [[V102]], [[V75]] : (tensor<i32>, tensor<1xi32>) -> tensor<1xi32> {origin = "lstm", role = "cell_gate/recurrence_matmul/correction"}
-// CHECK-NEXT: [[V124:%.+]] = nn.sub [[V122]], [[V123]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "cell_gate/recurrence_matmul/centered"}
+// CHECK-NEXT: [[V124:%.+]] = nn.sub [[V122]], [[V123]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "cell_gate/recurrence_matmul/centred"}
 // CHECK-NEXT: [[V125:%.+]] = nn.mul [[V89]], [[V76]] : tensor<f32> {origin = "lstm", role = "cell_gate/recurrence_matmul/scale"}
 // CHECK-NEXT: [[V126:%.+]] = nn.cast [[V124]] : (tensor<1x1x1xi32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "cell_gate/recurrence_matmul/real"}
 // CHECK-NEXT: [[V127:%.+]] = nn.mul [[V126]], [[V125]] : (tensor<1x1x1xf32>, tensor<f32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "cell_gate/recurrence_matmul/scaled"}
@@ -184,7 +184,7 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V133:%.+]] = nn.matmul [[V101]], [[V68]] {transpose_b = true} : (tensor<1x1x1x!q1>, tensor<1x1x!q3>) -> tensor<1x1x1x!q2> {origin = "lstm", role = "output_gate/recurrence_matmul"}
 // CHECK-NEXT: [[V134:%.+]] = quant.scast [[V133]] {origin = "lstm", role = "output_gate/recurrence_matmul/sums"} : tensor<1x1x1x!q2> to tensor<1x1x1xi32>
 // CHECK-NEXT: [[V135:%.+]] = nn.mul [[V102]], [[V69]] : (tensor<i32>, tensor<1xi32>) -> tensor<1xi32> {origin = "lstm", role = "output_gate/recurrence_matmul/correction"}
-// CHECK-NEXT: [[V136:%.+]] = nn.sub [[V134]], [[V135]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "output_gate/recurrence_matmul/centered"}
+// CHECK-NEXT: [[V136:%.+]] = nn.sub [[V134]], [[V135]] : (tensor<1x1x1xi32>, tensor<1xi32>) -> tensor<1x1x1xi32> {origin = "lstm", role = "output_gate/recurrence_matmul/centred"}
 // CHECK-NEXT: [[V137:%.+]] = nn.mul [[V89]], [[V70]] : tensor<f32> {origin = "lstm", role = "output_gate/recurrence_matmul/scale"}
 // CHECK-NEXT: [[V138:%.+]] = nn.cast [[V136]] : (tensor<1x1x1xi32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "output_gate/recurrence_matmul/real"}
 // CHECK-NEXT: [[V139:%.+]] = nn.mul [[V138]], [[V137]] : (tensor<1x1x1xf32>, tensor<f32>) -> tensor<1x1x1xf32> {origin = "lstm", role = "output_gate/recurrence_matmul/scaled"}

@@ -133,7 +133,7 @@ def test_row_norm(is_centered: bool) -> None:
     block = Block(arg_types=[TensorType(f32, d.shape), TensorType(f32, ())])
     properties = {
         "axis": IntegerAttr(1, i64), "bits": IntegerAttr(4, i64), "epsilon": FloatAttr(epsilon, f32),
-        "centered": BoolAttr.from_bool(is_centered),
+        "centred": BoolAttr.from_bool(is_centered),
     }  # fmt: skip
     op = RowNormOp.build(operands=list(block.args), result_types=[block.args[0].type], properties=properties)
     block.add_ops([op, ReturnOp(op.result)])

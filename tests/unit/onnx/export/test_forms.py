@@ -301,7 +301,7 @@ def test_a_function_that_is_near_no_tie_stays_between_casts() -> None:
     assert operators(exported(tie))["Gather"] == 2
 
 
-MIRRORED = """
+ONE_TO_ONE = """
 func.func @main(%x: tensor<2x3xf32>) -> tensor<6x5xf32> {
   %0 = nn.pad %x {pads = [3, 1, 1, 1], mode = "reflect"} : (tensor<2x3xf32>) -> tensor<6x5xf32>
   func.return %0 : tensor<6x5xf32>
@@ -311,7 +311,7 @@ func.func @main(%x: tensor<2x3xf32>) -> tensor<6x5xf32> {
 
 def test_elements_that_are_mirrored_more_than_once() -> None:
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    model = exported(MIRRORED)
+    model = exported(ONE_TO_ONE)
     assert operators(model) == {"Gather": 2}
     assert run(model, x).tolist() == np.pad(x, ((3, 1), (1, 1)), mode="reflect").tolist()
 

@@ -80,13 +80,13 @@ def test_a_plugin_that_does_not_load() -> None:
     )
     with registry.plugged([registry.Package("extra", "1.0", contributions=(rows,))]):
         found = [(each.name, each.found, each.state, bool(each.remedy)) for each in doctor._plugins()]
-    missing = f"AttributeError: module 'tests.support.contributing' has no attribute 'missing' ({rows.place})"
+    missing = f"AttributeError: module 'tests.support.contributing' has no attribute 'missing' ({rows.position})"
     assert found == [
         ("extra 1.0", "evaluators: extra", doctor.State.GOOD, False),
         ("extra 1.0", "calibrators: missing", doctor.State.GOOD, False),
         (
             "extra 1.0",
-            f"left out 'no.module:X': ModuleNotFoundError: No module named 'no' ({rows.place})",
+            f"left out 'no.module:X': ModuleNotFoundError: No module named 'no' ({rows.position})",
             doctor.State.NOTE,
             True,
         ),

@@ -25,7 +25,7 @@ function described(node) {
   return parts.join(", ");
 }
 function drawn(node) {
-  const [x, y] = node.place;
+  const [x, y] = node.position;
   const kind = (node.op_type || node.operation).replace(/^nn\./, "");
   const second = [kind.length > 11 ? `${kind.slice(0, 10)}\u2026` : kind, node.type, decibels(node.error)].filter(Boolean).join(" \u00b7 ");
   const serious = findingsOf[node.number].some((each) => each.severity === "serious");
@@ -59,11 +59,11 @@ function fit(whole) {
   view.scale = Math.min(1, whole ? Math.min(across, (height - 30) / Math.max(report.height, 1)) : Math.max(across, 0.55));
   view.x = (width - report.width * view.scale) / 2;
   view.y = whole ? (height - report.height * view.scale) / 2 : 20;
-  if (!whole && report.nodes.length) view.x = width / 2 - (across < 0.55 ? report.nodes[0].place[0] : report.width / 2) * view.scale;
+  if (!whole && report.nodes.length) view.x = width / 2 - (across < 0.55 ? report.nodes[0].position[0] : report.width / 2) * view.scale;
   show();
 }
 function bring(node) {
-  const { width, height } = size(), [x, y] = node.place;
+  const { width, height } = size(), [x, y] = node.position;
   if (view.scale < 0.5) view.scale = 0.8;
   const at = [x * view.scale + view.x, y * view.scale + view.y];
   if (at[0] < 100 || at[0] > width - 100 || at[1] < 40 || at[1] > height - 40) {

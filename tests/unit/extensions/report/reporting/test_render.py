@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmlir.extensions.report.reporting.model import as_json, opening
+from qmlir.extensions.report.reporting.model import ReportNode, as_json, opening
 from qmlir.extensions.report.reporting.render import embedded, page_of, write_page
 from qmlir.ir.diagnostics import LINES, printable
 from tests.support.report_pages import EVIL, chain
@@ -86,10 +86,21 @@ def test_a_page_of_many_nodes_is_small(tmp_path: Path) -> None:
     assert size < 5_000_000
 
 
+TEMPLATES = Path(__file__).parents[5] / "qmlir" / "extensions" / "report" / "reporting" / "templates"
+OF_THE_BROWSER = {"addEventListener", "append", "setAttribute"}
+
+
+def test_scripts_read_fields_of_nodes_that_exist() -> None:
+    read = {
+        name for path in TEMPLATES.glob("*.js") for name in re.findall(r"\bnode(?:s\[\d\])?\.(\w+)", path.read_text())
+    }
+    assert len(read) > 10
+    assert read - OF_THE_BROWSER <= {each.name for each in fields(ReportNode)}
+
+
 @pytest.mark.parametrize("name", ["style.css", "report.html.j2", "text.js", "graph.js", "panel.js", "table.js"])
 def test_scripts_and_styles_hold_no_end_of_their_element(name: str) -> None:
-    folder = Path(__file__).parents[5] / "qmlir" / "extensions" / "report" / "reporting" / "templates"
-    text = (folder / name).read_text()
+    text = (TEMPLATES / name).read_text()
     if not name.endswith(".j2"):
         assert "</script" not in text
         assert "</style" not in text

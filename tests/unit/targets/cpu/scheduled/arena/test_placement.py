@@ -5,7 +5,7 @@ import random
 import pytest
 
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.kernel_plan_memory import ArenaPlan, Lifetime, aligned, most_alive, position
+from qmlir.targets.cpu.scheduled.kernel_plan_memory import ArenaPlan, Lifetime, aligned, most_alive, plan_arena
 
 
 def _check(buffers: list[Lifetime], layout: ArenaPlan) -> None:
@@ -25,7 +25,7 @@ def test_random_buffers(seed: int) -> None:
     for _ in range(60):
         start = numbers.randrange(40)
         buffers.append(Lifetime(numbers.randrange(0, 5000), start, start + numbers.randrange(8)))
-    layout = position(buffers)
+    layout = plan_arena(buffers)
     _check(buffers, layout)
     # By hand: no order is worse than laying everything end to end, none better than what lives at one time.
     assert most_alive(buffers) <= layout.peak <= sum(aligned(each.size) for each in buffers)
@@ -35,7 +35,7 @@ def test_random_buffers(seed: int) -> None:
 def test_a_chain_needs_two_places() -> None:
     """Each layer reads one buffer and writes the next."""
     buffers = [Lifetime(1000, step, step + 1) for step in range(10)]
-    assert position(buffers).peak == most_alive(buffers) == 2 * 1024
+    assert plan_arena(buffers).peak == most_alive(buffers) == 2 * 1024
 
 
 def test_the_tightest_gap_is_taken() -> None:
@@ -43,15 +43,15 @@ def test_the_tightest_gap_is_taken() -> None:
     buffers = [
         Lifetime(640, 0, 0), Lifetime(320, 0, 9), Lifetime(256, 0, 4), Lifetime(192, 0, 9), Lifetime(192, 5, 9),
     ]  # fmt: skip
-    layout = position(buffers)
+    layout = plan_arena(buffers)
     _check(buffers, layout)
     assert layout.peak == most_alive(buffers)
 
 
 def test_nothing_to_place() -> None:
-    assert position([]) == ArenaPlan((), 0)
+    assert plan_arena([]) == ArenaPlan((), 0)
     assert most_alive([]) == 0
 
 
 def test_empty_buffers_take_no_room() -> None:
-    assert position([Lifetime(0, 0, 3), Lifetime(0, 1, 2)]).peak == 0
+    assert plan_arena([Lifetime(0, 0, 3), Lifetime(0, 1, 2)]).peak == 0
