@@ -29,7 +29,7 @@ from xdsl.utils.hints import isa, type_repr
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.passes import TakesValues, WritesFiles
-from qmlir.text.renames import renamed
+from qmlir.text.renames import PASSES, renamed
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
@@ -416,8 +416,8 @@ class _PipelineParser:
         """Builds the pass `name` after checking its options against their types."""
         if name.text not in self.factories:
             known = (*self.factories, *self.named)
-            if now := renamed(name.text, known, "pass", lambda new: new.replace("_", "-")):
-                self.fail(name, f"pass {now}")
+            if name.text in PASSES:
+                self.fail(name, f"pass '{name.text}' is now '{PASSES[name.text]}'")
             self.fail(name, f"unknown pass '{name.text}'{nearest_name(name.text, known)}")
         try:
             pass_type = self.factories[name.text]()

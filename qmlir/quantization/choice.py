@@ -13,7 +13,7 @@ from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage
 from qmlir.dialects.target.description import SCALES
 from qmlir.ir.diagnostics import nearest_name
 from qmlir.ir.interfaces import Slot
-from qmlir.text.renames import renamed_pass
+from qmlir.text.renames import PASSES
 
 # The settings that a recipe chooses for one value: storage, scheme, granularity, scale, calibrator, rule, repair.
 
@@ -42,8 +42,8 @@ def parse_repair(text: str) -> str:
     """
     for glob in () if text == NO_REPAIR else text.split(","):
         if not any(fnmatchcase(name, glob) for name in REPAIRS):
-            if (new := renamed_pass(glob)) != glob:
-                raise ValueError(f"repair '{glob}' is now '{new}'")
+            if glob in PASSES:
+                raise ValueError(f"repair '{glob}' is now '{PASSES[glob]}'")
             near = nearest_name(glob, REPAIRS)
             known = ", ".join((*REPAIRS, NO_REPAIR))
             raise ValueError(f"unknown repair '{glob}'{near} (available: {known}, and globs)")

@@ -249,7 +249,7 @@ class Recipe:
             used.add(position)
             choice = replace(choice, **rule.settings)
             if "storage" in rule.settings:
-                widened = rule in WIDE_BY_DEFAULT
+                widened = rule.yields
         if widened and choice.storage.bits == 32:  # integer requantization of a sum requires zero point 0 for 32 bits
             choice = replace(choice, scheme=_SYMMETRIC.get(choice.scheme, choice.scheme))
         return choice

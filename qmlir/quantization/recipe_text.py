@@ -14,7 +14,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.data import parse_toml, toml_key, toml_value
 from qmlir.text.files import path_of
 from qmlir.text.parsing import read_source
-from qmlir.text.renames import RECIPE, renamed_pass
+from qmlir.text.renames import PASSES, RECIPE
 
 # Settings in the spelling of other tools: `QInt8`, `MinMax`, `per_channel`, and settings that have another name here.
 #
@@ -221,7 +221,7 @@ class RecipeText:
 
 def _with_new_name(key: str, value: Any) -> tuple[str, Any]:
     if key == "repair" and isinstance(value, str):
-        value = ",".join(map(renamed_pass, value.split(",")))
+        value = ",".join(PASSES.get(name, name) for name in value.split(","))
     return RECIPE.get(key, key), value
 
 

@@ -22,6 +22,20 @@ RECIPE: Mapping[str, str] = {
 OPERATIONS: Mapping[str, str] = {"kernel.by_rows": "kernel.row_fusion"}
 """Names of operations. Modules have no version, so the parser always accepts the old names."""
 
+PASSES: Mapping[str, str] = {
+    "kernel-fill-borders": "kernel-fill-halo",
+    "kernel-interleave": "kernel-tile-producers",
+    "kernel-join-rows": "kernel-fuse-attention",
+    "kernel-share": "kernel-merge-functions",
+    "kernel-tabulate": "kernel-lookup-tables",
+    "nn-share-tables": "nn-tie-embeddings",
+    "nn-split-columns": "nn-split-outlier-channels",
+    "quant-open-composites": "quant-dequantize-composites",
+    "quant-round": "quant-adaround",
+    "quant-shorten-sums": "quant-fit-i16-accumulators",
+}
+"""Names of passes."""
+
 _SHARED: Mapping[str, str] = {
     "budget": "limit",
     "emitter": "codegen",
@@ -48,18 +62,6 @@ _BY_OWNER: Mapping[str, Mapping[str, str]] = {
         "rate": "learning_rate",
     },
     "partition": {"minimum": "min_ops", "setup": "transfer_bytes"},
-    "pass": {
-        "kernel_fill_borders": "kernel_fill_halo",
-        "kernel_interleave": "kernel_tile_producers",
-        "kernel_join_rows": "kernel_fuse_attention",
-        "kernel_share": "kernel_merge_functions",
-        "kernel_tabulate": "kernel_lookup_tables",
-        "nn_share_tables": "nn_tie_embeddings",
-        "nn_split_columns": "nn_split_outlier_channels",
-        "quant_open_composites": "quant_dequantize_composites",
-        "quant_round": "quant_adaround",
-        "quant_shorten_sums": "quant_fit_i16_accumulators",
-    },
     "report": {"limit": "samples"},
     "search": {
         "bound": "min_accuracy",
@@ -73,7 +75,7 @@ _BY_OWNER: Mapping[str, Mapping[str, str]] = {
     "trainable": {"only": "train"},
     "tune": {"again": "remeasure"},
 }
-"""Names specific to the options of one command, the keyword arguments of one function, recipes, or passes."""
+"""Names specific to the options of one command, the keyword arguments of one function, or recipes."""
 
 
 def renamed(
@@ -84,7 +86,7 @@ def renamed(
     Args:
         old: The name that was found, with underscores or dashes.
         accepted: Names that `owner` accepts, as spelled by `written`; `None` if it accepts all names of settings.
-        owner: The command or function that received the name, `recipe` or `pass`.
+        owner: The command, function or `recipe` that received the name.
         written: Converts a name with underscores to the spelling that `owner` uses.
     """
     plain = old.lstrip("-").replace("-", "_")
@@ -92,11 +94,6 @@ def renamed(
     if new is None or (accepted is not None and written(new) not in accepted):
         return ""
     return f"'{old}' is now '{written(new)}'"
-
-
-def renamed_pass(name: str) -> str:
-    """Returns the current name of a pass of 0.1; other names as they are."""
-    return _BY_OWNER["pass"].get(name.replace("-", "_"), name).replace("_", "-")
 
 
 def old_name(new: str, command: str) -> str:

@@ -73,7 +73,7 @@ import sys, traceback
 for code in {[code for _, code, _ in CASES]!r}:
     try:
         exec(code, {{}})
-    except BaseException:
+    except (Exception, SystemExit):
         traceback.print_exc()
     print("\\0", file=sys.stderr)
 """

@@ -167,7 +167,7 @@ class TileWriter:
     def _over_rows(
         self, emit: VectorEmitter, done: list[Index], write: Callable[[VectorEmitter, list[Index]], None]
     ) -> None:
-        """`write` for each row of the result, of which the places `done` are known."""
+        """`write` for each row of the result, of which the positions `done` are known."""
         axis = len(done)
         if axis == self.geometry.tile_axis:
             write(emit, done)
