@@ -21,7 +21,7 @@ from qmlir.targets.cpu.emitters.llvm.emit import emit_module as emit_ir
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_processor
 from qmlir.targets.cpu.package import IR_PROGRAM, constants_of, load_package, write_package
-from qmlir.targets.cpu.runtime.ir_code import compiled, facts_of, host_machine
+from qmlir.targets.cpu.runtime.ir_code import compiled_objects, facts_of, host_machine
 from qmlir.targets.cpu.runtime.machine_code import header_of, made
 from qmlir.targets.cpu.runtime.program import places_of
 from qmlir.text.elements import dense_array
@@ -68,9 +68,8 @@ def flat(array: Any) -> Any:
 def compiled_by_llvm(module: ModuleOp, _: Path) -> Any:
     """The module by the emitter `llvm`, compiled."""
     text = emit_ir(module, host_processor())
-    machine, facts = host_machine(), facts_of(text)
-    code = compiled(text, machine)
-    return made(header_of(facts, "", [code]), code, Path("test.ll"))
+    objects = compiled_objects(text, host_machine())
+    return made(header_of(facts_of(text), "", objects), b"".join(objects), Path("test.ll"))
 
 
 def compiled_by_numba(module: ModuleOp, folder: Path) -> Any:

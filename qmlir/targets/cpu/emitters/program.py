@@ -5,12 +5,12 @@ is one arena, and its kernels write their results to memory.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, NoneAttr, RankedStructure, TensorType
+from xdsl.dialects import func, memref, scf
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, NoneAttr, RankedStructure, TensorType, VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -20,6 +20,7 @@ from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.limits import budget, over
 from qmlir.ir.provenance import origins_of
+from qmlir.ir.rewriting import operations_in
 from qmlir.ir.signature import MAIN, REFUSES_NAN, Port, inputs_of, memory_outputs_of
 from qmlir.targets.cpu.emitters.elements import caller_dtype, item_size, unfilled_bits
 from qmlir.targets.cpu.isa import isa_of
@@ -239,3 +240,24 @@ def program_of(module: ModuleOp) -> LoopProgram:
         module, isa_of(module), main, kernels, buffers, constants,
         tuple(_ports(main, inputs, arguments[: len(inputs)])), _with_overwritten(main, outputs), tuple(calls),
     )  # fmt: skip
+
+
+_FEWEST_CARRIED = 2
+"""The fewest vectors that the loop over the terms of a register tile carries."""
+
+
+def _vectors(values: Iterable[SSAValue]) -> int:
+    return sum(isinstance(value.type, VectorType) for value in values)
+
+
+def is_tiled(function: FuncOp) -> bool:
+    """Returns true if a loop of a kernel carries several vectors, and all of its innermost loops compute on vectors.
+
+    LLVM's passes find nothing to improve in such a kernel: registers are chosen, and no loop is left to vectorize.
+    """
+    loops = [op for op in operations_in(function) if isinstance(op, scf.ForOp | scf.ParallelOp | scf.WhileOp)]
+    bodies = [operations_in(loop)[1:] for loop in loops]
+    innermost = [body for body in bodies if not any(op in loops for op in body)]
+    return any(
+        _vectors(loop.body.block.args) >= _FEWEST_CARRIED for loop in loops if isinstance(loop, scf.ForOp)
+    ) and all(any(_vectors(op.results) for op in body) for body in innermost)

@@ -8,6 +8,8 @@ that the code needs.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,15 @@ For the digits CNN, MobileNetV2 and ResNet-50 on AVX2, compilation takes 0.52, 1
 """
 
 
+TILED = '"tiled"'
+"""The attribute of functions that LLVM's passes can't improve: all of their innermost loops compute on vectors."""
+
+_FUNCTION = re.compile(
+    r"^define (?P<internal>internal )?(?P<head>[^\n]*?@(?P<name>[\w.]+)\([^\n]*) \{$.*?^\}$", re.MULTILINE | re.DOTALL
+)
+"""Matches a function of an emitted module."""
+
+
 def facts_of(text: str) -> dict[str, Any]:
     """Returns the facts in the first line. Raises `ValueError` if it has none."""
     line = text.partition("\n")[0]
@@ -48,15 +59,44 @@ def host_machine() -> Any:
     )
 
 
-def compiled(text: str, machine: Any, speed: int = SPEED) -> bytes:
-    """Compiles a module to an object file. Raises `RuntimeError` if the text is not valid LLVM IR."""
+def compiled(text: str, machine: Any, speed: int | None = SPEED) -> bytes:
+    """Compiles a module to an object file, without LLVM's passes if `speed` is `None`.
+
+    Raises `RuntimeError` if the text is not valid LLVM IR.
+    """
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=speed)
-    options.loop_vectorization, options.slp_vectorization = True, False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    if speed is not None:
+        options = llvm.create_pipeline_tuning_options(speed_level=speed)
+        options.loop_vectorization, options.slp_vectorization = True, False
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)
+
+
+def _module_of(own: Sequence[re.Match[str]], others: Sequence[re.Match[str]], declarations: str) -> str:
+    """Returns a module with the functions `own`, which may call each other and the functions `others`."""
+    texts = [each[0].replace("define internal ", "define ", 1) for each in own]
+    called = {name for text in texts for name in re.findall(r"@([\w.]+)", text)}
+    heads = [f"declare {each['head']}" for each in others if each["name"] in called]
+    return "\n".join([declarations, *heads, *texts])
+
+
+def compiled_objects(text: str, machine: Any) -> list[bytes]:
+    """Compiles an emitted module to object files: functions marked `TILED` without LLVM's passes, then all others.
+
+    For ResNet-50 on AVX2, this halves the time that LLVM takes; programs run equally fast. Raises `RuntimeError` if the
+    text is not valid LLVM IR.
+    """
+    functions = list(_FUNCTION.finditer(text))
+    tiled = [each for each in functions if TILED in each["head"]]
+    if not tiled:
+        return [compiled(text, machine)]
+    others, declarations = [each for each in functions if each not in tiled], _FUNCTION.sub("", text)
+    return [
+        compiled(_module_of(tiled, others, declarations), machine, None),
+        compiled(_module_of(others, tiled, declarations), machine),
+    ]
 
 
 def program_module(folder: Path, digest: str) -> Any:
@@ -82,6 +122,5 @@ def program_module(folder: Path, digest: str) -> Any:
             f"{folder} requires a CPU with {', '.join(missing)}, which this one lacks; compile the model here, or "
             "with --isa generic"
         )
-    code = compiled(text, host_machine())
-    header = header_of(facts, digest, [code])
-    return made(header, code, path)
+    objects = compiled_objects(text, host_machine())
+    return made(header_of(facts, digest, objects), b"".join(objects), path)

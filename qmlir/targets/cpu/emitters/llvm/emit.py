@@ -24,9 +24,9 @@ from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
+from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, is_tiled, program_of
 from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, static_strides
-from qmlir.targets.cpu.runtime.ir_code import HEAD
+from qmlir.targets.cpu.runtime.ir_code import HEAD, TILED
 from qmlir.targets.cpu.runtime.semantics.values import PTR, IRValue, Type, type_of
 from qmlir.targets.cpu.runtime.team_code import team_functions, team_names
 
@@ -62,6 +62,7 @@ class _Kernel:
     constant: list[bool]
     comment: str
     is_divided: bool
+    is_tiled: bool
     apart: list[bool] = field(default_factory=list[bool])
     """For each argument, True if it can be `noalias`.
 
@@ -73,7 +74,8 @@ class _Kernel:
         rows = zip(self.arguments, self.constant, self.apart, strict=True)
         takes = [_argument(type_, name, constant, apart) for (type_, name), constant, apart in rows]
         first = _OF_THREADS if self.is_divided else ()
-        head = f"define {linkage} void @{self.name}({', '.join([*first, *takes])}) {_attributes(self.write, is_x86)}"
+        attributes = f"{_attributes(self.write, is_x86)}{f' {TILED}' if self.is_tiled else ''}"
+        head = f"define {linkage} void @{self.name}({', '.join([*first, *takes])}) {attributes}"
         comment = f"; {self.comment}\n" if self.comment else ""
         return comment + self.write.function_text(head, ["  ret void"])
 
@@ -122,6 +124,7 @@ class ModuleWriter:
             [value in read for value in function.body.block.args],
             ascii(", ".join(map(str, origins_of(function))))[1:-1],
             is_divided,
+            is_tiled(function),
             [type_ is PTR for type_, _ in arguments],
         )
 

@@ -1,8 +1,11 @@
 """LLVM IR of modules of loops: what the text says of memory, that every operation has a row, and what is refused."""
 
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.ir.diagnostics import DiagnosticError
@@ -10,8 +13,9 @@ from qmlir.targets.cpu.emitters.llvm.emit import emit_module
 from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.numba.families import EMISSIONS as NUMBA_EMISSIONS
-from qmlir.targets.cpu.runtime.ir_code import facts_of
-from tests.support.emitted import parsed
+from qmlir.targets.cpu.host import host_processor
+from qmlir.targets.cpu.runtime.ir_code import compiled_objects, facts_of, host_machine
+from tests.support.emitted import compiled_outputs, parsed
 
 X86, ARM = Processor("x86_64-unknown-linux-gnu"), Processor("aarch64-unknown-linux-gnu")
 
@@ -67,6 +71,64 @@ def test_memory_that_no_other_argument_has() -> None:
 )
 def test_memory_that_two_arguments_may_have(calls: str, main: str) -> None:
     assert "(ptr readonly %a0, ptr %a1)" in head_of(emit_module(parsed(module(calls, main)), X86))
+
+
+SUMS = """
+func.func private @add(%x: memref<64xi32> {{kernel.read_only}}, %y: memref<64xi32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant dense<0> : vector<8xi32>
+  scf.for %row = %c0 to %c8 step %c8 {{
+    %sums:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %zero, %b = %zero) -> (vector<8xi32>, vector<8xi32>) {{
+      {body}
+    }}
+    {after}
+  }}
+  func.return
+}}
+func.func @main(%x: memref<64xi32> {{nn.name = "x"}}, %y: memref<64xi32> {{nn.result, nn.name = "y"}}) {{
+  func.call @add(%x, %y) : (memref<64xi32>, memref<64xi32>) -> ()
+  func.return
+}}
+"""
+
+VECTORS = """%l = simd.load %x[%i] : memref<64xi32> to vector<8xi32>
+      %c = arith.addi %a, %l : vector<8xi32>
+      %d = arith.subi %b, %l : vector<8xi32>
+      scf.yield %c, %d : vector<8xi32>, vector<8xi32>"""
+STORES = """simd.store %sums#0, %y[%c0] : vector<8xi32>, memref<64xi32>
+    simd.store %sums#1, %y[%c8] : vector<8xi32>, memref<64xi32>"""
+ELEMENTS = """
+    scf.for %i = %c0 to %c8 step %c1 {
+      %e = memref.load %x[%i] : memref<64xi32>
+      %f = arith.addi %e, %e : i32
+      memref.store %f, %y[%i] : memref<64xi32>
+    }"""
+
+
+def sums(after: str = "") -> ModuleOp:
+    """A kernel with two sums in registers, and other operations after them."""
+    return parsed(SUMS.format(body=VECTORS, after=STORES + after))
+
+
+def test_kernels_that_passes_cannot_improve_are_marked() -> None:
+    assert head_of(emit_module(sums(), X86)).endswith('"tiled" {')
+    assert "tiled" not in head_of(emit_module(parsed(module(call("%x", "%y"))), X86))  # no loop carries registers
+    assert "tiled" not in head_of(emit_module(sums(ELEMENTS), X86))  # LLVM vectorizes the loop over elements
+
+
+@pytest.mark.parametrize("after", ["", ELEMENTS])
+def test_objects_of_marked_kernels(after: str, tmp_path: Path) -> None:
+    """The marked kernel is in an object of its own, which passes haven't changed; results are those of one object."""
+    loops = sums(after)
+    text = emit_module(loops, host_processor())
+    assert len(compiled_objects(text, host_machine())) == (1 if after else 2)
+    x = np.arange(64, dtype=np.int32).reshape(64) ** 3
+    found = compiled_outputs(loops, [x], tmp_path, "llvm")["y"]
+    rows = np.stack([x[i : i + 8] for i in range(8)]).sum(0, dtype=np.int32)
+    wanted = np.concatenate([2 * x[:8] if after else rows, -rows])
+    assert (found[:16] == wanted).all()
 
 
 PARTS = """
