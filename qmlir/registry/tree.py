@@ -77,6 +77,7 @@ PASSES: Mapping[str, str] = {
     "quant-store-constants": "qmlir.passes.quantized.quant_store:QuantStoreConstants",
     "quant-store-states": "qmlir.passes.quantized.quant_store:QuantStoreStates",
     "simd-legalize": "qmlir.targets.cpu.loops.simd_legalize:SimdLegalize",
+    "simd-unroll": "qmlir.targets.cpu.loops.simd_unroll:SimdUnroll",
     "strip-debuginfo": "qmlir.passes.general.strip:StripDebuginfo",
     "strip-training": "qmlir.passes.general.strip:StripTraining",
     "symbol-dce": "qmlir.passes.general.dce:SymbolDce",

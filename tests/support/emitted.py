@@ -129,10 +129,10 @@ def assert_equal_outputs(
     """
     expected = interpret(module if reference is None else reference, list(inputs))
     for emitter in EMITTERS:
-        _assert_same(compiled_outputs(module, inputs, folder, emitter), expected, emitter)
+        assert_same(compiled_outputs(module, inputs, folder, emitter), expected, emitter)
 
 
-def _assert_same(found: Mapping[str, Any], expected: Mapping[str, Any], emitter: str) -> None:
+def assert_same(found: Mapping[str, Any], expected: Mapping[str, Any], emitter: str) -> None:
     assert list(found) == list(expected)
     for name, array in found.items():
         wanted = expected[name]

@@ -32,16 +32,29 @@ def as_vector(type_: Attribute) -> AnyVector | None:
 
 
 def vector_of(value: SSAValue) -> AnyVector:
-    """Returns the type of a 1-D vector value. Raises `VerifyException` for a value of any other type."""
+    """Returns the type of a register or of a register tile. Raises `VerifyException` for a value of any other type."""
     found = as_vector(value.type)
-    if found is None or found.get_num_dims() != 1 or found.get_num_scalable_dims():
+    if found is None or not found.get_num_dims() or found.get_num_scalable_dims():
+        raise VerifyException(f"expected a vector of fixed size, but got '{value.type}'")
+    return found
+
+
+def register_of(value: SSAValue) -> AnyVector:
+    """Returns the type of a register. Raises `VerifyException` for a value of any other type."""
+    found = vector_of(value)
+    if found.get_num_dims() != 1:
         raise VerifyException(f"expected a 1-D vector, but got '{value.type}'")
     return found
 
 
 def lanes_of(value: SSAValue) -> int:
-    """Returns the number of lanes of a vector."""
-    return vector_of(value).get_shape()[0]
+    """Returns the number of lanes of a register, or of each register of a tile."""
+    return vector_of(value).get_shape()[-1]
+
+
+def tile_of(value: SSAValue) -> tuple[int, ...]:
+    """Returns the shape of a register tile, in registers: `()` for a single register."""
+    return vector_of(value).get_shape()[:-1]
 
 
 def element_of(value: SSAValue) -> Attribute:
@@ -49,10 +62,21 @@ def element_of(value: SSAValue) -> Attribute:
     return vector_of(value).get_element_type()
 
 
+def is_tile_type(type_: Attribute) -> bool:
+    """Returns true for the type of register tiles: a vector of rank 2 or more."""
+    found = as_vector(type_)
+    return found is not None and found.get_num_dims() > 1
+
+
+def is_tile(value: SSAValue) -> bool:
+    """Returns true if a value is a register tile."""
+    return is_tile_type(value.type)
+
+
 @cache
-def vector(lanes: int, element: Attribute) -> AnyVector:
-    """Returns a 1-D vector type. The types are cached because the values of a tile have only a few distinct types."""
-    return VectorType(element, [lanes])
+def vector(lanes: int, element: Attribute, tile: tuple[int, ...] = ()) -> AnyVector:
+    """Returns the type of a register, or of a register tile; cached, since a kernel has only a few distinct types."""
+    return VectorType(element, [*tile, lanes])
 
 
 def bits_of(element: Attribute) -> int:

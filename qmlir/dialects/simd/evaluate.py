@@ -1,4 +1,4 @@
-"""Evaluation of the `simd` operations in NumPy: vectors are arrays of rank 1, and memory is arrays that are modified.
+"""Evaluation of the `simd` operations in NumPy: registers and tiles are arrays, and memory is arrays that are modified.
 
 A vector access may extend past the end of a row into the underlying memory of the array, but never past the end of that
 memory.
@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array, compared_floats, compared_integers, integer_limits
-from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
+from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, tile_of, vector_of
 from qmlir.dialects.simd.lanes import (
     CompareOp,
     Conversion,
@@ -30,6 +30,8 @@ from qmlir.dialects.simd.lanes import (
     RoundToIntOp,
     SelectOp,
     Signs,
+    StackOp,
+    TransposeOp,
 )
 from qmlir.dialects.simd.memory import (
     GROUP_BITS,
@@ -38,6 +40,7 @@ from qmlir.dialects.simd.memory import (
     LoadOp,
     LoadPartialOp,
     LookUpOp,
+    PlaceLoadOp,
     PrefetchOp,
     StoreOp,
     StorePartialOp,
@@ -80,8 +83,18 @@ def _run(array: Array, position: Place, count: int) -> Array:
     return root.reshape(-1).view(np.uint8)[start : start + size].view(array.dtype)
 
 
+def _moved(position: Place, offset: int) -> Place:
+    return (*position[:-1], position[-1] + offset)
+
+
+def _tile(op: PlaceLoadOp, array: Array, position: Place, count: int) -> Array:
+    """Returns copies of `count` consecutive elements for each register of the result."""
+    runs = [_run(array, _moved(position, offset), count) for offset in op.offsets(op.result)]
+    return np.stack(runs).reshape(*tile_of(op.result), count)
+
+
 def _load(op: LoadOp, array: Array, position: Place) -> tuple[Array]:
-    return (_run(array, position, lanes_of(op.result)).copy(),)
+    return (_tile(op, array, position, lanes_of(op.result)),)
 
 
 def _load_partial(op: LoadPartialOp, array: Array, position: Place, count: int) -> tuple[Array]:
@@ -94,7 +107,7 @@ def _load_partial(op: LoadPartialOp, array: Array, position: Place, count: int) 
 
 def _load_group_splat(op: LoadGroupSplatOp, array: Array, position: Place) -> tuple[Array]:
     group = GROUP_BITS // (8 * array.itemsize)
-    return (np.tile(_run(array, position, group), lanes_of(op.result) // group),)
+    return (np.tile(_tile(op, array, position, group), lanes_of(op.result) // group),)
 
 
 def _store_lanes(value: Array, array: Array, position: Place) -> None:
@@ -104,7 +117,8 @@ def _store_lanes(value: Array, array: Array, position: Place) -> None:
 
 
 def _store(op: StoreOp, value: Array, array: Array, position: Place) -> tuple[()]:
-    _store_lanes(value, array, position)
+    for offset, register in zip(op.offsets(op.vector), value.reshape(-1, value.shape[-1]), strict=True):
+        _store_lanes(register, array, _moved(position, offset))
     return ()
 
 
@@ -136,13 +150,13 @@ def _look_up(op: LookUpOp, table: Array, positions: Array) -> tuple[Array]:
 def _dot_accumulate(op: DotAccumulateOp, accumulator: Array, x: Array, w: Array) -> tuple[Array]:
     left = x.view(np.uint8) if op.signs.data == Signs.US else x
     products = left.astype(np.int64) * w.astype(np.int64)
-    sums = accumulator.astype(np.int64) + products.reshape(accumulator.size, -1).sum(axis=1)
+    sums = accumulator.astype(np.int64) + products.reshape(*accumulator.shape, -1).sum(axis=-1)
     return (sums.astype(np.int32),)
 
 
 def _multiply_pairs(op: MultiplyPairsOp, x: Array, w: Array) -> tuple[Array]:
     products = x.view(np.uint8).astype(np.int64) * w.astype(np.int64)
-    return (products.reshape(-1, 2).sum(axis=1).clip(-(1 << 15), (1 << 15) - 1).astype(np.int16),)
+    return (products.reshape(*x.shape[:-1], -1, 2).sum(axis=-1).clip(-(1 << 15), (1 << 15) - 1).astype(np.int16),)
 
 
 def _convert(op: ConvertOp, value: Array) -> tuple[Array]:
@@ -164,7 +178,7 @@ def _round_to_int(op: RoundToIntOp, value: Array) -> tuple[Array]:
 def _narrow(op: NarrowOp, values: Sequence[Array]) -> tuple[Array]:
     element = element_of(op.result)
     low, high = integer_limits(bits_of(element), is_signed=op.unsigned is None)
-    return (_wrapped(np.clip(np.concatenate(values).astype(np.int64), low, high), element),)
+    return (_wrapped(np.clip(np.concatenate(values, axis=-1).astype(np.int64), low, high), element),)
 
 
 def _wrapped(value: Array, element: Attribute) -> Array:
@@ -197,9 +211,17 @@ def _select(op: SelectOp, condition: Array, lhs: Array, rhs: Array) -> tuple[Arr
 def _interleave(half: int) -> Callable[[InterleaveOp, Array, Array], tuple[Array]]:
     def evaluator(op: InterleaveOp, lhs: Array, rhs: Array) -> tuple[Array]:
         a, b = (each.reshape(-1, 2, op.block_lanes // 2)[:, half] for each in (lhs, rhs))
-        return (np.stack([a, b], axis=-1).reshape(-1),)
+        return (np.stack([a, b], axis=-1).reshape(lhs.shape),)
 
     return evaluator
+
+
+def _stack(op: StackOp, values: Sequence[Array]) -> tuple[Array]:
+    return (np.stack(values).reshape(vector_of(op.result).get_shape()),)
+
+
+def _transpose(op: TransposeOp, value: Array) -> tuple[Array]:
+    return (value.swapaxes(0, 1),)
 
 
 def _reduce_add(op: ReduceAddOp, value: Array) -> tuple[Any]:
@@ -229,4 +251,6 @@ EVALUATORS: dict[type[Operation], Callable[..., tuple[Any, ...]]] = {
     InterleaveLowOp: _interleave(0),
     InterleaveHighOp: _interleave(1),
     ReduceAddOp: _reduce_add,
+    StackOp: _stack,
+    TransposeOp: _transpose,
 }

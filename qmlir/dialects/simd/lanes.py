@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from math import prod
 from typing import ClassVar
 
 from xdsl.dialects import arith
@@ -24,7 +25,18 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.simd.base import AnyVector, SimdOp, bits_of, element_of, is_signless, lanes_of, vector, vector_of
+from qmlir.dialects.simd.base import (
+    AnyVector,
+    SimdOp,
+    bits_of,
+    element_of,
+    is_signless,
+    lanes_of,
+    register_of,
+    tile_of,
+    vector,
+    vector_of,
+)
 
 SAME_VECTOR = VarConstraint("T", base(VectorType[Attribute]))
 """The common vector type of all operands and results that use this constraint."""
@@ -84,7 +96,9 @@ class DotAccumulateOp(SimdOp):
             )
         if self.x.type != self.w.type or not is_signless(element_of(self.x), 8, 16):
             raise VerifyException(f"operands must be vectors of i8 or i16, but got '{self.x.type}' and '{self.w.type}'")
-        if lanes_of(self.x) * bits_of(element_of(self.x)) != lanes_of(self.accumulator) * 32:
+        if lanes_of(self.x) * bits_of(element_of(self.x)) != lanes_of(self.accumulator) * 32 or tile_of(
+            self.x
+        ) != tile_of(self.accumulator):
             raise VerifyException(
                 f"operands must have 32 bits per lane of the accumulator, but got '{self.x.type}' for "
                 f"'{self.accumulator.type}'"
@@ -109,17 +123,16 @@ class MultiplyPairsOp(SimdOp):
     traits = traits_def(Pure())
 
     def __init__(self, x: SSAValue, w: SSAValue):
-        super().__init__(operands=[x, w], result_types=[vector(lanes_of(x) // 2, i16)])
+        super().__init__(operands=[x, w], result_types=[vector(lanes_of(x) // 2, i16, tile_of(x))])
 
     def verify_(self) -> None:
         if self.x.type != self.w.type or element_of(self.x) != i8 or lanes_of(self.x) % 2:
             raise VerifyException(
                 f"operands must be vectors of an even number of i8, but got '{self.x.type}' and '{self.w.type}'"
             )
-        if self.result.type != vector(lanes_of(self.x) // 2, i16):
-            raise VerifyException(
-                f"result must be '{vector(lanes_of(self.x) // 2, i16)}', but got '{self.result.type}'"
-            )
+        expected = vector(lanes_of(self.x) // 2, i16, tile_of(self.x))
+        if self.result.type != expected:
+            raise VerifyException(f"result must be '{expected}', but got '{self.result.type}'")
 
 
 class Conversion(StrEnum):
@@ -173,7 +186,8 @@ class ConvertOp(SimdOp):
         source, target = vector_of(self.value), vector_of(self.result)
         widths = bits_of(source.get_element_type()), bits_of(target.get_element_type())
         if kind == Conversion.BITCAST:
-            if widths[0] * source.get_shape()[0] != widths[1] * target.get_shape()[0]:
+            bits = [width * each.get_shape()[-1] for width, each in zip(widths, (source, target), strict=True)]
+            if bits[0] != bits[1] or tile_of(self.value) != tile_of(self.result):
                 raise VerifyException(f"total number of bits must not change, but got '{source}' and '{target}'")
             return
         if source.get_shape() != target.get_shape():
@@ -213,10 +227,11 @@ class RoundToIntOp(SimdOp):
     traits = traits_def(Pure())
 
     def __init__(self, value: SSAValue):
-        super().__init__(operands=[value], result_types=[vector(lanes_of(value), i32)])
+        super().__init__(operands=[value], result_types=[vector(lanes_of(value), i32, tile_of(value))])
 
     def verify_(self) -> None:
-        if element_of(self.value) != f32 or self.result.type != vector(lanes_of(self.value), i32):
+        expected = vector(lanes_of(self.value), i32, tile_of(self.value))
+        if element_of(self.value) != f32 or self.result.type != expected:
             raise VerifyException(f"expected f32 and i32 vectors, but got '{self.value.type}' and '{self.result.type}'")
 
 
@@ -242,14 +257,15 @@ class NarrowOp(SimdOp):
         super().__init__(
             operands=values,
             properties={"unsigned": UnitAttr()} if unsigned else {},
-            result_types=[vector(sum(map(lanes_of, values)), element)],
+            result_types=[vector(sum(map(lanes_of, values)), element, tile_of(values[0]))],
         )
 
     def verify_(self) -> None:
         source, target = element_of(self.values[0]), element_of(self.result)
         if not is_signless(source) or not is_signless(target) or bits_of(target) >= bits_of(source):
             raise VerifyException(f"expected a conversion to narrower integers, but got '{source}' and '{target}'")
-        if sum(map(lanes_of, self.values)) != lanes_of(self.result):
+        is_same = tile_of(self.values[0]) == tile_of(self.result)
+        if sum(map(lanes_of, self.values)) != lanes_of(self.result) or not is_same:
             found = " and ".join(str(type_) for type_ in (*self.values.types, self.result.type))
             raise VerifyException(f"number of lanes must not change, but got {found}")
 
@@ -273,11 +289,11 @@ class CompareOp(SimdOp):
         super().__init__(
             operands=[lhs, rhs],
             properties={"predicate": StringAttr(predicate)},
-            result_types=[vector(lanes_of(lhs), i1)],
+            result_types=[vector(lanes_of(lhs), i1, tile_of(lhs))],
         )
 
     def verify_(self) -> None:
-        if self.result.type != vector(lanes_of(self.lhs), i1):
+        if self.result.type != vector(lanes_of(self.lhs), i1, tile_of(self.lhs)):
             raise VerifyException(f"result must have one i1 per lane, but got '{self.result.type}'")
         is_float = isinstance(element_of(self.lhs), AnyFloat)
         accepted = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
@@ -306,7 +322,7 @@ class SelectOp(SimdOp):
         super().__init__(operands=[condition, lhs, rhs], result_types=[lhs.type])
 
     def verify_(self) -> None:
-        if self.condition.type != vector(lanes_of(self.lhs), i1):
+        if self.condition.type != vector(lanes_of(self.lhs), i1, tile_of(self.lhs)):
             raise VerifyException(f"condition must have one i1 per lane, but got '{self.condition.type}'")
 
 
@@ -372,6 +388,58 @@ class ReduceAddOp(SimdOp):
     def verify_(self) -> None:
         if self.result.type != element_of(self.value):
             raise VerifyException(f"result must be {element_of(self.value)}, but got '{self.result.type}'")
-        lanes = lanes_of(self.value)
+        (lanes,) = register_of(self.value).get_shape()
         if lanes & (lanes - 1):
             raise VerifyException(f"number of lanes must be a power of two, but got {lanes}")
+
+
+@irdl_op_definition
+class StackOp(SimdOp):
+    """Stacks registers, or tiles of the same shape, to a register tile in row-major order. It moves no data."""
+
+    name = "simd.stack"
+
+    values = var_operand_def(RangeOf(SAME_VECTOR).of_length(AtLeast(1)))
+    result = result_def(VectorType)
+
+    assembly_format = "$values attr-dict `:` type($values) `to` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, values: Sequence[SSAValue], shape: Sequence[int]):
+        element, lanes, tile = element_of(values[0]), lanes_of(values[0]), tile_of(values[0])
+        super().__init__(operands=values, result_types=[vector(lanes, element, (*shape, *tile))])
+
+    def verify_(self) -> None:
+        own, whole = vector_of(self.values[0]).get_shape(), vector_of(self.result).get_shape()
+        leading, inner = whole[: len(whole) - len(own)], whole[len(whole) - len(own) :]
+        same = element_of(self.values[0]) == element_of(self.result)
+        if inner != own or not leading or prod(leading) != len(self.values) or not same:
+            raise VerifyException(
+                f"result must hold {len(self.values)} vectors of type '{self.values[0].type}', but got "
+                f"'{self.result.type}'"
+            )
+
+
+@irdl_op_definition
+class TransposeOp(SimdOp):
+    """Swaps the first two axes of a register tile. It moves no data."""
+
+    name = "simd.transpose"
+
+    value = operand_def(VectorType)
+    result = result_def(VectorType)
+
+    assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue):
+        rows, columns, *inner = tile_of(value)
+        super().__init__([value], [vector(lanes_of(value), element_of(value), (columns, rows, *inner))])
+
+    def verify_(self) -> None:
+        rows, columns, *inner = (*tile_of(self.value), 0, 0)[:2] + tile_of(self.value)[2:]
+        expected = vector(lanes_of(self.value), element_of(self.value), (columns, rows, *inner))
+        if len(tile_of(self.value)) < 2 or self.result.type != expected:
+            raise VerifyException(
+                f"expected a tile and its transpose, but got '{self.value.type}' and '{self.result.type}'"
+            )

@@ -5,14 +5,17 @@ the next row. The pass that creates the loop must ensure that it stays within th
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from itertools import product
+from operator import mul
+from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, VectorType, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, MemRefType, VectorType, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -21,15 +24,56 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.simd.base import AnyVector, SimdOp, bits_of, check_place, element_of, is_signless, lanes_of
+from qmlir.dialects.simd.base import (
+    AnyVector,
+    SimdOp,
+    bits_of,
+    check_place,
+    element_of,
+    is_signless,
+    lanes_of,
+    register_of,
+    tile_of,
+    vector_of,
+)
 from qmlir.ir.builtin_types import memref_type
 
 GROUP_BITS = 32
 """The width in bits that `simd.load_group_splat` repeats: one accumulator lane of `simd.dot_accumulate`."""
 
 
-class PlaceLoadOp(SimdOp):
-    """An operation that loads a vector starting at an index in memory."""
+Strides: TypeAlias = DenseArrayBase[IntegerType]
+"""The distances in memory between neighbors along each axis of a register tile, in elements."""
+
+
+def _properties(strides: Sequence[int]) -> dict[str, Attribute]:
+    return {"strides": DenseArrayBase.from_list(i64, strides)} if strides else {}
+
+
+class TileTransferOp(SimdOp):
+    """An operation that transfers a register, or a register tile, to or from memory that starts at an index.
+
+    The registers of a tile are `strides` elements apart along each axis of the tile.
+    """
+
+    strides = opt_prop_def(Strides)
+
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def _check_strides(self, value: SSAValue) -> None:
+        given = 0 if self.strides is None else len(self.strides)
+        if given != len(tile_of(value)):
+            raise VerifyException(f"expected {len(tile_of(value))} strides for '{value.type}', but got {given}")
+
+    def offsets(self, value: SSAValue) -> list[int]:
+        """Returns the distance of each register of the tile `value` from the first one, in elements, row-major."""
+        strides = () if self.strides is None else self.strides.get_values()
+        places = product(*(range(size) for size in tile_of(value)))
+        return [sum(map(mul, place, strides)) for place in places]
+
+
+class PlaceLoadOp(TileTransferOp):
+    """An operation that loads a register or a register tile starting at an index in memory."""
 
     memory = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
@@ -38,11 +82,14 @@ class PlaceLoadOp(SimdOp):
     assembly_format: ClassVar[str | None] = "$memory `[` $indices `]` attr-dict `:` type($memory) `to` type($result)"
     traits = traits_def(MemoryReadEffect())
 
-    def __init__(self, memory: SSAValue, indices: Sequence[SSAValue], result_type: AnyVector):
-        super().__init__(operands=[memory, *indices], result_types=[result_type])
+    def __init__(
+        self, memory: SSAValue, indices: Sequence[SSAValue], result_type: AnyVector, strides: Sequence[int] = ()
+    ):
+        super().__init__([memory, *indices], [result_type], _properties(strides))
 
     def verify_(self) -> None:
         check_place(self.memory, self.indices, element_of(self.result))
+        self._check_strides(self.result)
 
 
 @irdl_op_definition
@@ -74,6 +121,7 @@ class LoadPartialOp(SimdOp):
         super().__init__(operands=[memory, *indices, count], result_types=[result_type])
 
     def verify_(self) -> None:
+        register_of(self.result)
         check_place(self.memory, self.indices, element_of(self.result))
 
 
@@ -93,7 +141,7 @@ class LoadGroupSplatOp(PlaceLoadOp):
 
 
 @irdl_op_definition
-class StoreOp(SimdOp):
+class StoreOp(TileTransferOp):
     """Stores all lanes to consecutive elements starting at an index."""
 
     name = "simd.store"
@@ -105,11 +153,12 @@ class StoreOp(SimdOp):
     assembly_format = "$vector `,` $memory `[` $indices `]` attr-dict `:` type($vector) `,` type($memory)"
     traits = traits_def(MemoryWriteEffect())
 
-    def __init__(self, vector: SSAValue, memory: SSAValue, indices: Sequence[SSAValue]):
-        super().__init__(operands=[vector, memory, *indices])
+    def __init__(self, vector: SSAValue, memory: SSAValue, indices: Sequence[SSAValue], strides: Sequence[int] = ()):
+        super().__init__([vector, memory, *indices], (), _properties(strides))
 
     def verify_(self) -> None:
         check_place(self.memory, self.indices, element_of(self.vector))
+        self._check_strides(self.vector)
 
 
 @irdl_op_definition
@@ -130,6 +179,7 @@ class StorePartialOp(SimdOp):
         super().__init__(operands=[vector, memory, *indices, count])
 
     def verify_(self) -> None:
+        register_of(self.vector)
         check_place(self.memory, self.indices, element_of(self.vector))
 
 
@@ -184,7 +234,7 @@ class GatherOp(SimdOp):
         element = element_of(self.positions)
         if not isinstance(element, IndexType) and not is_signless(element, 32, 64):
             raise VerifyException(f"indices must be i32, i64 or index, but got {element}")
-        if lanes_of(self.positions) != lanes_of(self.result):
+        if vector_of(self.positions).get_shape() != vector_of(self.result).get_shape():
             raise VerifyException(
                 f"result must have one lane per index, but got '{self.positions.type}' and '{self.result.type}'"
             )

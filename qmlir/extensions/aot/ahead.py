@@ -21,6 +21,7 @@ from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name, port_text
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.emitters.writing import Names
 from qmlir.targets.cpu.isa.base import ALIGNMENT
+from qmlir.targets.cpu.loops.simd_unroll import unroll_tiles
 from qmlir.text.files import access, note_sources, path_of
 from qmlir.text.tables import Readable, bytes_text
 from qmlir.text.writing import folder_result
@@ -79,7 +80,7 @@ class AheadForm:
     """An output format: `write` returns the files except the header, and `isa` is the instruction set of the loops.
 
     An empty `isa` stands for the best instruction set of the machine. `triple` and `features` are the defaults for the
-    machine.
+    machine. If the format `takes_tiles`, the loops contain register tiles; otherwise they are unrolled first.
     """
 
     summary: str
@@ -89,6 +90,7 @@ class AheadForm:
     triple: str = ""
     features: str = ""
     has_header: bool = True
+    takes_tiles: bool = True
 
     @property
     def is_for_machine(self) -> bool:
@@ -206,7 +208,8 @@ def emit_ahead(
     operation cannot be emitted in the format.
     """
     row = form_named(form)
-    entry = EntryPoint(program_of(loops), checked_name(name), machine or row.machine_for())
+    known = loops if row.takes_tiles else unroll_tiles(loops.clone())
+    entry = EntryPoint(program_of(known), checked_name(name), machine or row.machine_for())
     found = row.write(entry)
     files = {**found.files, **({f"{name}.h": header_text(entry)} if row.has_header else {})}
     card = card_of(entry.program, name, form, row.emitter, row.target_text(entry.machine), model)

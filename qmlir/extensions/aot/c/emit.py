@@ -306,4 +306,4 @@ def _write_c(entry: EntryPoint) -> WrittenFiles:
     return WrittenFiles(emit_c(entry))
 
 
-C = AheadForm("C99: one file that needs no library", "portable", _write_c, "c")
+C = AheadForm("C99: one file that needs no library", "portable", _write_c, "c", takes_tiles=False)

@@ -32,6 +32,8 @@ class CodeEmitter:
     emitted code, and an `__init__.py` that defines `program`. `finish(folder, name, on_kernel, processes)` then
     compiles the package, under the module name `name`, in at most `processes` processes. Both raise `DiagnosticError`
     if an operation cannot be emitted. `needs` lists the Python packages that the emitter imports.
+
+    Loops contain register tiles, vectors of rank 2 and more; an emitter without them runs `unroll_tiles` first.
     """
 
     write: Write

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.attributes import overwritten
+from qmlir.dialects.simd.base import tile_of
 from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.limits import budget, over
@@ -247,7 +248,7 @@ _FEWEST_CARRIED = 2
 
 
 def _vectors(values: Iterable[SSAValue]) -> int:
-    return sum(isinstance(value.type, VectorType) for value in values)
+    return sum(math.prod(tile_of(value)) for value in values if isinstance(value.type, VectorType))
 
 
 def is_tiled(function: FuncOp) -> bool:

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from qmlir.analysis.symbols import first_free
 from qmlir.dialects.simd.base import lanes_of
+from qmlir.dialects.simd.memory import TileTransferOp
 from qmlir.ir.builtin_types import AnyMemRef, integer_list, memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import is_terminator
@@ -232,6 +233,11 @@ FOLDED: Mapping[type[Operation], Callable[[Index, Index], Index | None]] = {
     arith.MuliOp: _product,
 }
 """Index arithmetic that stays symbolic: additions, subtractions, and products with a constant."""
+
+
+def offsets_of(op: Operation, value: SSAValue) -> list[int]:
+    """Returns the distance of each register of a transferred tile from the first one in memory, in elements."""
+    return op.offsets(value) if isinstance(op, TileTransferOp) else [0]
 
 
 Value = Text | Index | Memory

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from itertools import product
 from math import prod
 from typing import Self, cast
 
@@ -40,7 +41,7 @@ from qmlir.arithmetic.functions import FUNCTIONS
 from qmlir.arithmetic.functions.single import reciprocal_root
 from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Number, Scalar, number_attribute
 from qmlir.dialects.kernel.ops import JoinOp, scalar_of
-from qmlir.dialects.simd.base import AnyVector, element_of, lanes_of
+from qmlir.dialects.simd.base import AnyVector, element_of, lanes_of, tile_of
 from qmlir.dialects.simd.base import vector as vector_type
 from qmlir.dialects.simd.lanes import (
     CompareOp,
@@ -51,6 +52,7 @@ from qmlir.dialects.simd.lanes import (
     InterleaveOp,
     RoundToIntOp,
     SelectOp,
+    StackOp,
 )
 from qmlir.ir.builtin_types import as_integer, bounds_of
 
@@ -191,17 +193,21 @@ CONVERSIONS: Mapping[type[Operation], Conversion] = {kind: name for name, kind i
 
 
 class VectorEmitter(Emitter):
-    """Creates operations on vectors of `lanes` lanes; shares scalars with the emitter from which it was created."""
+    """Creates operations on registers of `lanes` lanes; shares scalars with the emitter from which it was created.
 
-    def __init__(self, builder: Builder, constants: Builder, lanes: int):
+    If `tile` is not empty, operations compute on register tiles of that shape: all of their registers at once.
+    """
+
+    def __init__(self, builder: Builder, constants: Builder, lanes: int, tile: tuple[int, ...] = ()):
         super().__init__(builder, constants)
         self.lanes = lanes
-        self._splats: dict[tuple[int, Attribute, str], SSAValue] = {}
+        self.tile = tile
+        self._splats: dict[tuple[AnyVector, str], SSAValue] = {}
 
     @classmethod
-    def of(cls, emit: Emitter, lanes: int) -> "VectorEmitter":
+    def of(cls, emit: Emitter, lanes: int, tile: tuple[int, ...] = ()) -> "VectorEmitter":
         """Returns a vector emitter with the insertion point and constants of `emit`."""
-        made = cls(emit.builder, emit.constants, lanes)
+        made = cls(emit.builder, emit.constants, lanes, tile)
         made._known = emit._known
         if isinstance(emit, VectorEmitter):
             made._splats = emit._splats
@@ -209,20 +215,52 @@ class VectorEmitter(Emitter):
 
     def with_lanes(self, lanes: int) -> "VectorEmitter":
         """Returns this emitter with another number of lanes."""
-        return VectorEmitter.of(self, lanes)
+        return VectorEmitter.of(self, lanes, self.tile)
+
+    def over(self, *tile: int) -> "VectorEmitter":
+        """Returns an emitter of operations on register tiles of the shape `tile`; on registers without an argument."""
+        return VectorEmitter.of(self, self.lanes, tile)
 
     def typed(self, element: Attribute) -> AnyVector:
-        return vector_type(self.lanes, element)
+        return vector_type(self.lanes, element, self.tile)
+
+    def stacked(self, values: Sequence[SSAValue]) -> SSAValue:
+        """Returns the tile of this emitter's shape that consists of `values`: registers, or tiles of the same shape."""
+        rank = len(self.tile) - len(tile_of(values[0]))
+        return self.insert(StackOp(values, self.tile[:rank]))
+
+    def extended(self, value: SSAValue) -> SSAValue:
+        """Repeats a tile along its axes of size 1, and along axes that it lacks, to the shape of this emitter."""
+        type_ = vector_type(lanes_of(value), element_of(value), self.tile)
+        return value if value.type == type_ else self.insert(vector.BroadcastOp(value, type_))
+
+    def at_place(self, value: SSAValue, *position: int) -> SSAValue:
+        """Returns the register, or the smaller tile, at `position` of a tile."""
+        if not position:
+            return value
+        type_ = vector_type(lanes_of(value), element_of(value), tile_of(value)[len(position) :])
+        return self.insert(vector.ExtractOp(value, list(position), type_))
+
+    def each(self, value: SSAValue) -> list[SSAValue]:
+        """Returns the parts of a tile along its first axis."""
+        return [self.at_place(value, place) for place in range(tile_of(value)[0])]
+
+    def _by_registers(
+        self, write: Callable[["VectorEmitter", Sequence[SSAValue]], SSAValue], *values: SSAValue
+    ) -> SSAValue:
+        """Returns the tile of the results of `write` for each register of `values`, with an emitter of registers."""
+        alone, places = self.over(), product(*map(range, self.tile))
+        return self.stacked([write(alone, [self.at_place(each, *place) for each in values]) for place in places])
 
     def splat(self, value: SSAValue) -> SSAValue:
         """Broadcasts a scalar to all lanes."""
         return self.insert(vector.BroadcastOp(value, self.typed(value.type)))
 
     def constant(self, number: Number, element: Attribute) -> SSAValue:
-        key = self.lanes, element, str(number)
+        key = self.typed(element), str(number)
         if key not in self._splats:
             scalar = self.scalar_constant(number, element)
-            op = self.constants.insert(vector.BroadcastOp(scalar, self.typed(element)))
+            op = self.constants.insert(vector.BroadcastOp(scalar, key[0]))
             self._splats[key] = op.results[0]
         return self._splats[key]
 
@@ -236,9 +274,19 @@ class VectorEmitter(Emitter):
         return self.insert(SelectOp(condition, a, b))
 
     def part(self, value: SSAValue, start: int, count: int) -> SSAValue:
-        """Extracts `count` consecutive lanes of a vector, beginning at lane `start`."""
+        """Extracts `count` consecutive lanes of each register, beginning at lane `start`."""
+        if self.tile:
+            return self._by_registers(lambda alone, values: alone.part(values[0], start, count), value)
         mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
         return self.insert(vector.ShuffleOp(value, value, mask, result_type=vector_type(count, scalar_of(value.type))))
+
+    def joined(self, first: SSAValue, second: SSAValue) -> SSAValue:
+        """Concatenates the lanes of two registers, or of the registers of two tiles."""
+        if self.tile:
+            return self._by_registers(lambda alone, values: alone.joined(*values), first, second)
+        lanes = 2 * lanes_of(first)
+        mask = DenseArrayBase.from_list(i64, list(range(lanes)))
+        return self.insert(vector.ShuffleOp(first, second, mask, result_type=vector_type(lanes, element_of(first))))
 
     def lane(self, value: SSAValue, position: int) -> SSAValue:
         """Extracts the lane at index `position`."""
@@ -389,7 +437,7 @@ def expand_join(emit: Emitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValu
 def _interleaved(emit: VectorEmitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
     numbers = [_as(emit, each, op.result.type, emit.lanes // 4) for each in interleave_bytes(emit, parts)]
     while len(numbers) > 1:
-        numbers = [_behind(emit, *pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
+        numbers = [emit.joined(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
     return numbers[0]
 
 
@@ -405,14 +453,7 @@ def interleave_bytes(emit: VectorEmitter, parts: Sequence[SSAValue]) -> list[SSA
 
 def _as(emit: VectorEmitter, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
     """Bitcasts a vector to another element type."""
-    return emit.insert(ConvertOp(value, Conversion.BITCAST, vector_type(lanes, element)))
-
-
-def _behind(emit: VectorEmitter, first: SSAValue, second: SSAValue) -> SSAValue:
-    """Concatenates two vectors."""
-    lanes = 2 * lanes_of(first)
-    mask = DenseArrayBase.from_list(i64, list(range(lanes)))
-    return emit.insert(vector.ShuffleOp(first, second, mask, result_type=vector_type(lanes, element_of(first))))
+    return emit.insert(ConvertOp(value, Conversion.BITCAST, emit.with_lanes(lanes).typed(element)))
 
 
 class ExpandJoin(RewritePattern):

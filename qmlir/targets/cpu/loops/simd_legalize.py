@@ -3,7 +3,9 @@
 The instruction set of the module determines which instructions exist. Every CPU supports all other `simd` operations.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -20,13 +22,13 @@ from xdsl.dialects.builtin import (
     VectorType,
     i64,
 )
-from xdsl.dialects.vector import BroadcastOp, ShuffleOp
+from xdsl.dialects.vector import BroadcastOp, ExtractOp, ShuffleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, vector
-from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, MultiplyPairsOp, NarrowOp, Signs
+from qmlir.dialects.simd.base import as_vector, bits_of, element_of, is_tile, lanes_of, tile_of, vector
+from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, MultiplyPairsOp, NarrowOp, Signs, StackOp
 from qmlir.dialects.simd.memory import GatherOp, LookUpOp, is_byte_table
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa import isa_of
@@ -53,14 +55,21 @@ class _Writer:
         return op.results[0]
 
     def constant(self, number: int, type_: Attribute) -> SSAValue:
-        """Returns a constant vector with `number` in all lanes."""
+        """Returns a constant vector, or a tile of them, with `number` in all lanes."""
         found = as_vector(type_)
         assert found is not None
+        *tile, lanes = found.get_shape()
         if (number, type_) not in self.constants:
-            data = np.full(found.get_shape(), number, dense_dtype(found.get_element_type())).tobytes()
-            constant = arith.ConstantOp(DenseIntOrFPElementsAttr(cast(VectorType[Any], found), BytesAttr(data)))
-            self.constants[number, type_] = self.insert(constant)
+            one = vector(lanes, found.get_element_type())
+            data = np.full(lanes, number, dense_dtype(found.get_element_type())).tobytes()
+            constant = arith.ConstantOp(DenseIntOrFPElementsAttr(cast(VectorType[Any], one), BytesAttr(data)))
+            value = self.insert(constant)
+            self.constants[number, type_] = self.insert(BroadcastOp(value, found)) if tile else value
         return self.constants[number, type_]
+
+    def register(self, tile: SSAValue, place: Sequence[int]) -> SSAValue:
+        """Returns the register at `place` of a tile."""
+        return self.insert(ExtractOp(tile, place, vector(lanes_of(tile), element_of(tile))))
 
     def lanes(self, value: SSAValue, start: int, count: int) -> SSAValue:
         """Extracts `count` consecutive lanes of a vector, beginning at lane `start`."""
@@ -77,7 +86,7 @@ class _Writer:
     def part(self, value: SSAValue, position: int, bits: int, width: int, signed: bool) -> SSAValue:
         """Extracts the `bits`-bit element at index `position` of each `width`-bit group, extended to `width` bits."""
         count = lanes_of(value) * bits_of(element_of(value)) // width
-        type_ = vector(count, IntegerType(width))
+        type_ = vector(count, IntegerType(width), tile_of(value))
         held = self.insert(ConvertOp(value, Conversion.BITCAST, type_))
         above = width - (position + 1) * bits
         if above:
@@ -94,7 +103,13 @@ _OTHER_SIGNS = {DOT_US: DOT_SS, DOT_SS: DOT_US}
 
 
 def _halves(write: _Writer, op: DotAccumulateOp) -> SSAValue:
-    """Two dot products of half the lanes."""
+    """Two dot products of half the lanes; on a tile, for each of its registers."""
+    if is_tile(op.result):
+        found: list[SSAValue] = []
+        for place in product(*map(range, tile_of(op.result))):
+            accumulator, x, w = (write.register(value, place) for value in (op.accumulator, op.x, op.w))
+            found.append(write.insert(DotAccumulateOp(accumulator, x, w, op.signs.data)))
+        return write.insert(StackOp(found, tile_of(op.result)))
     results: list[SSAValue] = []
     for half in range(2):
         accumulator, x, w = (
@@ -174,7 +189,7 @@ class LegalizeProducts(RewritePattern):
         lanes = lanes_of(op.result)
         if lanes * _PAIR_BITS in self.isa.widths(MULTIPLY_PAIRS):
             return
-        write, wide = _Writer(rewriter), vector(lanes, IntegerType(32))
+        write, wide = _Writer(rewriter), vector(lanes, IntegerType(32), tile_of(op.result))
         products: list[SSAValue] = []
         for position in range(2):
             x, w = write.part(op.x, position, 8, 16, signed=False), write.part(op.w, position, 8, 16, signed=True)
@@ -194,10 +209,10 @@ class LegalizeGather(RewritePattern):
         lanes = lanes_of(op.positions)
         if not lanes <= self.isa.table_bytes or not is_byte_table(op.table):
             return
-        write, positions = _Writer(rewriter), op.positions
+        write, positions, tile = _Writer(rewriter), op.positions, tile_of(op.positions)
         if isinstance(element_of(positions), IndexType):
-            positions = write.insert(ConvertOp(positions, Conversion.INDEX_CAST, vector(lanes, IntegerType(64))))
-        narrow = write.insert(ConvertOp(positions, Conversion.TRUNCI, vector(lanes, IntegerType(8))))
+            positions = write.insert(ConvertOp(positions, Conversion.INDEX_CAST, vector(lanes, IntegerType(64), tile)))
+        narrow = write.insert(ConvertOp(positions, Conversion.TRUNCI, vector(lanes, IntegerType(8), tile)))
         rewriter.replace(op, [LookUpOp(op.table, narrow)])
 
 
@@ -231,8 +246,9 @@ class LegalizeShift(RewritePattern):
         number, lanes, width = _known_number(op.rhs), lanes_of(op.result), self.isa.shift_bits
         if number is None or not 0 <= number < 8 or width <= 8 or lanes * 8 % width:
             return
-        write, bytes_ = _Writer(rewriter), vector(lanes, IntegerType(8))
-        wide = vector(lanes * 8 // width, IntegerType(width))
+        write, tile = _Writer(rewriter), tile_of(op.result)
+        bytes_ = vector(lanes, IntegerType(8), tile)
+        wide = vector(lanes * 8 // width, IntegerType(width), tile)
         held = write.insert(ConvertOp(op.lhs, Conversion.BITCAST, wide))
         shifted = write.insert(arith.ShLIOp(held, write.constant(number, wide)))
         divided = write.insert(ConvertOp(shifted, Conversion.BITCAST, bytes_))

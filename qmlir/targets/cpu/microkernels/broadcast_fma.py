@@ -7,9 +7,8 @@ from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
-from qmlir.dialects.simd.memory import LoadGroupSplatOp
 from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, load, widened
-from qmlir.targets.cpu.loops.contraction.tiles import TiledVariant
+from qmlir.targets.cpu.loops.contraction.tiles import GroupVariant, TiledVariant
 from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
 
 # `splat` and `splat_fma`: one element of `x` is multiplied by a vector of weights, in the type of the sum.
@@ -57,12 +56,8 @@ DEPTHWISE = Depthwise(name="depthwise", is_lanewise=True)
 # `i16_pairs`: two 16-bit integers per lane; both operands are stored without their zero points.
 
 
-class Pairs(TiledVariant):
+class Pairs(GroupVariant):
     """Multiplies pairs of 16-bit integers, and adds both products to one 32-bit lane."""
-
-    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
-        wide = emit.with_lanes(2 * emit.lanes)
-        return wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in position], wide.typed(i16)))
 
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         return emit.insert(DotAccumulateOp(sums, x, w, Signs.SS))

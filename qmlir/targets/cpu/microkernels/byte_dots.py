@@ -1,5 +1,6 @@
 """Microkernels that multiply bytes and sum in 32 bits: by dot-product instructions, or by 16-bit partial sums."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -8,11 +9,10 @@ from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.packed_ops import PackedOp
-from qmlir.dialects.simd.base import vector
+from qmlir.dialects.simd.base import tile_of, vector
 from qmlir.dialects.simd.lanes import DotAccumulateOp, MultiplyPairsOp, Signs
-from qmlir.dialects.simd.memory import LoadGroupSplatOp
 from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, Window, load
-from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, TileWriter
+from qmlir.targets.cpu.loops.contraction.tiles import GroupVariant, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
 
 # Dot products of bytes: `u8s8_dot`, `s8s8_dot`, and `s8s8_lanes` for CPUs that can multiply by one lane of a register.
@@ -20,17 +20,11 @@ from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, 
 # `u8s8_dot` and `s8s8_dot`: four bytes of `x` per lane, converted to one signedness, by signed bytes of weights.
 
 
-class ByteDots(TiledVariant):
+class ByteDots(GroupVariant):
     """Reads groups of four bytes; if `x` has the other signedness, moves them by 128, by flipping the highest bit."""
 
-    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
-        wide = emit.with_lanes(4 * emit.lanes)
-        return self.moved(
-            emit, x, wide.insert(LoadGroupSplatOp(x.memory, [emit.index(each) for each in position], wide.typed(i8)))
-        )
-
     def moved(self, emit: VectorEmitter, x: Operand, value: SSAValue) -> SSAValue:
-        """Returns a register of bytes of `x` with the signedness that the dot product requires."""
+        """Returns registers of bytes of `x` with the signedness that the dot product requires."""
         wide = emit.with_lanes(4 * emit.lanes)
         is_moved = x.is_unsigned != self.reads_unsigned
         return wide.binary(arith.XOrIOp, value, wide.constant(-128, i8)) if is_moved else value
@@ -57,12 +51,12 @@ class ByteLaneWriter(TileWriter):
     """Emits the loops of a contraction whose steps are grouped in runs, with one step per lane of a register."""
 
     def _sum_steps(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int
-    ) -> Registers:
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], valid: int
+    ) -> Sequence[SSAValue]:
         whole, rest = divmod(self.geometry.steps, self.schedule.lanes)
         if whole:
-            sums = self._carried(
-                emit, whole, sums,
+            sums = emit.carried(
+                whole, sums,
                 lambda inner, run, before: self._run(
                     inner, before, window, weights, times(inner, run, self.schedule.lanes)
                 ),
@@ -70,27 +64,25 @@ class ByteLaneWriter(TileWriter):
         first = whole * self.schedule.lanes
         if not rest:
             return sums
-        return self._carried(
-            emit, rest, sums,
+        return emit.carried(
+            rest, sums,
             lambda inner, step, before: self._step(inner, before, window, weights, add(inner, first, step), valid),
         )  # fmt: skip
 
     def _run(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], first: Index
-    ) -> Registers:
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], first: Index
+    ) -> Sequence[SSAValue]:
         """The steps from `first` on whose bytes of `x` fill a register of each row."""
-        moved = window.moved(emit, times(emit, first, self.variant.group))
-        rows = [self._read(emit, moved.row(emit, row)) for row in range(len(sums))]
+        (total,), tile = sums, tile_of(sums[0])
+        moved, over = window.moved(emit, times(emit, first, self.variant.group)), emit.over(*tile)
+        rows = [self._read(emit, moved.row(emit, row)) for row in range(tile[1])]
         for lane in range(self.schedule.lanes):
             step = add(emit, first, lane)
-            loaded = self._step_weights(emit, sums, weights, step)
-            self._prefetch_rows(emit, window, step, len(sums))
-            after: Registers = []
-            for registers, row in zip(sums, rows, strict=True):
-                x = self._splat(emit, row, lane)
-                after.append([self.variant.add(emit, sum_, x, w) for sum_, w in zip(registers, loaded, strict=True)])
-            sums = after
-        return sums
+            loaded = self._step_weights(emit, tile, weights, step)
+            self._prefetch_rows(emit, window, step, tile[1])
+            x = emit.over(tile[1]).stacked([self._splat(emit, row, lane) for row in rows])
+            total = self.variant.add(over, total, over.extended(x), over.extended(loaded))
+        return [total]
 
     def _read(self, emit: VectorEmitter, position: Place) -> SSAValue:
         """The bytes of a row for a run of steps."""
@@ -135,48 +127,42 @@ class ShortSumWriter(TileWriter):
     """Emits the loops of a contraction whose steps are grouped in runs of `short_steps`."""
 
     def _sum_steps(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int
-    ) -> Registers:
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], valid: int
+    ) -> Sequence[SSAValue]:
         assert isinstance(self.variant, ShortSums)
         count = self.variant.short_steps
         whole, rest = divmod(self.geometry.steps, count)
         if whole:
-            sums = self._carried(
-                emit, whole, sums,
+            sums = emit.carried(
+                whole, sums,
                 lambda inner, run, before: self._run(inner, before, window, weights, times(inner, run, count), count),
             )  # fmt: skip
         return self._run(emit, sums, window, weights, whole * count, rest) if rest else sums
 
     def _run(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], first: Index, count: int
-    ) -> Registers:
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], first: Index,
+        count: int,
+    ) -> Sequence[SSAValue]:  # fmt: skip
         """So many steps from `first` on, added in 16 bits, then to the sums: neighbours times 1."""
+        (total,), over = sums, emit.over(*tile_of(sums[0]))
 
-        def added(inner: VectorEmitter, number: Index, before: Registers) -> Registers:
+        def added(inner: VectorEmitter, number: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
             step = add(inner, first, add(inner, number, 1))
-            products = self._products(inner, sums, window, weights, step)
-            return [
-                [inner.binary(arith.AddiOp, *each) for each in zip(*rows, strict=True)]
-                for rows in zip(before, products, strict=True)
-            ]
+            products = self._products(inner.over(*over.tile), window, weights, step)
+            return [inner.binary(arith.AddiOp, before[0], products)]
 
-        short = self._products(emit, sums, window, weights, first)
+        short = self._products(over, window, weights, first)
         if count > 1:
-            short = self._carried(emit, count - 1, short, added)
-        ones = emit.with_lanes(2 * emit.lanes).constant(1, i16)
-        return [
-            [emit.insert(DotAccumulateOp(total, products, ones)) for total, products in zip(*rows, strict=True)]
-            for rows in zip(sums, short, strict=True)
-        ]
+            (short,) = emit.carried(count - 1, [short], added)
+        ones = over.with_lanes(2 * emit.lanes).constant(1, i16)
+        return [emit.insert(DotAccumulateOp(total, short, ones))]
 
-    def _products(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], step: Index
-    ) -> Registers:
+    def _products(self, emit: VectorEmitter, window: Window, weights: list[Index], step: Index) -> SSAValue:
         """The products of one step of a tile, neighbours added."""
-        loaded = self._step_weights(emit, sums, weights, step)
+        loaded = self._step_weights(emit, emit.tile, weights, step)
         moved = window.moved(emit, times(emit, step, self.variant.group))
-        read = [self.variant.read(emit, self.geometry.x, moved.row(emit, row), None) for row in range(len(sums))]
-        return [[emit.insert(MultiplyPairsOp(x, each)) for each in loaded] for x in read]
+        read = self.variant.read_rows(emit.over(emit.tile[1]), self.geometry.x, moved)
+        return emit.insert(MultiplyPairsOp(emit.extended(read), emit.extended(loaded)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

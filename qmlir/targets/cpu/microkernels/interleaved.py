@@ -13,6 +13,7 @@ bytes that the epilogue returns are permuted back.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from xdsl.dialects import arith
@@ -29,7 +30,7 @@ from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, In
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.contraction.epilogue import SumTile, write_body
 from qmlir.targets.cpu.loops.contraction.geometry import EpilogueOperand, Operand, Place, load, store
-from qmlir.targets.cpu.loops.contraction.tiles import Registers, TiledVariant, TileWriter
+from qmlir.targets.cpu.loops.contraction.tiles import TiledVariant, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, times
 
 QUAD = 4
@@ -245,7 +246,7 @@ class DepthwiseWriter(TileWriter):
 
     def _write_columns(self, emit: VectorEmitter, block: _Block, positions: Sequence[Index], rows: int) -> None:
         """A tile: each column of its windows, added to the positions that have it."""
-        sums: Registers = [block.initial for _ in range(rows)]
+        sums = [block.initial for _ in range(rows)]
         stride, dilation = self.geometry.strides[-1], self.geometry.dilations[-1]
         uses: dict[int, list[tuple[int, int]]] = {}
         for row in range(rows):
@@ -287,12 +288,16 @@ class DepthwiseWriter(TileWriter):
     def _halves(self, emit: VectorEmitter, a: SSAValue, b: SSAValue, block: int) -> list[SSAValue]:
         return [emit.insert(kind(a, b, block)) for kind in (InterleaveLowOp, InterleaveHighOp)]
 
-    def _finish(self, emit: VectorEmitter, block: _Block, sums: Registers, positions: Sequence[Index]) -> None:
+    def _finish(
+        self, emit: VectorEmitter, block: _Block, sums: Sequence[Sequence[SSAValue]], positions: Sequence[Index]
+    ) -> None:
         """The epilogue of a tile, on registers as they are interleaved where that is possible."""
         if block.parameters is None:
             count = -(-block.valid // emit.lanes)
             ordered = [self._in_order(emit, registers)[:count] for registers in sums]
-            self.epilogue.write(SumTile(emit, ordered, positions, block.channel, block.valid))
+            by_vector = chain.from_iterable(zip(*ordered, strict=True))
+            total = emit.over(count, len(sums)).stacked(list(by_vector))
+            self.epilogue.write(SumTile(emit, total, positions, block.channel, block.valid))
             return
         for row, registers in enumerate(sums):
             stored = self._result(emit, registers, block.parameters)

@@ -1,6 +1,7 @@
 """Microkernels for sub-byte weights, and for f32 inputs with weights that are stored in 8 bits or less."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i8, i32
@@ -23,7 +24,7 @@ class NarrowDots(ByteDots):
     """Moves each sub-byte weight to the highest bits of a separate byte, and sums the products.
 
     In these bits, a weight is a signed number scaled by `2^spare`. Moving it there takes one or two instructions, while
-    sign-extending it into the lowest bits would take three. `totals` removes the factor from the sums.
+    sign-extending it into the lowest bits would take three. `total` removes the factor from the sums.
     """
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
@@ -35,9 +36,9 @@ class NarrowDots(ByteDots):
             weights = wide.binary(arith.AndIOp, weights, wide.constant(-1 << self.spare, i8))
         return weights
 
-    def totals(self, emit: VectorEmitter, sums: list[list[SSAValue]]) -> list[list[SSAValue]]:
-        count = emit.constant(self.spare, scalar_of(sums[0][0].type))
-        return [[emit.binary(arith.ShRSIOp, register, count) for register in row] for row in sums]
+    def total(self, emit: VectorEmitter, sums: Sequence[SSAValue]) -> SSAValue:
+        (found,) = sums
+        return emit.binary(arith.ShRSIOp, found, emit.constant(self.spare, scalar_of(found.type)))
 
 
 class MaskedDots(ByteDots):
@@ -45,7 +46,7 @@ class MaskedDots(ByteDots):
 
     A mask clears all other weights of the byte. The result, an unsigned byte, is then multiplied by signed bytes of
     `x`. This saves one instruction per part compared to moving the weights. Each part has separate sums; if its weights
-    are `n` bits above the lowest bit, these sums are scaled by `2^n`. `totals` shifts them back and adds them up.
+    are `n` bits above the lowest bit, these sums are scaled by `2^n`. `total` shifts them back and adds them up.
     """
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
@@ -56,20 +57,15 @@ class MaskedDots(ByteDots):
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         return emit.insert(DotAccumulateOp(sums, w, x, Signs.US))
 
-    def totals(self, emit: VectorEmitter, sums: list[list[SSAValue]]) -> list[list[SSAValue]]:
-        return [self._row_totals(emit, row) for row in sums]
-
-    def _row_totals(self, emit: VectorEmitter, row: list[SSAValue]) -> list[SSAValue]:
-        element, bits, count = scalar_of(row[0].type), 8 // self.parts, len(row) // self.parts
-        found = row[:count]
-        for part in range(1, self.parts):
-            left = emit.constant(part * bits, element)
-            own = [emit.binary(arith.ShRSIOp, each, left) for each in row[part * count : (part + 1) * count]]
-            found = [emit.binary(arith.AddiOp, *pair) for pair in zip(found, own, strict=True)]
+    def total(self, emit: VectorEmitter, sums: Sequence[SSAValue]) -> SSAValue:
+        found, *others = sums
+        element, bits = scalar_of(found.type), 8 // self.parts
+        for part, other in enumerate(others, 1):
+            own = emit.binary(arith.ShRSIOp, other, emit.constant(part * bits, element))
+            found = emit.binary(arith.AddiOp, found, own)
         if self.weight_step == 1:
             return found
-        left = emit.constant(self.weight_step.bit_length() - 1, element)
-        return [emit.binary(arith.ShLIOp, each, left) for each in found]
+        return emit.binary(arith.ShLIOp, found, emit.constant(self.weight_step.bit_length() - 1, element))
 
 
 def _of_byte_data(bits: int) -> NarrowDots:

@@ -8,6 +8,7 @@ read out of bounds; it stores only elements that the previous tile didn't.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import i16, i32
@@ -19,17 +20,27 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp, PackedWinogradOp
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, KERNEL_SIZE, Algorithm, Matrix
+from qmlir.dialects.simd.base import tile_of
+from qmlir.dialects.simd.lanes import TransposeOp
 from qmlir.dialects.simd.memory import PrefetchOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue, SumTile
-from qmlir.targets.cpu.loops.contraction.geometry import Geometry, Operand, innermost_is_dense, load, readings_of, store
+from qmlir.targets.cpu.loops.contraction.geometry import (
+    Geometry,
+    Operand,
+    innermost_is_dense,
+    load,
+    load_tile,
+    readings_of,
+    store,
+    store_tile,
+    stride_along,
+)
 from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, emit_expression, times
 from qmlir.targets.cpu.loops.linear_maps import combined
 from qmlir.targets.cpu.loops.nests import collapse_axes
 from qmlir.targets.cpu.microkernels.broadcast_fma import I16_PAIRS
-
-Tile = list[list[SSAValue]]
 
 MOST_SHARES = 4
 """The most shares into which threads divide the channels of a single block.
@@ -78,19 +89,17 @@ def _least(emit: Emitter, value: Index, limit: int) -> Index:
     return emit.binary(arith.MinSIOp, value, emit.index(limit))
 
 
-def _added(emit: VectorEmitter, first: Sequence[SSAValue], second: Sequence[SSAValue]) -> list[SSAValue]:
-    return [emit.binary(arith.AddiOp, *pair) for pair in zip(first, second, strict=True)]
-
-
 def batched(values: Sequence[SSAValue], size: int) -> Iterator[Sequence[SSAValue]]:
     """Yields `values` in batches of `size`; the last one may be shorter."""
     return (values[first : first + size] for first in range(0, len(values), size))
 
 
-def transform(emit: VectorEmitter, matrix: Matrix, size: int, load_: Callable[[int, int], SSAValue]) -> Tile:
-    """Emits `matrix @ tile @ matrix^T`; `load_(row, column)` loads an element of the `size` x `size` tile."""
-    columns = [combined(emit, matrix, [load_(row, column) for row in range(size)]) for column in range(size)]
-    return [combined(emit, matrix, values) for values in zip(*columns, strict=True)]
+def transform(emit: VectorEmitter, matrix: Matrix, tile: SSAValue) -> SSAValue:
+    """Emits `matrix @ tile @ matrix^T`, transposed, for a tile `[rows, columns, lanes]`."""
+    rows, columns = len(matrix), tile_of(tile)[1]
+    half = combined(emit.over(columns), matrix, emit.each(tile))
+    turned = emit.insert(TransposeOp(emit.over(rows, columns).stacked(half)))
+    return emit.over(rows, rows).stacked(combined(emit.over(rows), matrix, emit.each(turned)))
 
 
 # A block of tiles goes through all three stages before the next block begins, so that the values between the stages
@@ -230,13 +239,9 @@ class WinogradWriter:
         whole, rest = divmod(shaped(self.op.x)[0][-1], wide.lanes)
 
         def write(inner: VectorEmitter, channel: Index, valid: int | None) -> None:
-            moved = transform(
-                inner, self.form.input, self.form.tile,
-                lambda row, column: self._element(inner, position, (row, column), channel, valid),
-            )  # fmt: skip
-            for row, values in enumerate(moved):
-                for column, value in enumerate(values):
-                    store(inner, value, stages.inputs, [row, column, tile, channel])
+            moved = transform(inner, self.form.input, self._tile_of_input(inner, position, channel, valid))
+            strides = [stride_along(stages.inputs, axis) or 0 for axis in (1, 0)]
+            store_tile(inner, moved, stages.inputs, [0, 0, tile, channel], strides)
 
         if whole:
             with wide.loop(whole) as (inner, run):
@@ -244,15 +249,23 @@ class WinogradWriter:
         if rest:
             write(wide, whole * wide.lanes, rest)
 
-    def _element(
-        self, emit: VectorEmitter, position: Place, inside: tuple[int, int], channel: Index, valid: int | None
-    ) -> SSAValue:
-        """The channels of an element of the tile, in 16 bits."""
-        where = [add(emit, begin, offset) for begin, offset in zip(position.first, inside, strict=True)]
-        value = load(emit, self.op.x, [position.image, *where, channel], emit.lanes, valid)
+    def _tile_of_input(self, emit: VectorEmitter, position: Place, channel: Index, valid: int | None) -> SSAValue:
+        """The channels of all elements of the tile, in 16 bits."""
+        size, strides = self.form.tile, [stride_along(self.op.x, axis) for axis in (1, 2)]
+        over = emit.over(size, size)
+        if valid is None and None not in strides:
+            known = [stride for stride in strides if stride is not None]
+            value = load_tile(over, self.op.x, [position.image, *position.first, channel], known)
+        else:
+            places = [
+                [add(emit, begin, offset) for begin, offset in zip(position.first, inside, strict=True)]
+                for inside in product(range(size), repeat=2)
+            ]
+            parts = [load(emit, self.op.x, [position.image, *place, channel], emit.lanes, valid) for place in places]
+            value = over.stacked(parts)
         if bits_of(value.type) == bits_of(i16):
             return value
-        return emit.convert(arith.ExtSIOp if self.op.input_unsigned is None else arith.ExtUIOp, value, i16)
+        return over.convert(arith.ExtSIOp if self.op.input_unsigned is None else arith.ExtUIOp, value, i16)
 
     # --- Products -----------------------------------------------------------------------------------------------------
 
@@ -278,21 +291,19 @@ class WinogradWriter:
         weights, width = [0, group, *element], lanes * I16_PAIRS.group
         tile, ahead = times(emit, run, rows), self._ahead(emit, weights[1:], run)
         vectors = -(-valid // lanes)
+        over, source = emit.over(vectors, rows), Operand(stages.inputs, False, i32)
+        apart = stride_along(stages.inputs, 2) or 0
 
         def step(inner: VectorEmitter, number: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            factors = [load(inner, self.op.w, [*weights, number, vector * width], width) for vector in range(vectors)]
+            wide, whole = inner.with_lanes(width).over(vectors, 1), inner.over(*over.tile)
+            factors = load_tile(wide, self.op.w, [*weights, number, 0], (width, 0))
             self._prefetch(inner, ahead, number)
-            after: list[SSAValue] = []
-            for row in range(rows):
-                seen = self._seen(inner, stages, [*element, add(inner, tile, row)], number)
-                own = sums[row * vectors : (row + 1) * vectors]
-                after += [I16_PAIRS.add(inner, total, seen, factor) for total, factor in zip(own, factors, strict=True)]
-            return after
+            place = [*element, tile, times(inner, number, I16_PAIRS.group)]
+            seen = I16_PAIRS.read_groups(inner.over(rows), source, place, (apart,))
+            return [I16_PAIRS.add(whole, sums[0], whole.extended(seen), whole.extended(factors))]
 
-        for products, sums in self._sums(emit, stages, rows * vectors, step):
-            for number, total in enumerate(sums):
-                row, vector = divmod(number, vectors)
-                store(emit, total, products, [*element, add(emit, tile, row), vector * lanes])
+        for products, (total,) in self._sums(emit, stages, [over.constant(0, i32)], step):
+            store_tile(emit, total, products, [*element, tile, 0], (lanes, stride_along(products, 2) or 0))
 
     def _write_rows(self, emit: VectorEmitter, stages: Stages, run: Index, group: Index, valid: int) -> None:
         """Emits the products of a run of tiles and a block of channels, for one row of a tile's elements at a time.
@@ -319,7 +330,8 @@ class WinogradWriter:
                     ]
                 return after
 
-            for products, sums in self._sums(emit, stages, len(positions) * vectors, step):
+            zeros = [emit.constant(0, i32)] * (len(positions) * vectors)
+            for products, sums in self._sums(emit, stages, zeros, step):
                 for (column, row), own in zip(positions, batched(sums, vectors), strict=True):
                     for vector, total in enumerate(own):
                         store(emit, total, products, [line, column, add(emit, tile, row), vector * lanes])
@@ -347,7 +359,7 @@ class WinogradWriter:
         return I16_PAIRS.read(emit, source, [*position, times(emit, step, I16_PAIRS.group)], None)
 
     def _sums(
-        self, emit: VectorEmitter, stages: Stages, count: int,
+        self, emit: VectorEmitter, stages: Stages, zeros: Sequence[SSAValue],
         step: Callable[[VectorEmitter, Index, Sequence[SSAValue]], Sequence[SSAValue]],
     ) -> Iterator[tuple[SSAValue, Sequence[SSAValue]]]:  # fmt: skip
         """The sums of the steps of each part of the channels, and the memory for them."""
@@ -359,7 +371,7 @@ class WinogradWriter:
             ) -> Sequence[SSAValue]:
                 return step(inner, add(inner, number, first), sums)
 
-            yield products, emit.carried(steps, [emit.constant(0, i32)] * count, shifted)
+            yield products, emit.carried(steps, zeros, shifted)
 
     # --- Weights of the next products ---------------------------------------------------------------------------------
 
@@ -399,17 +411,16 @@ class WinogradWriter:
     ) -> None:
         """The transform of the products of one tile, and the epilogue of its sums."""
         position, lanes = self._position(emit, first, tile), self.schedule.lanes
+        size, step = self.form.tile, self.form.step
         for start in range(0, valid, lanes):
-            rows: Tile = []
+            total: SSAValue | None = None
             for products in stages.products:
-                sums = transform(
-                    emit, self.form.output, self.form.tile,
-                    lambda row, column, products=products, start=start: load(
-                        emit, products, [row, column, tile, start], lanes
-                    ),
-                )  # fmt: skip
-                own = [[self._unscaled(emit, value) for value in values] for values in sums]
-                rows = [_added(emit, *pair) for pair in zip(rows, own, strict=True)] if rows else own
+                strides = [stride_along(products, axis) or 0 for axis in (0, 1)]
+                loaded = load_tile(emit.over(size, size), products, [0, 0, tile, start], strides)
+                own = self._unscaled(emit.over(step, step), transform(emit, self.form.output, loaded))
+                total = own if total is None else emit.binary(arith.AddiOp, total, own)
+            assert total is not None
+            rows = emit.each(emit.insert(TransposeOp(total)))
             self._store(emit, position, rows, add(emit, channel, start), min(valid - start, lanes))
 
     def _unscaled(self, emit: VectorEmitter, value: SSAValue) -> SSAValue:
@@ -418,7 +429,9 @@ class WinogradWriter:
             value = emit.binary(arith.MuliOp, value, emit.constant(self.form.inverse, i32))
         return emit.binary(arith.ShRSIOp, value, emit.constant(self.form.shift_of_sums, i32))
 
-    def _store(self, emit: VectorEmitter, position: Place, sums: Tile, channel: Index, valid: int) -> None:
+    def _store(
+        self, emit: VectorEmitter, position: Place, sums: Sequence[SSAValue], channel: Index, valid: int
+    ) -> None:
         """The rows of sums, without those that an earlier tile has stored."""
 
         def write(inner: VectorEmitter, first: int, last: int) -> None:
@@ -428,11 +441,13 @@ class WinogradWriter:
         self._where_new(emit, position, 0, write)
 
     def _store_row(
-        self, emit: VectorEmitter, position: Place, row: int, values: list[SSAValue], channel: Index, valid: int
+        self, emit: VectorEmitter, position: Place, row: int, values: SSAValue, channel: Index, valid: int
     ) -> None:
         def write(inner: VectorEmitter, first: int, last: int) -> None:
             own = [position.image, add(inner, position.first[0], row), add(inner, position.first[1], first)]
-            self.epilogue.write(SumTile(inner, [[value] for value in values[first:last]], own, channel, valid))
+            parts = [inner.at_place(values, column) for column in range(first, last)]
+            sums = inner.over(1, last - first).stacked(parts)
+            self.epilogue.write(SumTile(inner, sums, own, channel, valid))
 
         self._where_new(emit, position, 1, write)
 

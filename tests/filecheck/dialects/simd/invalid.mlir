@@ -191,3 +191,51 @@ func.func @odd_sum(%a: vector<12xi32>) {
   %0 = simd.reduce_add %a : vector<12xi32> to i32
   func.return
 }
+// -----
+func.func @strides(%m: memref<64xi8>, %i: index) {
+  // expected-error @+1 {{expected 2 strides for 'vector<2x3x16xi8>', but got 1}}
+  %0 = simd.load %m[%i] {strides = array<i64: 16>} : memref<64xi8> to vector<2x3x16xi8>
+  func.return
+}
+// -----
+func.func @strides_of_a_register(%m: memref<64xi8>, %v: vector<16xi8>, %i: index) {
+  // expected-error @+1 {{expected 0 strides for 'vector<16xi8>', but got 1}}
+  simd.store %v, %m[%i] {strides = array<i64: 16>} : vector<16xi8>, memref<64xi8>
+  func.return
+}
+// -----
+func.func @partial_tile(%m: memref<64xi8>, %i: index) {
+  // expected-error @+1 {{expected a 1-D vector, but got 'vector<2x16xi8>'}}
+  %0 = simd.load_partial %m[%i], %i : memref<64xi8> to vector<2x16xi8>
+  func.return
+}
+// -----
+func.func @other_tile(%a: vector<2x8xi32>, %x: vector<1x32xi8>) {
+  // expected-error @+1 {{operands must have 32 bits per lane of the accumulator, but got 'vector<1x32xi8>' for 'vector<2x8xi32>'}}
+  %0 = simd.dot_accumulate %a, %x, %x : vector<2x8xi32>, vector<1x32xi8>, vector<1x32xi8> -> vector<2x8xi32>
+  func.return
+}
+// -----
+func.func @stacked(%a: vector<8xi32>) {
+  // expected-error @+1 {{result must hold 3 vectors of type 'vector<8xi32>', but got 'vector<2x8xi32>'}}
+  %0 = simd.stack %a, %a, %a : vector<8xi32>, vector<8xi32>, vector<8xi32> to vector<2x8xi32>
+  func.return
+}
+// -----
+func.func @transposed(%a: vector<2x3x8xi32>) {
+  // expected-error @+1 {{expected a tile and its transpose, but got 'vector<2x3x8xi32>' and 'vector<2x3x8xi32>'}}
+  %0 = simd.transpose %a : vector<2x3x8xi32> to vector<2x3x8xi32>
+  func.return
+}
+// -----
+func.func @no_tile(%a: vector<8xi32>) {
+  // expected-error @+1 {{expected a tile and its transpose, but got 'vector<8xi32>' and 'vector<8xi32>'}}
+  %0 = simd.transpose %a : vector<8xi32> to vector<8xi32>
+  func.return
+}
+// -----
+func.func @bits_of_a_tile(%a: vector<2x8xi32>) {
+  // expected-error @+1 {{total number of bits must not change, but got 'vector<2x8xi32>' and 'vector<1x64xi8>'}}
+  %0 = simd.convert %a {kind = "bitcast"} : vector<2x8xi32> to vector<1x64xi8>
+  func.return
+}

@@ -56,3 +56,15 @@ func.func @lanes(%a: vector<16xi32>, %x: vector<64xi8>, %h: vector<32xi16>, %f: 
   %12 = simd.multiply_pairs %x, %x : vector<64xi8>, vector<64xi8> -> vector<32xi16>
   func.return
 }
+
+func.func @tiles(%m: memref<4x64xi8>, %a: vector<8xi32>, %i: index) {
+  %0 = simd.load %m[%i, %i] {strides = array<i64: 64, 16>} : memref<4x64xi8> to vector<2x3x16xi8>
+  %1 = simd.load_group_splat %m[%i, %i] {strides = array<i64: 64>} : memref<4x64xi8> to vector<2x16xi8>
+  simd.store %0, %m[%i, %i] {strides = array<i64: 64, 16>} : vector<2x3x16xi8>, memref<4x64xi8>
+  %2 = simd.stack %a, %a : vector<8xi32>, vector<8xi32> to vector<2x1x8xi32>
+  %3 = simd.transpose %2 : vector<2x1x8xi32> to vector<1x2x8xi32>
+  %4 = simd.stack %3, %3 : vector<1x2x8xi32>, vector<1x2x8xi32> to vector<2x1x2x8xi32>
+  %5 = simd.narrow %2, %2 : vector<2x1x8xi32>, vector<2x1x8xi32> to vector<2x1x16xi8>
+  %6 = simd.convert %2 {kind = "bitcast"} : vector<2x1x8xi32> to vector<2x1x32xi8>
+  func.return
+}

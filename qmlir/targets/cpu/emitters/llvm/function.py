@@ -8,12 +8,19 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from itertools import islice
+from math import prod
+from typing import Any, cast
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.vector import BroadcastOp, ExtractOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from qmlir.dialects.simd.base import as_vector
+from qmlir.dialects.simd.base import as_vector, is_tile, tile_of
+from qmlir.dialects.simd.lanes import StackOp, TransposeOp
+from qmlir.dialects.simd.memory import LoadGroupSplatOp, LoadOp, StoreOp
+from qmlir.dialects.simd.tiles import register_type, tile_places
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, Memory, Names, Text
@@ -71,7 +78,7 @@ class IRWriter(LoopsWriter):
     def type(self, op: Operation, type_: Attribute) -> Type:
         """Returns the LLVM type of a value in a register. Raises `DiagnosticError` if there is none."""
         name, vector = register_name(op, type_), as_vector(type_)
-        return type_of("i64" if name == "index" else name, 0 if vector is None else vector.get_shape()[0])
+        return type_of("i64" if name == "index" else name, 0 if vector is None else vector.get_shape()[-1])
 
     def value(self, value: SSAValue) -> IRValue:
         """Returns a value in a register; emits the sum of an index."""
@@ -80,6 +87,48 @@ class IRWriter(LoopsWriter):
             return found
         assert isinstance(found, Index)
         return IRValue(I64, self.sum(found))
+
+    def registers(self, value: SSAValue) -> list[IRValue]:
+        """Returns the registers of a register tile in row-major order; the only one of any other value."""
+        found = self.values[value]
+        return cast(list[IRValue], found) if isinstance(found, list) else [self.value(value)]
+
+    def all_registers(self, values: Sequence[SSAValue]) -> list[IRValue]:
+        """Returns the registers of all `values`."""
+        return [register for value in values for register in self.registers(value)]
+
+    def bind(self, results: Sequence[SSAValue], registers: Sequence[IRValue]) -> None:
+        """Binds `results` to their registers: those of a tile, or one."""
+        left = iter(registers)
+        for result in results:
+            if is_tile(result):
+                self.values[result] = list(islice(left, prod(tile_of(result))))
+            else:
+                self.define(result, next(left))
+
+    def operation(self, op: Operation) -> None:
+        if type(op) in WHOLE_TILES or not any(map(is_tile, op.results)):
+            super().operation(op)
+        else:
+            self._each_register(op)
+
+    def _each_register(self, op: Operation) -> None:
+        """Emits a lanewise operation on register tiles: the same operation on registers, for each of them."""
+        (result,), tiles = op.results, {value for value in op.operands if is_tile(value)}
+        arguments = Block(arg_types=[register_type(value) for value in op.operands]).args
+        alone = type(op).create(
+            operands=arguments,
+            result_types=[register_type(result)],
+            properties=op.properties,
+            attributes=op.attributes,
+        )
+        found: dict[int, IRValue] = {}
+        for place in tile_places(tile_of(result)):
+            for value, argument in zip(op.operands, arguments, strict=True):
+                self.values[argument] = self.registers(value)[place] if value in tiles else self.values[value]
+            super().operation(alone)
+            found[place] = self.value(alone.results[0])
+        self.values[result] = [found[place] for place in range(len(found))]
 
     def operands(self, op: Operation) -> list[IRValue]:
         """Returns all operands of `op` in registers."""
@@ -166,6 +215,15 @@ class IRWriter(LoopsWriter):
         """Returns the text of the function, from its head to the lines `body_end`."""
         lines = [head + " {", "entry:", *self.build.first, *self.build.lines, *body_end, "}"]
         return "\n".join(lines)
+
+
+WHOLE_TILES: frozenset[type[Operation]] = frozenset(
+    {
+        BroadcastOp, ExtractOp, StackOp, TransposeOp, LoadOp, LoadGroupSplatOp, StoreOp, scf.ForOp, scf.IfOp,
+        scf.WhileOp, scf.IndexSwitchOp, scf.ExecuteRegionOp,
+    }
+)  # fmt: skip
+"""Operations whose emission takes or gives register tiles; all others are emitted for each register."""
 
 
 def _as_index(text: str) -> Index:

@@ -12,11 +12,21 @@ from qmlir.analysis.operand_accesses import first_addition, is_inside, known_int
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import YieldOp, scalar_of, shaped
-from qmlir.dialects.simd.base import bits_of
+from qmlir.dialects.simd.base import bits_of, tile_of
 from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.dialects.simd.memory import is_byte_table
 from qmlir.ir.control_flow import reached, terminator_of
-from qmlir.targets.cpu.loops.contraction.geometry import EpilogueOperand, Geometry, innermost_is_dense, load, store
+from qmlir.targets.cpu.loops.contraction.geometry import (
+    EpilogueOperand,
+    Geometry,
+    innermost_is_dense,
+    load,
+    load_tile,
+    store,
+    store_tile,
+    stride_along,
+    stride_of_dim,
+)
 from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held, is_scalar, written_on
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
 
@@ -332,18 +342,37 @@ def lanes_of_part(valid: int, vector: int, lanes: int) -> int | None:
 
 @dataclass(frozen=True)
 class SumTile:
-    """A tile of sums: a row of registers for each position from `positions` on along the last axis.
+    """A tile of sums, `[vectors, rows, lanes]`; the rows are the positions from `positions` on along the last axis.
 
     The first register of a row begins at `channel`; `valid` channels of a row exist.
     """
 
     emit: VectorEmitter
-    sums: Sequence[Sequence[SSAValue]]
+    sums: SSAValue
     positions: Sequence[Index]
     channel: Index
     valid: int
     shared: dict[tuple[int, ...], SSAValue] = field(default_factory=dict[tuple[int, ...], SSAValue])
     """The registers of epilogue operands that all rows read, by operand, register and lanes."""
+
+    @property
+    def vectors(self) -> int:
+        """The number of registers of a row."""
+        return tile_of(self.sums)[0]
+
+    @property
+    def rows(self) -> int:
+        """The number of positions."""
+        return tile_of(self.sums)[1]
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all lanes hold channels that exist."""
+        return self.valid == self.vectors * self.emit.lanes
+
+    def registers(self, row: int) -> list[SSAValue]:
+        """Returns the sums of a row."""
+        return [self.emit.at_place(self.sums, vector, row) for vector in range(self.vectors)]
 
     def place_of(self, row: int) -> list[Index]:
         """Returns the position of a row."""
@@ -378,30 +407,84 @@ class Epilogue:
         behind = set[Operation]() if self.saturation is None else set(self.saturation.tail)
         return None if found is None or found.look_ups <= behind else found
 
-    def initial(self, emit: VectorEmitter, channel: Index, valid: int) -> list[SSAValue]:
-        """Returns the initial accumulators of a block of channels: 0, or the bias."""
-        lanes = emit.lanes
-        count = -(-valid // lanes)
+    def initial(self, emit: VectorEmitter, channel: Index, valid: int) -> SSAValue:
+        """Returns the initial accumulators of a tile of the shape of `emit`: 0, or the bias."""
+        lanes, vectors = emit.lanes, emit.tile[0]
         if self.start is None:
-            return [emit.constant(0, self.op.accumulator_type)] * count
+            return emit.constant(0, self.op.accumulator_type)
         memory = self.geometry.readings[self.start.operand].memory
-        return [
+        if valid == vectors * lanes:
+            return emit.extended(load_tile(emit.over(vectors, 1), memory, [channel], (lanes, 0)))
+        parts = [
             load(emit, memory, [add(emit, channel, vector * lanes)], lanes, lanes_of_part(valid, vector, lanes))
-            for vector in range(count)
+            for vector in range(vectors)
         ]
+        return emit.extended(emit.over(vectors, 1).stacked(parts))
 
     def write(self, tile: SumTile) -> None:
         """Stores the results of a tile."""
         if not self.is_vector_work:
             self._write_scalars(tile)
+        elif self.together is None and tile.is_whole:
+            self._write_whole(tile)
+        else:
+            for row in range(tile.rows):
+                self._write_row(tile, tile.registers(row), tile.place_of(row))
+
+    def _write_row(self, tile: SumTile, registers: Sequence[SSAValue], position: Sequence[Index]) -> None:
+        if self.together is not None:
+            self._write_together(tile, self.together, registers, position)
             return
-        for row, registers in enumerate(tile.sums):
-            position = tile.place_of(row)
-            if self.together is not None:
-                self._write_together(tile, self.together, registers, position)
-                continue
-            written = [self._body(tile, register, vector, position) for vector, register in enumerate(registers)]
-            self._store(tile, written, position)
+        written = [self._body(tile, register, vector, position) for vector, register in enumerate(registers)]
+        self._store(tile, written, position)
+
+    def _write_whole(self, tile: SumTile) -> None:
+        """Stores the results of a tile without partial registers; all of its registers are computed at once."""
+        emit, start = tile.emit.over(tile.vectors, tile.rows), self.start
+        known = {} if start is None else start.known(tile.sums)
+        elements = [
+            tile.sums if start is not None and start.operand == index else self._elements(tile, emit, index)
+            for index in range(len(self.geometry.readings))
+        ]
+        last = None if self.saturation is None else self.saturation.value
+        result = write_body(emit, self.op.body.block, [tile.sums, *elements], known, last)
+        columns = tile.emit.each(emit.splat(result) if is_scalar(result) else result)
+        rows, most = tile.emit.over(tile.rows), 1 if self.saturation is None else _JOINED
+        for first, count, _ in _groups(tile.vectors, tile.valid, rows.lanes, most):
+            group = columns[first : first + count]
+            value = group[0] if self.saturation is None else self.saturation.write(rows, group)
+            self._store_rows(tile, value, first)
+
+    def _store_rows(self, tile: SumTile, value: SSAValue, first: int) -> None:
+        """Stores registers of all rows, which begin at the channel of register `first`."""
+        stride = stride_along(self.geometry.y, self.rank - 2)
+        if stride is not None:
+            place = [*tile.place_of(0), tile.channel_of(first)]
+            store_tile(tile.emit, value, self.geometry.y, place, (stride,))
+            return
+        for row in range(tile.rows):
+            place = [*tile.place_of(row), tile.channel_of(first)]
+            store(tile.emit, tile.emit.at_place(value, row), self.geometry.y, place)
+
+    def _elements(self, tile: SumTile, emit: VectorEmitter, index: int) -> SSAValue:
+        """Reads an epilogue operand for all registers of a tile."""
+        reading = self.geometry.readings[index]
+        used, (vectors, rows) = reading.map_.used_dims(), emit.tile
+        is_of_rows, is_of_channels = self.rank - 2 in used, self.rank - 1 in used
+        dims = [*tile.place_of(0), tile.channel]
+        if not is_of_channels and not is_of_rows:
+            return emit.splat(emit.load(reading.memory, emit_place(emit, reading.map_, dims, self.ranges)))
+        stride = stride_of_dim(reading, self.rank - 2) if is_of_rows else 0
+        if is_of_channels and stride is not None:
+            place = emit_place(emit, reading.map_, dims, self.ranges)
+            narrow = emit.over(vectors, rows if is_of_rows else 1)
+            return emit.extended(load_tile(narrow, reading.memory, place, (emit.lanes, stride)))
+        places = [(vector, row) for vector in range(vectors if is_of_channels else 1) for row in range(rows)]
+        parts = [
+            self._vector(tile, tile.emit, index, [*tile.place_of(row), tile.channel_of(vector)], vector, None)
+            for vector, row in places
+        ]
+        return emit.extended(emit.over(vectors if is_of_channels else 1, rows).stacked(parts))
 
     def _write_together(
         self, tile: SumTile, together: JointEpilogue, registers: Sequence[SSAValue], position: Sequence[Index]
@@ -463,13 +546,11 @@ class Epilogue:
         return value
 
     def _write_scalars(self, tile: SumTile) -> None:
-        emit, positions, width = tile.emit, tile.positions, tile.emit.lanes * len(tile.sums[0])
+        emit, positions, width = tile.emit, tile.positions, tile.emit.lanes * tile.vectors
         # Allocate inside the loops, so that threads that divide a loop have separate scratch memory.
-        made = memref.AllocaOp.get(self.op.accumulator_type, shape=[len(tile.sums), width])
+        made = memref.AllocaOp.get(self.op.accumulator_type, shape=[tile.rows, width])
         scratch = emit.builder.insert(made).memref
-        for row, registers in enumerate(tile.sums):
-            for vector, register in enumerate(registers):
-                store(emit, register, scratch, [row, vector * emit.lanes])
+        store_tile(emit, tile.sums, scratch, [0, 0], (emit.lanes, width))
 
         def element(inner: Emitter, position: Sequence[Index]) -> None:
             row, column = position
@@ -478,7 +559,7 @@ class Epilogue:
                 inner, self.op, self.geometry.readings, self.geometry.y, inner.load(scratch, [row, column]), dims
             )
 
-        for_each(Emitter(emit.builder, emit.constants), (len(tile.sums), tile.valid), element)
+        for_each(Emitter(emit.builder, emit.constants), (tile.rows, tile.valid), element)
 
 
 def write_element(

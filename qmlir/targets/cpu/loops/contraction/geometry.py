@@ -25,7 +25,7 @@ from qmlir.dialects.simd.base import vector
 from qmlir.dialects.simd.memory import LoadOp, LoadPartialOp, StoreOp, StorePartialOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, add, strides_of, times
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, strides_of, times
 from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
 
 
@@ -69,6 +69,22 @@ def load(emit: Emitter, memory: SSAValue, position: Place, lanes: int, count: in
     return emit.insert(LoadPartialOp(memory, indices, emit.index(count), type_))
 
 
+def load_tile(emit: VectorEmitter, memory: SSAValue, position: Place, strides: Sequence[int]) -> SSAValue:
+    """Loads a tile of the shape of `emit`, whose registers are `strides` elements apart along each axis."""
+    element = cast(MemRefType[Attribute], memory.type).get_element_type()
+    return emit.insert(LoadOp(memory, [emit.index(each) for each in position], emit.typed(element), strides))
+
+
+def store_tile(emit: Emitter, value: SSAValue, memory: SSAValue, position: Place, strides: Sequence[int]) -> None:
+    """Stores a tile, whose registers are `strides` elements apart along each axis."""
+    emit.builder.insert(StoreOp(value, memory, [emit.index(each) for each in position], strides))
+
+
+def stride_along(memory: SSAValue, axis: int) -> int | None:
+    """Returns the distance between neighbors along an axis of memory, in elements; `None` if it is not known."""
+    return _strides(memory)[axis]
+
+
 def store(emit: Emitter, value: SSAValue, memory: SSAValue, position: Place, count: int | None = None) -> None:
     """Stores a vector, or the first `count` of its lanes."""
     indices = [emit.index(each) for each in position]
@@ -89,6 +105,17 @@ class EpilogueOperand:
 
     memory: SSAValue
     map_: AffineMap
+
+
+def stride_of_dim(reading: EpilogueOperand, dim: int) -> int | None:
+    """Returns the distance of an operand's elements along a dimension of the result that it uses.
+
+    Returns `None` if the distance isn't known, or if more than one axis of the operand depends on the dimension.
+    """
+    axes = [axis for axis, each in enumerate(reading.map_.results) if dim in each.used_dims()]
+    if len(axes) != 1 or reading.map_.results[axes[0]] != AffineDimExpr(dim):
+        return None
+    return stride_along(reading.memory, axes[0])
 
 
 def readings_of(op: EpilogueOp) -> tuple[EpilogueOperand, ...]:
@@ -146,6 +173,15 @@ class Window:
     def moved(self, emit: Emitter, terms: Index) -> "Window":
         """Returns the window moved forward by `terms` terms."""
         return Window(self.geometry, self.leading, add(emit, self.last, terms))
+
+    @property
+    def stride(self) -> int | None:
+        """The distance between rows of the tile in memory, in elements; `None` if it is not known."""
+        step = self.geometry.strides[-1]
+        if self.geometry.row is not None:
+            return step * self.geometry.row
+        stride = stride_along(self.geometry.x.memory, len(self.leading) - 1)
+        return None if stride is None else step * stride
 
     def row(self, emit: Emitter, row: int) -> list[Index]:
         """Returns the indices of a row of the tile."""

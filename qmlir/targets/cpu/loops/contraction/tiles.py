@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from xdsl.dialects import arith, scf
@@ -20,8 +19,8 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedOp
 from qmlir.dialects.kernel.variants import Variant
 from qmlir.dialects.kernel.winograd import WinogradOp
-from qmlir.dialects.simd.base import bits_of
-from qmlir.dialects.simd.memory import PrefetchOp
+from qmlir.dialects.simd.base import bits_of, tile_of
+from qmlir.dialects.simd.memory import LoadGroupSplatOp, PrefetchOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue, SumTile, for_each, lanes_of_part, write_element
@@ -31,7 +30,7 @@ from qmlir.targets.cpu.loops.contraction.geometry import (
     Place,
     Window,
     geometry_of,
-    load,
+    load_tile,
     readings_of,
 )
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
@@ -46,7 +45,8 @@ from qmlir.targets.cpu.loops.structured import replace_by_loops
 # before the next one, so that the panel's rows of `x` stay in the L2 cache. Positions that don't fill a tile are a
 # smaller tile of static size after the loop.
 
-Registers = list[list[SSAValue]]
+Sums = list[SSAValue]
+"""The accumulators of a tile, `[vectors, rows, lanes]`: one tile, or one for each part of the weights."""
 
 _EVEN = 14
 """Steps of a loop that threads may divide alone: their shares are about equal."""
@@ -213,19 +213,18 @@ class TileWriter:
         terms = geometry.terms // geometry.groups
         offset = channel if self.variant.is_lanewise else times(emit, group, terms)
         self.ahead = self._ahead(emit, weights, positions)
-        initial = self.epilogue.initial(emit, channel, valid)
-        begun = [*initial, *self._zeros(emit, len(initial) * (self._apart - 1))]
-        sums = self._sum_taps(emit, [begun] * rows, [], weights, positions, offset, valid)
-        if self.epilogue.start is None:
-            sums = self.variant.totals(emit, sums)
-        self.epilogue.write(SumTile(emit, sums, positions, channel, valid))
+        over = emit.over(-(-valid // emit.lanes), rows)
+        begun = [self.epilogue.initial(over, channel, valid), *self._zeros(over, self._apart - 1)]
+        sums = self._sum_taps(emit, begun, [], weights, positions, offset, valid)
+        total = sums[0] if self.epilogue.start is not None else self.variant.total(over, sums)
+        self.epilogue.write(SumTile(emit, total, positions, channel, valid))
 
     @property
     def _apart(self) -> int:
         """The sums of each lane: those of the weights that share a byte, one for each, or one for all."""
         return self.variant.parts if self.variant.sums_apart else 1
 
-    def _zeros(self, emit: VectorEmitter, count: int) -> list[SSAValue]:
+    def _zeros(self, emit: VectorEmitter, count: int) -> Sums:
         return [emit.constant(0, self.op.accumulator_type)] * count if count else []
 
     def _weight_row(self, emit: VectorEmitter, channels: _Channels, positions: Sequence[Index]) -> list[Index]:
@@ -277,28 +276,13 @@ class TileWriter:
         for line in range(0, due, LINE_BYTES * 8 // bits_of(self.geometry.x.element)):
             emit.builder.insert(PrefetchOp(x, emit.index(add(emit, first, line)), self.schedule.prefetch))
 
-    def _carried(
-        self,
-        emit: VectorEmitter,
-        count: int,
-        sums: Registers,
-        write: Callable[[VectorEmitter, Index, Registers], Registers],
-    ) -> Registers:
-        """`write` for 0 to below `count`, each with the sums of the one before."""
-
-        def flat(inner: VectorEmitter, number: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return list(chain.from_iterable(write(inner, number, _like(sums, before))))
-
-        return _like(sums, emit.carried(count, list(chain.from_iterable(sums)), flat))
-
     def _sum_taps(
-        self, emit: VectorEmitter, sums: Registers, taps: list[Index], weights: list[Index],
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], taps: list[Index], weights: list[Index],
         positions: Sequence[Index], offset: Index, valid: int,
-    ) -> Registers:  # fmt: skip
+    ) -> Sequence[SSAValue]:  # fmt: skip
         axis = len(taps)
         if axis < len(self.geometry.taps):
-            return self._carried(
-                emit,
+            return emit.carried(
                 self.geometry.taps[axis],
                 sums,
                 lambda inner, tap, before: self._sum_taps(
@@ -312,60 +296,61 @@ class TileWriter:
         return self._sum_steps(emit, sums, window, [*weights, *own], valid)
 
     def _sum_steps(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], valid: int
-    ) -> Registers:
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], valid: int
+    ) -> Sequence[SSAValue]:
         """The steps of one run of terms."""
-        return self._carried(
-            emit,
+        return emit.carried(
             self.geometry.steps,
             sums,
             lambda inner, step, before: self._step(inner, before, window, weights, step, valid),
         )
 
     def _step(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], step: Index, valid: int
-    ) -> Registers:
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], step: Index,
+        valid: int,
+    ) -> Sequence[SSAValue]:  # fmt: skip
         """One step of all sums: the weights of the block, and each row of `x`."""
-        group = self.variant.group
-        loaded = self._step_weights(emit, sums, weights, step)
-        self._prefetch_rows(emit, window, step, len(sums))
+        group, after = self.variant.group, list(sums)
+        loaded = self._step_weights(emit, tile_of(sums[0]), weights, step)
+        self._prefetch_rows(emit, window, step, tile_of(sums[0])[1])
         moved = window.moved(emit, times(emit, step, group * self.variant.parts))
         for part in range(self.variant.parts):
-            own = [self.variant.part(emit, each, part) for each in loaded]
-            first = part * len(own) if self._apart > 1 else 0
-            parts = [row[first : first + len(own)] for row in sums]
-            added = self._add_part(emit, parts, moved.moved(emit, part * group), own, valid)
-            sums = [[*row[:first], *new, *row[first + len(own) :]] for row, new in zip(sums, added, strict=True)]
-        return sums
+            own = self.variant.part(emit.over(*tile_of(loaded)), loaded, part)
+            after = self._add_part(emit, after, moved.moved(emit, part * group), own, valid, part)
+        return after
 
-    def _step_weights(self, emit: VectorEmitter, sums: Registers, weights: list[Index], step: Index) -> list[SSAValue]:
-        """The weights of a step, a register for each vector of channels."""
-        width = self.schedule.lanes * self.variant.group
-        loaded = [
-            load(emit, self.geometry.w, [*weights, step, vector * width], width)
-            for vector in range(len(sums[0]) // self._apart)
-        ]
-        self._prefetch(emit, [*weights[2:], step], len(sums))
+    def _step_weights(self, emit: VectorEmitter, tile: tuple[int, ...], weights: list[Index], step: Index) -> SSAValue:
+        """The weights of a step, a register for each vector of channels: `[vectors, 1, lanes * group]`."""
+        width, (vectors, rows) = self.schedule.lanes * self.variant.group, tile
+        wide = emit.with_lanes(width).over(vectors, 1)
+        loaded = load_tile(wide, self.geometry.w, [*weights, step, 0], (width, 0))
+        self._prefetch(emit, [*weights[2:], step], rows)
         return loaded
 
     def _add_part(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[SSAValue], valid: int
-    ) -> Registers:
+        self, emit: VectorEmitter, sums: list[SSAValue], window: Window, weights: SSAValue, valid: int, part: int
+    ) -> list[SSAValue]:
         """A group of terms added to all sums."""
-        after: Registers = []
-        for row, registers in enumerate(sums):
-            position = window.row(emit, row)
-            if self.variant.is_lanewise:
-                read = [self._read_channels(emit, position, vector, valid) for vector in range(len(registers))]
-            else:
-                read = [self.variant.read(emit, self.geometry.x, position, None)] * len(registers)
-            after.append([self.variant.add(emit, *each) for each in zip(registers, read, weights, strict=True)])
-        return after
+        own = part if self._apart > 1 else 0
+        over = emit.over(*tile_of(sums[own]))
+        if self.variant.is_lanewise:
+            read = self._read_channels(over, window, valid)
+        else:
+            read = over.extended(self.variant.read_rows(emit.over(over.tile[1]), self.geometry.x, window))
+        return [*sums[:own], self.variant.add(over, sums[own], read, over.extended(weights)), *sums[own + 1 :]]
 
-    def _read_channels(self, emit: VectorEmitter, position: list[Index], vector: int, valid: int) -> SSAValue:
-        lanes = self.schedule.lanes
-        position = [*position[:-1], add(emit, position[-1], vector * lanes)]
-        return self.variant.read(emit, self.geometry.x, position, lanes_of_part(valid, vector, lanes))
+    def _read_channels(self, emit: VectorEmitter, window: Window, valid: int) -> SSAValue:
+        alone, (vectors, rows) = emit.over(), emit.tile
+        places = [(vector, window.row(emit, row)) for vector in range(vectors) for row in range(rows)]
+        return emit.stacked(
+            [
+                self.variant.read(
+                    alone, self.geometry.x, [*place[:-1], add(emit, place[-1], vector * emit.lanes)],
+                    lanes_of_part(valid, vector, emit.lanes),
+                )
+                for vector, place in places
+            ]
+        )  # fmt: skip
 
 
 class LoopVariant(Variant):
@@ -392,17 +377,46 @@ class TiledVariant(LoopVariant):
         """
         raise NotImplementedError
 
+    def read_rows(self, emit: VectorEmitter, x: Operand, window: Window) -> SSAValue:
+        """Reads the values of `x` for a step and for each row of a tile: `[rows, lanes]`, the shape of `emit`."""
+        alone = emit.over()
+        return emit.stacked([self.read(alone, x, window.row(emit, row), None) for row in range(*emit.tile)])
+
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
-        """Adds the products of a step to an accumulator."""
+        """Adds the products of a step to the accumulators of a tile, or to one of them."""
         raise NotImplementedError
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
         """Extracts the weights at index `part` from bytes that each hold several weights."""
         return weights
 
-    def totals(self, emit: VectorEmitter, sums: Registers) -> Registers:
-        """Returns the sums of a tile, given its accumulators after the last step."""
-        return sums
+    def total(self, emit: VectorEmitter, sums: Sequence[SSAValue]) -> SSAValue:
+        """Returns the sums of a tile, given its accumulators after the last step: one tile, or one for each part."""
+        (found,) = sums
+        return found
+
+
+class GroupVariant(TiledVariant):
+    """A variant that multiplies weights by a group of elements of `x` of 32 bits, repeated across a register."""
+
+    def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
+        return self.read_groups(emit, x, position)
+
+    def read_rows(self, emit: VectorEmitter, x: Operand, window: Window) -> SSAValue:
+        if window.stride is None:
+            return super().read_rows(emit, x, window)
+        return self.read_groups(emit, x, window.row(emit, 0), (window.stride,))
+
+    def read_groups(self, emit: VectorEmitter, x: Operand, position: Place, strides: Sequence[int] = ()) -> SSAValue:
+        """Reads a group for each register of a tile of the shape of `emit`; the groups are `strides` elements apart."""
+        wide, indices = emit.with_lanes(self.group * emit.lanes), [emit.index(each) for each in position]
+        assert self.input_element is not None
+        type_ = wide.typed(self.input_element)
+        return self.moved(emit, x, wide.insert(LoadGroupSplatOp(x.memory, indices, type_, strides)))
+
+    def moved(self, emit: VectorEmitter, x: Operand, value: SSAValue) -> SSAValue:
+        """Returns elements of `x` in the range that the products require."""
+        return value
 
 
 def joined(emit: Emitter, position: Sequence[Index], sizes: Sequence[int]) -> Index:
@@ -445,12 +459,6 @@ def _steps_of(loop: scf.ParallelOp) -> int:
     assert isinstance(end, arith.ConstantOp)
     assert isinstance(end.value, IntegerAttr)
     return end.value.value.data
-
-
-def _like(sums: Registers, flat: Sequence[SSAValue]) -> Registers:
-    """The registers of `flat` by rows, as those of `sums` are."""
-    width = len(sums[0])
-    return [list(flat[start : start + width]) for start in range(0, len(flat), width)]
 
 
 # Register tiles of matmuls whose weights have a scale for each block of terms.
@@ -504,8 +512,9 @@ class BlockWriter(TileWriter):
             emit.builder.insert(PrefetchOp(flat, emit.index(ahead), NEAREST))
 
     def _step(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[Index], step: Index, valid: int
-    ) -> Registers:
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], step: Index,
+        valid: int,
+    ) -> Sequence[SSAValue]:  # fmt: skip
         self._ask_ahead(emit, self.geometry.w, [*weights, step])
         return super()._step(emit, sums, window, weights, step, valid)
 
@@ -516,54 +525,49 @@ class BlockWriter(TileWriter):
 
     def _write_tile(self, emit: VectorEmitter, channels: _Channels, positions: Sequence[Index], rows: int) -> None:
         (group, block, valid), (row,) = channels, positions
-        count = -(-valid // emit.lanes)
+        over = emit.over(-(-valid // emit.lanes), rows)
         first = times(emit, row, self.geometry.terms)
 
-        def add_block(inner: VectorEmitter, number: Index, before: Registers) -> Registers:
-            zeros = [[inner.constant(0, self.op.product_type)] * count for _ in range(rows + bool(self._offset))]
+        def add_block(inner: VectorEmitter, number: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            zeros = [inner.over(*over.tile).constant(0, self.op.product_type)]
+            if self._offset:
+                zeros.append(inner.over(over.tile[0], 1).constant(0, self.op.product_type))
             window = Window(self.geometry, (number,), first)
             found = self._sum_steps(inner, zeros, window, [group, block, number], valid)
-            return self._scaled(inner, self._exact(inner, found, rows), [block, number], before)
+            within = inner.over(*over.tile)
+            return [self._scaled(within, self._exact(within, found), [block, number], *before)]
 
-        start = [[emit.constant(0, f32)] * count for _ in range(rows)]
-        totals = self._carried(emit, shaped(self.op.x)[0][0], start, add_block)
+        (total,) = emit.carried(shaped(self.op.x)[0][0], [over.constant(0, f32)], add_block)
         channel = times(emit, block, self.schedule.vectors * self.schedule.lanes)
-        self.epilogue.write(SumTile(emit, totals, positions, channel, valid))
+        self.epilogue.write(SumTile(emit, total, positions, channel, valid))
 
     def _add_part(
-        self, emit: VectorEmitter, sums: Registers, window: Window, weights: list[SSAValue], valid: int
-    ) -> Registers:
-        if not self._offset:
-            return super()._add_part(emit, sums, window, weights, valid)
-        *rows, own = sums
-        ones = emit.with_lanes(emit.lanes * self.variant.group).constant(1, self.geometry.x.element)
-        added = [self.variant.add(emit, before, ones, each) for before, each in zip(own, weights, strict=True)]
-        return [*super()._add_part(emit, rows, window, weights, valid), added]
+        self, emit: VectorEmitter, sums: list[SSAValue], window: Window, weights: SSAValue, valid: int, part: int
+    ) -> list[SSAValue]:
+        first, *others = super()._add_part(emit, sums, window, weights, valid, part)
+        if not others:
+            return [first]
+        own = emit.over(*tile_of(others[0]))
+        ones = own.with_lanes(emit.lanes * self.variant.group).constant(1, self.geometry.x.element)
+        return [first, self.variant.add(own, others[0], ones, weights)]
 
-    def _exact(self, emit: VectorEmitter, sums: Registers, rows: int) -> Registers:
+    def _exact(self, emit: VectorEmitter, sums: Sequence[SSAValue]) -> SSAValue:
         """The sums of a block, without what its weights add by the offset."""
-        if self._offset:
-            offset = emit.constant(self._offset, i32)
-            less = [emit.binary(arith.MuliOp, each, offset) for each in sums[rows]]
-            sums = [[emit.binary(arith.SubiOp, *pair) for pair in zip(row, less, strict=True)] for row in sums[:rows]]
-        return self.variant.totals(emit, sums)
+        total, *others = sums
+        if others:
+            own = emit.over(*tile_of(others[0]))
+            less = own.binary(arith.MuliOp, others[0], own.constant(self._offset, i32))
+            total = emit.binary(arith.SubiOp, total, emit.extended(less))
+        return self.variant.total(emit, [total])
 
-    def _scaled(self, emit: VectorEmitter, sums: Registers, position: list[Index], before: Registers) -> Registers:
+    def _scaled(self, emit: VectorEmitter, sums: SSAValue, position: list[Index], before: SSAValue) -> SSAValue:
         """The totals with one block more."""
         assert isinstance(self.op, PackedBlocksOp)
         self._ask_ahead(emit, self.op.scales, position)
-        scales = [
-            load(emit, self.op.scales, [*position, vector * emit.lanes], emit.lanes) for vector in range(len(before[0]))
-        ]
-
-        def added(total: SSAValue, sum_: SSAValue, scale: SSAValue) -> SSAValue:
-            number = sum_ if self.op.product_type == f32 else emit.convert(arith.SIToFPOp, sum_, f32)
-            return emit.binary(arith.AddfOp, total, emit.binary(arith.MulfOp, scale, number))
-
-        return [
-            [added(*each) for each in zip(totals, own, scales, strict=True)]
-            for totals, own in zip(before, sums, strict=True)
-        ]
+        narrow = emit.over(emit.tile[0], 1)
+        scales = emit.extended(load_tile(narrow, self.op.scales, [*position, 0], (emit.lanes, 0)))
+        number = sums if self.op.product_type == f32 else emit.convert(arith.SIToFPOp, sums, f32)
+        return emit.binary(arith.AddfOp, before, emit.binary(arith.MulfOp, scales, number))
 
 
 # Scalar loops, which support operands of any layout and process one element at a time.

@@ -8,10 +8,12 @@ Python's operators are declared in the same way.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
 
+import math
 import operator as python
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from llvmlite import ir
 from numba import types
 
 from ..semantics.values import PTR, IRValue
@@ -62,6 +64,64 @@ def shared(row: Callable[..., IRValue]) -> Lowering:
     return lower
 
 
+# Operations on tiles of vectors: the operation on vectors, for each of them.
+
+
+def is_tile(type_: Any) -> bool:
+    """Returns true for the numba type of a tile of vectors."""
+    return isinstance(type_, Register) and bool(type_.tile)
+
+
+def _alone(type_: Any) -> Any:
+    """Returns the type of a vector of a tile; any other type is returned unchanged."""
+    return type_.over() if isinstance(type_, Register) else type_
+
+
+def _type_by_vectors(typed: ResultType) -> ResultType:
+    """Extends the typing of an operation on vectors to tiles; all tiles must have the same shape."""
+
+    def over_tiles(*operands: Any) -> Any:
+        tiles = {each.tile for each in operands if is_tile(each)}
+        if not tiles:
+            return typed(*operands)
+        result = typed(*map(_alone, operands)) if len(tiles) == 1 else None
+        return result.over(*tiles.pop()) if isinstance(result, Register) else None
+
+    return over_tiles
+
+
+def _by_vectors(lower: Lowering) -> Lowering:
+    """Extends the lowering of an operation on vectors to tiles.
+
+    The vectors of a row follow each other, so that what they share is in a register for a short time only.
+    """
+
+    def over_tiles(emission: Emission, *values: Any) -> Any:
+        if not is_tile(emission.result):
+            return lower(emission, *values)
+        result, kinds, builder = emission.result, emission.operands, emission.builder
+        alone = Emission(emission.target, builder, _alone(result), tuple(map(_alone, kinds)))
+        inner = math.prod(result.tile[1:])
+        found: dict[int, Any] = {}
+        for place in sorted(range(result.count), key=lambda place: place % inner):
+            own = (
+                builder.extract_value(value, place) if is_tile(kind) else value
+                for kind, value in zip(kinds, values, strict=True)
+            )
+            found[place] = lower(alone, *own)
+        return packed(emission, found)
+
+    return over_tiles
+
+
+def packed(emission: Emission, vectors: Mapping[int, Any]) -> Any:
+    """Returns the tile of these vectors, by their place in row-major order, as the result of an operation."""
+    whole = ir.Constant(emission.target.get_value_type(emission.result), ir.Undefined)
+    for place, vector in vectors.items():
+        whole = emission.builder.insert_value(whole, vector, place)
+    return whole
+
+
 _REGISTER_BYTES = 64
 """The size of the widest vector registers, in bytes."""
 
@@ -90,12 +150,16 @@ def _lowered(key: Any, lower: Lowering, kinds: tuple[Any, ...]) -> None:
     register_lowering(key, compute, kinds)
 
 
-def operation(name: str, typed: ResultType, lower: Lowering, *, literal: bool = False) -> Any:
+def operation(
+    name: str, typed: ResultType, lower: Lowering, *, literal: bool = False, takes_tiles: bool = False
+) -> Any:
     """Declares an operation that compiled code can call.
 
     `typed` returns its result type, given the operand types. `literal` means that the result type depends on the values
-    of literal operands.
+    of literal operands. On tiles, the operation computes each vector, unless it `takes_tiles`.
     """
+    if not takes_tiles:
+        typed, lower = _type_by_vectors(typed), _by_vectors(lower)
 
     def stub(*operands: Any) -> Any:
         raise NotImplementedError(f"{name} can be called only from compiled code")
@@ -133,5 +197,5 @@ def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -
     meanings = MEANINGS.setdefault(key, {})
     if not meanings:
         register_type(key, key.__name__, registers, types.Function, literal=False)
-    meanings[Register] = typed
-    _lowered(key, lower, (Register,) * count)
+    meanings[Register] = _type_by_vectors(typed)
+    _lowered(key, _by_vectors(lower), (Register,) * count)

@@ -3,10 +3,12 @@
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from ..errors import CorruptProgramError
@@ -15,7 +17,7 @@ from ..semantics import lanes as rows
 from ..semantics.arithmetic import FOLDS
 from ..semantics.builder import Builder
 from ..semantics.values import IRValue
-from .declare import Emission, Lowering, operation, shared
+from .declare import Emission, Lowering, is_tile, operation, packed, shared
 from .memory import has, written
 from .registers import Register, as_register
 
@@ -166,7 +168,104 @@ def _rounded(build: Builder, value: IRValue) -> IRValue:
     return rows.rounded_to_integer(build, value, value.type.of("i32"))
 
 
+# --- Tiles ------------------------------------------------------------------------------------------------------------
+
+
+def _shape(numbers: Iterable[Any]) -> tuple[int, ...] | None:
+    """Returns the values of literals; `None` if another value is among them."""
+    found = [written(each) for each in numbers]
+    return None if None in found else tuple(each for each in found if each is not None)
+
+
+def _stack_type(*operands: Any) -> Any:
+    values = [each for each in operands if isinstance(each, Register)]
+    shape = _shape(operands[len(values) :])
+    if not values or not shape or any(each != values[0] for each in values) or math.prod(shape) != len(values):
+        return None
+    return values[0].over(*shape, *values[0].tile)
+
+
+def _vectors(emission: Emission, *values: Any) -> list[Any]:
+    """Returns the vectors of the operands: those of each tile, in row-major order."""
+    return [
+        emission.builder.extract_value(value, place) if is_tile(kind) else value
+        for kind, value in zip(emission.operands, values, strict=False)
+        if isinstance(kind, Register)
+        for place in range(kind.count)
+    ]
+
+
+def _moving(places: Callable[..., Any]) -> Lowering:
+    """Returns the lowering of an operation that only moves vectors of tiles.
+
+    `places(emission)` are the places of the result's vectors among those of the operands.
+    """
+
+    def lower(emission: Emission, *values: Any) -> Any:
+        vectors = _vectors(emission, *values)
+        chosen = [vectors[place] for place in np.asarray(places(emission)).flat]
+        return packed(emission, dict(enumerate(chosen))) if is_tile(emission.result) else chosen[0]
+
+    return lower
+
+
+def _places(tile: tuple[int, ...]) -> Any:
+    return np.arange(math.prod(tile)).reshape(tile)
+
+
+def _repeat_type(value: Any, *sizes: Any) -> Any:
+    shape = _shape(sizes)
+    if not isinstance(value, Register) or not value.lanes or not shape or len(shape) < len(value.tile):
+        return None
+    is_repeated = all(own in (1, size) for own, size in zip(value.tile[::-1], shape[::-1], strict=False))
+    return value.over(*shape) if is_repeated else None
+
+
+def _repeated(emission: Emission) -> Any:
+    return np.broadcast_to(_places(emission.operands[0].tile), emission.result.tile)
+
+
+def _register_type(tile: Any, *position: Any) -> Any:
+    place = _shape(position)
+    if not is_tile(tile) or not place or len(place) > len(tile.tile):
+        return None
+    is_inside = all(0 <= each < size for each, size in zip(place, tile.tile, strict=False))
+    return tile.over(*tile.tile[len(place) :]) if is_inside else None
+
+
+def _register(emission: Emission) -> Any:
+    return _places(emission.operands[0].tile)[_shape(emission.operands[1:])]
+
+
+def _turned_type(tile: Any) -> Any:
+    if not isinstance(tile, Register) or len(tile.tile) < 2:
+        return None
+    rows, columns, *inner = tile.tile
+    return tile.over(columns, rows, *inner)
+
+
+def _turned(emission: Emission) -> Any:
+    return _places(emission.operands[0].tile).swapaxes(0, 1)
+
+
+def _stacked(emission: Emission) -> Any:
+    return np.arange(emission.result.count)
+
+
+_MOVES: Mapping[str, tuple[Callable[..., Any], Callable[[Emission], Any]]] = {
+    "stack": (_stack_type, _stacked),
+    "repeat": (_repeat_type, _repeated),
+    "register": (_register_type, _register),
+    "turned": (_turned_type, _turned),
+}
+"""Operations that move vectors of tiles: the typing, and the places of the result's vectors among the operands'."""
+
+
 OPERATIONS: dict[str, Any] = {
+    **{
+        name: operation(name, typed, _moving(places), literal=True, takes_tiles=True)
+        for name, (typed, places) in _MOVES.items()
+    },
     "splat": operation("splat", _splat_type, _by(rows.splat, 1, has=has), literal=True),
     "shuffle": operation("shuffle", _shuffle_type, _by(_shuffled, 2), literal=True),
     "interleave_low": operation("interleave_low", _interleave_type, _by(rows.interleaved, 2, half=0), literal=True),

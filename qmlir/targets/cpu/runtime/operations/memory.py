@@ -7,7 +7,9 @@ Indices count elements. Arrays in emitted code are flat and contiguous: `view` r
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from operator import mul
 from typing import Any
 
 from llvmlite import ir
@@ -18,7 +20,7 @@ from ..processor import processor_features
 from ..semantics import lanes
 from ..semantics.arithmetic import same_bits
 from ..semantics.values import I8, I32, I64, PTR, IRValue, Type, type_of
-from .declare import Emission, operation
+from .declare import Emission, operation, packed
 from .registers import MEMORY, Register
 
 _INT64 = ir.IntType(64)
@@ -56,24 +58,48 @@ def _pointer(emission: Emission, array: Any, index: Any, element: Type, number: 
     return emission.build.element_at(element, emission.data(number, array), position.text)
 
 
-def _load_type(array: Any, index: Any, lanes: Any = None) -> Any:
+def _load_type(array: Any, index: Any, lanes: Any = None, *shape: Any) -> Any:
+    """Returns the type of a scalar, a vector, or a tile of vectors: `shape` are the sizes of its axes, then strides."""
     element = _element(array)
     count = 0 if lanes is None else written(lanes)
-    return Register(element, count) if element is not None and _is_index(index) and count is not None else None
+    sizes = [written(each) for each in shape]
+    if element is None or not _is_index(index) or count is None or None in sizes or len(sizes) % 2:
+        return None
+    return Register(element, count, tuple(size for size in sizes[: len(sizes) // 2] if size is not None))
+
+
+def _pointers(
+    emission: Emission, array: Any, index: Any, register: Register, strides: Sequence[Any]
+) -> Iterator[tuple[int, str]]:
+    """Yields the place of each vector of a tile with its address; `strides` are the types of literals."""
+    element = register.type.scalar()
+    pointer = _pointer(emission, array, index, element)
+    steps = [written(each) or 0 for each in strides]
+    for place, position in enumerate(product(*map(range, register.tile))):
+        offset = sum(map(mul, position, steps))
+        yield place, emission.build.element_at(element, pointer, str(offset)) if offset else pointer
+
+
+def _loaded(emission: Emission, array: Any, index: Any, load: Callable[[str], IRValue]) -> Any:
+    """Returns a vector that `load` reads from an address, or a tile of them."""
+    result, build = emission.result, emission.build
+    strides = emission.operands[3 + len(result.tile) :]
+    found = {place: build.value(load(at)) for place, at in _pointers(emission, array, index, result, strides)}
+    return packed(emission, found) if result.tile else found[0]
 
 
 def _load(emission: Emission, array: Any, index: Any, *_: Any) -> Any:
     result: Register = emission.result
-    pointer = _pointer(emission, array, index, result.type.scalar())
-    return emission.build.value(emission.build.load(result.type, pointer, _align(result)))
+    return _loaded(emission, array, index, lambda at: emission.build.load(result.type, at, _align(result)))
 
 
 def _fits(array: Any, value: Any) -> bool:
     return isinstance(value, Register) and value.element == _element(array)
 
 
-def _store_type(array: Any, index: Any, value: Any) -> Any:
-    return types.void if _is_index(index) and _fits(array, value) else None
+def _store_type(array: Any, index: Any, value: Any, *strides: Any) -> Any:
+    fits = _is_index(index) and _fits(array, value) and len(strides) == len(value.tile)
+    return types.void if fits and None not in map(written, strides) else None
 
 
 def _stored(emission: Emission, array: Any, index: Any, number: int, value: Any) -> tuple[IRValue, str, int]:
@@ -83,8 +109,11 @@ def _stored(emission: Emission, array: Any, index: Any, number: int, value: Any)
     return emission.register(number, value), pointer, _align(register)
 
 
-def _store(emission: Emission, array: Any, index: Any, value: Any) -> Any:
-    emission.build.store(*_stored(emission, array, index, 2, value))
+def _store(emission: Emission, array: Any, index: Any, value: Any, *_: Any) -> Any:
+    register: Register = emission.operands[2]
+    for place, pointer in _pointers(emission, array, index, register, emission.operands[3:]):
+        vector = emission.builder.extract_value(value, place) if register.tile else value
+        emission.build.store(emission.build.operand(register.type, vector), pointer, _align(register))
     return emission.nothing()
 
 
@@ -139,15 +168,19 @@ def _store_masked(emission: Emission, array: Any, index: Any, mask: Any, value: 
     return emission.nothing()
 
 
-def _group_type(array: Any, index: Any, lanes: Any) -> Any:
-    found = _load_type(array, index, lanes)
+def _group_type(array: Any, index: Any, lanes: Any, *shape: Any) -> Any:
+    found = _load_type(array, index, lanes, *shape)
     return found if found is not None and found.lanes and found.lanes * found.bits % 32 == 0 else None
 
 
-def _load_group_splat(emission: Emission, array: Any, index: Any, _: Any) -> Any:
+def _load_group_splat(emission: Emission, array: Any, index: Any, *_: Any) -> Any:
     result, build = emission.result, emission.build
-    group = build.load(I32, _pointer(emission, array, index, result.type.scalar()), _align(result))
-    return build.value(same_bits(build, build.splat(group, result.lanes * result.bits // 32), result.element))
+
+    def load(at: str) -> IRValue:
+        group = build.load(I32, at, _align(result))
+        return same_bits(build, build.splat(group, result.lanes * result.bits // 32), result.element)
+
+    return _loaded(emission, array, index, load)
 
 
 def _prefetch_type(array: Any, index: Any, level: Any) -> Any:
@@ -281,13 +314,13 @@ def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start
 
 
 OPERATIONS: dict[str, Any] = {
-    "load": operation("load", _load_type, _load, literal=True),
-    "store": operation("store", _store_type, _store),
+    "load": operation("load", _load_type, _load, literal=True, takes_tiles=True),
+    "store": operation("store", _store_type, _store, literal=True, takes_tiles=True),
     "load_partial": operation("load_partial", _load_partial_type, _load_partial, literal=True),
     "store_partial": operation("store_partial", _store_partial_type, _store_partial),
     "load_masked": operation("load_masked", _load_masked_type, _load_masked),
     "store_masked": operation("store_masked", _store_masked_type, _store_masked),
-    "load_group_splat": operation("load_group_splat", _group_type, _load_group_splat, literal=True),
+    "load_group_splat": operation("load_group_splat", _group_type, _load_group_splat, literal=True, takes_tiles=True),
     "prefetch": operation("prefetch", _prefetch_type, _prefetch, literal=True),
     "gather": operation("gather", _gather_type, _gather),
     "look_up": operation("look_up", _look_up_type, _look_up),

@@ -1,15 +1,18 @@
 """numba types for values in registers: scalars and vectors with LLVM's arithmetic.
 
 numba promotes its own integers to 64 bits in every operation; these integers wrap at their own width. `Register("i32")`
-is a scalar, `Register("i32", 16)` a vector of 16 lanes. `f16` and `bf16` are represented by their bits.
+is a scalar, `Register("i32", 16)` a vector of 16 lanes, and `Register("i32", 16, (2, 4))` a tile of 2 x 4 such vectors.
+`f16` and `bf16` are represented by their bits.
 """
 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false, reportUnknownParameterType=false, reportMissingParameterType=false
 
+import math
 from typing import Any, cast
 
+from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
 
@@ -18,12 +21,13 @@ from .building import llvm_type
 
 
 class Register(types.Type):
-    """The numba type of a scalar (0 lanes) or a vector."""
+    """The numba type of a scalar (0 lanes), a vector, or a tile of vectors."""
 
-    def __init__(self, element: str, lanes: int = 0) -> None:
+    def __init__(self, element: str, lanes: int = 0, tile: tuple[int, ...] = ()) -> None:
         self.element = element
         self.lanes = lanes
-        super().__init__(name=f"{element}x{lanes}" if lanes else element)
+        self.tile = tile
+        super().__init__(name="x".join(map(str, (element, *tile, *([lanes] if lanes else [])))))
 
     @property
     def is_float(self) -> bool:
@@ -37,18 +41,31 @@ class Register(types.Type):
 
     @property
     def type(self) -> Type:
-        """The LLVM type of the values. It is a property because numba's cache would pickle an attribute."""
+        """The LLVM type of a scalar or a vector, or of each vector of a tile.
+
+        It is a property because numba's cache would pickle an attribute.
+        """
         return type_of(self.element, self.lanes)
 
     def of(self, element: str) -> "Register":
-        """Returns the type with the same number of lanes and another element."""
-        return Register(element, self.lanes)
+        """Returns the type of the same shape with another element."""
+        return Register(element, self.lanes, self.tile)
+
+    def over(self, *tile: int) -> "Register":
+        """Returns the type of a tile of these vectors; the type of one of them without an argument."""
+        return Register(self.element, self.lanes, tile)
+
+    @property
+    def count(self) -> int:
+        """The number of vectors of a tile; 1 for others."""
+        return math.prod(self.tile)
 
 
 @register_model(Register)
 class _RegisterModel(models.PrimitiveModel):
     def __init__(self, manager: Any, register: Any) -> None:
-        super().__init__(manager, register, llvm_type(register.type))
+        one = llvm_type(register.type)
+        super().__init__(manager, register, ir.ArrayType(one, register.count) if register.tile else one)
 
 
 INDEX = types.int64

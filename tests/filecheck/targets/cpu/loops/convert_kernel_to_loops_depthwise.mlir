@@ -216,63 +216,61 @@ func.func @partial(%x: memref<1x3x1x10xi8>, %w: memref<1x1x1x1x1x64xi8>, %y: mem
 // CHECK-NEXT: [[V53:%.+]] = vector.shuffle [[V51]], [[V51]] [8, 9, 10, 11, 12, 13, 14, 15] : vector<32xi32>, vector<32xi32>
 // CHECK-NEXT: [[V54:%.+]] = vector.shuffle [[V51]], [[V51]] [16, 17, 18, 19, 20, 21, 22, 23] : vector<32xi32>, vector<32xi32>
 // CHECK-NEXT: [[V55:%.+]] = vector.shuffle [[V51]], [[V51]] [24, 25, 26, 27, 28, 29, 30, 31] : vector<32xi32>, vector<32xi32>
-// CHECK-NEXT: [[V56:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V4]]] : memref<1x1x1x48xi32> to vector<8xi32>
-// CHECK-NEXT: [[V57:%.+]] = arith.muli [[V52]], [[V56]] : vector<8xi32>
-// CHECK-NEXT: [[V58:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V11]]] : memref<1x1x1x48xi32> to vector<8xi32>
-// CHECK-NEXT: [[V59:%.+]] = arith.muli [[V53]], [[V58]] : vector<8xi32>
-// CHECK-NEXT: [[V60:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V12]]] : memref<1x1x1x48xi32> to vector<8xi32>
-// CHECK-NEXT: [[V61:%.+]] = arith.muli [[V54]], [[V60]] : vector<8xi32>
-// CHECK-NEXT: [[V62:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V13]]] : memref<1x1x1x48xi32> to vector<8xi32>
-// CHECK-NEXT: [[V63:%.+]] = arith.muli [[V55]], [[V62]] : vector<8xi32>
-// CHECK-NEXT: simd.store [[V57]], [[V3]][[[V4]], [[V4]], [[V4]], [[V4]]] : vector<8xi32>, memref<1x1x1x48xi32>
-// CHECK-NEXT: simd.store [[V59]], [[V3]][[[V4]], [[V4]], [[V4]], [[V11]]] : vector<8xi32>, memref<1x1x1x48xi32>
-// CHECK-NEXT: simd.store [[V61]], [[V3]][[[V4]], [[V4]], [[V4]], [[V12]]] : vector<8xi32>, memref<1x1x1x48xi32>
-// CHECK-NEXT: simd.store [[V63]], [[V3]][[[V4]], [[V4]], [[V4]], [[V13]]] : vector<8xi32>, memref<1x1x1x48xi32>
-// CHECK-NEXT: [[V64:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]], [[V4]], [[V14]]] : memref<1x1x1x1x1x256xi8> to vector<16xi8>
-// CHECK-NEXT: [[V65:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]], [[V4]], [[V15]]] : memref<1x1x1x1x1x256xi8> to vector<16xi8>
-// CHECK-NEXT: [[V66:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]], [[V4]], [[V16]]] : memref<1x1x1x1x1x256xi8> to vector<16xi8>
-// CHECK-NEXT: [[V67:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]], [[V4]], [[V17]]] : memref<1x1x1x1x1x256xi8> to vector<16xi8>
-// CHECK-NEXT: [[V68:%.+]] = simd.load [[V22]][[[V4]], [[V4]], [[V14]]] : memref<1x2x48xi8> to vector<16xi8>
-// CHECK-NEXT: [[V69:%.+]] = simd.load [[V22]][[[V4]], [[V10]], [[V14]]] : memref<1x2x48xi8> to vector<16xi8>
-// CHECK-NEXT: [[V70:%.+]] = simd.interleave_low [[V68]], [[V69]] {block = 16 : i64} : vector<16xi8>
-// CHECK-NEXT: [[V71:%.+]] = simd.interleave_high [[V68]], [[V69]] {block = 16 : i64} : vector<16xi8>
-// CHECK-NEXT: [[V72:%.+]] = simd.interleave_low [[V69]], [[V69]] {block = 16 : i64} : vector<16xi8>
-// CHECK-NEXT: [[V73:%.+]] = simd.interleave_high [[V69]], [[V69]] {block = 16 : i64} : vector<16xi8>
+// CHECK-NEXT: [[V56:%.+]] = simd.stack [[V52]], [[V53]], [[V54]], [[V55]] : vector<8xi32>, vector<8xi32>, vector<8xi32>, vector<8xi32> to vector<4x1x8xi32>
+// CHECK-NEXT: [[V57:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V4]]] {strides = array<i64: 8, 48>} : memref<1x1x1x48xi32> to vector<4x1x8xi32>
+// CHECK-NEXT: [[V58:%.+]] = arith.muli [[V56]], [[V57]] : vector<4x1x8xi32>
+// CHECK-NEXT: [[V59:%.+]] = vector.extract [[V58]][0] : vector<1x8xi32> from vector<4x1x8xi32>
+// CHECK-NEXT: [[V60:%.+]] = vector.extract [[V58]][1] : vector<1x8xi32> from vector<4x1x8xi32>
+// CHECK-NEXT: [[V61:%.+]] = vector.extract [[V58]][2] : vector<1x8xi32> from vector<4x1x8xi32>
+// CHECK-NEXT: [[V62:%.+]] = vector.extract [[V58]][3] : vector<1x8xi32> from vector<4x1x8xi32>
+// CHECK-NEXT: simd.store [[V59]], [[V3]][[[V4]], [[V4]], [[V4]], [[V4]]] {strides = array<i64: 48>} : vector<1x8xi32>, memref<1x1x1x48xi32>
+// CHECK-NEXT: simd.store [[V60]], [[V3]][[[V4]], [[V4]], [[V4]], [[V11]]] {strides = array<i64: 48>} : vector<1x8xi32>, memref<1x1x1x48xi32>
+// CHECK-NEXT: simd.store [[V61]], [[V3]][[[V4]], [[V4]], [[V4]], [[V12]]] {strides = array<i64: 48>} : vector<1x8xi32>, memref<1x1x1x48xi32>
+// CHECK-NEXT: simd.store [[V62]], [[V3]][[[V4]], [[V4]], [[V4]], [[V13]]] {strides = array<i64: 48>} : vector<1x8xi32>, memref<1x1x1x48xi32>
+// CHECK-NEXT: [[V63:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]], [[V4]], [[V14]]] : memref<1x1x1x1x1x256xi8> to vector<16xi8>
+// CHECK-NEXT: [[V64:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]], [[V4]], [[V15]]] : memref<1x1x1x1x1x256xi8> to vector<16xi8>
+// CHECK-NEXT: [[V65:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]], [[V4]], [[V16]]] : memref<1x1x1x1x1x256xi8> to vector<16xi8>
+// CHECK-NEXT: [[V66:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]], [[V4]], [[V17]]] : memref<1x1x1x1x1x256xi8> to vector<16xi8>
+// CHECK-NEXT: [[V67:%.+]] = simd.load [[V22]][[[V4]], [[V4]], [[V14]]] : memref<1x2x48xi8> to vector<16xi8>
+// CHECK-NEXT: [[V68:%.+]] = simd.load [[V22]][[[V4]], [[V10]], [[V14]]] : memref<1x2x48xi8> to vector<16xi8>
+// CHECK-NEXT: [[V69:%.+]] = simd.interleave_low [[V67]], [[V68]] {block = 16 : i64} : vector<16xi8>
+// CHECK-NEXT: [[V70:%.+]] = simd.interleave_high [[V67]], [[V68]] {block = 16 : i64} : vector<16xi8>
+// CHECK-NEXT: [[V71:%.+]] = simd.interleave_low [[V68]], [[V68]] {block = 16 : i64} : vector<16xi8>
+// CHECK-NEXT: [[V72:%.+]] = simd.interleave_high [[V68]], [[V68]] {block = 16 : i64} : vector<16xi8>
+// CHECK-NEXT: [[V73:%.+]] = simd.convert [[V69]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
 // CHECK-NEXT: [[V74:%.+]] = simd.convert [[V70]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
 // CHECK-NEXT: [[V75:%.+]] = simd.convert [[V71]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
 // CHECK-NEXT: [[V76:%.+]] = simd.convert [[V72]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
-// CHECK-NEXT: [[V77:%.+]] = simd.convert [[V73]] {kind = "bitcast"} : vector<16xi8> to vector<8xi16>
-// CHECK-NEXT: [[V78:%.+]] = simd.interleave_low [[V74]], [[V76]] {block = 8 : i64} : vector<8xi16>
-// CHECK-NEXT: [[V79:%.+]] = simd.interleave_high [[V74]], [[V76]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V77:%.+]] = simd.interleave_low [[V73]], [[V75]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V78:%.+]] = simd.interleave_high [[V73]], [[V75]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V79:%.+]] = simd.convert [[V77]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
 // CHECK-NEXT: [[V80:%.+]] = simd.convert [[V78]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
-// CHECK-NEXT: [[V81:%.+]] = simd.convert [[V79]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
-// CHECK-NEXT: [[V82:%.+]] = simd.interleave_low [[V75]], [[V77]] {block = 8 : i64} : vector<8xi16>
-// CHECK-NEXT: [[V83:%.+]] = simd.interleave_high [[V75]], [[V77]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V81:%.+]] = simd.interleave_low [[V74]], [[V76]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V82:%.+]] = simd.interleave_high [[V74]], [[V76]] {block = 8 : i64} : vector<8xi16>
+// CHECK-NEXT: [[V83:%.+]] = simd.convert [[V81]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
 // CHECK-NEXT: [[V84:%.+]] = simd.convert [[V82]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
-// CHECK-NEXT: [[V85:%.+]] = simd.convert [[V83]] {kind = "bitcast"} : vector<8xi16> to vector<16xi8>
+// CHECK-NEXT: [[V85:%.+]] = simd.dot_accumulate [[V18]], [[V79]], [[V63]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
 // CHECK-NEXT: [[V86:%.+]] = simd.dot_accumulate [[V18]], [[V80]], [[V64]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V87:%.+]] = simd.dot_accumulate [[V18]], [[V81]], [[V65]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
+// CHECK-NEXT: [[V87:%.+]] = simd.dot_accumulate [[V18]], [[V83]], [[V65]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
 // CHECK-NEXT: [[V88:%.+]] = simd.dot_accumulate [[V18]], [[V84]], [[V66]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V89:%.+]] = simd.dot_accumulate [[V18]], [[V85]], [[V67]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V90:%.+]] = vector.shuffle [[V86]], [[V87]] [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
-// CHECK-NEXT: [[V91:%.+]] = vector.shuffle [[V88]], [[V89]] [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
-// CHECK-NEXT: [[V92:%.+]] = vector.shuffle [[V90]], [[V91]] [0, 1, 2, 3, 4, 5, 6, 7, 24, 25, 26, 27, 28, 29, 30, 31] : vector<16xi32>, vector<16xi32>
-// CHECK-NEXT: [[V93:%.+]] = vector.shuffle [[V92]], [[V92]] [0, 1, 2, 3] : vector<16xi32>, vector<16xi32>
-// CHECK-NEXT: [[V94:%.+]] = vector.shuffle [[V92]], [[V92]] [4, 5, 6, 7] : vector<16xi32>, vector<16xi32>
-// CHECK-NEXT: [[V95:%.+]] = vector.shuffle [[V92]], [[V92]] [8, 9, 10, 11] : vector<16xi32>, vector<16xi32>
-// CHECK-NEXT: [[V96:%.+]] = vector.shuffle [[V92]], [[V92]] [12, 13, 14, 15] : vector<16xi32>, vector<16xi32>
-// CHECK-NEXT: [[V97:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V14]]] : memref<1x1x1x48xi32> to vector<4xi32>
-// CHECK-NEXT: [[V98:%.+]] = arith.muli [[V93]], [[V97]] : vector<4xi32>
-// CHECK-NEXT: [[V99:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V19]]] : memref<1x1x1x48xi32> to vector<4xi32>
-// CHECK-NEXT: [[V100:%.+]] = arith.muli [[V94]], [[V99]] : vector<4xi32>
-// CHECK-NEXT: [[V101:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V20]]] : memref<1x1x1x48xi32> to vector<4xi32>
-// CHECK-NEXT: [[V102:%.+]] = arith.muli [[V95]], [[V101]] : vector<4xi32>
-// CHECK-NEXT: [[V103:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V21]]] : memref<1x1x1x48xi32> to vector<4xi32>
-// CHECK-NEXT: [[V104:%.+]] = arith.muli [[V96]], [[V103]] : vector<4xi32>
-// CHECK-NEXT: simd.store [[V98]], [[V3]][[[V4]], [[V4]], [[V4]], [[V14]]] : vector<4xi32>, memref<1x1x1x48xi32>
-// CHECK-NEXT: simd.store [[V100]], [[V3]][[[V4]], [[V4]], [[V4]], [[V19]]] : vector<4xi32>, memref<1x1x1x48xi32>
-// CHECK-NEXT: simd.store [[V102]], [[V3]][[[V4]], [[V4]], [[V4]], [[V20]]] : vector<4xi32>, memref<1x1x1x48xi32>
-// CHECK-NEXT: simd.store [[V104]], [[V3]][[[V4]], [[V4]], [[V4]], [[V21]]] : vector<4xi32>, memref<1x1x1x48xi32>
+// CHECK-NEXT: [[V89:%.+]] = vector.shuffle [[V85]], [[V86]] [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
+// CHECK-NEXT: [[V90:%.+]] = vector.shuffle [[V87]], [[V88]] [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7] : vector<4xi32>, vector<4xi32>
+// CHECK-NEXT: [[V91:%.+]] = vector.shuffle [[V89]], [[V90]] [0, 1, 2, 3, 4, 5, 6, 7, 24, 25, 26, 27, 28, 29, 30, 31] : vector<16xi32>, vector<16xi32>
+// CHECK-NEXT: [[V92:%.+]] = vector.shuffle [[V91]], [[V91]] [0, 1, 2, 3] : vector<16xi32>, vector<16xi32>
+// CHECK-NEXT: [[V93:%.+]] = vector.shuffle [[V91]], [[V91]] [4, 5, 6, 7] : vector<16xi32>, vector<16xi32>
+// CHECK-NEXT: [[V94:%.+]] = vector.shuffle [[V91]], [[V91]] [8, 9, 10, 11] : vector<16xi32>, vector<16xi32>
+// CHECK-NEXT: [[V95:%.+]] = vector.shuffle [[V91]], [[V91]] [12, 13, 14, 15] : vector<16xi32>, vector<16xi32>
+// CHECK-NEXT: [[V96:%.+]] = simd.stack [[V92]], [[V93]], [[V94]], [[V95]] : vector<4xi32>, vector<4xi32>, vector<4xi32>, vector<4xi32> to vector<4x1x4xi32>
+// CHECK-NEXT: [[V97:%.+]] = simd.load [[V2]][[[V4]], [[V4]], [[V4]], [[V14]]] {strides = array<i64: 4, 48>} : memref<1x1x1x48xi32> to vector<4x1x4xi32>
+// CHECK-NEXT: [[V98:%.+]] = arith.muli [[V96]], [[V97]] : vector<4x1x4xi32>
+// CHECK-NEXT: [[V99:%.+]] = vector.extract [[V98]][0] : vector<1x4xi32> from vector<4x1x4xi32>
+// CHECK-NEXT: [[V100:%.+]] = vector.extract [[V98]][1] : vector<1x4xi32> from vector<4x1x4xi32>
+// CHECK-NEXT: [[V101:%.+]] = vector.extract [[V98]][2] : vector<1x4xi32> from vector<4x1x4xi32>
+// CHECK-NEXT: [[V102:%.+]] = vector.extract [[V98]][3] : vector<1x4xi32> from vector<4x1x4xi32>
+// CHECK-NEXT: simd.store [[V99]], [[V3]][[[V4]], [[V4]], [[V4]], [[V14]]] {strides = array<i64: 48>} : vector<1x4xi32>, memref<1x1x1x48xi32>
+// CHECK-NEXT: simd.store [[V100]], [[V3]][[[V4]], [[V4]], [[V4]], [[V19]]] {strides = array<i64: 48>} : vector<1x4xi32>, memref<1x1x1x48xi32>
+// CHECK-NEXT: simd.store [[V101]], [[V3]][[[V4]], [[V4]], [[V4]], [[V20]]] {strides = array<i64: 48>} : vector<1x4xi32>, memref<1x1x1x48xi32>
+// CHECK-NEXT: simd.store [[V102]], [[V3]][[[V4]], [[V4]], [[V4]], [[V21]]] {strides = array<i64: 48>} : vector<1x4xi32>, memref<1x1x1x48xi32>
 // CHECK-NEXT: func.return
 func.func @pieces(%x: memref<1x2x1x48xi8>, %w: memref<1x1x1x1x1x256xi8>, %c: memref<1x1x1x48xi32>, %y: memref<1x1x1x48xi32>) {
   kernel.packed_conv ins(%x, %w : memref<1x2x1x48xi8>, memref<1x1x1x1x1x256xi8>) epilogue(%c : memref<1x1x1x48xi32>)

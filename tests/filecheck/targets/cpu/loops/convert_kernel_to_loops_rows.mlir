@@ -227,25 +227,25 @@ func.func @turned(%x: memref<4x16xi8>, %y: memref<16x4xi8>) {
 // CHECK-LABEL: @tail(
 // CHECK-SAME: [[V0:%.+]]: memref<1x4xi8>, [[V1:%.+]]: memref<1x1x1x128xi8>, [[V2:%.+]]: memref<256xi8>, [[V3:%.+]]: memref<1x32xi8>)
 // CHECK-NEXT: [[V4:%.+]] = arith.constant 0 : i32
-// CHECK-NEXT: [[V5:%.+]] = vector.broadcast [[V4]] : i32 to vector<16xi32>
+// CHECK-NEXT: [[V5:%.+]] = vector.broadcast [[V4]] : i32 to vector<2x1x16xi32>
 // CHECK-NEXT: [[V6:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V7:%.+]] = arith.constant 64 : index
-// CHECK-NEXT: [[V8:%.+]] = arith.constant -128 : i8
-// CHECK-NEXT: [[V9:%.+]] = vector.broadcast [[V8]] : i8 to vector<64xi8>
-// CHECK-NEXT: [[V10:%.+]] = arith.constant -128 : index
-// CHECK-NEXT: [[V11:%.+]] = vector.broadcast [[V10]] : index to vector<32xindex>
-// CHECK-NEXT: [[V12:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<1x4xi8> into memref<4xi8>
-// CHECK-NEXT: [[V13:%.+]] = simd.load [[V1]][[[V6]], [[V6]], [[V6]], [[V6]]] : memref<1x1x1x128xi8> to vector<64xi8>
-// CHECK-NEXT: [[V14:%.+]] = simd.load [[V1]][[[V6]], [[V6]], [[V6]], [[V7]]] : memref<1x1x1x128xi8> to vector<64xi8>
-// CHECK-NEXT: [[V15:%.+]] = simd.load_group_splat [[V12]][[[V6]]] : memref<4xi8> to vector<64xi8>
-// CHECK-NEXT: [[V16:%.+]] = arith.xori [[V15]], [[V9]] : vector<64xi8>
-// CHECK-NEXT: [[V17:%.+]] = simd.dot_accumulate [[V5]], [[V16]], [[V13]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
-// CHECK-NEXT: [[V18:%.+]] = simd.dot_accumulate [[V5]], [[V16]], [[V14]] {signs = "us"} : vector<16xi32>, vector<64xi8>, vector<64xi8> -> vector<16xi32>
-// CHECK-NEXT: [[V19:%.+]] = simd.narrow [[V17]], [[V18]] : vector<16xi32>, vector<16xi32> to vector<32xi8>
-// CHECK-NEXT: [[V20:%.+]] = simd.convert [[V19]] {kind = "index_cast"} : vector<32xi8> to vector<32xindex>
-// CHECK-NEXT: [[V21:%.+]] = arith.subi [[V20]], [[V11]] : vector<32xindex>
-// CHECK-NEXT: [[V22:%.+]] = simd.gather [[V2]][[[V21]]] : memref<256xi8>, vector<32xindex> to vector<32xi8>
-// CHECK-NEXT: simd.store [[V22]], [[V3]][[[V6]], [[V6]]] : vector<32xi8>, memref<1x32xi8>
+// CHECK-NEXT: [[V7:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[V8:%.+]] = vector.broadcast [[V7]] : i8 to vector<1x64xi8>
+// CHECK-NEXT: [[V9:%.+]] = arith.constant -128 : index
+// CHECK-NEXT: [[V10:%.+]] = vector.broadcast [[V9]] : index to vector<1x32xindex>
+// CHECK-NEXT: [[V11:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<1x4xi8> into memref<4xi8>
+// CHECK-NEXT: [[V12:%.+]] = simd.load [[V1]][[[V6]], [[V6]], [[V6]], [[V6]]] {strides = array<i64: 64, 0>} : memref<1x1x1x128xi8> to vector<2x1x64xi8>
+// CHECK-NEXT: [[V13:%.+]] = simd.load_group_splat [[V11]][[[V6]]] {strides = array<i64: 4>} : memref<4xi8> to vector<1x64xi8>
+// CHECK-NEXT: [[V14:%.+]] = arith.xori [[V13]], [[V8]] : vector<1x64xi8>
+// CHECK-NEXT: [[V15:%.+]] = vector.broadcast [[V14]] : vector<1x64xi8> to vector<2x1x64xi8>
+// CHECK-NEXT: [[V16:%.+]] = simd.dot_accumulate [[V5]], [[V15]], [[V12]] {signs = "us"} : vector<2x1x16xi32>, vector<2x1x64xi8>, vector<2x1x64xi8> -> vector<2x1x16xi32>
+// CHECK-NEXT: [[V17:%.+]] = vector.extract [[V16]][0] : vector<1x16xi32> from vector<2x1x16xi32>
+// CHECK-NEXT: [[V18:%.+]] = vector.extract [[V16]][1] : vector<1x16xi32> from vector<2x1x16xi32>
+// CHECK-NEXT: [[V19:%.+]] = simd.narrow [[V17]], [[V18]] : vector<1x16xi32>, vector<1x16xi32> to vector<1x32xi8>
+// CHECK-NEXT: [[V20:%.+]] = simd.convert [[V19]] {kind = "index_cast"} : vector<1x32xi8> to vector<1x32xindex>
+// CHECK-NEXT: [[V21:%.+]] = arith.subi [[V20]], [[V10]] : vector<1x32xindex>
+// CHECK-NEXT: [[V22:%.+]] = simd.gather [[V2]][[[V21]]] : memref<256xi8>, vector<1x32xindex> to vector<1x32xi8>
+// CHECK-NEXT: simd.store [[V22]], [[V3]][[[V6]], [[V6]]] {strides = array<i64: 32>} : vector<1x32xi8>, memref<1x32xi8>
 // CHECK-NEXT: func.return
 func.func @tail(%x: memref<1x4xi8>, %w: memref<1x1x1x128xi8>, %table: memref<256xi8>, %y: memref<1x32xi8>) {
   kernel.packed_matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x128xi8>) outs(%y : memref<1x32xi8>) attributes {layout = #kernel.layout<variant = "u8s8_dot", vectors = 2, lanes = 16>} {

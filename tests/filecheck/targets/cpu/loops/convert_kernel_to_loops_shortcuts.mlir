@@ -7,31 +7,21 @@
 // CHECK-LABEL: @joined(
 // CHECK-SAME: [[V0:%.+]]: memref<1x4xi8>, [[V1:%.+]]: memref<1x1x1x64xi8>, [[V2:%.+]]: memref<16xi32>, [[V3:%.+]]: memref<1x16xi8>)
 // CHECK-NEXT: [[V4:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V5:%.+]] = arith.constant 4 : index
-// CHECK-NEXT: [[V6:%.+]] = arith.constant 8 : index
-// CHECK-NEXT: [[V7:%.+]] = arith.constant 12 : index
-// CHECK-NEXT: [[V8:%.+]] = arith.constant 16 : index
-// CHECK-NEXT: [[V9:%.+]] = arith.constant 32 : index
-// CHECK-NEXT: [[V10:%.+]] = arith.constant 48 : index
-// CHECK-NEXT: [[V11:%.+]] = arith.constant -128 : i8
-// CHECK-NEXT: [[V12:%.+]] = vector.broadcast [[V11]] : i8 to vector<16xi8>
-// CHECK-NEXT: [[V13:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<1x4xi8> into memref<4xi8>
-// CHECK-NEXT: [[V14:%.+]] = simd.load [[V2]][[[V4]]] : memref<16xi32> to vector<4xi32>
-// CHECK-NEXT: [[V15:%.+]] = simd.load [[V2]][[[V5]]] : memref<16xi32> to vector<4xi32>
-// CHECK-NEXT: [[V16:%.+]] = simd.load [[V2]][[[V6]]] : memref<16xi32> to vector<4xi32>
-// CHECK-NEXT: [[V17:%.+]] = simd.load [[V2]][[[V7]]] : memref<16xi32> to vector<4xi32>
-// CHECK-NEXT: [[V18:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]]] : memref<1x1x1x64xi8> to vector<16xi8>
-// CHECK-NEXT: [[V19:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V8]]] : memref<1x1x1x64xi8> to vector<16xi8>
-// CHECK-NEXT: [[V20:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V9]]] : memref<1x1x1x64xi8> to vector<16xi8>
-// CHECK-NEXT: [[V21:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V10]]] : memref<1x1x1x64xi8> to vector<16xi8>
-// CHECK-NEXT: [[V22:%.+]] = simd.load_group_splat [[V13]][[[V4]]] : memref<4xi8> to vector<16xi8>
-// CHECK-NEXT: [[V23:%.+]] = arith.xori [[V22]], [[V12]] : vector<16xi8>
-// CHECK-NEXT: [[V24:%.+]] = simd.dot_accumulate [[V14]], [[V23]], [[V18]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V25:%.+]] = simd.dot_accumulate [[V15]], [[V23]], [[V19]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V26:%.+]] = simd.dot_accumulate [[V16]], [[V23]], [[V20]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V27:%.+]] = simd.dot_accumulate [[V17]], [[V23]], [[V21]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V28:%.+]] = simd.narrow [[V24]], [[V25]], [[V26]], [[V27]] : vector<4xi32>, vector<4xi32>, vector<4xi32>, vector<4xi32> to vector<16xi8>
-// CHECK-NEXT: simd.store [[V28]], [[V3]][[[V4]], [[V4]]] : vector<16xi8>, memref<1x16xi8>
+// CHECK-NEXT: [[V5:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[V6:%.+]] = vector.broadcast [[V5]] : i8 to vector<1x16xi8>
+// CHECK-NEXT: [[V7:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<1x4xi8> into memref<4xi8>
+// CHECK-NEXT: [[V8:%.+]] = simd.load [[V2]][[[V4]]] {strides = array<i64: 4, 0>} : memref<16xi32> to vector<4x1x4xi32>
+// CHECK-NEXT: [[V9:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]]] {strides = array<i64: 16, 0>} : memref<1x1x1x64xi8> to vector<4x1x16xi8>
+// CHECK-NEXT: [[V10:%.+]] = simd.load_group_splat [[V7]][[[V4]]] {strides = array<i64: 4>} : memref<4xi8> to vector<1x16xi8>
+// CHECK-NEXT: [[V11:%.+]] = arith.xori [[V10]], [[V6]] : vector<1x16xi8>
+// CHECK-NEXT: [[V12:%.+]] = vector.broadcast [[V11]] : vector<1x16xi8> to vector<4x1x16xi8>
+// CHECK-NEXT: [[V13:%.+]] = simd.dot_accumulate [[V8]], [[V12]], [[V9]] {signs = "us"} : vector<4x1x4xi32>, vector<4x1x16xi8>, vector<4x1x16xi8> -> vector<4x1x4xi32>
+// CHECK-NEXT: [[V14:%.+]] = vector.extract [[V13]][0] : vector<1x4xi32> from vector<4x1x4xi32>
+// CHECK-NEXT: [[V15:%.+]] = vector.extract [[V13]][1] : vector<1x4xi32> from vector<4x1x4xi32>
+// CHECK-NEXT: [[V16:%.+]] = vector.extract [[V13]][2] : vector<1x4xi32> from vector<4x1x4xi32>
+// CHECK-NEXT: [[V17:%.+]] = vector.extract [[V13]][3] : vector<1x4xi32> from vector<4x1x4xi32>
+// CHECK-NEXT: [[V18:%.+]] = simd.narrow [[V14]], [[V15]], [[V16]], [[V17]] : vector<1x4xi32>, vector<1x4xi32>, vector<1x4xi32>, vector<1x4xi32> to vector<1x16xi8>
+// CHECK-NEXT: simd.store [[V18]], [[V3]][[[V4]], [[V4]]] {strides = array<i64: 16>} : vector<1x16xi8>, memref<1x16xi8>
 // CHECK-NEXT: func.return
 func.func @joined(%x: memref<1x4xi8>, %w: memref<1x1x1x64xi8>, %b: memref<16xi32>, %y: memref<1x16xi8>) {
   kernel.packed_matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x64xi8>) epilogue(%b : memref<16xi32>)
@@ -54,27 +44,25 @@ func.func @joined(%x: memref<1x4xi8>, %w: memref<1x1x1x64xi8>, %b: memref<16xi32
 // CHECK-LABEL: @rest(
 // CHECK-SAME: [[V0:%.+]]: memref<1x4xi8>, [[V1:%.+]]: memref<1x1x1x48xi8>, [[V2:%.+]]: memref<1x10xi8>)
 // CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : i32
-// CHECK-NEXT: [[V4:%.+]] = vector.broadcast [[V3]] : i32 to vector<4xi32>
+// CHECK-NEXT: [[V4:%.+]] = vector.broadcast [[V3]] : i32 to vector<3x1x4xi32>
 // CHECK-NEXT: [[V5:%.+]] = arith.constant 0 : index
-// CHECK-NEXT: [[V6:%.+]] = arith.constant 16 : index
-// CHECK-NEXT: [[V7:%.+]] = arith.constant 32 : index
-// CHECK-NEXT: [[V8:%.+]] = arith.constant -128 : i8
-// CHECK-NEXT: [[V9:%.+]] = vector.broadcast [[V8]] : i8 to vector<16xi8>
-// CHECK-NEXT: [[V10:%.+]] = arith.constant 8 : index
-// CHECK-NEXT: [[V11:%.+]] = arith.constant 2 : index
-// CHECK-NEXT: [[V12:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<1x4xi8> into memref<4xi8>
-// CHECK-NEXT: [[V13:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V5]], [[V5]]] : memref<1x1x1x48xi8> to vector<16xi8>
-// CHECK-NEXT: [[V14:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V5]], [[V6]]] : memref<1x1x1x48xi8> to vector<16xi8>
-// CHECK-NEXT: [[V15:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V5]], [[V7]]] : memref<1x1x1x48xi8> to vector<16xi8>
-// CHECK-NEXT: [[V16:%.+]] = simd.load_group_splat [[V12]][[[V5]]] : memref<4xi8> to vector<16xi8>
-// CHECK-NEXT: [[V17:%.+]] = arith.xori [[V16]], [[V9]] : vector<16xi8>
-// CHECK-NEXT: [[V18:%.+]] = simd.dot_accumulate [[V4]], [[V17]], [[V13]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V19:%.+]] = simd.dot_accumulate [[V4]], [[V17]], [[V14]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V20:%.+]] = simd.dot_accumulate [[V4]], [[V17]], [[V15]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V21:%.+]] = simd.narrow [[V18]], [[V19]] : vector<4xi32>, vector<4xi32> to vector<8xi8>
-// CHECK-NEXT: simd.store [[V21]], [[V2]][[[V5]], [[V5]]] : vector<8xi8>, memref<1x10xi8>
-// CHECK-NEXT: [[V22:%.+]] = simd.narrow [[V20]] : vector<4xi32> to vector<4xi8>
-// CHECK-NEXT: simd.store_partial [[V22]], [[V2]][[[V5]], [[V10]]], [[V11]] : vector<4xi8>, memref<1x10xi8>
+// CHECK-NEXT: [[V6:%.+]] = arith.constant -128 : i8
+// CHECK-NEXT: [[V7:%.+]] = vector.broadcast [[V6]] : i8 to vector<1x16xi8>
+// CHECK-NEXT: [[V8:%.+]] = arith.constant 8 : index
+// CHECK-NEXT: [[V9:%.+]] = arith.constant 2 : index
+// CHECK-NEXT: [[V10:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<1x4xi8> into memref<4xi8>
+// CHECK-NEXT: [[V11:%.+]] = simd.load [[V1]][[[V5]], [[V5]], [[V5]], [[V5]]] {strides = array<i64: 16, 0>} : memref<1x1x1x48xi8> to vector<3x1x16xi8>
+// CHECK-NEXT: [[V12:%.+]] = simd.load_group_splat [[V10]][[[V5]]] {strides = array<i64: 4>} : memref<4xi8> to vector<1x16xi8>
+// CHECK-NEXT: [[V13:%.+]] = arith.xori [[V12]], [[V7]] : vector<1x16xi8>
+// CHECK-NEXT: [[V14:%.+]] = vector.broadcast [[V13]] : vector<1x16xi8> to vector<3x1x16xi8>
+// CHECK-NEXT: [[V15:%.+]] = simd.dot_accumulate [[V4]], [[V14]], [[V11]] {signs = "us"} : vector<3x1x4xi32>, vector<3x1x16xi8>, vector<3x1x16xi8> -> vector<3x1x4xi32>
+// CHECK-NEXT: [[V16:%.+]] = vector.extract [[V15]][0, 0] : vector<4xi32> from vector<3x1x4xi32>
+// CHECK-NEXT: [[V17:%.+]] = vector.extract [[V15]][1, 0] : vector<4xi32> from vector<3x1x4xi32>
+// CHECK-NEXT: [[V18:%.+]] = vector.extract [[V15]][2, 0] : vector<4xi32> from vector<3x1x4xi32>
+// CHECK-NEXT: [[V19:%.+]] = simd.narrow [[V16]], [[V17]] : vector<4xi32>, vector<4xi32> to vector<8xi8>
+// CHECK-NEXT: simd.store [[V19]], [[V2]][[[V5]], [[V5]]] : vector<8xi8>, memref<1x10xi8>
+// CHECK-NEXT: [[V20:%.+]] = simd.narrow [[V18]] : vector<4xi32> to vector<4xi8>
+// CHECK-NEXT: simd.store_partial [[V20]], [[V2]][[[V5]], [[V8]]], [[V9]] : vector<4xi8>, memref<1x10xi8>
 // CHECK-NEXT: func.return
 func.func @rest(%x: memref<1x4xi8>, %w: memref<1x1x1x48xi8>, %y: memref<1x10xi8>) {
   kernel.packed_matmul ins(%x, %w : memref<1x4xi8>, memref<1x1x1x48xi8>) outs(%y : memref<1x10xi8>) attributes {
@@ -97,22 +85,24 @@ func.func @rest(%x: memref<1x4xi8>, %w: memref<1x1x1x48xi8>, %y: memref<1x10xi8>
 // CHECK-NEXT: [[V5:%.+]] = arith.constant 2 : index
 // CHECK-NEXT: [[V6:%.+]] = arith.constant 1 : index
 // CHECK-NEXT: [[V7:%.+]] = arith.constant 0 : i32
-// CHECK-NEXT: [[V8:%.+]] = vector.broadcast [[V7]] : i32 to vector<4xi32>
+// CHECK-NEXT: [[V8:%.+]] = vector.broadcast [[V7]] : i32 to vector<1x1x4xi32>
 // CHECK-NEXT: [[V9:%.+]] = arith.constant 4 : index
 // CHECK-NEXT: [[V10:%.+]] = arith.constant -128 : i8
-// CHECK-NEXT: [[V11:%.+]] = vector.broadcast [[V10]] : i8 to vector<16xi8>
+// CHECK-NEXT: [[V11:%.+]] = vector.broadcast [[V10]] : i8 to vector<1x16xi8>
 // CHECK-NEXT: [[V12:%.+]] = memref.collapse_shape [[V0]] {{\[\[}}0 : i64, 1 : i64]] : memref<2x4xi8> into memref<8xi8>
 // CHECK-NEXT: scf.for [[V13:%.+]] = [[V4]] to [[V5]] step [[V6]] {
 // CHECK-NEXT: [[V14:%.+]] = arith.muli [[V13]], [[V9]] : index
-// CHECK-NEXT: [[V15:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]]] : memref<1x1x1x16xi8> to vector<16xi8>
-// CHECK-NEXT: [[V16:%.+]] = simd.load_group_splat [[V12]][[[V14]]] : memref<8xi8> to vector<16xi8>
-// CHECK-NEXT: [[V17:%.+]] = arith.xori [[V16]], [[V11]] : vector<16xi8>
-// CHECK-NEXT: [[V18:%.+]] = simd.dot_accumulate [[V8]], [[V17]], [[V15]] {signs = "us"} : vector<4xi32>, vector<16xi8>, vector<16xi8> -> vector<4xi32>
-// CHECK-NEXT: [[V19:%.+]] = simd.load [[V2]][[[V13]], [[V4]]] : memref<2x4xi32> to vector<4xi32>
-// CHECK-NEXT: [[V20:%.+]] = arith.addi [[V18]], [[V19]] : vector<4xi32>
-// CHECK-NEXT: [[V21:%.+]] = arith.maxsi [[V20]], [[V8]] : vector<4xi32>
-// CHECK-NEXT: [[V22:%.+]] = simd.narrow [[V21]] : vector<4xi32> to vector<4xi16>
-// CHECK-NEXT: simd.store [[V22]], [[V3]][[[V13]], [[V4]]] : vector<4xi16>, memref<2x4xi16>
+// CHECK-NEXT: [[V15:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V4]], [[V4]]] {strides = array<i64: 16, 0>} : memref<1x1x1x16xi8> to vector<1x1x16xi8>
+// CHECK-NEXT: [[V16:%.+]] = simd.load_group_splat [[V12]][[[V14]]] {strides = array<i64: 4>} : memref<8xi8> to vector<1x16xi8>
+// CHECK-NEXT: [[V17:%.+]] = arith.xori [[V16]], [[V11]] : vector<1x16xi8>
+// CHECK-NEXT: [[V18:%.+]] = vector.broadcast [[V17]] : vector<1x16xi8> to vector<1x1x16xi8>
+// CHECK-NEXT: [[V19:%.+]] = simd.dot_accumulate [[V8]], [[V18]], [[V15]] {signs = "us"} : vector<1x1x4xi32>, vector<1x1x16xi8>, vector<1x1x16xi8> -> vector<1x1x4xi32>
+// CHECK-NEXT: [[V20:%.+]] = simd.load [[V2]][[[V13]], [[V4]]] {strides = array<i64: 4, 4>} : memref<2x4xi32> to vector<1x1x4xi32>
+// CHECK-NEXT: [[V21:%.+]] = arith.addi [[V19]], [[V20]] : vector<1x1x4xi32>
+// CHECK-NEXT: [[V22:%.+]] = arith.maxsi [[V21]], [[V8]] : vector<1x1x4xi32>
+// CHECK-NEXT: [[V23:%.+]] = vector.extract [[V22]][0] : vector<1x4xi32> from vector<1x1x4xi32>
+// CHECK-NEXT: [[V24:%.+]] = simd.narrow [[V23]] : vector<1x4xi32> to vector<1x4xi16>
+// CHECK-NEXT: simd.store [[V24]], [[V3]][[[V13]], [[V4]]] {strides = array<i64: 4>} : vector<1x4xi16>, memref<2x4xi16>
 // CHECK: func.return
 func.func @residual(%x: memref<2x4xi8>, %w: memref<1x1x1x16xi8>, %b: memref<2x4xi32>, %y: memref<2x4xi16>) {
   kernel.packed_matmul ins(%x, %w : memref<2x4xi8>, memref<1x1x1x16xi8>) epilogue(%b : memref<2x4xi32>)

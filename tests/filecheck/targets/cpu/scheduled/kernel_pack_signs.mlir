@@ -84,111 +84,122 @@ func.func @signs(%x: tensor<1x36xi8>) -> tensor<1x1xi32> {
 // LOOPS-NEXT: [[V27:%.+]] = memref.load [[V0]][[[V23]], [[V26]]] : memref<1x36xi8>
 // LOOPS-NEXT: memref.store [[V27]], [[V22]][[[V23]], [[V26]]] : memref<1x36xi8>
 // LOOPS: [[V28:%.+]] = arith.constant 0 : i32
-// LOOPS-NEXT: [[V29:%.+]] = vector.broadcast [[V28]] : i32 to vector<1xi32>
+// LOOPS-NEXT: [[V29:%.+]] = vector.broadcast [[V28]] : i32 to vector<1x1x1xi32>
 // LOOPS-NEXT: [[V30:%.+]] = arith.constant 0 : index
 // LOOPS-NEXT: [[V31:%.+]] = arith.constant 2 : index
 // LOOPS-NEXT: [[V32:%.+]] = arith.constant 1 : index
 // LOOPS-NEXT: [[V33:%.+]] = arith.constant 32 : index
 // LOOPS-NEXT: [[V34:%.+]] = arith.constant 1 : i8
-// LOOPS-NEXT: [[V35:%.+]] = vector.broadcast [[V34]] : i8 to vector<4xi8>
+// LOOPS-NEXT: [[V35:%.+]] = vector.broadcast [[V34]] : i8 to vector<1x1x4xi8>
 // LOOPS-NEXT: [[V36:%.+]] = arith.constant -128 : i8
-// LOOPS-NEXT: [[V37:%.+]] = vector.broadcast [[V36]] : i8 to vector<4xi8>
+// LOOPS-NEXT: [[V37:%.+]] = vector.broadcast [[V36]] : i8 to vector<1x4xi8>
 // LOOPS-NEXT: [[V38:%.+]] = arith.constant 2 : i8
-// LOOPS-NEXT: [[V39:%.+]] = vector.broadcast [[V38]] : i8 to vector<4xi8>
+// LOOPS-NEXT: [[V39:%.+]] = vector.broadcast [[V38]] : i8 to vector<1x1x4xi8>
 // LOOPS-NEXT: [[V40:%.+]] = arith.constant 4 : index
 // LOOPS-NEXT: [[V41:%.+]] = arith.constant 4 : i8
-// LOOPS-NEXT: [[V42:%.+]] = vector.broadcast [[V41]] : i8 to vector<4xi8>
+// LOOPS-NEXT: [[V42:%.+]] = vector.broadcast [[V41]] : i8 to vector<1x1x4xi8>
 // LOOPS-NEXT: [[V43:%.+]] = arith.constant 8 : index
 // LOOPS-NEXT: [[V44:%.+]] = arith.constant 8 : i8
-// LOOPS-NEXT: [[V45:%.+]] = vector.broadcast [[V44]] : i8 to vector<4xi8>
+// LOOPS-NEXT: [[V45:%.+]] = vector.broadcast [[V44]] : i8 to vector<1x1x4xi8>
 // LOOPS-NEXT: [[V46:%.+]] = arith.constant 12 : index
 // LOOPS-NEXT: [[V47:%.+]] = arith.constant 16 : i8
-// LOOPS-NEXT: [[V48:%.+]] = vector.broadcast [[V47]] : i8 to vector<4xi8>
+// LOOPS-NEXT: [[V48:%.+]] = vector.broadcast [[V47]] : i8 to vector<1x1x4xi8>
 // LOOPS-NEXT: [[V49:%.+]] = arith.constant 16 : index
 // LOOPS-NEXT: [[V50:%.+]] = arith.constant 32 : i8
-// LOOPS-NEXT: [[V51:%.+]] = vector.broadcast [[V50]] : i8 to vector<4xi8>
+// LOOPS-NEXT: [[V51:%.+]] = vector.broadcast [[V50]] : i8 to vector<1x1x4xi8>
 // LOOPS-NEXT: [[V52:%.+]] = arith.constant 20 : index
 // LOOPS-NEXT: [[V53:%.+]] = arith.constant 64 : i8
-// LOOPS-NEXT: [[V54:%.+]] = vector.broadcast [[V53]] : i8 to vector<4xi8>
+// LOOPS-NEXT: [[V54:%.+]] = vector.broadcast [[V53]] : i8 to vector<1x1x4xi8>
 // LOOPS-NEXT: [[V55:%.+]] = arith.constant 24 : index
-// LOOPS-NEXT: [[V56:%.+]] = arith.constant 28 : index
-// LOOPS-NEXT: [[V57:%.+]] = arith.constant 1 : i32
-// LOOPS-NEXT: [[V58:%.+]] = vector.broadcast [[V57]] : i32 to vector<1xi32>
-// LOOPS-NEXT: [[V59:%.+]] = arith.constant 2 : i32
-// LOOPS-NEXT: [[V60:%.+]] = vector.broadcast [[V59]] : i32 to vector<1xi32>
-// LOOPS-NEXT: [[V61:%.+]] = arith.constant 3 : i32
-// LOOPS-NEXT: [[V62:%.+]] = vector.broadcast [[V61]] : i32 to vector<1xi32>
-// LOOPS-NEXT: [[V63:%.+]] = arith.constant 4 : i32
-// LOOPS-NEXT: [[V64:%.+]] = vector.broadcast [[V63]] : i32 to vector<1xi32>
-// LOOPS-NEXT: [[V65:%.+]] = arith.constant 5 : i32
-// LOOPS-NEXT: [[V66:%.+]] = vector.broadcast [[V65]] : i32 to vector<1xi32>
-// LOOPS-NEXT: [[V67:%.+]] = arith.constant 6 : i32
-// LOOPS-NEXT: [[V68:%.+]] = vector.broadcast [[V67]] : i32 to vector<1xi32>
-// LOOPS-NEXT: [[V69:%.+]] = arith.constant 7 : i32
-// LOOPS-NEXT: [[V70:%.+]] = vector.broadcast [[V69]] : i32 to vector<1xi32>
-// LOOPS-NEXT: [[V71:%.+]] = memref.collapse_shape [[V22]] {{\[\[}}0 : i64, 1 : i64]] : memref<1x36xi8> into memref<36xi8>
-// LOOPS-NEXT: [[V72:%.+]], [[V73:%.+]], [[V74:%.+]], [[V75:%.+]], [[V76:%.+]], [[V77:%.+]], [[V78:%.+]], [[V79:%.+]] = scf.for [[V80:%.+]] = [[V30]] to [[V31]] step [[V32]] iter_args([[V81:%.+]] = [[V29]], [[V82:%.+]] = [[V29]], [[V83:%.+]] = [[V29]], [[V84:%.+]] = [[V29]], [[V85:%.+]] = [[V29]], [[V86:%.+]] = [[V29]], [[V87:%.+]] = [[V29]], [[V88:%.+]] = [[V29]]) -> (vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>) {
-// LOOPS-NEXT: [[V89:%.+]] = simd.load [[V21]][[[V30]], [[V30]], [[V80]], [[V30]]] : memref<1x1x2x4xi8> to vector<4xi8>
-// LOOPS-NEXT: [[V90:%.+]] = arith.muli [[V80]], [[V33]] : index
-// LOOPS-NEXT: [[V91:%.+]] = arith.andi [[V89]], [[V35]] : vector<4xi8>
-// LOOPS-NEXT: [[V92:%.+]] = simd.load_group_splat [[V71]][[[V90]]] : memref<36xi8> to vector<4xi8>
-// LOOPS-NEXT: [[V93:%.+]] = arith.xori [[V92]], [[V37]] : vector<4xi8>
-// LOOPS-NEXT: [[V94:%.+]] = simd.dot_accumulate [[V81]], [[V91]], [[V93]] {signs = "us"} : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
-// LOOPS-NEXT: [[V95:%.+]] = arith.andi [[V89]], [[V39]] : vector<4xi8>
-// LOOPS-NEXT: [[V96:%.+]] = arith.addi [[V90]], [[V40]] : index
-// LOOPS-NEXT: [[V97:%.+]] = simd.load_group_splat [[V71]][[[V96]]] : memref<36xi8> to vector<4xi8>
-// LOOPS-NEXT: [[V98:%.+]] = arith.xori [[V97]], [[V37]] : vector<4xi8>
-// LOOPS-NEXT: [[V99:%.+]] = simd.dot_accumulate [[V82]], [[V95]], [[V98]] {signs = "us"} : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
-// LOOPS-NEXT: [[V100:%.+]] = arith.andi [[V89]], [[V42]] : vector<4xi8>
-// LOOPS-NEXT: [[V101:%.+]] = arith.addi [[V90]], [[V43]] : index
-// LOOPS-NEXT: [[V102:%.+]] = simd.load_group_splat [[V71]][[[V101]]] : memref<36xi8> to vector<4xi8>
-// LOOPS-NEXT: [[V103:%.+]] = arith.xori [[V102]], [[V37]] : vector<4xi8>
-// LOOPS-NEXT: [[V104:%.+]] = simd.dot_accumulate [[V83]], [[V100]], [[V103]] {signs = "us"} : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
-// LOOPS-NEXT: [[V105:%.+]] = arith.andi [[V89]], [[V45]] : vector<4xi8>
-// LOOPS-NEXT: [[V106:%.+]] = arith.addi [[V90]], [[V46]] : index
-// LOOPS-NEXT: [[V107:%.+]] = simd.load_group_splat [[V71]][[[V106]]] : memref<36xi8> to vector<4xi8>
-// LOOPS-NEXT: [[V108:%.+]] = arith.xori [[V107]], [[V37]] : vector<4xi8>
-// LOOPS-NEXT: [[V109:%.+]] = simd.dot_accumulate [[V84]], [[V105]], [[V108]] {signs = "us"} : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
-// LOOPS-NEXT: [[V110:%.+]] = arith.andi [[V89]], [[V48]] : vector<4xi8>
-// LOOPS-NEXT: [[V111:%.+]] = arith.addi [[V90]], [[V49]] : index
-// LOOPS-NEXT: [[V112:%.+]] = simd.load_group_splat [[V71]][[[V111]]] : memref<36xi8> to vector<4xi8>
-// LOOPS-NEXT: [[V113:%.+]] = arith.xori [[V112]], [[V37]] : vector<4xi8>
-// LOOPS-NEXT: [[V114:%.+]] = simd.dot_accumulate [[V85]], [[V110]], [[V113]] {signs = "us"} : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
-// LOOPS-NEXT: [[V115:%.+]] = arith.andi [[V89]], [[V51]] : vector<4xi8>
-// LOOPS-NEXT: [[V116:%.+]] = arith.addi [[V90]], [[V52]] : index
-// LOOPS-NEXT: [[V117:%.+]] = simd.load_group_splat [[V71]][[[V116]]] : memref<36xi8> to vector<4xi8>
-// LOOPS-NEXT: [[V118:%.+]] = arith.xori [[V117]], [[V37]] : vector<4xi8>
-// LOOPS-NEXT: [[V119:%.+]] = simd.dot_accumulate [[V86]], [[V115]], [[V118]] {signs = "us"} : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
-// LOOPS-NEXT: [[V120:%.+]] = arith.andi [[V89]], [[V54]] : vector<4xi8>
-// LOOPS-NEXT: [[V121:%.+]] = arith.addi [[V90]], [[V55]] : index
-// LOOPS-NEXT: [[V122:%.+]] = simd.load_group_splat [[V71]][[[V121]]] : memref<36xi8> to vector<4xi8>
-// LOOPS-NEXT: [[V123:%.+]] = arith.xori [[V122]], [[V37]] : vector<4xi8>
-// LOOPS-NEXT: [[V124:%.+]] = simd.dot_accumulate [[V87]], [[V120]], [[V123]] {signs = "us"} : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
-// LOOPS-NEXT: [[V125:%.+]] = arith.andi [[V89]], [[V37]] : vector<4xi8>
-// LOOPS-NEXT: [[V126:%.+]] = arith.addi [[V90]], [[V56]] : index
-// LOOPS-NEXT: [[V127:%.+]] = simd.load_group_splat [[V71]][[[V126]]] : memref<36xi8> to vector<4xi8>
-// LOOPS-NEXT: [[V128:%.+]] = arith.xori [[V127]], [[V37]] : vector<4xi8>
-// LOOPS-NEXT: [[V129:%.+]] = simd.dot_accumulate [[V88]], [[V125]], [[V128]] {signs = "us"} : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
-// LOOPS-NEXT: scf.yield [[V94]], [[V99]], [[V104]], [[V109]], [[V114]], [[V119]], [[V124]], [[V129]] : vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>
-// LOOPS: [[V130:%.+]] = arith.shrsi [[V73]], [[V58]] : vector<1xi32>
-// LOOPS-NEXT: [[V131:%.+]] = arith.addi [[V72]], [[V130]] : vector<1xi32>
-// LOOPS-NEXT: [[V132:%.+]] = arith.shrsi [[V74]], [[V60]] : vector<1xi32>
-// LOOPS-NEXT: [[V133:%.+]] = arith.addi [[V131]], [[V132]] : vector<1xi32>
-// LOOPS-NEXT: [[V134:%.+]] = arith.shrsi [[V75]], [[V62]] : vector<1xi32>
-// LOOPS-NEXT: [[V135:%.+]] = arith.addi [[V133]], [[V134]] : vector<1xi32>
-// LOOPS-NEXT: [[V136:%.+]] = arith.shrsi [[V76]], [[V64]] : vector<1xi32>
-// LOOPS-NEXT: [[V137:%.+]] = arith.addi [[V135]], [[V136]] : vector<1xi32>
-// LOOPS-NEXT: [[V138:%.+]] = arith.shrsi [[V77]], [[V66]] : vector<1xi32>
-// LOOPS-NEXT: [[V139:%.+]] = arith.addi [[V137]], [[V138]] : vector<1xi32>
-// LOOPS-NEXT: [[V140:%.+]] = arith.shrsi [[V78]], [[V68]] : vector<1xi32>
-// LOOPS-NEXT: [[V141:%.+]] = arith.addi [[V139]], [[V140]] : vector<1xi32>
-// LOOPS-NEXT: [[V142:%.+]] = arith.shrsi [[V79]], [[V70]] : vector<1xi32>
-// LOOPS-NEXT: [[V143:%.+]] = arith.addi [[V141]], [[V142]] : vector<1xi32>
-// LOOPS-NEXT: [[V144:%.+]] = arith.shli [[V143]], [[V58]] : vector<1xi32>
-// LOOPS-NEXT: [[V145:%.+]] = simd.load [[V2]][[[V30]]] : memref<1xi32> to vector<1xi32>
-// LOOPS-NEXT: [[V146:%.+]] = memref.load [[V16]][[[V30]]] : memref<1xi32>
-// LOOPS-NEXT: [[V147:%.+]] = vector.broadcast [[V146]] : i32 to vector<1xi32>
-// LOOPS-NEXT: [[V148:%.+]] = arith.addi [[V144]], [[V147]] : vector<1xi32>
-// LOOPS-NEXT: [[V149:%.+]] = arith.addi [[V148]], [[V145]] : vector<1xi32>
-// LOOPS-NEXT: simd.store [[V149]], [[V1]][[[V30]], [[V30]]] : vector<1xi32>, memref<1x1xi32>
+// LOOPS-NEXT: [[V56:%.+]] = vector.broadcast [[V36]] : i8 to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V57:%.+]] = arith.constant 28 : index
+// LOOPS-NEXT: [[V58:%.+]] = arith.constant 1 : i32
+// LOOPS-NEXT: [[V59:%.+]] = vector.broadcast [[V58]] : i32 to vector<1x1x1xi32>
+// LOOPS-NEXT: [[V60:%.+]] = arith.constant 2 : i32
+// LOOPS-NEXT: [[V61:%.+]] = vector.broadcast [[V60]] : i32 to vector<1x1x1xi32>
+// LOOPS-NEXT: [[V62:%.+]] = arith.constant 3 : i32
+// LOOPS-NEXT: [[V63:%.+]] = vector.broadcast [[V62]] : i32 to vector<1x1x1xi32>
+// LOOPS-NEXT: [[V64:%.+]] = arith.constant 4 : i32
+// LOOPS-NEXT: [[V65:%.+]] = vector.broadcast [[V64]] : i32 to vector<1x1x1xi32>
+// LOOPS-NEXT: [[V66:%.+]] = arith.constant 5 : i32
+// LOOPS-NEXT: [[V67:%.+]] = vector.broadcast [[V66]] : i32 to vector<1x1x1xi32>
+// LOOPS-NEXT: [[V68:%.+]] = arith.constant 6 : i32
+// LOOPS-NEXT: [[V69:%.+]] = vector.broadcast [[V68]] : i32 to vector<1x1x1xi32>
+// LOOPS-NEXT: [[V70:%.+]] = arith.constant 7 : i32
+// LOOPS-NEXT: [[V71:%.+]] = vector.broadcast [[V70]] : i32 to vector<1x1x1xi32>
+// LOOPS-NEXT: [[V72:%.+]] = memref.collapse_shape [[V22]] {{\[\[}}0 : i64, 1 : i64]] : memref<1x36xi8> into memref<36xi8>
+// LOOPS-NEXT: [[V73:%.+]], [[V74:%.+]], [[V75:%.+]], [[V76:%.+]], [[V77:%.+]], [[V78:%.+]], [[V79:%.+]], [[V80:%.+]] = scf.for [[V81:%.+]] = [[V30]] to [[V31]] step [[V32]] iter_args([[V82:%.+]] = [[V29]], [[V83:%.+]] = [[V29]], [[V84:%.+]] = [[V29]], [[V85:%.+]] = [[V29]], [[V86:%.+]] = [[V29]], [[V87:%.+]] = [[V29]], [[V88:%.+]] = [[V29]], [[V89:%.+]] = [[V29]]) -> (vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>) {
+// LOOPS-NEXT: [[V90:%.+]] = simd.load [[V21]][[[V30]], [[V30]], [[V81]], [[V30]]] {strides = array<i64: 4, 0>} : memref<1x1x2x4xi8> to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V91:%.+]] = arith.muli [[V81]], [[V33]] : index
+// LOOPS-NEXT: [[V92:%.+]] = arith.andi [[V90]], [[V35]] : vector<1x1x4xi8>
+// LOOPS-NEXT: [[V93:%.+]] = simd.load_group_splat [[V72]][[[V91]]] {strides = array<i64: 36>} : memref<36xi8> to vector<1x4xi8>
+// LOOPS-NEXT: [[V94:%.+]] = arith.xori [[V93]], [[V37]] : vector<1x4xi8>
+// LOOPS-NEXT: [[V95:%.+]] = vector.broadcast [[V94]] : vector<1x4xi8> to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V96:%.+]] = simd.dot_accumulate [[V82]], [[V92]], [[V95]] {signs = "us"} : vector<1x1x1xi32>, vector<1x1x4xi8>, vector<1x1x4xi8> -> vector<1x1x1xi32>
+// LOOPS-NEXT: [[V97:%.+]] = arith.andi [[V90]], [[V39]] : vector<1x1x4xi8>
+// LOOPS-NEXT: [[V98:%.+]] = arith.addi [[V91]], [[V40]] : index
+// LOOPS-NEXT: [[V99:%.+]] = simd.load_group_splat [[V72]][[[V98]]] {strides = array<i64: 36>} : memref<36xi8> to vector<1x4xi8>
+// LOOPS-NEXT: [[V100:%.+]] = arith.xori [[V99]], [[V37]] : vector<1x4xi8>
+// LOOPS-NEXT: [[V101:%.+]] = vector.broadcast [[V100]] : vector<1x4xi8> to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V102:%.+]] = simd.dot_accumulate [[V83]], [[V97]], [[V101]] {signs = "us"} : vector<1x1x1xi32>, vector<1x1x4xi8>, vector<1x1x4xi8> -> vector<1x1x1xi32>
+// LOOPS-NEXT: [[V103:%.+]] = arith.andi [[V90]], [[V42]] : vector<1x1x4xi8>
+// LOOPS-NEXT: [[V104:%.+]] = arith.addi [[V91]], [[V43]] : index
+// LOOPS-NEXT: [[V105:%.+]] = simd.load_group_splat [[V72]][[[V104]]] {strides = array<i64: 36>} : memref<36xi8> to vector<1x4xi8>
+// LOOPS-NEXT: [[V106:%.+]] = arith.xori [[V105]], [[V37]] : vector<1x4xi8>
+// LOOPS-NEXT: [[V107:%.+]] = vector.broadcast [[V106]] : vector<1x4xi8> to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V108:%.+]] = simd.dot_accumulate [[V84]], [[V103]], [[V107]] {signs = "us"} : vector<1x1x1xi32>, vector<1x1x4xi8>, vector<1x1x4xi8> -> vector<1x1x1xi32>
+// LOOPS-NEXT: [[V109:%.+]] = arith.andi [[V90]], [[V45]] : vector<1x1x4xi8>
+// LOOPS-NEXT: [[V110:%.+]] = arith.addi [[V91]], [[V46]] : index
+// LOOPS-NEXT: [[V111:%.+]] = simd.load_group_splat [[V72]][[[V110]]] {strides = array<i64: 36>} : memref<36xi8> to vector<1x4xi8>
+// LOOPS-NEXT: [[V112:%.+]] = arith.xori [[V111]], [[V37]] : vector<1x4xi8>
+// LOOPS-NEXT: [[V113:%.+]] = vector.broadcast [[V112]] : vector<1x4xi8> to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V114:%.+]] = simd.dot_accumulate [[V85]], [[V109]], [[V113]] {signs = "us"} : vector<1x1x1xi32>, vector<1x1x4xi8>, vector<1x1x4xi8> -> vector<1x1x1xi32>
+// LOOPS-NEXT: [[V115:%.+]] = arith.andi [[V90]], [[V48]] : vector<1x1x4xi8>
+// LOOPS-NEXT: [[V116:%.+]] = arith.addi [[V91]], [[V49]] : index
+// LOOPS-NEXT: [[V117:%.+]] = simd.load_group_splat [[V72]][[[V116]]] {strides = array<i64: 36>} : memref<36xi8> to vector<1x4xi8>
+// LOOPS-NEXT: [[V118:%.+]] = arith.xori [[V117]], [[V37]] : vector<1x4xi8>
+// LOOPS-NEXT: [[V119:%.+]] = vector.broadcast [[V118]] : vector<1x4xi8> to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V120:%.+]] = simd.dot_accumulate [[V86]], [[V115]], [[V119]] {signs = "us"} : vector<1x1x1xi32>, vector<1x1x4xi8>, vector<1x1x4xi8> -> vector<1x1x1xi32>
+// LOOPS-NEXT: [[V121:%.+]] = arith.andi [[V90]], [[V51]] : vector<1x1x4xi8>
+// LOOPS-NEXT: [[V122:%.+]] = arith.addi [[V91]], [[V52]] : index
+// LOOPS-NEXT: [[V123:%.+]] = simd.load_group_splat [[V72]][[[V122]]] {strides = array<i64: 36>} : memref<36xi8> to vector<1x4xi8>
+// LOOPS-NEXT: [[V124:%.+]] = arith.xori [[V123]], [[V37]] : vector<1x4xi8>
+// LOOPS-NEXT: [[V125:%.+]] = vector.broadcast [[V124]] : vector<1x4xi8> to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V126:%.+]] = simd.dot_accumulate [[V87]], [[V121]], [[V125]] {signs = "us"} : vector<1x1x1xi32>, vector<1x1x4xi8>, vector<1x1x4xi8> -> vector<1x1x1xi32>
+// LOOPS-NEXT: [[V127:%.+]] = arith.andi [[V90]], [[V54]] : vector<1x1x4xi8>
+// LOOPS-NEXT: [[V128:%.+]] = arith.addi [[V91]], [[V55]] : index
+// LOOPS-NEXT: [[V129:%.+]] = simd.load_group_splat [[V72]][[[V128]]] {strides = array<i64: 36>} : memref<36xi8> to vector<1x4xi8>
+// LOOPS-NEXT: [[V130:%.+]] = arith.xori [[V129]], [[V37]] : vector<1x4xi8>
+// LOOPS-NEXT: [[V131:%.+]] = vector.broadcast [[V130]] : vector<1x4xi8> to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V132:%.+]] = simd.dot_accumulate [[V88]], [[V127]], [[V131]] {signs = "us"} : vector<1x1x1xi32>, vector<1x1x4xi8>, vector<1x1x4xi8> -> vector<1x1x1xi32>
+// LOOPS-NEXT: [[V133:%.+]] = arith.andi [[V90]], [[V56]] : vector<1x1x4xi8>
+// LOOPS-NEXT: [[V134:%.+]] = arith.addi [[V91]], [[V57]] : index
+// LOOPS-NEXT: [[V135:%.+]] = simd.load_group_splat [[V72]][[[V134]]] {strides = array<i64: 36>} : memref<36xi8> to vector<1x4xi8>
+// LOOPS-NEXT: [[V136:%.+]] = arith.xori [[V135]], [[V37]] : vector<1x4xi8>
+// LOOPS-NEXT: [[V137:%.+]] = vector.broadcast [[V136]] : vector<1x4xi8> to vector<1x1x4xi8>
+// LOOPS-NEXT: [[V138:%.+]] = simd.dot_accumulate [[V89]], [[V133]], [[V137]] {signs = "us"} : vector<1x1x1xi32>, vector<1x1x4xi8>, vector<1x1x4xi8> -> vector<1x1x1xi32>
+// LOOPS-NEXT: scf.yield [[V96]], [[V102]], [[V108]], [[V114]], [[V120]], [[V126]], [[V132]], [[V138]] : vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>, vector<1x1x1xi32>
+// LOOPS: [[V139:%.+]] = arith.shrsi [[V74]], [[V59]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V140:%.+]] = arith.addi [[V73]], [[V139]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V141:%.+]] = arith.shrsi [[V75]], [[V61]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V142:%.+]] = arith.addi [[V140]], [[V141]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V143:%.+]] = arith.shrsi [[V76]], [[V63]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V144:%.+]] = arith.addi [[V142]], [[V143]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V145:%.+]] = arith.shrsi [[V77]], [[V65]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V146:%.+]] = arith.addi [[V144]], [[V145]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V147:%.+]] = arith.shrsi [[V78]], [[V67]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V148:%.+]] = arith.addi [[V146]], [[V147]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V149:%.+]] = arith.shrsi [[V79]], [[V69]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V150:%.+]] = arith.addi [[V148]], [[V149]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V151:%.+]] = arith.shrsi [[V80]], [[V71]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V152:%.+]] = arith.addi [[V150]], [[V151]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V153:%.+]] = arith.shli [[V152]], [[V59]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V154:%.+]] = simd.load [[V2]][[[V30]]] {strides = array<i64: 1, 0>} : memref<1xi32> to vector<1x1x1xi32>
+// LOOPS-NEXT: [[V155:%.+]] = memref.load [[V16]][[[V30]]] : memref<1xi32>
+// LOOPS-NEXT: [[V156:%.+]] = vector.broadcast [[V155]] : i32 to vector<1xi32>
+// LOOPS-NEXT: [[V157:%.+]] = simd.stack [[V156]] : vector<1xi32> to vector<1x1x1xi32>
+// LOOPS-NEXT: [[V158:%.+]] = arith.addi [[V153]], [[V157]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V159:%.+]] = arith.addi [[V158]], [[V154]] : vector<1x1x1xi32>
+// LOOPS-NEXT: [[V160:%.+]] = vector.extract [[V159]][0] : vector<1x1xi32> from vector<1x1x1xi32>
+// LOOPS-NEXT: simd.store [[V160]], [[V1]][[[V30]], [[V30]]] {strides = array<i64: 1>} : vector<1x1xi32>, memref<1x1xi32>
 // LOOPS-NEXT: func.return

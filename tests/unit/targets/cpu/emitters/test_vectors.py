@@ -3,22 +3,29 @@
 For each instruction set that this processor has, and for the plain arithmetic that runs everywhere.
 """
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.attributes import isa_names
+from qmlir.dialects.simd.base import is_tile
 from qmlir.dialects.simd.dialect import Simd
 from qmlir.dialects.simd.lanes import Conversion
 from qmlir.environment import default_environment
+from qmlir.interpreter.run import interpret
+from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
 from qmlir.targets.cpu.host import runs_here
-from tests.support.emitted import assert_equal_outputs, parsed
+from qmlir.targets.cpu.loops.simd_unroll import unroll_tiles
+from tests.support.emitted import assert_equal_outputs, assert_same, parsed
 
 DTYPES = {
     "i1": np.int8, "i4": np.int8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
@@ -42,9 +49,14 @@ def values(element: str, count: int, seed: int = 0) -> np.ndarray:
 
 
 class Registers:
-    """A module that loads vectors, computes on them and stores the results, each into an output of its own."""
+    """A module that loads vectors, computes on them and stores the results, each into an output of its own.
 
-    def __init__(self) -> None:
+    With a `tile`, all vectors are register tiles of that shape.
+    """
+
+    def __init__(self, *tile: int) -> None:
+        self.tile = tile
+        self.registers = math.prod(tile)
         self.inputs: list[np.ndarray] = []
         self.arguments: list[str] = []
         self.results: list[str] = []
@@ -52,11 +64,23 @@ class Registers:
 
     def load(self, array: np.ndarray, element: str) -> str:
         """A vector that holds `array`."""
-        number, type_ = len(self.inputs), f"{array.size}x{element}"
+        number, lanes = len(self.inputs), array.size
+        array = np.concatenate([np.roll(array, place) for place in range(self.registers)])
         self.inputs.append(array)
-        self.arguments.append(f"%m{number}: memref<{type_}>")
-        self.lines.append(f"%v{number} = simd.load %m{number}[%c0] : memref<{type_}> to vector<{type_}>")
+        memory = f"memref<{array.size}x{element}>"
+        self.arguments.append(f"%m{number}: {memory}")
+        type_ = self.tiled(f"vector<{lanes}x{element}>")
+        self.lines.append(f"%v{number} = simd.load %m{number}[%c0]{self.strides(lanes)} : {memory} to {type_}")
         return f"%v{number}"
+
+    def tiled(self, text: str) -> str:
+        """The text of an operation on vectors, on tiles."""
+        return text.replace("vector<", "vector<" + "".join(f"{size}x" for size in self.tile))
+
+    def strides(self, lanes: int) -> str:
+        """The strides of registers that follow each other in memory."""
+        steps = ", ".join(str(math.prod(self.tile[axis + 1 :]) * lanes) for axis in range(len(self.tile)))
+        return f" {{strides = array<i64: {steps}>}}" if self.tile else ""
 
     def vector(self, element: str, lanes: int) -> str:
         """A vector of random lanes."""
@@ -64,12 +88,12 @@ class Registers:
 
     def give(self, text: str, element: str, lanes: int = 0) -> None:
         """Make the result of an operation an output."""
-        number = len(self.results)
-        self.results.append(f"%o{number}: memref<{max(lanes, 1)}x{element}> {{nn.result}}")
-        self.lines.append(f"%r{number} = {text}")
+        number, memory = len(self.results), f"memref<{max(lanes, 1) * self.registers}x{element}>"
+        self.results.append(f"%o{number}: {memory} {{nn.result}}")
+        self.lines.append(f"%r{number} = {self.tiled(text)}")
         if lanes:
-            type_ = f"{lanes}x{element}"
-            self.lines.append(f"simd.store %r{number}, %o{number}[%c0] : vector<{type_}>, memref<{type_}>")
+            type_ = self.tiled(f"vector<{lanes}x{element}>")
+            self.lines.append(f"simd.store %r{number}, %o{number}[%c0]{self.strides(lanes)} : {type_}, {memory}")
         else:
             self.lines.append(f"memref.store %r{number}, %o{number}[%c0] : memref<1x{element}>")
 
@@ -87,19 +111,39 @@ builtin.module attributes {{kernel.target = #kernel.target<isa = "{isa}">}} {{
 """
 
     def check(self, folder: Path, isa: str = "generic") -> None:
-        """Hold the compiled module against the interpreter, and the legalized one against the same."""
+        """Hold the compiled module, legalized, and the unrolled one against the interpreter."""
         module = parsed(self.text(isa))
-        environment = default_environment()
-        passes = parse_pipeline("simd-legalize", environment.passes)
-        legal = module.clone()
-        PassManager(environment.new_context(), passes).run(legal)
+        legal = legalized(module)
         assert_equal_outputs(legal, self.inputs, folder, reference=module)
+        if self.tile:
+            assert_unrolled(module, self.inputs)
+            assert_unrolled(legal, self.inputs)
+
+
+def legalized(module: ModuleOp) -> ModuleOp:
+    """The module with instructions that its target has."""
+    environment, legal = default_environment(), module.clone()
+    PassManager(environment.new_context(), parse_pipeline("simd-legalize", environment.passes)).run(legal)
+    return legal
+
+
+def assert_unrolled(module: ModuleOp, inputs: Sequence[np.ndarray]) -> None:
+    """Hold a module without tiles against the one with them."""
+    alone = unroll_tiles(module.clone())
+    verify(alone)
+    assert not any(is_tile(value) for op in alone.walk() for value in (*op.results, *op.operands))
+    assert_same(interpret(alone, list(inputs)), interpret(module, list(inputs)), "unrolled")
+
+
+TILES = [(), (2, 3), (1, 1)]
 
 
 @pytest.mark.parametrize("isa", HERE)
-@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16, 32])
-def test_dot_products(isa: str, lanes: int, tmp_path: Path) -> None:
-    made = Registers()
+@pytest.mark.parametrize(
+    ("lanes", "tile"), [*((lanes, ()) for lanes in (1, 2, 4, 8, 16, 32)), (4, (2, 3)), (8, (3, 2)), (16, (1, 2))]
+)
+def test_dot_products(isa: str, lanes: int, tile: tuple[int, ...], tmp_path: Path) -> None:
+    made = Registers(*tile)
     for element, group in (("i8", 4), ("i16", 2)):
         for signs in ("us", "ss") if element == "i8" else ("ss",):
             a, x, w = (
@@ -116,8 +160,9 @@ def test_dot_products(isa: str, lanes: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("isa", HERE)
 @pytest.mark.parametrize("lanes", [4, 8, 16, 32])
-def test_products_of_pairs(isa: str, lanes: int, tmp_path: Path) -> None:
-    made = Registers()
+@pytest.mark.parametrize("tile", TILES)
+def test_products_of_pairs(isa: str, lanes: int, tile: tuple[int, ...], tmp_path: Path) -> None:
+    made = Registers(*tile)
     x, w = made.vector("i8", 2 * lanes), made.vector("i8", 2 * lanes)
     wide = f"vector<{2 * lanes}xi8>"
     made.give(f"simd.multiply_pairs {x}, {w} : {wide}, {wide} -> vector<{lanes}xi16>", "i16", lanes)
@@ -166,10 +211,10 @@ def test_memory(element: str, lanes: int, tmp_path: Path) -> None:
     made.check(tmp_path)
 
 
-@pytest.mark.parametrize("lanes", [4, 16, 32, 64])
-def test_look_up(lanes: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("lanes", "tile"), [(4, ()), (16, ()), (32, ()), (64, ()), (16, (2, 3))])
+def test_look_up(lanes: int, tile: tuple[int, ...], tmp_path: Path) -> None:
     """The table in registers where this processor permutes bytes."""
-    made = Registers()
+    made = Registers(*tile)
     positions = made.vector("i8", lanes)
     made.inputs.append(values("i8", 256, 3))
     made.arguments.append("%table: memref<256xi8>")
@@ -232,9 +277,9 @@ PAIRS = [("i8", "i16"), ("i8", "i32"), ("i16", "i32"), ("i32", "i64"), ("i4", "i
 FLOAT_PAIRS = [("f16", "f32"), ("bf16", "f32"), ("f32", "f64"), ("f16", "f64"), ("bf16", "f64")]
 
 
-@pytest.mark.parametrize("lanes", [4, 16])
-def test_conversions(lanes: int, tmp_path: Path) -> None:
-    made, seen = Registers(), set[str]()
+@pytest.mark.parametrize(("lanes", "tile"), [(4, ()), (16, ()), (8, (2, 3))])
+def test_conversions(lanes: int, tile: tuple[int, ...], tmp_path: Path) -> None:
+    made, seen = Registers(*tile), set[str]()
 
     def convert(kind: str, source: str, target: str, value: str | None = None) -> None:
         seen.add(kind)
@@ -269,9 +314,9 @@ def test_conversions(lanes: int, tmp_path: Path) -> None:
     made.check(tmp_path)
 
 
-@pytest.mark.parametrize("lanes", [4, 16])
-def test_lanes(lanes: int, tmp_path: Path) -> None:
-    made = Registers()
+@pytest.mark.parametrize(("lanes", "tile"), [(4, ()), (16, ()), (8, (2, 3))])
+def test_rounding_narrowing_and_interleaving(lanes: int, tile: tuple[int, ...], tmp_path: Path) -> None:
+    made = Registers(*tile)
     floats = values("f32", lanes)
     floats[~(np.abs(floats) < 2.0**31)] = 2.5
     made.give(
@@ -297,6 +342,14 @@ def test_lanes(lanes: int, tmp_path: Path) -> None:
             )
         mask = made.vector("i1", lanes)
         made.give(f"simd.select {mask}, {a}, {b} : vector<{lanes}xi1>, vector<{lanes}x{element}>", element, lanes)
+    made.check(tmp_path)
+
+
+@pytest.mark.parametrize("lanes", [4, 16])
+def test_lanes(lanes: int, tmp_path: Path) -> None:
+    made = Registers()
+    for element in ("i8", "i16", "i32", "f32", "bf16"):
+        a, b = made.vector(element, lanes), made.vector(element, lanes)
         shuffled = f"vector.shuffle {a}, {b} [0, {lanes}, 1, 1] : vector<{lanes}x{element}>, vector<{lanes}x{element}>"
         made.give(shuffled, element, 4)
         made.give(f"vector.extract {a}[%c3] : {element} from vector<{lanes}x{element}>", element)
@@ -317,8 +370,9 @@ def test_lanes(lanes: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("element", ["i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"])
-def test_comparisons(element: str, tmp_path: Path) -> None:
-    made = Registers()
+@pytest.mark.parametrize("tile", [(), (2, 3)])
+def test_comparisons(element: str, tile: tuple[int, ...], tmp_path: Path) -> None:
+    made = Registers(*tile)
     predicates = arith.CMPI_COMPARISON_OPERATIONS if element[0] == "i" else arith.CMPF_COMPARISON_OPERATIONS
     a, b = made.vector(element, 16), made.vector(element, 16)
     for predicate in predicates:
@@ -384,3 +438,75 @@ def test_prefetch_changes_nothing(tmp_path: Path) -> None:
     ]
     made.give(f"arith.addi {vector}, {vector} : vector<16xi16>", "i16", 16)
     made.check(tmp_path)
+
+
+MOVES = """
+func.func @main(%x: memref<64xi16>, %w: memref<64xi16>, %n: memref<1xindex>, %y: memref<36xi32> {nn.result},
+                %z: memref<48xi16> {nn.result}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c24 = arith.constant 24 : index
+  %count = memref.load %n[%c0] : memref<1xindex>
+  %groups = simd.load_group_splat %x[%c1] {strides = array<i64: 5>} : memref<64xi16> to vector<2x8xi16>
+  %loaded = simd.load %w[%c2] {strides = array<i64: 7, 0>} : memref<64xi16> to vector<3x1x8xi16>
+  %rows = vector.broadcast %groups : vector<2x8xi16> to vector<3x2x8xi16>
+  %columns = vector.broadcast %loaded : vector<3x1x8xi16> to vector<3x2x8xi16>
+  %one = arith.constant 1 : i32
+  %ones = vector.broadcast %one : i32 to vector<3x2x4xi32>
+  %other = arith.addi %ones, %ones : vector<3x2x4xi32>
+  %sums, %left = scf.for %i = %c0 to %count step %c1 iter_args(%a = %ones, %b = %other)
+      -> (vector<3x2x4xi32>, vector<3x2x4xi32>) {
+    %c = simd.dot_accumulate %b, %rows, %columns
+      : vector<3x2x4xi32>, vector<3x2x8xi16>, vector<3x2x8xi16> -> vector<3x2x4xi32>
+    scf.yield %c, %a : vector<3x2x4xi32>, vector<3x2x4xi32>
+  }
+  %odd = arith.cmpi eq, %count, %c3 : index
+  %chosen = scf.if %odd -> (vector<3x2x4xi32>) {
+    scf.yield %sums : vector<3x2x4xi32>
+  } else {
+    %less = arith.subi %left, %sums : vector<3x2x4xi32>
+    scf.yield %less : vector<3x2x4xi32>
+  }
+  %turned = simd.transpose %chosen : vector<3x2x4xi32> to vector<2x3x4xi32>
+  simd.store %turned, %y[%c0] {strides = array<i64: 4, 8>} : vector<2x3x4xi32>, memref<36xi32>
+  %second = vector.extract %turned[1] : vector<3x4xi32> from vector<2x3x4xi32>
+  %last = vector.extract %turned[0, 2] : vector<4xi32> from vector<2x3x4xi32>
+  %stacked = simd.stack %second, %second : vector<3x4xi32>, vector<3x4xi32> to vector<1x2x3x4xi32>
+  %inner = vector.extract %stacked[0, 1] : vector<3x4xi32> from vector<1x2x3x4xi32>
+  %repeated = vector.broadcast %last : vector<4xi32> to vector<3x4xi32>
+  %added = arith.addi %inner, %repeated : vector<3x4xi32>
+  simd.store %added, %y[%c24] {strides = array<i64: 4>} : vector<3x4xi32>, memref<36xi32>
+  %narrow = simd.narrow %turned, %turned : vector<2x3x4xi32>, vector<2x3x4xi32> to vector<2x3x8xi16>
+  simd.store %narrow, %z[%c0] {strides = array<i64: 8, 16>} : vector<2x3x8xi16>, memref<48xi16>
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4])
+def test_moves_of_registers(count: int, tmp_path: Path) -> None:
+    """What loads, loops, branches, broadcasts, transposes and stores of tiles mean, in NumPy."""
+    module = parsed(MOVES)
+    x, w = (values("i16", 64, seed) for seed in (1, 2))
+    groups = np.stack([np.tile(x[1 + 5 * row : 3 + 5 * row], 4) for row in range(2)])
+    loaded = np.stack([w[2 + 7 * column : 10 + 7 * column] for column in range(3)])
+    products = groups[None].astype(np.int64) * loaded[:, None]
+    dots = products.reshape(3, 2, 4, 2).sum(-1)
+    sums, left = np.full((3, 2, 4), 1), np.full((3, 2, 4), 2)
+    for _ in range(count):
+        sums, left = (left + dots).astype(np.int32), sums
+    chosen = (sums if count == 3 else left - sums).astype(np.int32)
+    turned = chosen.transpose(1, 0, 2)
+    y, z = np.zeros(36, np.int32), np.zeros(48, np.int16)
+    for row in range(2):
+        for column in range(3):
+            y[4 * row + 8 * column : 4 * row + 8 * column + 4] = turned[row, column]
+            z[8 * row + 16 * column : 8 * row + 16 * column + 8] = np.tile(turned[row, column].clip(-32768, 32767), 2)
+    y[24:] = (turned[1] + turned[0, 2]).astype(np.int32).reshape(-1)
+    inputs = [x, w, np.array([count])]
+    for found in interpret(module, inputs), interpret(unroll_tiles(module.clone()), inputs):
+        for array, expected in zip(found.values(), (y, z), strict=True):
+            np.testing.assert_array_equal(array, expected)
+    assert_equal_outputs(legalized(module), inputs, tmp_path, reference=module)

@@ -85,23 +85,17 @@ def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:
         raise op_error(op, f"{what}, which cannot be compiled")
 
 
-def _yielded(write: IRWriter, values: Sequence[SSAValue]) -> list[IRValue]:
-    return [write.value(value) for value in values]
-
-
 def _for(write: IRWriter, op: scf.ForOp) -> None:
     induction, *inside = op.body.block.args
     if not isinstance(induction.type, IndexType):
         raise op_error(op, f"loop induction variable must have type index, but got {induction.type}")
     _is_no_memory(op, inside, "carries memory from step to step")
-    initial = _yielded(write, tuple(op.iter_args))
+    initial = write.all_registers(tuple(op.iter_args))
     with counting(write, *write.bounds(op, (op.lb, op.ub, op.step)), initial) as loop:
         write.values[induction] = loop.index
-        for argument, value in zip(inside, loop.carried, strict=True):
-            write.define(argument, value)
-        loop.yielded = _yielded(write, write.block(op.body.block))
-    for result, value in zip(op.results, loop.carried, strict=True):
-        write.define(result, value)
+        write.bind(inside, loop.carried)
+        loop.yielded = write.all_registers(write.block(op.body.block))
+    write.bind(op.results, loop.carried)
 
 
 def _parallel(write: IRWriter, op: scf.ParallelOp) -> None:
@@ -119,7 +113,7 @@ def _branch(write: IRWriter, region: Region, block: str, after: str) -> tuple[li
     """Emits one region of a branch; returns its results, and the block where it ends."""
     write.build.begin(block)
     with write.scope(), write.perhaps():
-        values = _yielded(write, write.region(region)) if region.blocks else []
+        values = write.all_registers(write.region(region)) if region.blocks else []
     end = write.build.here
     write.build.jump(after)
     return values, end
@@ -128,9 +122,9 @@ def _branch(write: IRWriter, region: Region, block: str, after: str) -> tuple[li
 def _join(write: IRWriter, op: Operation, after: str, ways: Sequence[tuple[list[IRValue], str]]) -> None:
     """Defines the results of a branch as phis of the results of its regions."""
     write.build.begin(after)
-    for position, result in enumerate(op.results):
-        rows = [(values[position], end) for values, end in ways]
-        write.define(result, write.build.phi(rows[0][0].type, rows))
+    rows = [[(value, end) for value in values] for values, end in ways]
+    joined = [write.build.phi(each[0][0].type, list(each)) for each in zip(*rows, strict=True)]
+    write.bind(op.results, joined)
 
 
 def _if(write: IRWriter, op: scf.IfOp) -> None:
@@ -144,24 +138,22 @@ def _if(write: IRWriter, op: scf.IfOp) -> None:
 def _while(write: IRWriter, op: scf.WhileOp) -> None:
     build, before, after = write.build, op.before_region.block, op.after_region.block
     _is_no_memory(op, (*before.args, *op.results), "carries memory from step to step")
-    initial = _yielded(write, tuple(op.arguments))
+    initial = write.all_registers(tuple(op.arguments))
     ask, body, end = (build.new(name) for name in ("ask", "again", "after"))
     start = build.here
     build.jump(ask)
     build.begin(ask)
     lines = [build.later() for _ in initial]
     carried = [IRValue(each.type, f"%{build.new('c')}") for each in initial]
-    for argument, value in zip(before.args, carried, strict=True):
-        write.define(argument, value)
+    write.bind(before.args, carried)
     condition, *forwarded = write.block(before)
-    given = _yielded(write, forwarded)
-    for targets in (after.args, op.results):
-        for argument, value in zip(targets, given, strict=True):
-            write.define(argument, value)
+    given = write.all_registers(forwarded)
+    write.bind(after.args, given)
+    write.bind(op.results, given)
     build.branch(write.value(condition), body, end)
     build.begin(body)
     with write.scope(), write.perhaps():
-        yielded = _yielded(write, write.block(after))
+        yielded = write.all_registers(write.block(after))
     for line, value, first, following in zip(lines, carried, initial, yielded, strict=True):
         build.fill_phi(line, value, [(first, start), (following, build.here)])
     build.jump(ask)

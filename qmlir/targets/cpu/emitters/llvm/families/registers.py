@@ -1,6 +1,7 @@
-"""Emits `vector` and `simd` as LLVM IR, on vectors of rank 1. Dot products use the target's instructions."""
+"""Emits `vector` and `simd` as LLVM IR, on registers and register tiles. Dot products use the target's instructions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import cast
 
 from xdsl.dialects import vector
@@ -8,14 +9,15 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
-from qmlir.dialects.simd.base import lanes_of
+from qmlir.dialects.simd.base import is_tile, lanes_of, tile_of
+from qmlir.dialects.simd.tiles import moved_places
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.families.memory import as_memory, define_loaded
+from qmlir.targets.cpu.emitters.llvm.families.memory import as_memory, as_register, define_loaded
 from qmlir.targets.cpu.emitters.llvm.families.scalars import define_bits, define_converted, fused, splatted
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.writing import Index, Memory
+from qmlir.targets.cpu.emitters.writing import Index, Memory, offsets_of
 from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
 from qmlir.targets.cpu.runtime.semantics import lanes
 from qmlir.targets.cpu.runtime.semantics.arithmetic import compared, fold_of, same_bits
@@ -29,11 +31,16 @@ def _held(op: Operation, memory: Memory, lanes: int) -> Type:
     return type_of(held_type(op, memory.element).element, lanes)
 
 
+def _pointers(write: IRWriter, op: Operation, memory: Memory, position: Index, offsets: Sequence[int]) -> Iterator[str]:
+    return (write.pointer(op, memory, position.plus(Index(constant=offset))) for offset in offsets)
+
+
 def _load(write: IRWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
-    memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
-    type_ = _held(op, memory, lanes_of(op.result))
-    loaded = write.build.load(type_, write.pointer(op, memory, position), write.align(memory))
-    define_loaded(write, op, op.result, memory, loaded)
+    offsets = offsets_of(op, op.result)
+    memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result) + max(offsets), SLACK)
+    type_, align = _held(op, memory, lanes_of(op.result)), write.align(memory)
+    loaded = (write.build.load(type_, pointer, align) for pointer in _pointers(write, op, memory, position, offsets))
+    write.bind([op.result], [as_register(write, op, memory, each) for each in loaded])
 
 
 def _load_partial(write: IRWriter, op: simd_memory.LoadPartialOp) -> None:
@@ -47,14 +54,15 @@ def _load_partial(write: IRWriter, op: simd_memory.LoadPartialOp) -> None:
 
 
 def _load_group_splat(write: IRWriter, op: simd_memory.LoadGroupSplatOp) -> None:
-    memory, position = write.row_place(op, op.memory, op.indices, slack=SLACK)
-    type_ = _held(op, memory, lanes_of(op.result))
+    offsets = offsets_of(op, op.result)
+    memory, position = write.row_place(op, op.memory, op.indices, 1 + max(offsets), slack=SLACK)
+    type_, align = _held(op, memory, lanes_of(op.result)), write.align(memory)
     count, rest = divmod(type_.lanes * type_.bits, 32)
     if rest:
         raise op_error(op, f"repeats groups of 32 bits in a vector of {type_.lanes * type_.bits} bits")
-    group = write.build.load(I32, write.pointer(op, memory, position), write.align(memory))
-    loaded = same_bits(write.build, write.build.splat(group, count), type_.element)
-    define_loaded(write, op, op.result, memory, loaded)
+    groups = (write.build.load(I32, pointer, align) for pointer in _pointers(write, op, memory, position, offsets))
+    loaded = (same_bits(write.build, write.build.splat(group, count), type_.element) for group in groups)
+    write.bind([op.result], [as_register(write, op, memory, each) for each in loaded])
 
 
 def _load_masked(write: IRWriter, op: vector.MaskedLoadOp) -> None:
@@ -66,9 +74,11 @@ def _load_masked(write: IRWriter, op: vector.MaskedLoadOp) -> None:
 
 
 def _store(write: IRWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
-    memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
-    value = as_memory(write, op, memory, write.value(op.vector))
-    write.build.store(value, write.pointer(op, memory, position), write.align(memory))
+    offsets, registers = offsets_of(op, op.vector), write.registers(op.vector)
+    memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector) + max(offsets))
+    pointers = _pointers(write, op, memory, position, offsets)
+    for register, pointer in zip(registers, pointers, strict=True):
+        write.build.store(as_memory(write, op, memory, register), pointer, write.align(memory))
 
 
 def _store_partial(write: IRWriter, op: simd_memory.StorePartialOp) -> None:
@@ -112,7 +122,21 @@ def _look_up(write: IRWriter, op: simd_memory.LookUpOp) -> None:
 
 
 def _broadcast(write: IRWriter, op: vector.BroadcastOp) -> None:
-    write.define(op.vector, splatted(write, write.value(op.source), lanes_of(op.vector)))
+    """Repeats a scalar in all lanes, or the registers of a tile along axes of size 1 and along leading axes."""
+    source, places = write.registers(op.source), moved_places(op)
+    if places is None:
+        splat = splatted(write, source[0], lanes_of(op.vector))
+        write.bind([op.vector], [splat] * prod(tile_of(op.vector)))
+    else:
+        _move(write, op)
+
+
+def _move(write: IRWriter, op: Operation) -> None:
+    """Emits nothing: the result has registers of the operands."""
+    places, registers = moved_places(op), write.all_registers(op.operands)
+    if places is None:
+        raise op_error(op, "must extract a register at a constant position of a tile")
+    write.bind(op.results, [registers[place] for place in places])
 
 
 def _lane_of(write: IRWriter, op: vector.ExtractOp | vector.InsertOp) -> IRValue | int:
@@ -121,6 +145,9 @@ def _lane_of(write: IRWriter, op: vector.ExtractOp | vector.InsertOp) -> IRValue
 
 
 def _extract(write: IRWriter, op: vector.ExtractOp) -> None:
+    if is_tile(op.vector):
+        _move(write, op)
+        return
     write.define(op.result, write.build.extract(write.value(op.vector), _lane_of(write, op)))
 
 
@@ -242,5 +269,7 @@ EMISSIONS = cast(
         simd_lanes.InterleaveLowOp: _interleave(0),
         simd_lanes.InterleaveHighOp: _interleave(1),
         simd_lanes.ReduceAddOp: _reduce_add,
+        simd_lanes.StackOp: _move,
+        simd_lanes.TransposeOp: _move,
     },
 )

@@ -1,13 +1,13 @@
-"""Emits `vector` and `simd` as calls of runtime operations on vectors of rank 1."""
+"""Emits `vector` and `simd` as calls of runtime operations on registers and register tiles."""
 
 from typing import cast
 
 from xdsl.dialects import vector
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
-from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
+from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, tile_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.numba.families.memory import as_memory, load_value
@@ -20,15 +20,26 @@ from qmlir.targets.cpu.emitters.numba.families.scalars import (
 )
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.writing import Index, Text
+from qmlir.targets.cpu.emitters.writing import Index, Text, offsets_of
 from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
 
 
+def _strides(op: Operation) -> tuple[int, ...]:
+    strides = op.strides if isinstance(op, simd_memory.TileTransferOp) else None
+    return () if strides is None else tuple(integer_list(strides))
+
+
+def _shape(op: Operation, value: SSAValue) -> tuple[int, ...]:
+    """Returns the sizes of a tile, and the distances in memory along its axes."""
+    return (*tile_of(value), *_strides(op))
+
+
 def _load(write: FunctionWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
-    memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
-    load_value(write, op, op.result, memory, "load", position, lanes_of(op.result))
+    offsets = offsets_of(op, op.result)
+    memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result) + max(offsets), SLACK)
+    load_value(write, op, op.result, memory, "load", position, lanes_of(op.result), *_shape(op, op.result))
 
 
 def _load_partial(write: FunctionWriter, op: simd_memory.LoadPartialOp) -> None:
@@ -37,8 +48,9 @@ def _load_partial(write: FunctionWriter, op: simd_memory.LoadPartialOp) -> None:
 
 
 def _load_group_splat(write: FunctionWriter, op: simd_memory.LoadGroupSplatOp) -> None:
-    memory, position = write.row_place(op, op.memory, op.indices, slack=SLACK)
-    load_value(write, op, op.result, memory, "load_group_splat", position, lanes_of(op.result))
+    offsets, shape = offsets_of(op, op.result), _shape(op, op.result)
+    memory, position = write.row_place(op, op.memory, op.indices, 1 + max(offsets), slack=SLACK)
+    load_value(write, op, op.result, memory, "load_group_splat", position, lanes_of(op.result), *shape)
 
 
 def _masked_load(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
@@ -48,9 +60,10 @@ def _masked_load(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
 
 
 def _store(write: FunctionWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
-    memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector))
+    offsets = offsets_of(op, op.vector)
+    memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector) + max(offsets))
     value = as_memory(write, op, memory, write.text(op.vector))
-    write.line(str(write.call("store", Text(memory.array), position, value)))
+    write.line(str(write.call("store", Text(memory.array), position, value, *_strides(op))))
 
 
 def _store_partial(write: FunctionWriter, op: simd_memory.StorePartialOp) -> None:
@@ -89,10 +102,26 @@ def _look_up(write: FunctionWriter, op: simd_memory.LookUpOp) -> None:
 
 
 def _broadcast(write: FunctionWriter, op: vector.BroadcastOp) -> None:
-    write.define(op.vector, write.call("splat", write.text(op.source), lanes_of(op.vector)))
+    value = write.text(op.source)
+    if as_vector(op.source.type) is None:
+        value = write.call("splat", value, lanes_of(op.vector))
+    tile = tile_of(op.vector)
+    write.define(op.vector, write.call("repeat", value, *tile) if tile else value)
+
+
+def _stack(write: FunctionWriter, op: simd_lanes.StackOp) -> None:
+    tile = tile_of(op.result)
+    shape = tile[: len(tile) - len(tile_of(op.values[0]))]
+    write.define(op.result, write.call("stack", *map(write.text, op.values), *shape))
 
 
 def _extract(write: FunctionWriter, op: vector.ExtractOp) -> None:
+    if tile := tile_of(op.vector):
+        position = integer_list(op.static_position)
+        if op.dynamic_position or len(position) > len(tile):
+            raise op_error(op, "must extract a register at a constant position of a tile")
+        write.define(op.result, write.call("register", write.text(op.vector), *position))
+        return
     define_call(write, op.result, write.call("lane", write.text(op.vector), write.lane_index(op)))
 
 
@@ -231,5 +260,7 @@ EMISSIONS = cast(
         simd_lanes.InterleaveLowOp: _interleave,
         simd_lanes.InterleaveHighOp: _interleave,
         simd_lanes.ReduceAddOp: _reduce_add,
+        simd_lanes.StackOp: _stack,
+        simd_lanes.TransposeOp: _called("turned"),
     },
 )

@@ -137,7 +137,11 @@ def constant_predicate(write: FunctionWriter, op: Operation, predicate: str, res
     value = Text(f"i1({-1 if predicate == 'true' else 0})")
     write.use("i1")
     vector = as_vector(result.type)
-    write.define(result, value if vector is None else write.call("splat", value, vector.get_shape()[0]))
+    if vector is not None:
+        *tile, lanes = vector.get_shape()
+        value = write.call("splat", value, lanes)
+        value = write.call("repeat", value, *tile) if tile else value
+    write.define(result, value)
     return True
 
 
