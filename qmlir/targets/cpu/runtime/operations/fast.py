@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from numba import config, types
 from numba.core.bytecode import ByteCode, FunctionIdentity
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager
 from numba.core.interpreter import Interpreter, peep_hole_list_to_tuple
@@ -103,12 +104,30 @@ class EmittedCode(Interpreter):
         return peep_hole_list_to_tuple(func_ir)
 
 
+class KernelLibrary(JITCodeLibrary):
+    """The machine code of one kernel, which LLVM optimizes once.
+
+    numba would run LLVM's passes three times: over each function, cheaply over the module, and fully.
+    """
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Adds a module without optimizing its functions."""
+        self._final_module.link_in(ll_module)
+
+    def _optimize_final_module(self) -> None:
+        codegen: Any = self.codegen
+        builder = codegen._pass_builder(opt=2)  # code of level 3 runs no faster
+        builder.getModulePassManager().run(self._final_module, builder)
+
+
 class KernelCompiler(CompilerBase):
     """Compiles one emitted function that runs on one thread."""
 
     def compile_extra(self, func: Any) -> Any:
         """Compiles a function from its bytecode."""
         identity = FunctionIdentity.from_function(func)
+        self.state.library = KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
         return self.compile_ir(EmittedCode(identity).interpret(ByteCode(identity)))
 
     def define_pipelines(self) -> list[Any]:
