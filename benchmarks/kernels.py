@@ -33,7 +33,7 @@ from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.targets.cpu.package import constants_of, load_package, write_package
 from qmlir.tools.command import console, main_of
-from qmlir.tools.commands.run import inputs_refused_in_a_line, read_inputs
+from qmlir.tools.running.run import inputs_refused_in_a_line, read_inputs
 from qmlir.tools.stdio import ArgumentParser, Streams
 
 Array = npt.NDArray[Any]

@@ -40,9 +40,10 @@ from qmlir.extensions.recovery.repairing import BLOCKS, EFFORTS
 from qmlir.extensions.recovery.rounded_weights import STEPS
 from qmlir.extensions.recovery.weight_rounding import F64, CodeGrid, HessianLoss, adaround, error, gptq, settled
 from qmlir.extensions.search.budget import constant_bytes, predict, samples_to_grade
+from qmlir.extensions.search.choices import Width
 from qmlir.extensions.search.measurements import Measurements
 from qmlir.extensions.search.searching import search
-from qmlir.extensions.search.widths import LayerwiseModel, Width
+from qmlir.extensions.search.widths import LayerwiseModel
 from qmlir.extensions.training.evaluating import Batches, output_name
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of

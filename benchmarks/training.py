@@ -25,8 +25,9 @@ import qmlir
 from benchmarks.rows import BenchRow, add_output, print_rows
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import cross_entropy
+from qmlir.extensions.training.choices import OptimizerKind
 from qmlir.extensions.training.finetuning import HeldOutFigures
-from qmlir.extensions.training.optimizers import Optimizer, OptimizerKind
+from qmlir.extensions.training.optimizers import Optimizer
 from qmlir.extensions.training.programs import TrainingPrograms
 from qmlir.extensions.training.trainable import Trainable
 from qmlir.ir.interfaces import MultipliesAndAdds

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
 from qmlir import registry
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.messages import DiagnosticError, text_error
 from qmlir.registry.faults import one_line
 
 _T = TypeVar("_T")

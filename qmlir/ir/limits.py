@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from qmlir.ir.diagnostics import text_error, unknown
+from qmlir.ir.messages import text_error, unknown
 
 
 @dataclass(frozen=True)

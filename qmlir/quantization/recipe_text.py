@@ -8,13 +8,12 @@ from enum import Enum
 from os import PathLike
 from typing import Any, Literal, TypeAlias, cast
 
-from qmlir.arithmetic.calibrators import calibrator_names
-from qmlir.arithmetic.schemes import scheme_names
-from qmlir.ir.diagnostics import DiagnosticError
+from qmlir import registry
+from qmlir.ir.messages import DiagnosticError
 from qmlir.text.data import parse_toml, toml_key, toml_value
 from qmlir.text.files import path_of
-from qmlir.text.parsing import read_source
 from qmlir.text.renames import PASSES, RECIPE
+from qmlir.text.sources import read_source
 
 # Settings in the spelling of other tools: `QInt8`, `MinMax`, `per_channel`, and settings that have another name here.
 #
@@ -62,8 +61,8 @@ def _granularity(text: str) -> str:
 _READERS: Mapping[str, Callable[[str], str]] = {
     "storage": _storage,
     "granularity": _granularity,
-    "scheme": lambda text: _one_of(scheme_names(), _SCHEMES)(text),
-    "calibrator": lambda text: _one_of(calibrator_names(), _CALIBRATORS)(text),
+    "scheme": lambda text: _one_of(tuple(registry.named("schemes")), _SCHEMES)(text),
+    "calibrator": lambda text: _one_of(tuple(registry.named("calibrators")), _CALIBRATORS)(text),
 }
 """For each field of a rule, translates a text to the name used here; unknown texts stay as they are."""
 

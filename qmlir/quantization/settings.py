@@ -4,14 +4,12 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import wraps
 from itertools import chain
-from typing import Annotated, Any, ClassVar, TypedDict, TypeVar, cast, get_args, get_type_hints
+from typing import Any, ClassVar, TypeVar, cast, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.arithmetic.calibrators import calibrator_names
-from qmlir.arithmetic.schemes import scheme_names
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.diagnostics import note, op_error, text_error
 from qmlir.ir.passes import TakesValues
@@ -23,124 +21,10 @@ from qmlir.quantization.recipe import Recipe, TypeOptions, make_recipe, read_rul
 from qmlir.quantization.recipe_text import RecipeSource, RecipeText, meant, setting_hint, spelled, text_of
 from qmlir.quantization.retyping import mark_parameters
 from qmlir.quantization.rounded_states import round_states
+from qmlir.quantization.setting_rows import QuantizeSettings as QuantizeSettings
+from qmlir.quantization.setting_rows import setting_rows as setting_rows
 from qmlir.quantization.shared_scales import states_of
 from qmlir.text.files import path_of
-
-# The settings of `qmlir.quantize`, one row each. The keyword arguments of the API, the command-line options, and `help`
-# are derived from these rows.
-
-
-@dataclass(frozen=True)
-class SettingRow:
-    """The description of a setting."""
-
-    summary: str
-    default: str = ""
-    """The behavior if the setting is omitted."""
-
-    metavar: str = ""
-    field: str = ""
-    """The rule field that the setting sets; its values are spelled as in a recipe."""
-
-    choices: Callable[[], Sequence[str]] | None = None
-    """A function that returns all valid values, if they can be listed."""
-
-    on_command_line: bool = True
-    """True if the command-line option is generated from this row."""
-
-
-class QuantizeSettings(TypedDict, total=False):
-    """How to quantize: the settings of `qmlir.quantize`, all of them optional.
-
-    The settings from `activations` to `recipe` are options of `quant-assign-types`, the defaults for all values.
-    """
-
-    device: Annotated[
-        str | Sequence[str],
-        SettingRow("devices to quantize for, preferred first: npu,cpu", "cpu", on_command_line=False),
-    ]
-    """The devices determine the defaults of the other settings. Without a device, the model is quantized for the
-    CPU."""
-
-    keep_composites: Annotated[
-        Sequence[str],
-        SettingRow("composites to keep whole, by kind or node name", "those of the targets", "KIND,…"),
-    ]
-    exclude: Annotated[
-        str | Sequence[str],
-        SettingRow("nodes or operator types to keep in float, as globs: /head/*, Softmax", "", "GLOB", "node"),
-    ]
-    """The exclusions are appended to the rules of the recipe."""
-
-    activations: Annotated[str, SettingRow("activation type: i8, u8, i16, i4, i2<-1:1>, …", "i8", "STORAGE", "storage")]
-    weights: Annotated[str, SettingRow("weight type: i8, i4, ternary, binary, …", "i8<-127:127>", "STORAGE", "storage")]
-    accumulator: Annotated[str, SettingRow("type of accumulators before the bias: i32, …", "i32", "STORAGE", "storage")]
-    scheme: Annotated[
-        str,
-        SettingRow("activation scheme: asymmetric, symmetric, …", "asymmetric", field="scheme", choices=scheme_names),
-    ]
-    weight_scheme: Annotated[
-        str,
-        SettingRow("weight scheme: symmetric, asymmetric, …", "symmetric", field="scheme", choices=scheme_names),
-    ]
-    granularity: Annotated[
-        str, SettingRow("weight granularity: channel, tensor, block:N", "channel", "KIND", "granularity")
-    ]
-    """If it is empty, the recipe decides."""
-
-    calibrator: Annotated[
-        str,
-        SettingRow(
-            "calibration method: min_max, percentile, entropy, mse, …",
-            "mse for at most 4 bits, otherwise min_max",
-            field="calibrator",
-            choices=calibrator_names,
-        ),
-    ]
-    recipe: Annotated[
-        RecipeSource, SettingRow("TOML file with rules for single nodes, operations and slots", "", "FILE")
-    ]
-    """In Python, also a `RecipeText`, or a dict such as `{"rule": [{"op": "softmax", "quantize": False}]}`."""
-
-    requantize: Annotated[
-        str,
-        SettingRow(
-            "rescaling of accumulators: f32, single_round, double_round, shift:up, shift:even, …",
-            "that of the device; shift:up if all scales are powers of two; otherwise f32",
-            "MODE",
-        ),
-    ]
-    accumulator_bits: Annotated[
-        int,
-        SettingRow("accumulator width of 8-bit contractions: 16 (for AVX2 without VNNI) or 32", "32", "N"),
-    ]
-    """With 16, weights are rounded so that no sum of `accumulator_pairs` product pairs overflows
-    (`quant-fit-i16-accumulators`)."""
-
-    accumulator_pairs: Annotated[
-        int,
-        SettingRow(
-            "pairs of products in one 16-bit accumulator: 1, 2 or 4; higher values are faster, lower more exact",
-            "1",
-            "N",
-        ),
-    ]
-
-    states: Annotated[
-        Mapping[str, str],
-        SettingRow("inputs, each with the output that is this input of the next call", on_command_line=False),
-    ]
-    """For example, `{"past_*": "present_*"}`. States are passed and returned as stored integers of one type, all other
-    values as floats."""
-
-    assert_all_quantized: Annotated[bool, SettingRow("fail and list the operations if any stays in float", "False")]
-
-
-@cache
-def setting_rows() -> Mapping[str, SettingRow]:
-    """Returns the `SettingRow` of each setting, by name."""
-    hints = get_type_hints(QuantizeSettings, include_extras=True)
-    return {name: next(each for each in get_args(hint) if isinstance(each, SettingRow)) for name, hint in hints.items()}
 
 
 def normalize_settings(settings: QuantizeSettings) -> dict[str, Any]:

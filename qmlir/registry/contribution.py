@@ -207,7 +207,7 @@ FIELDS: Mapping[str, Room] = {
         "service that the core uses if a package provides it to its object: `recovery` "
         "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`), `cluster` (a function from a Dask client or an "
         "address, and a folder, to a context manager with `Workers`, `qmlir/interpreter/jobs.py`), `tuned_schedules` "
-        "(`qmlir/targets/cpu/scheduled/schedule.py`), `emission` (`qmlir/tools/commands/compile.py`)",
+        "(`qmlir/targets/cpu/scheduled/schedule.py`), `emission` (`qmlir/tools/emission.py`)",
     ),
     "passes": Room(
         RowForm.NAMES,

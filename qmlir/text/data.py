@@ -11,9 +11,7 @@ from functools import partial
 from os import PathLike, fspath
 from typing import Any, NoReturn, cast
 
-import numpy as np
-
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.messages import text_error
 from qmlir.text.files import read_regular, reason_of
 
 # Conversion of workflow results to plain JSON values.
@@ -32,15 +30,8 @@ def plain(value: Any, *, number: Callable[[float], float] = float, text: Callabl
             return value
         case str():
             return text(value)
-        case float() | np.floating():
-            found = float(cast(Any, value))
-            return number(found) if math.isfinite(found) else None
-        case np.bool_():
-            return bool(value)
-        case np.integer():
-            return int(cast(Any, value))
-        case np.ndarray():
-            return again(cast(Any, value).tolist())
+        case float():
+            return number(float(value)) if math.isfinite(value) else None
         case PathLike():
             return fspath(cast(PathLike[str], value))
         case Mapping():
@@ -52,6 +43,8 @@ def plain(value: Any, *, number: Callable[[float], float] = float, text: Callabl
             return [again(each) for each in cast(Iterable[Any], value)]
         case _ if is_dataclass(value) and not isinstance(value, type):
             return {field.name: again(getattr(value, field.name)) for field in fields(value)}
+        case _ if hasattr(value, "tolist"):  # an array or a scalar of NumPy, which takes a while to import
+            return again(value.tolist())
         case _:
             raise TypeError(f"cannot write {type(value).__name__} as JSON")
 

@@ -5,8 +5,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from qmlir.ir.diagnostics import Diagnostic, Severity, SourceLocation, printable, text_error
-from qmlir.text.printing import op_excerpt
+from qmlir import text
+from qmlir.ir.messages import Diagnostic, Severity, SourceLocation, printable, text_error
 
 # Source locations: lines and columns of positions, and detection of unterminated strings.
 
@@ -82,7 +82,7 @@ def _shown(diagnostic: Diagnostic, source: str | None, line_offset: int, filenam
         before = shown[: location.column - 1].ljust(location.column - 1)
         return [f"  {shown}", "  " + re.sub(r"[^\t]", " ", before) + "^"]
     is_excerpted = diagnostic.op is not None and diagnostic.severity is not Severity.NOTE
-    return [op_excerpt(diagnostic.op)] if is_excerpted and diagnostic.op is not None else ()
+    return [text.op_excerpt(diagnostic.op)] if is_excerpted and diagnostic.op is not None else ()
 
 
 def _source_line(source: str, number: int) -> str | None:

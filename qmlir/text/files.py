@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.ir.messages import DiagnosticError, nearest_name, text_error
 
 # Paths from the caller, and files that a tool looks up itself, which may come from an untrusted source.
 #

@@ -4,7 +4,6 @@ import math
 import re
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVarTuple
@@ -50,45 +49,12 @@ from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.gc_control import paused_collection
 from qmlir.text.diagnostics import LineTable, check_strings, metadata_position
 from qmlir.text.elements import fit_width, float_of_bits, values_of_blob
-from qmlir.text.files import mistaken_for, note_input, read_given, reason_of
 from qmlir.text.limits import MAX_INT64, ExpansionGuard, check_affine, check_attribute, check_depth
 from qmlir.text.renames import OPERATIONS
+from qmlir.text.sources import STDIN, read_source
 from qmlir.text.weights import ExternalWeightsAttr, WeightsError, WeightsReader, is_blob, resource_key
 
-# Splitting of a text at lines that are exactly `// -----`, as `mlir-opt --split-input-file` does.
-
-SPLIT_MARKER = "// -----"
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """A part of a file that starts after `line_offset` lines."""
-
-    text: str
-    line_offset: int
-
-
-def split_source(text: str) -> list[Chunk]:
-    """Splits a text at marker lines. A marker within a line, for example in a string literal, does not split it.
-
-    Lines end at newlines only, as everywhere in MLIR's textual format.
-    """
-    chunks: list[Chunk] = []
-    lines: list[str] = []
-    start = 0
-    for number, line in enumerate(re.findall(r"[^\n]*\n|[^\n]+", text), start=1):
-        if line.rstrip() == SPLIT_MARKER:
-            chunks.append(Chunk("".join(lines), start))
-            lines, start = [], number
-        else:
-            lines.append(line)
-    chunks.append(Chunk("".join(lines), start))
-    return chunks
-
-
 # Parsing: xDSL's parser with locations on every operation, exact floats, weights, and one-line errors.
-
-STDIN = "<stdin>"
 
 _LITERAL = re.compile(r'<(?:\s|//[^\n]*)*(?:(?P<blob>")|(?P<list>(?=[\[>]))?(?:[^>/]+|//[^\n]*|/)*)')
 _HEXADECIMAL = re.compile(r"-?\s*0x")
@@ -642,17 +608,3 @@ def _first_line(error: Exception) -> str:
 def load_module(ctx: Context, path: Path) -> ModuleOp:
     """Parses the module in the file `path`, whose weights must be in the same folder."""
     return parse_module(ctx, read_source(path), str(path), directory=path.parent)
-
-
-def read_source(path: Path) -> str:
-    """Reads a text file. Raises a one-line `DiagnosticError` if that fails."""
-    try:
-        note_input(path)
-        content = read_given(path)
-        if instead := mistaken_for(content):
-            raise text_error(f"cannot read '{path}': it is {instead}")
-        return content.decode("utf-8")
-    except OSError as error:
-        raise text_error(f"cannot read '{path}': {reason_of(error)}") from error
-    except UnicodeDecodeError as error:
-        raise text_error(f"cannot read '{path}': byte {error.start} is not UTF-8 text") from error

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from markupsafe import escape
 
-from qmlir.ir.diagnostics import LINES, printable
+from qmlir.ir.messages import LINES, printable
 
 # Numbers and tables as plain text, as in all output for readers.
 

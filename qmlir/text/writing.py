@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.messages import DiagnosticError, text_error
 from qmlir.text.data import JsonValue, parse_data, read_data
 from qmlir.text.files import INTERRUPTED, check_output, is_forced, is_input, read_regular, reason_of
 

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 
 from xdsl.utils.exceptions import DiagnosticException
 
-from qmlir.ir.diagnostics import LINES, Diagnostic, DiagnosticError, Severity, diagnostic_handler, printable
 from qmlir.ir.limits import out_of_memory
+from qmlir.ir.messages import LINES, Diagnostic, DiagnosticError, Severity, diagnostic_handler, printable
 from qmlir.registry import PackageError
 from qmlir.text.diagnostics import render
 from qmlir.text.files import shown_path
-from qmlir.text.parsing import STDIN
+from qmlir.text.sources import STDIN
 from qmlir.tools.stdio import Main, Streams, UsageError, main_with, parse_arguments
 from qmlir.tools.stdio import console as console
 

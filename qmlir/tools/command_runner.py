@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
-from qmlir.environment import plugins
-from qmlir.ir.diagnostics import LINES, Diagnostic, Severity, printable, text_error
+from qmlir import registry
 from qmlir.ir.limits import budgets
+from qmlir.ir.messages import LINES, Diagnostic, Severity, printable, text_error
 from qmlir.text.data import plain
 from qmlir.text.diagnostics import render
 from qmlir.text.files import access
@@ -141,7 +141,7 @@ def run_command(row: Subcommand, argv: Sequence[str], streams: Streams, rows: Se
     arguments = argparse.Namespace(verbose=False)
 
     def run() -> int:
-        with plugins(plugins_in(argv)):
+        with registry.plugged(map(registry.plugin, plugins_in(argv))):
             return run_with_plugins()
 
     def run_with_plugins() -> int:

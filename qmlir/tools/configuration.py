@@ -23,9 +23,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
+from qmlir.ir.messages import DiagnosticError, nearest_name, text_error
 from qmlir.text.data import parse_toml, toml_value
-from qmlir.text.files import note_input, note_samples, plan_output, read_given, reason_of
+from qmlir.text.files import missing_file, note_input, note_samples, path_of, plan_output, read_given, reason_of
 from qmlir.text.renames import renamed
 from qmlir.text.writing import write_file
 from qmlir.tools.stdio import ArgumentParser, UsageError
@@ -37,6 +37,9 @@ SHARED = ("data", "isa", "json", "processes", "quiet", "shape", "threads", "verb
 DIR = "DIR"
 PATHS = ("PATH", "FILE", DIR, "[NAME=]FILE")
 """The metavars of options that take a path."""
+
+MODELS = ("MODEL", "REFERENCE", "CANDIDATE")
+"""The metavars of models, which are paths, `-`, or `RUNTIME:PATH`."""
 
 WRITTEN = ("output", "checkpoint", "resume")
 """The arguments whose values are paths of outputs."""
@@ -215,26 +218,36 @@ def _check_output(settings: Mapping[str, Any], given: Mapping[str, Any], path: P
         )
 
 
-def note_paths(parser: ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Records the files that a command line names, either as outputs or as inputs.
-
-    Raises `DiagnosticError` if an output is also an input, or is in a folder of samples.
-    """
-    outputs: list[str] = []
+def _named_paths(parser: ArgumentParser, arguments: argparse.Namespace) -> Iterator[tuple[argparse.Action, str]]:
+    """Yields the paths that a command line names, and other words without an option, each with its argument."""
     for action in parser.actions:
         value: Any = getattr(arguments, action.dest, None)
         for text in cast(list[Any], value if isinstance(value, list) else [value]):
-            if not isinstance(text, str) or not text or (action.option_strings and action.metavar not in PATHS):
-                continue
-            path = _path_in(str(action.metavar), text)[2]
-            if action.dest in WRITTEN:
-                outputs.append(path)
-            elif action.metavar == "PATH" and os.path.isdir(path):
-                note_samples(path)
-            elif os.path.isfile(path):
-                note_input(path)
+            if isinstance(text, str) and text and (not action.option_strings or action.metavar in PATHS):
+                yield action, _path_in(str(action.metavar), text)[2]
+
+
+def note_paths(parser: ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Records the files that a command line names, either as outputs or as inputs.
+
+    Raises `DiagnosticError` if an output is also an input, or is in a folder of samples, and if a model is missing. So
+    a wrong path is reported before the compiler is imported, which takes a while.
+    """
+    outputs: list[str] = []
+    missing: list[str] = []
+    for action, path in _named_paths(parser, arguments):
+        if action.dest in WRITTEN:
+            outputs.append(path)
+        elif action.metavar == "PATH" and os.path.isdir(path):
+            note_samples(path)
+        elif os.path.isfile(path):
+            note_input(path)
+        elif action.metavar in MODELS and path != "-" and ":" not in path and not path_of(path).exists():
+            missing.append(path)
     for path in outputs:
         plan_output(path)
+    if missing:
+        raise text_error(f"cannot read '{missing[0]}': {reason_of(missing_file(Path(missing[0])))}")
 
 
 def configured(

@@ -1,25 +1,117 @@
-"""Models on the command line: the float model in a folder, and defaults for dynamic dimensions."""
+"""Models and data on the command line, the float model in a folder, and defaults for dynamic dimensions."""
 
 import argparse
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from itertools import zip_longest
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from qmlir.environment import default_environment
+from qmlir.interpreter.archives import arrays_of
+from qmlir.interpreter.datasets import Preprocessed
+from qmlir.interpreter.samples import left_out
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import op_error
+from qmlir.ir.diagnostics import Diagnostic, Severity, op_error, revised, text_error
 from qmlir.ir.signature import inputs_of
+from qmlir.ir.verification import verify
+from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.quantization.profiles.profile import Profile
-from qmlir.specialization.inputs import check_known_inputs, shape_text
-from qmlir.tools.arguments import import_settings, load_model, quantization_settings
+from qmlir.specialization.batch import specialize_batch
+from qmlir.specialization.inputs import check_known_inputs, parse_shapes, shape_text
+from qmlir.text.parsing import parse_module
+from qmlir.text.sources import STDIN
+from qmlir.tools.arguments import cuts_in, import_settings, quantization_settings
 from qmlir.tools.command_runner import Session
 from qmlir.tools.stdio import UsageError
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.loading import load
+from qmlir.workflows.loading import STRIP, load
+
+
+def model_or_path(model: str, session: Session, arguments: argparse.Namespace) -> ModuleOp | str:
+    """Returns a model for functions that accept paths.
+
+    It is returned as a module if it is read from stdin, or is cut by `--cut-inputs` or `--cut-outputs`; otherwise as a
+    path.
+    """
+    cuts = cuts_in(arguments)
+    return load_model(model, session, **cuts) if model == "-" or any(cuts.values()) else model
+
+
+def load_model(
+    model: str,
+    session: Session,
+    shapes: Sequence[str] = (),
+    function: str = "main",
+    *,
+    keep_casts: bool = False,
+    cut_inputs: Sequence[str] | None = None,
+    cut_outputs: Sequence[str] | None = None,
+    fallback: bool = True,
+    strip_training: bool = False,
+) -> ModuleOp:
+    """Loads a model from the command line (a file, `-`, or a folder of `qmlir quantize`) as a verified module.
+
+    `shapes` are the values of `--shape`, for the inputs of `function`. For `keep_casts`, `cut_inputs`, `cut_outputs`,
+    `fallback` and `strip_training`, see `qmlir.load`. Raises `DiagnosticError`.
+    """
+    sizes = parse_shapes(shapes)
+    path = Path(model)
+    is_onnx = model != "-" and path.suffix in ONNX_SUFFIXES
+    if not is_onnx and (cut_inputs is not None or cut_outputs is not None):
+        raise text_error(f"--cut-inputs and --cut-outputs require an ONNX model, but got '{model}'")
+    if model == "-":
+        module = parse_module(default_environment().new_context(), session.stdin.read(), STDIN)
+        verify(module)
+        if strip_training:
+            run_pipeline(module, STRIP)
+    elif is_onnx:
+        return load(
+            path,
+            shapes=sizes or None,
+            keep_casts=keep_casts,
+            cut_inputs=cut_inputs,
+            cut_outputs=cut_outputs,
+            fallback=fallback,
+            strip_training=strip_training,
+        )
+    else:
+        module = load(path, strip_training=strip_training)
+    return specialize_batch(module, sizes, function) if sizes else module
+
+
+def data_in(arguments: argparse.Namespace, name: str = "data") -> Any:
+    """Returns the data in the option `name`, combined with `--preprocess`; `None` if the option is not given."""
+    path = getattr(arguments, name)
+    return path if path is None or arguments.preprocess is None else Preprocessed(path, arguments.preprocess)
+
+
+def labels_beside_data(arguments: argparse.Namespace) -> AbstractContextManager[None]:
+    """Adds a hint about labels to the warning about an array in `--data` that is not an input.
+
+    The hint is for commands with `--data` and `--labels`: the array may contain the labels.
+    """
+
+    def hinted(diagnostic: Diagnostic) -> Diagnostic:
+        names = numbers if diagnostic.severity is Severity.WARNING else []
+        name = next((each for each in names if diagnostic.message == left_out(each)), None)
+        if name is None:
+            return diagnostic
+        hint = f"; if it contains the labels, use --labels {name}={arguments.data}"
+        return replace(diagnostic, message=f"{diagnostic.message}{hint}")
+
+    path = Path(arguments.data)
+    if arguments.labels is not None or not path.is_file() or path.suffix != ".npz":
+        return nullcontext()
+    numbers = [name for name, rows in arrays_of(path).items() if rows.shape and prod(rows.shape[1:]) == 1]
+    return revised(hinted)
+
 
 # Dynamic dimensions that the command line does not fix: a batch size becomes 1 if a command requires static shapes.
 

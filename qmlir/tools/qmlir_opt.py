@@ -16,8 +16,8 @@ from pathlib import Path
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir import interpreter, tools
-from qmlir.environment import Environment, default_environment, plugins
+from qmlir import interpreter, registry, tools
+from qmlir.environment import Environment, default_environment
 from qmlir.ir.diagnostics import (
     Diagnostic,
     DiagnosticError,
@@ -50,8 +50,9 @@ from qmlir.passmanager.verification import (
 )
 from qmlir.text.diagnostics import ExpectedDiagnostics, render
 from qmlir.text.files import access, note_input, plan_output
-from qmlir.text.parsing import SPLIT_MARKER, STDIN, Chunk, parse_module, read_source, split_source
+from qmlir.text.parsing import parse_module
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, save_module
+from qmlir.text.sources import SPLIT_MARKER, STDIN, Chunk, read_source, split_source
 from qmlir.text.writing import write_file
 from qmlir.tools.command import guarded
 from qmlir.tools.options import build_argument_parser, parse_arguments
@@ -257,7 +258,7 @@ def _run(argv: Sequence[str] | None, streams: Streams) -> int:
     if args.help or args.version:
         streams.stdout.write(parser.format_help() if args.help else f"qmlir-opt {_version()}\n")
         return 0
-    with plugins(args.load_plugin), budgets(dict(args.limit)), access(force=args.force):
+    with registry.plugged(map(registry.plugin, args.load_plugin)), budgets(dict(args.limit)), access(force=args.force):
         for path in filter(os.path.isfile, (args.input, *args.pdl_file, *args.irdl_file, args.exec_inputs or "")):
             note_input(path)
         for path in filter(None, (args.output, args.crash_reproducer)):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.environment import default_environment, plugins
+from qmlir import registry
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import LINES, printable, text_error
 from qmlir.ir.limits import budgets
 from qmlir.ir.verification import verify
@@ -25,8 +26,9 @@ from qmlir.specialization.inputs import parse_shapes
 from qmlir.target import HOST, find_target
 from qmlir.targets.lowering import emit_for
 from qmlir.text.files import access, note_input, plan_output
-from qmlir.text.parsing import STDIN, load_module, parse_module
+from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
+from qmlir.text.sources import STDIN
 from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_export, add_options, export_settings, import_settings
 from qmlir.tools.command import Streams, console, main_of
@@ -122,7 +124,11 @@ def _translate(arguments: argparse.Namespace, streams: Streams) -> int:
 
 
 def _run(arguments: argparse.Namespace, streams: Streams) -> int:
-    with plugins(arguments.load_plugin), budgets(dict(arguments.limit)), access(force=arguments.force):
+    with (
+        registry.plugged(map(registry.plugin, arguments.load_plugin)),
+        budgets(dict(arguments.limit)),
+        access(force=arguments.force),
+    ):
         if os.path.isfile(arguments.input):
             note_input(arguments.input)
         if arguments.output:

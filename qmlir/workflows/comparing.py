@@ -39,11 +39,11 @@ from qmlir.targets.cpu.saved import is_program
 from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions
 from qmlir.text.files import missing_file, path_of, reason_of
+from qmlir.workflows.choices import LEVELS, QUANTIZED, RUNTIMES, STAGES
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison
 from qmlir.workflows.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
 from qmlir.workflows.comparison.subjects import (
-    STAGES,
     CompiledSubject,
     LoweredSubject,
     ModuleSubject,
@@ -56,10 +56,6 @@ from qmlir.workflows.quantized import Quantized
 
 Side: TypeAlias = ModuleOp | HoldsModule | Subject | Callable[..., Mapping[str, Any]] | str | PathLike[str]
 """A module, a subject, a program, or a path with an optional runtime prefix."""
-
-QUANTIZED = "quantized"
-LEVELS = (QUANTIZED, *STAGES)
-"""The levels at which a model can be compared with itself; `quantized` is the quantized module in a folder."""
 
 
 @dataclass(frozen=True)
@@ -110,21 +106,14 @@ def _lowered(path: Path, name: str, at: _Opening, *, level: str) -> Subject:
     return LoweredSubject(at.module(path), level, name)
 
 
-RUNTIMES: Mapping[str, tuple[str, Callable[[Path, str, _Opening], Subject]]] = {
-    "interpreter": ("the reference interpreter, for modules and models where nothing is said", _interpreted),
-    "compiled": ("a program for this machine, and its values inside from a second one", _compiled),
-    "onnxruntime": ("ONNX Runtime as it computes what the model says, all its float tensors", _in_onnx_runtime),
-    "onnxruntime-optimized": (
-        "ONNX Runtime as it is used, outputs only",
-        partial(_in_onnx_runtime, options=OrtOptions()),
-    ),
-    **{
-        level: (f"the interpreter, on the module at the level {level}", partial(_lowered, level=level))
-        for level in STAGES
-    },
+_OPENERS: Mapping[str, Callable[[Path, str, _Opening], Subject]] = {
+    "interpreter": _interpreted,
+    "compiled": _compiled,
+    "onnxruntime": _in_onnx_runtime,
+    "onnxruntime-optimized": partial(_in_onnx_runtime, options=OrtOptions()),
+    **{level: partial(_lowered, level=level) for level in STAGES},
 }
-"""The runtimes that may prefix a path as in `RUNTIME:PATH`, each with a summary and the function that opens the
-path."""
+"""The functions that open a path for each of `RUNTIMES`."""
 
 
 _ELEMENTS: Mapping[str, Any] = {
@@ -175,7 +164,7 @@ def _named(side: str | PathLike[str], at: _Opening) -> Subject:
     text = side if isinstance(side, str) else str(path_of(side))  # a runtime prefix is not part of the path
     head, colon, rest = text.partition(":")
     if colon and head in RUNTIMES:
-        return RUNTIMES[head][1](_existing(rest), text, at)
+        return _OPENERS[head](_existing(rest), text, at)
     if colon and not path_of(text).exists():
         raise text_error(unknown("runtime", head, RUNTIMES))
     path = _existing(text)

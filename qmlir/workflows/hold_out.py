@@ -18,9 +18,6 @@ MULTIPLY_ADDS = 12e9
 """The largest total number of multiply-adds in the compared runs. It limits a large model to fewer than `MOST` runs,
 but to at least 2. The interpreter takes about 0.8 s per 1e9 multiply-adds for both models together."""
 
-ENOUGH = 256
-"""The number of runs that are reserved for calibration. Only runs after these can be held out."""
-
 HELD_OUT = 4
 """One in this number of consecutive runs is held out, or evaluates a repair."""
 

@@ -9,7 +9,7 @@ from qmlir.dialects.target.attributes import TARGETS, set_targets, targets_of
 from qmlir.ir.diagnostics import text_error, without_remarks
 from qmlir.ir.verification import verify
 from qmlir.target import find_targets
-from qmlir.targets.partitioning.choices import Preferences
+from qmlir.targets.partitioning.preferences import Preferences
 from qmlir.targets.partitioning.quant_partition import partition as divide
 from qmlir.targets.partitioning.report import PartitionReport
 from qmlir.text.tables import Readable

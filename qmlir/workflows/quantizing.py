@@ -27,7 +27,8 @@ from qmlir.specialization.inputs import function_of
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
 from qmlir.workflows.calibrated import AccuracyRecovery, Calibrated, Recovery, stages_of
-from qmlir.workflows.hold_out import ENOUGH, HoldOut, runs_to_compare
+from qmlir.workflows.choices import ENOUGH
+from qmlir.workflows.hold_out import HoldOut, runs_to_compare
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized

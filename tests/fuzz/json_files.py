@@ -22,7 +22,7 @@ from qmlir.text.data import JsonValue
 from qmlir.text.files import INTERRUPTED
 from qmlir.text.writing import LIST, Derived, _List, check_whole  # pyright: ignore[reportPrivateUsage]
 from qmlir.tools import qmlir_cli
-from qmlir.tools.commands.compile import about
+from qmlir.tools.running.compile import about
 from qmlir.workflows.folder import QuantizedFolder
 from tests.fuzz.damage import damage_json
 from tests.fuzz.frame import Kind, Outcome, run_reader, run_tool

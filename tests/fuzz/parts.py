@@ -9,8 +9,9 @@ import numpy as np
 
 from benchmarks.zoo import outputs
 from qmlir.arithmetic.statistics import Statistics
+from qmlir.extensions.training.choices import OptimizerKind
 from qmlir.extensions.training.finetuning import HeldOutFigures, _State  # pyright: ignore[reportPrivateUsage]
-from qmlir.extensions.training.optimizers import Optimizer, OptimizerKind
+from qmlir.extensions.training.optimizers import Optimizer
 from qmlir.interpreter.jobs import read_part, write_part
 from qmlir.interpreter.observers import RunFigures
 from qmlir.interpreter.profiling import ProfilePart

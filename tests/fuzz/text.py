@@ -14,7 +14,7 @@ import numpy as np
 
 from qmlir.extensions.lsp.document import Document
 from qmlir.pipelines import COMPILE
-from qmlir.text.parsing import split_source
+from qmlir.text.sources import split_source
 from qmlir.tools import qmlir_cli, qmlir_opt
 from tests.fuzz.damage import damage_bytes
 from tests.fuzz.frame import Kind, Outcome, run_reader, run_tool

@@ -1,6 +1,15 @@
 """Ahead-of-time compilation of programs that run without Python: C, machine code, libraries and WebAssembly."""
 
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
 from qmlir.registry.contribution import INTERFACE, Contribution
+
+if TYPE_CHECKING:
+    from qmlir.extensions.aot.emission_running import check_machine as check_machine
+    from qmlir.extensions.aot.emission_running import run_emission as run_emission
+else:
+    __getattr__, __dir__ = attached(__name__)
 
 CONTRIBUTION = Contribution(
     forms={

@@ -1,62 +1,12 @@
 """The option `--emit` of `qmlir compile`: emits programs that run without Python as C, machine code or WebAssembly."""
 
 import argparse
-import time
-from pathlib import Path
-from typing import Any
 
-from qmlir.extensions.aot.ahead import form_named, form_names, machine_forms
-from qmlir.extensions.aot.emitting import emit, isa_of_text
-from qmlir.ir.diagnostics import op_error, text_error
-from qmlir.specialization.inputs import function_of
-from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
-from qmlir.targets.cpu.emitters.card import with_digest
-from qmlir.targets.cpu.emitters.emitter import NUMBA
-from qmlir.targets.cpu.emitters.ports import checked_name
-from qmlir.text.writing import folder_result
-from qmlir.tools.arguments import import_settings, load_model
+from qmlir import registry
+from qmlir.extensions import aot
+from qmlir.targets.cpu.choices import PROGRAM_FORM
 from qmlir.tools.command_runner import Session
-from qmlir.tools.commands.compile import EmissionService, about, check_sizes
-from qmlir.tools.models import shapes_text, with_one_sample
-from qmlir.workflows.folder import check_new_folder
-
-
-def _isa_asked_for(arguments: argparse.Namespace) -> str:
-    """Returns the requested instruction set; empty if the format or the machine determines it."""
-    return "" if arguments.isa == "host" else str(arguments.isa)
-
-
-def _check_machine(arguments: argparse.Namespace) -> None:
-    """Raises `DiagnosticError` for options that choose a machine, if the format is not machine code.
-
-    C accepts `--cpu` for CPUs with their own loops.
-    """
-    if arguments.emit != EMIT_PROGRAM and form_named(arguments.emit).is_for_machine:
-        return
-    given = {"--triple": arguments.triple, "--features": arguments.features}
-    if arguments.emit == EMIT_PROGRAM:  # C supports some CPUs
-        given["--cpu"] = arguments.cpu
-    for option, value in given.items():
-        if value:
-            raise text_error(f"{option} requires --emit {machine_forms()}, but got --emit {arguments.emit}")
-    if arguments.emit != EMIT_PROGRAM:
-        isa_of_text(arguments.emit, arguments.cpu, _isa_asked_for(arguments))
-
-
-def _check_emission(arguments: argparse.Namespace) -> None:
-    """Raises `DiagnosticError` for options that don't apply without Python, and for an unknown format or name."""
-    form_named(arguments.emit)
-    checked_name(arguments.name)
-    given = {
-        "--max-size": arguments.max_size,
-        "--device": arguments.device,
-        "--threads": arguments.threads != 1,
-        "--codegen": arguments.codegen != NUMBA,
-        "--no-tuned": arguments.no_tuned,
-    }
-    for option, is_given in given.items():
-        if is_given:
-            raise text_error(f"{option} requires --emit {EMIT_PROGRAM}, but got --emit {arguments.emit}")
+from qmlir.tools.emission import EmissionService
 
 
 class FormatEmission:
@@ -65,9 +15,9 @@ class FormatEmission:
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Adds `--emit` and the options of its formats."""
         parser.add_argument(
-            "--emit", default=EMIT_PROGRAM, metavar="FORM",
-            help=f"output format: {EMIT_PROGRAM} (a Python package), {', '.join(form_names())} "
-            f"(default: {EMIT_PROGRAM})",
+            "--emit", default=PROGRAM_FORM, metavar="FORM",
+            help=f"output format: {PROGRAM_FORM} (a Python package), {', '.join(registry.named('forms'))} "
+            f"(default: {PROGRAM_FORM})",
         )  # fmt: skip
         parser.add_argument(
             "--name", default="model", metavar="NAME",
@@ -86,39 +36,12 @@ class FormatEmission:
 
     def is_asked_for(self, arguments: argparse.Namespace) -> bool:
         """Returns true if `--emit` is used. Raises `DiagnosticError` for options that belong to another format."""
-        _check_machine(arguments)
-        return arguments.emit != EMIT_PROGRAM
+        aot.check_machine(arguments)
+        return arguments.emit != PROGRAM_FORM
 
     def run(self, arguments: argparse.Namespace, session: Session) -> int:
         """Writes the files of a program that runs without Python."""
-        output = Path(arguments.output)
-        _check_emission(arguments)
-        check_new_folder(output, "compile", (f"{arguments.name}.json",))
-        started = time.perf_counter()
-        module = load_model(arguments.model, session, function=arguments.function, **import_settings(arguments))
-        function = function_of(module, arguments.function)
-        if still_open := with_one_sample(function, {}):
-            remedy = f"fix them with {shapes_text(still_open)}"
-            raise op_error(
-                function, f"has dynamic dimensions, but --emit {arguments.emit} requires static shapes; {remedy}"
-            )
-        isa = _isa_asked_for(arguments)
-        emitted = emit(module, format=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
-            triple=arguments.triple, cpu=arguments.cpu, features=arguments.features, about=about(arguments.model),
-        )  # fmt: skip
-        check_sizes(arguments, emitted.card)
-        with folder_result(output, emitted.first) as aside:
-            emitted.write(aside)
-        seconds = time.perf_counter() - started
-        result: dict[str, Any] = {
-            "output": output,
-            "format": arguments.emit,
-            "files": list(emitted.files),
-            "card": with_digest(emitted.card),
-            "seconds": seconds,
-        }
-        session.emit(result, lambda: f"{output}: {emitted.text()}, made in {seconds:.1f} s")
-        return 0
+        return aot.run_emission(arguments, session)
 
 
 EMISSION: EmissionService = FormatEmission()

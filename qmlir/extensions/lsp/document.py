@@ -21,7 +21,8 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.ir.provenance import describe
 from qmlir.ir.verification import verify
 from qmlir.text.diagnostics import LineTable
-from qmlir.text.parsing import parse_module, split_source
+from qmlir.text.parsing import parse_module
+from qmlir.text.sources import split_source
 
 _WORD = re.compile(r'[%^!#@]?(?:"[^"\n]*"|[\w$.-]+)')
 

@@ -5,7 +5,7 @@ import os
 from importlib.util import find_spec
 
 from qmlir.extensions import lsp
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.messages import text_error
 from qmlir.tools.command_runner import Command, Session
 
 

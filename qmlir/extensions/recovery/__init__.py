@@ -12,7 +12,7 @@ CONTRIBUTION = Contribution(
         "quant-search-scales": "qmlir.extensions.recovery.quant_search_scales:QuantSearchScales",
         "quant-fit-i16-accumulators": "qmlir.extensions.recovery.quant_fit_i16_accumulators:QuantFitI16Accumulators",
     },
-    efforts=("qmlir.extensions.recovery.repairing:EFFORTS",),
+    efforts=("qmlir.extensions.recovery.efforts:EFFORTS",),
     services={"recovery": "qmlir.extensions.recovery.repairing:RECOVERY"},
     built_for=INTERFACE,
 )

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.extensions.recovery.efforts import EFFORTS, SCALES
 from qmlir.extensions.recovery.nn_equalize import equalize
 from qmlir.extensions.recovery.remedies import Remedy, find_remedy
 from qmlir.extensions.recovery.repairs import mark_repaired
@@ -33,22 +34,8 @@ from qmlir.workflows.profiling import profile
 from qmlir.workflows.recovery import EQUALIZE, Remedies, Repair
 from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions, compared
 
-_SCALES: LiteralString = "quant-search-scales{compensating bits=4}"
-"""Scales are searched for weights of at most 4 bits only. With more bits, covering the full range of the weights costs
-little accuracy, and the codes can compensate for it.
-"""
-
-EFFORTS: Mapping[int, LiteralString] = {
-    1: "quant-correct-bias",
-    2: f"{_SCALES},quant-gptq,quant-correct-bias",
-    3: f"{_SCALES},quant-gptq,quant-adaround,quant-correct-bias",
-}
-"""The passes of each effort level. A higher level takes longer: it also tries the passes of the lower levels, and keeps
-the best result.
-"""
-
 BLOCKS: Mapping[LiteralString, LiteralString] = {
-    EFFORTS[3]: f"{_SCALES},quant-gptq,quant-adaround,quant-adaround{{blocks=3 weighted}},quant-correct-bias"
+    EFFORTS[3]: f"{SCALES},quant-gptq,quant-adaround,quant-adaround{{blocks=3 weighted}},quant-correct-bias"
 }
 """The passes that are tried last, after the passes of the effort level and the equalized model, because they take as
 long as all of those together.

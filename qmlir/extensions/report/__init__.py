@@ -1,6 +1,16 @@
 """The HTML report, explanations and summaries of models."""
 
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
 from qmlir.registry.contribution import INTERFACE, Contribution
+
+if TYPE_CHECKING:
+    from qmlir.extensions.report.explain_running import run_explain as run_explain
+    from qmlir.extensions.report.inspect_running import run_inspect as run_inspect
+    from qmlir.extensions.report.report_running import run_report as run_report
+else:
+    __getattr__, __dir__ = attached(__name__)
 
 CONTRIBUTION = Contribution(
     commands={

@@ -1,6 +1,15 @@
 """The search for layer bit widths, and for kernel schedules."""
 
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
 from qmlir.registry.contribution import INTERFACE, Contribution
+
+if TYPE_CHECKING:
+    from qmlir.extensions.search.search_running import run_search as run_search
+    from qmlir.extensions.search.tune_running import run_tune as run_tune
+else:
+    __getattr__, __dir__ = attached(__name__)
 
 CONTRIBUTION = Contribution(
     services={

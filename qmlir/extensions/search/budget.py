@@ -26,10 +26,11 @@ from qmlir import registry
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.infer import elements_of
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.extensions.search.choices import Width
 from qmlir.extensions.search.knapsack import Option, Selection, front, least
 from qmlir.extensions.search.measurements import Latency, Measurements
 from qmlir.extensions.search.sensitivity import PASSES, Rounded, divergences, rounded
-from qmlir.extensions.search.widths import LayerwiseModel, Width, Widths
+from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.evaluating import Batch
 from qmlir.interpreter.jobs import content_digest
 from qmlir.ir.diagnostics import text_error

@@ -26,7 +26,6 @@ import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
@@ -38,13 +37,14 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import targets_of
 from qmlir.extensions.search.budget import Allotment, SearchBudget, allot, samples_to_grade
+from qmlir.extensions.search.choices import SearchMode, Width
 from qmlir.extensions.search.measurements import Latency, Measurements
 from qmlir.extensions.search.trials import SearchSubject, Trials, TrialsByWorkers
-from qmlir.extensions.search.widths import LayerwiseModel, Width, Widths
+from qmlir.extensions.search.widths import LayerwiseModel, Widths
+from qmlir.extensions.training.choices import Engine
 from qmlir.extensions.training.evaluating import (
     Accuracy,
     Batches,
-    Engine,
     Labels,
     Runner,
     chosen_member,
@@ -75,14 +75,6 @@ wider layers with 8 samples, and 6 with 32 samples, which take four times as lon
 
 _ROUNDING = 1e-12
 """The tolerance for comparing accuracies, which are multiples of `1 / samples`."""
-
-
-class SearchMode(StrEnum):
-    """The direction of a search."""
-
-    DROP = "drop"
-    RAISE = "raise"
-    BUDGET = "budget"
 
 
 def _percent(accuracy: float) -> str:

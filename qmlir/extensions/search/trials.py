@@ -20,7 +20,8 @@ from qmlir.arithmetic.schemes import F64
 from qmlir.extensions.search.budget import rounded_by
 from qmlir.extensions.search.sensitivity import PASSES, LogitSensitivity, averaged
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
-from qmlir.extensions.training.evaluating import Accuracy, Batch, Engine, Runner, predicted
+from qmlir.extensions.training.choices import Engine
+from qmlir.extensions.training.evaluating import Accuracy, Batch, Runner, predicted
 from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
 from qmlir.ir.diagnostics import without_remarks
 from qmlir.pipelines import QuantizeOptions

@@ -7,7 +7,6 @@ rules that express it, and the resulting quantized module, from a profiled modul
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from glob import escape
 from typing import Any
 
@@ -17,6 +16,7 @@ from xdsl.ir import Operation
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.schemes import Storage
 from qmlir.dialects.quant.infer import elements_of
+from qmlir.extensions.search.choices import Width
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
@@ -31,19 +31,6 @@ from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Recipe, Rule, make_recipe, make_rule
 from qmlir.quantization.recipe_text import RecipeText, RuleTable, rules_text, table_text
 from qmlir.quantization.retyping import slots_of
-
-
-class Width(StrEnum):
-    """The widths that a search can give a layer instead of the user's settings."""
-
-    NARROW = "4"
-    """4-bit weights."""
-
-    WIDE = "16"
-    """Weights and values of 16 bits."""
-
-    FLOAT = "float"
-
 
 Widths = Mapping[str, Width]
 """The layers whose width differs from the settings, by name."""

@@ -1,6 +1,14 @@
 """Training of quantized models: differentiation, fake quantization and fine-tuning."""
 
+from typing import TYPE_CHECKING
+
+from qmlir.lazy import attached
 from qmlir.registry.contribution import INTERFACE, Contribution
+
+if TYPE_CHECKING:
+    from qmlir.extensions.training.finetune_running import run_finetune as run_finetune
+else:
+    __getattr__, __dir__ = attached(__name__)
 
 CONTRIBUTION = Contribution(
     passes={

@@ -17,6 +17,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.extensions.training.choices import Engine
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.run import interpret
@@ -160,16 +161,6 @@ def _labels_in(text: str) -> Array:
 
 
 # Running
-
-
-class Engine(StrEnum):
-    """The engine that runs modules."""
-
-    AUTO = "auto"
-    """The interpreter until it has taken as long as compilation would, then the compiled program."""
-
-    INTERPRETER = "interpreter"
-    COMPILED = "compiled"
 
 
 _Choice = TypeVar("_Choice", bound=StrEnum)

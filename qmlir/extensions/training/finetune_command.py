@@ -5,15 +5,9 @@ scales.
 """
 
 import argparse
-from pathlib import Path
 
-from qmlir.extensions.training.finetuning import FinetuneLoss, FinetuneOptions, HeldOutFigures, finetune
-from qmlir.extensions.training.optimizers import OptimizerKind
-from qmlir.extensions.training.parameters import METHODS
-from qmlir.ir.diagnostics import text_error
-from qmlir.onnx.filenames import ONNX_SUFFIXES
-from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
-from qmlir.text.writing import check_file, check_own
+from qmlir.extensions import training
+from qmlir.extensions.training.choices import SCALE_METHODS, FinetuneLoss, FinetuneOptions, OptimizerKind
 from qmlir.tools.arguments import (
     IMPORT,
     add_export,
@@ -21,16 +15,8 @@ from qmlir.tools.arguments import (
     add_options,
     add_output,
     add_quantization,
-    data_in,
-    export_settings,
-    labels_beside_data,
 )
 from qmlir.tools.command_runner import Command, Session
-from qmlir.tools.models import float_model
-from qmlir.tools.stdio import UsageError
-from qmlir.workflows.exporting import check_onnx_file, export_onnx
-
-_MODULE = ".mlir"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "divergence from the float model's softmax; labels, cross entropy and kl (default with labels)",
     )  # fmt: skip
     add("--scores", metavar="NAME", help="output with the logits, if the model has several outputs")
-    add("--scales", default="lsq", choices=list(METHODS), help="training method for scales (default: lsq)")
+    add("--scales", default="lsq", choices=SCALE_METHODS, help="training method for scales (default: lsq)")
     add(
         "--train", action="append", default=[], metavar="GLOB,…",
         help="train only the parameters that match these globs (repeatable; default: all)",
@@ -129,46 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Trains, writes the result, and reports the gain. Raises `DiagnosticError`."""
-    output = Path(arguments.output)
-    is_onnx = output.suffix in ONNX_SUFFIXES
-    if not is_onnx and output.suffix != _MODULE and (output.is_dir() or not output.exists()):
-        raise UsageError(f"qmlir finetune: error: --output must be FILE.mlir or FILE.onnx, but got '{output}'\n")
-    if is_onnx:
-        check_onnx_file(output, external_data=arguments.external_data)
-    else:
-        check_module_file(output)
-    if arguments.checkpoint:
-        check_file(Path(arguments.checkpoint))
-        check_own(Path(arguments.checkpoint))
-    source = float_model(arguments, session, "finetune")
-    settings = source.settings
-    if settings.pop("processes") != 1:
-        raise text_error("--processes must be 1: training runs in one process; use --threads")
-    with labels_beside_data(arguments):
-        found = finetune(
-            source.module, data_in(arguments), labels=arguments.labels, loss=arguments.loss, output=arguments.scores,
-            scales=arguments.scales,
-            train=[name for text in arguments.train for name in text.split(",") if name],
-            profile=source.profile,
-            optimizer=arguments.optimizer, checkpoint=arguments.checkpoint, threads=arguments.threads,
-            isa=arguments.isa, progress=session.progress,
-            on_epoch=lambda epoch, figures: session.detail(_epoch(epoch, figures)), epochs=arguments.epochs,
-            batch_size=arguments.batch_size, mixup=arguments.mixup, learning_rate=arguments.learning_rate,
-            scale_rate=arguments.scale_rate, warmup=arguments.warmup,
-            validation_split=arguments.validation_split, patience=arguments.patience,
-            temperature=arguments.temperature, distill=arguments.distill, seed=arguments.seed,
-            freeze_oscillating=arguments.freeze_oscillating, **settings,
-        )  # fmt: skip
-    if is_onnx:
-        export_onnx(found.module, output, **export_settings(arguments))
-    else:
-        save_module(found.module, output, PrintOptions(weights=Weights.SIDECAR))
-    session.emit({"output": output, **found.to_dict()}, found.text)
-    return 0
-
-
-def _epoch(epoch: int, figures: HeldOutFigures) -> str:
-    return f"epoch {epoch}: loss {figures.loss:.4g} on what is held out, {figures.figure:.4g}"
+    return training.run_finetune(arguments, session)
 
 
 FINETUNE = Command(

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.extensions.training.choices import OptimizerKind
 
 # Optimizers take parameters by name and their gradients, and return the parameters after a step.
 #
@@ -23,14 +23,6 @@ MOMENTUM = 0.9
 
 SUMS = ("velocity", "first", "second")
 """The running sums of a parameter; these words are the prefixes of their names in the state."""
-
-
-class OptimizerKind(StrEnum):
-    """The update rule of weights and biases."""
-
-    ADAM = "adam"
-    SGD = "sgd"
-    """Stochastic gradient descent with momentum."""
 
 
 @dataclass

@@ -36,6 +36,7 @@ from qmlir.dialects.nn.terms import Expr
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.extensions.training.choices import FIXED
 from qmlir.extensions.training.fake_quantization import (
     is_bias,
     keeps_sums,
@@ -122,9 +123,6 @@ def power_of_two(exponent: Expr) -> Expr:
     """Returns `2^x`, elementwise, for exponents `x`."""
     return Expr(exponent.at, exponent.at.constant(2.0, exponent.value)) ** exponent
 
-
-FIXED = "fixed"
-"""The method that does not learn scales."""
 
 METHODS: Mapping[str, ScaleMethod | None] = {
     FIXED: None,

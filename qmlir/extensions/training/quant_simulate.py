@@ -17,9 +17,9 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.nn.terms import Expr, InsertionBuilder
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.extensions.training.choices import FIXED
 from qmlir.extensions.training.fake_quantization import Simulation
 from qmlir.extensions.training.parameters import (
-    FIXED,
     LearnedParameter,
     check_method,
     is_chosen,

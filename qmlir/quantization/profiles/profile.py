@@ -28,7 +28,7 @@ from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.profiles.keys import functions_of, is_float, unobserved
 from qmlir.text.data import parse_data
 from qmlir.text.files import access, keep_sources, note_sources, path_of
-from qmlir.text.parsing import read_source
+from qmlir.text.sources import read_source
 from qmlir.text.tables import Readable, aligned, counted
 from qmlir.text.writing import write_file
 

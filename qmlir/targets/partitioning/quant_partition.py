@@ -23,9 +23,10 @@ from qmlir.quantization.report import key_of
 from qmlir.quantization.supports import why_not
 from qmlir.specialization.specialize import depends_on_data
 from qmlir.target import HOST, INTERPRETER, find_target, find_targets, set_targets
-from qmlir.targets.partitioning.choices import Division, Preferences
+from qmlir.targets.partitioning.choices import Division
 from qmlir.targets.partitioning.outlining import OutlinedPart, outlined, outlined_whole
 from qmlir.targets.partitioning.phases import earliest, preferred
+from qmlir.targets.partitioning.preferences import Preferences
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
 from qmlir.targets.partitioning.problem import CostGraph, graph_of
 from qmlir.targets.partitioning.report import PartitionReport, RejectedOperation, part_report, partition_report

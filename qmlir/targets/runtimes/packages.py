@@ -9,7 +9,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from qmlir.ir.diagnostics import text_error, unknown
+from qmlir.ir.messages import text_error, unknown
 
 TITLES: Mapping[str, str] = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 """The display name of each package. `--against` accepts the package names."""

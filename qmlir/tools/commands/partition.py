@@ -1,13 +1,11 @@
 """`qmlir partition`: divides a model among targets, and reports transfers and why the rest stays on the host."""
 
 import argparse
-from pathlib import Path
 
-from qmlir.targets.partitioning.choices import Preferences
-from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
-from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, import_settings, load_model
+from qmlir.targets.partitioning.preferences import Preferences
+from qmlir.tools import running
+from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output
 from qmlir.tools.command_runner import Command, Session
-from qmlir.workflows.partitioning import partition
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,21 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Divides the model and prints the report. Raises `DiagnosticError`."""
-    output = None if arguments.output is None else Path(arguments.output)
-    if output is not None:
-        check_module_file(output)
-    module = load_model(arguments.model, session, **import_settings(arguments))
-    found = partition(
-        module,
-        arguments.device,
-        transfer_bytes=arguments.transfer_bytes,
-        intensity=arguments.intensity,
-        min_ops=arguments.min_ops,
-    )
-    if output is not None:
-        save_module(found.module, output, PrintOptions(weights=Weights.SIDECAR))
-    session.emit(found.reports, found.text)
-    return 0
+    return running.run_partition(arguments, session)
 
 
 PARTITION = Command(

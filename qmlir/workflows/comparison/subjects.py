@@ -33,6 +33,7 @@ from qmlir.quantization.report import element_text
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.compiler import compile_module
+from qmlir.workflows.choices import STAGES
 from qmlir.workflows.comparison.names import ModuleNames, Name, matched, module_names, output_name
 
 
@@ -236,12 +237,6 @@ def with_values(module: ModuleOp, function: str = ENTRY) -> tuple[ModuleOp, dict
 # Below the quantized level, a value is an array of plain integers, possibly with channels last, that one kernel
 # writes for several nodes. Its provenance identifies the value; the type in the quantized module gives the scale and
 # zero point.
-
-STAGES: Mapping[str, tuple[str, ...]] = {
-    "integer": ("lower",),
-    "loops": ("lower", "fuse", "schedule", "bufferize", "loops"),
-}
-"""The stages of `COMPILE` that produce each level below the quantized one."""
 
 
 def _channels_first(array: Array, shape: Sequence[int], *, may_move: bool) -> Array | None:

@@ -18,7 +18,7 @@ from qmlir.specialization.specialize import specialize
 from qmlir.target import PART, ExecutionOptions
 from qmlir.targets.cpu.runtime.program import InputError
 from qmlir.targets.heterogeneous import HybridProgram, compile_parts, without_calls
-from qmlir.targets.partitioning.choices import Preferences
+from qmlir.targets.partitioning.preferences import Preferences
 from qmlir.targets.partitioning.quant_partition import partition as divide
 from qmlir.text.parsing import parse_module
 from qmlir.workflows.partitioning import partition

@@ -2,7 +2,7 @@
 
 from qmlir.ir.diagnostics import Diagnostic, Severity, SourceLocation
 from qmlir.text.diagnostics import ExpectedDiagnostics, render
-from qmlir.text.parsing import Chunk, split_source
+from qmlir.text.sources import Chunk, split_source
 
 
 def _error(line: int, column: int) -> Diagnostic:

@@ -30,8 +30,9 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.verification import verify
-from qmlir.text.parsing import load_module, parse_module, split_source
+from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import ModulePrinter, PrintOptions, Weights, module_text, op_excerpt, save_module
+from qmlir.text.sources import split_source
 
 ENVIRONMENT = default_environment()
 FILES = Path(__file__).resolve().parents[2] / "filecheck"

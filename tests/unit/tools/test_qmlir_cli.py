@@ -11,6 +11,7 @@ import pytest
 import qmlir.extensions
 from qmlir.tools import commands, qmlir_cli
 from qmlir.tools.command_runner import build_parser, command_of
+from qmlir.tools.configuration import MODELS
 from qmlir.tools.subcommands import Subcommand
 
 EVERYWHERE = {"--quiet", "--verbose", "--json", "--config", "--write-config"}
@@ -59,6 +60,27 @@ def test_the_compiler_stays_where_it_is(words: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("row", qmlir_cli.rows(), ids=lambda row: row.name)
+def test_help_and_first_errors_leave_the_compiler_where_it_is(row: Subcommand, tmp_path: Path) -> None:
+    """An unknown option, an unknown limit and, for commands that take a model, files that do not exist."""
+    command = command_of(row)
+    takes_model = any(action.metavar in MODELS for action in build_parser(row).actions)
+    lines = [f"{row.name} --help", f"{row.name} --nothing", f"{row.name} --limit nothing=1"]
+    lines += command.examples if takes_model else ()
+    code = (
+        "import shlex, sys; from qmlir.tools.qmlir_cli import main; "
+        "print('codes', *[main(shlex.split(line)) for line in sys.argv[1:]]); "
+        "print([name for name in ('numpy', 'xdsl.ir', 'numba', 'onnx', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *lines], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    codes, modules = done.stdout.splitlines()[-2:]
+    assert codes == f"codes 0 2 2{' 1 1' if takes_model else ''}"
+    assert done.stderr.count("No such file or directory") == (2 if takes_model else 0)
+    assert modules == "[]"
 
 
 @pytest.mark.parametrize(

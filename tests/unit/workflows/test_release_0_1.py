@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.extensions.training.finetuning import FinetuneLoss, FinetuneOptions
+from qmlir.extensions.training.choices import FinetuneLoss, FinetuneOptions
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe import FACTS, effort_in, read_rules

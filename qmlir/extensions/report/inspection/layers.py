@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.packed_ops import PackedOp
+from qmlir.extensions.report.choices import BY_BYTES, BY_MACS
 from qmlir.extensions.report.inspection.naming import NamedNode, ValueInfo
 from qmlir.ir.diagnostics import printable
 from qmlir.ir.provenance import origins_of
@@ -142,11 +143,11 @@ class Inspection(Readable):
         return "".join(f"{line}\n" for line in lines)
 
 
-SORTS: Mapping[str, Callable[[LayerSummary], int]] = {
-    "macs": lambda layer: layer.multiply_adds or 0,
-    "bytes": lambda layer: layer.bytes,
+SORT_KEYS: Mapping[str, Callable[[LayerSummary], int]] = {
+    BY_MACS: lambda layer: layer.multiply_adds or 0,
+    BY_BYTES: lambda layer: layer.bytes,
 }
-"""The figures by which layers can be sorted, in decreasing order."""
+"""The figure of a layer for each of `SORTS`."""
 
 _HEAD = ("layer", "operation", "operands", "result", "range", "macs", "weights", "activations", "")
 _RIGHT = frozenset({"macs", "weights", "activations"})

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
+from qmlir.targets.cpu.choices import PARTS_FORM as PARTS_FORM
+from qmlir.targets.cpu.choices import PROGRAM_FORM as PROGRAM_FORM
 from qmlir.targets.cpu.runtime.machine_code import digest_of
 from qmlir.targets.cpu.runtime.ports import OPEN
 from qmlir.text.data import JsonValue, plain, read_data
@@ -27,9 +29,6 @@ if TYPE_CHECKING:
     from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort
 
 FORMAT, VERSION = "qmlir-program", 2
-PROGRAM_FORM, PARTS_FORM = "program", "parts"
-"""The output formats that need Python: a package, and a program for several targets, which also needs qmlir."""
-
 PYTHON_FORMS = PROGRAM_FORM, PARTS_FORM
 
 Contents = str | bytes

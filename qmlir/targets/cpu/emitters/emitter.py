@@ -10,11 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
 from qmlir.ir.diagnostics import text_error, unknown
+from qmlir.targets.cpu.choices import NUMBA as NUMBA
+from qmlir.targets.cpu.choices import emitter_names as emitter_names
 from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.package import OnKernel
-
-NUMBA = "numba"
-"""The default emitter."""
 
 Write = Callable[[ModuleOp, Path, Mapping[str, Any] | None, ProgramCard | None], None]
 Finish = Callable[[Path, str, OnKernel | None, int], None]
@@ -39,11 +38,6 @@ class CodeEmitter:
     write: Write
     finish: Finish = _nothing
     needs: tuple[str, ...] = ()
-
-
-def emitter_names() -> tuple[str, ...]:
-    """Returns the names of all emitters, those of the tree first."""
-    return tuple(registry.named("emitters"))
 
 
 def checked_emitter(name: str) -> str:

@@ -16,9 +16,10 @@ import qmlir
 from qmlir.arithmetic.calibrators import distillation_divergence
 from qmlir.extensions.recovery import repairing
 from qmlir.extensions.search.budget import Prediction, SearchBudget, allot, predict
+from qmlir.extensions.search.choices import SearchMode, Width
 from qmlir.extensions.search.measurements import Latency, Measurements
-from qmlir.extensions.search.searching import SearchMode, SearchResult, SearchStep, search
-from qmlir.extensions.search.widths import LayerwiseModel, Width, Widths
+from qmlir.extensions.search.searching import SearchResult, SearchStep, search
+from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.evaluating import Batches
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.pipelines import QuantizeOptions

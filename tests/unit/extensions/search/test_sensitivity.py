@@ -9,8 +9,9 @@ from onnx import TensorProto, helper, numpy_helper
 import qmlir
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.extensions.search.choices import Width
 from qmlir.extensions.search.sensitivity import divergences, rounded, score_gradients, signs_of_passes
-from qmlir.extensions.search.widths import LayerwiseModel, Width
+from qmlir.extensions.search.widths import LayerwiseModel
 from qmlir.extensions.training.evaluating import Batches
 from qmlir.extensions.training.value_gradients import Place
 from qmlir.pipelines import QuantizeOptions

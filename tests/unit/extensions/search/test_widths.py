@@ -10,7 +10,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 import qmlir
 from qmlir.dialects.quant.types import StoredType
-from qmlir.extensions.search.widths import LayerwiseModel, Width
+from qmlir.extensions.search.choices import Width
+from qmlir.extensions.search.widths import LayerwiseModel
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.provenance import origins_of
 from qmlir.pipelines import QuantizeOptions

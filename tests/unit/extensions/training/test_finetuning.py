@@ -17,8 +17,9 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.extensions.training.choices import OptimizerKind
 from qmlir.extensions.training.finetuning import HeldOutFigures, _State
-from qmlir.extensions.training.optimizers import Optimizer, OptimizerKind
+from qmlir.extensions.training.optimizers import Optimizer
 from qmlir.extensions.training.samples import TrainingSamples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from tests.support.nets import Net

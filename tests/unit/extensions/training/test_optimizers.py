@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from qmlir.extensions.training.optimizers import Optimizer, OptimizerKind, cosine_share
+from qmlir.extensions.training.choices import OptimizerKind
+from qmlir.extensions.training.optimizers import Optimizer, cosine_share
 
 
 def test_adam_and_momentum_by_their_formulas() -> None:

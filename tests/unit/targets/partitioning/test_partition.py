@@ -17,7 +17,7 @@ from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.ir.verification import verify
 from qmlir.passes.general.dce import SymbolDce
 from qmlir.passes.general.inline import Inline
-from qmlir.targets.partitioning.choices import Preferences
+from qmlir.targets.partitioning.preferences import Preferences
 from qmlir.targets.partitioning.quant_partition import outline_host, partition, target_of
 from qmlir.targets.partitioning.report import BorderTransfer, PartitionReport
 from qmlir.text.parsing import parse_module

@@ -13,7 +13,7 @@ from qmlir.registry import Contribution
 from qmlir.targets.cpu.cache import entry
 from qmlir.targets.cpu.runtime.spreading import available_cores
 from qmlir.tools import qmlir_cli
-from qmlir.tools.commands import doctor
+from qmlir.tools.running import doctor
 
 
 def run(*words: str) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.tools.commands.new_dialect import write_package
+from qmlir.tools.running.new_dialect import write_package
 
 
 def _as_if_installed(folder: Path, package: Path, name: str) -> str:
