@@ -28,10 +28,11 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.compiler import compile_module
+from qmlir.targets.cpu.emitters.constants import constants_of
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.lowering import lowered
-from qmlir.targets.cpu.package import constants_of, load_package, write_package
+from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.tools.command import console, main_of
 from qmlir.tools.running.run import inputs_refused_in_a_line, read_inputs
 from qmlir.tools.stdio import ArgumentParser, Streams

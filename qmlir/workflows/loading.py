@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAli
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir import onnx, workflows
+from qmlir import onnx, specialization, workflows
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import ranked_tensor
@@ -23,9 +23,8 @@ from qmlir.ir.signature import MAIN, inputs_of
 from qmlir.ir.verification import verify
 from qmlir.onnx.filenames import ONNX_SUFFIXES
 from qmlir.passmanager.manager import run_pipeline
-from qmlir.specialization.batch import dynamic_axes, mark_batch, proof_of
 from qmlir.specialization.inputs import function_of
-from qmlir.targets.cpu.compiler import CALLS
+from qmlir.targets.cpu.choices import CALLS
 from qmlir.text.files import access, keep_sources, note_sources, path_of
 from qmlir.text.parsing import load_module
 from qmlir.text.renames import renamed
@@ -212,10 +211,10 @@ def _mark_batch(module: ModuleOp, imported: Callable[[Mapping[str, Sequence[int]
     try:
         with diagnostic_handler(lambda _: None):  # already emitted by the import of `module`
             dynamic = imported({})
-        axes, found = dynamic_axes(function_of(dynamic, MAIN)), proof_of(dynamic, known)
+        axes, found = specialization.dynamic_axes(function_of(dynamic, MAIN)), specialization.proof_of(dynamic, known)
     except DiagnosticError as error:
         axes, found = {name: list(range(len(shape))) for name, shape in known.items()}, error
-    mark_batch(function, axes, found)
+    specialization.mark_batch(function, axes, found)
 
 
 def _model_in_memory(source: Any) -> "ModelProto":

@@ -1,4 +1,4 @@
-"""Names that the help of commands lists: this module imports no compiler."""
+"""Names that the help of commands and errors show: this module imports no compiler."""
 
 from qmlir import registry
 
@@ -17,6 +17,9 @@ NUMBA = "numba"
 
 PROGRAM_FORM, PARTS_FORM = "program", "parts"
 """The output formats that need Python: a package, and a program for several targets, which also needs qmlir."""
+
+CALLS = frozenset({"run", "predict", "forward", "infer", "eval"})
+"""The methods that run a model in other libraries."""
 
 
 def emitter_names() -> tuple[str, ...]:

@@ -20,12 +20,13 @@ from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, RLock
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, i1
 from xdsl.dialects.func import FuncOp
 
+from qmlir import specialization
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.environment import default_environment
@@ -35,27 +36,16 @@ from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op
 from qmlir.ir.gc_control import rare_collection
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.inputs import function_of, shape_text, signature_text
-from qmlir.specialization.padding import outline
 from qmlir.specialization.specialize import parameter_inputs, specialize
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.batch_tiling import OpenBatch, Shapes
 from qmlir.targets.cpu.cache import program_key, saved_key
+from qmlir.targets.cpu.choices import CALLS
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.elements import unfilled_bits
 from qmlir.targets.cpu.emitters.emitter import NUMBA, checked_emitter, emitter_named
-from qmlir.targets.cpu.emitters.llvm.target import check_named_processor
 from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
-from qmlir.targets.cpu.length_buckets import (
-    Lengths,
-    all_capacities,
-    checked_lengths,
-    padded_modules,
-    plan_of,
-    read_lengths,
-    write_lengths,
-)
 from qmlir.targets.cpu.package import (
     KERNELS,
     SAVED,
@@ -70,6 +60,7 @@ from qmlir.targets.cpu.runtime import ports as runtime
 from qmlir.targets.cpu.runtime.helper import COLLECTED
 from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.runtime.machine_code import is_for_here
+from qmlir.targets.cpu.runtime.processor import FEATURES, NAME
 from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
 from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned, tuned_schedules
@@ -80,6 +71,10 @@ from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.tables import Readable, counted
 from qmlir.text.writing import folder_result
+
+if TYPE_CHECKING:
+    from qmlir.targets.cpu.batch_tiling import Shapes
+    from qmlir.targets.cpu.length_buckets import Lengths
 
 
 @dataclass(frozen=True)
@@ -168,9 +163,6 @@ def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
     return runtime.ArrayPort(port.name, dtype, shape, has_rank=ranked is not None, bits=bits)
 
 
-CALLS = frozenset({"run", "predict", "forward", "infer", "eval"})
-"""The methods that run a model in other libraries."""
-
 MOST_SPECIALIZATIONS = 128
 """The maximum number of specializations (combinations of sizes and parameters) in memory."""
 
@@ -185,7 +177,7 @@ def module_of_bytes(data: bytes) -> ModuleOp:
     return parse_module(default_environment().new_context(), data.decode())
 
 
-def _again(module: bytes, made_for: ProgramTarget, function: str, lengths: Lengths | None) -> "Program":
+def _again(module: bytes, made_for: ProgramTarget, function: str, lengths: "Lengths | None") -> "Program":
     """Restores a pickled program: from the cache if possible, otherwise by compiling it."""
     checked_isa(made_for.isa, made_for.threads)
     return Program(module_of_bytes(module), made_for, function=function, lengths=lengths)
@@ -225,7 +217,7 @@ class Program(RunnableProgram):
         *,
         function: str = "main",
         progress: IO[str] | None = None,
-        lengths: Lengths | None = None,
+        lengths: "Lengths | None" = None,
     ) -> None:
         self._module = module
         self._settings = made_for
@@ -234,7 +226,7 @@ class Program(RunnableProgram):
         self._ports = inputs_of(function_of(module, function))
         self._open = [open_port(function_of(module, function), port) for port in self._ports]
         self._parameters = frozenset(parameter_inputs(module, function))
-        self._batch = None if self._parameters or self._is_closed() else OpenBatch(module, function)
+        self._batch = None if self._parameters or self._is_closed() else cpu.OpenBatch(module, function)
         self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._last: tuple[tuple[tuple[int, ...], ...], _Made] | None = None
         self._lock = Lock()
@@ -285,12 +277,12 @@ class Program(RunnableProgram):
         types = (ranked_tensor(port.type) for port in self._ports)
         return not self._parameters and all(type_ is not None and type_.has_static_shape() for type_ in types)
 
-    def _padded(self, lengths: Lengths) -> AnyLength | None:
+    def _padded(self, lengths: "Lengths") -> AnyLength | None:
         """Returns the program for all sizes up to a maximum; `None`, with a warning, if it can't be padded."""
-        known = checked_lengths(self._module, lengths, self._function)
+        known = cpu.checked_lengths(self._module, lengths, self._function)
         try:
-            found = outline(self._module, self._function)
-            modules = padded_modules(self._module, all_capacities(found, known), self._function)
+            found = specialization.outline(self._module, self._function)
+            modules = cpu.padded_modules(self._module, cpu.all_capacities(found, known), self._function)
         except DiagnosticError as error:
             if error.diagnostic.op is None:  # about `lengths`, not about the model
                 raise
@@ -300,7 +292,7 @@ class Program(RunnableProgram):
         made = [_Made(*self._entry(each.module)) for each in modules]
         self._folders = [each.folder for each in made]
         buckets = [Bucket(each.capacities, each.takes, one.call) for each, one in zip(modules, made, strict=True)]
-        return AnyLength(plan_of(found), buckets)
+        return AnyLength(cpu.plan_of(found), buckets)
 
     def _entry(self, module: ModuleOp, slow: str = "") -> tuple[Path, Any]:
         main = as_main(module, self._function)
@@ -483,7 +475,7 @@ class Program(RunnableProgram):
             shutil.copytree(self._only.folder, folder, ignore=ignored)
             seal(folder, about)
         elif self._any_length is not None:
-            write_lengths(folder, self._any_length, self._folders, ignored, about)
+            cpu.write_lengths(folder, self._any_length, self._folders, ignored, about)
         elif (made := self._for_one()) is not None:
             shutil.copytree(made.folder, folder, ignore=ignored)
             seal(folder, about)
@@ -504,7 +496,8 @@ def checked_isa(isa: str, threads: int) -> str:
     Raises `DiagnosticError` if `isa` is unknown or not supported by this CPU, if `threads < 1`, or if the CPU named in
     the environment is unknown to LLVM.
     """
-    check_named_processor()
+    if any(os.environ.get(name) for name in (NAME, FEATURES)):
+        cpu.check_named_processor()
     wanted = resolved_isa(isa)
     if not runs_here(wanted):
         raise text_error(f"this CPU does not support {wanted}; it supports {host_isa()}")
@@ -537,7 +530,7 @@ def compile_module(
     function: str = "main",
     progress: IO[str] | None = None,
     tuned: bool = True,
-    lengths: Lengths | None = None,
+    lengths: "Lengths | None" = None,
     emitter: str = NUMBA,
 ) -> Program:
     """Compiles `module` for the instruction set `isa` and `threads` threads.
@@ -567,7 +560,7 @@ def load_checked(path: Path, card: ProgramCard) -> CompiledModule | AnyLength:
             f"{path} contains a program of the form '{card.form}', but Python can load only '{PROGRAM_FORM}'"
         )
     if LENGTHS in card.files:
-        program = read_lengths(path, load_program)
+        program = cpu.read_lengths(path, load_program)
     else:
         name = f"{SAVED}{hashlib.sha256(f'{path} {card.digest}'.encode()).hexdigest()[:24]}"
         with _LOADING:

@@ -28,11 +28,9 @@ from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.resources import as_file, files
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
-from xdsl.dialects.memref import GlobalOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
@@ -40,7 +38,6 @@ from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.parallel import helped
 from qmlir.targets.cpu.runtime.errors import CorruptProgramError
 from qmlir.targets.cpu.runtime.machine_code import IR, SOURCE, digest_of, is_for_here
-from qmlir.text.elements import dense_array
 
 INIT = "__init__.py"
 KERNELS = SOURCE
@@ -150,15 +147,6 @@ def _in_lines(data: bytes) -> bytes:
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % _LINE)
     return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
-
-
-def constants_of(module: ModuleOp) -> dict[str, Array]:
-    """Returns the constants of a module of loops by the names of their globals."""
-    found: dict[str, Array] = {}
-    for op in module.body.block.ops:
-        if isinstance(op, GlobalOp) and isinstance(op.initial_value, DenseIntOrFPElementsAttr):
-            found[op.sym_name.data] = dense_array(cast(DenseIntOrFPElementsAttr[Any], op.initial_value))
-    return found
 
 
 def write_package(

@@ -26,6 +26,7 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu import cache, compiler
+from qmlir.targets.cpu.batch_tiling import OpenBatch
 from qmlir.targets.cpu.cache import program_key
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.host import host_isa
@@ -129,7 +130,7 @@ def test_only_the_shapes_that_were_used_last_stay_in_memory(monkeypatch: pytest.
     """What is dropped leaves the process, and comes back from the disk cache with the same numbers."""
     monkeypatch.setattr(compiler, "MOST_SPECIALIZATIONS", 2)
     module = quantized("batch")
-    monkeypatch.setattr(compiler.OpenBatch, "piece", lambda _, shapes: shapes)  # as for a size that is no batch
+    monkeypatch.setattr(OpenBatch, "piece", lambda _, shapes: shapes)  # as for a size that is no batch
     program = qmlir.compile(module)
     built: list[int] = []
     entry = compiler.compiled_entry

@@ -8,10 +8,11 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.targets.cpu.emitters.card import ProgramCard
+from qmlir.targets.cpu.emitters.constants import constants_of
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module
 from qmlir.targets.cpu.host import host_processor
-from qmlir.targets.cpu.package import IR_PROGRAM, constants_of, write_package
+from qmlir.targets.cpu.package import IR_PROGRAM, write_package
 from qmlir.targets.cpu.runtime.ir_code import compiled_objects, facts_of, host_machine
 from qmlir.targets.cpu.runtime.machine_code import FILE, digest_of, written
 

@@ -8,8 +8,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.targets.cpu.emitters import numba
 from qmlir.targets.cpu.emitters.card import ProgramCard
+from qmlir.targets.cpu.emitters.constants import constants_of
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
-from qmlir.targets.cpu.package import OnKernel, constants_of, forget, load_package, write_package
+from qmlir.targets.cpu.package import OnKernel, forget, load_package, write_package
 from qmlir.targets.cpu.parallel import helper_count
 from qmlir.targets.cpu.runtime.machine_code import SOURCE
 
