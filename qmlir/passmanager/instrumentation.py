@@ -18,6 +18,7 @@ from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.passes import collected
 from qmlir.ir.provenance import origins_of
+from qmlir.passmanager.choices import EVERY_PASS
 from qmlir.passmanager.pipeline import NestedPipeline, Pipeline
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.writing import check_generated, folder_within, write_file
@@ -132,9 +133,6 @@ class PassStatistics(Instrumentation):
 # IR dumps: the operation that a pass runs on, before or after it, printed to a stream or to files in a directory tree.
 
 _START = "// -----// IR dump"
-
-EVERY_PASS = "*"
-"""Selects every pass in an option that takes pass names."""
 
 
 @dataclass

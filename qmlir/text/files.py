@@ -132,6 +132,12 @@ def missing_file(path: Path) -> FileNotFoundError:
     return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
+def check_exists(path: str) -> None:
+    """Raises `DiagnosticError` if there is no file or folder at `path`."""
+    if not path_of(path).exists():
+        raise text_error(f"cannot read '{path}': {reason_of(missing_file(Path(path)))}")
+
+
 def is_file_name(name: str) -> bool:
     """Returns True if `name`, read from a file, can name another file in its folder: no directory, and not too long."""
     is_plain = not {"/", "\\", "\0"} & set(name)

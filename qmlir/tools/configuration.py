@@ -25,7 +25,7 @@ from typing import Any, cast
 
 from qmlir.ir.messages import DiagnosticError, nearest_name, text_error
 from qmlir.text.data import parse_toml, toml_value
-from qmlir.text.files import missing_file, note_input, note_samples, path_of, plan_output, read_given, reason_of
+from qmlir.text.files import check_exists, note_input, note_samples, plan_output, read_given, reason_of
 from qmlir.text.renames import renamed
 from qmlir.text.writing import write_file
 from qmlir.tools.stdio import ArgumentParser, UsageError
@@ -234,7 +234,7 @@ def note_paths(parser: ArgumentParser, arguments: argparse.Namespace) -> None:
     a wrong path is reported before the compiler is imported, which takes a while.
     """
     outputs: list[str] = []
-    missing: list[str] = []
+    models: list[str] = []
     for action, path in _named_paths(parser, arguments):
         if action.dest in WRITTEN:
             outputs.append(path)
@@ -242,12 +242,12 @@ def note_paths(parser: ArgumentParser, arguments: argparse.Namespace) -> None:
             note_samples(path)
         elif os.path.isfile(path):
             note_input(path)
-        elif action.metavar in MODELS and path != "-" and ":" not in path and not path_of(path).exists():
-            missing.append(path)
+        elif action.metavar in MODELS and path != "-" and ":" not in path:
+            models.append(path)
     for path in outputs:
         plan_output(path)
-    if missing:
-        raise text_error(f"cannot read '{missing[0]}': {reason_of(missing_file(Path(missing[0])))}")
+    for path in models:
+        check_exists(path)
 
 
 def configured(

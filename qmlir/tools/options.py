@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from qmlir.ir.messages import Diagnostic, Severity, emit, nearest_name
-from qmlir.passmanager.instrumentation import EVERY_PASS
+from qmlir.passmanager.choices import EVERY_PASS
 from qmlir.text.sources import SPLIT_MARKER
 from qmlir.tools.plugins import add_budgets, add_plugins
 from qmlir.tools.stdio import ArgumentParser, add_force

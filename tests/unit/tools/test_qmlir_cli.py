@@ -83,6 +83,18 @@ def test_help_and_first_errors_leave_the_compiler_where_it_is(row: Subcommand, t
     assert modules == "[]"
 
 
+@pytest.mark.parametrize(("words", "code"), [("--help", 0), ("--version", 0), ("--nothing", 2), ("nosuch.mlir", 1)])
+def test_qmlir_opt_leaves_the_compiler_where_it_is(words: str, code: int, tmp_path: Path) -> None:
+    program = (
+        "import sys; from qmlir.tools.qmlir_opt import main; print('code', main(sys.argv[1:])); "
+        "print([name for name in ('numpy', 'xdsl.ir', 'numba', 'onnx') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, words], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.splitlines()[-2:] == [f"code {code}", "[]"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
