@@ -1,7 +1,7 @@
 """Declares operations to numba: a name, a function that returns the result type, and a lowering to LLVM instructions.
 
 No code is compiled for an individual use of an operation, so kernels with thousands of operations compile fast.
-Python's operators are declared in the same way.
+Python's operators are declared in the same way. `syntax` uses the declarations without numba.
 """
 
 # numba and llvmlite have no types that a checker could read.
@@ -9,16 +9,16 @@ Python's operators are declared in the same way.
 # pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
 
 import math
-import operator as python
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.extending import lower_builtin
 
 from ..semantics.values import PTR, IRValue
 from .building import NumbaBuilder
-from .fast import MEANINGS, OperationType, ResultType, register_lowering, register_type
+from .fast import MEANINGS, ResultType, register_type
 from .registers import INDEX, Register, type_in_llvm
 
 
@@ -142,29 +142,61 @@ def _align_stack(builder: Any, result: Any) -> None:
         attributes.add("nounwind")  # nothing throws; llvmlite writes an alignment only beside another attribute
 
 
-def _lowered(key: Any, lower: Lowering, kinds: tuple[Any, ...]) -> None:
-    def compute(target: Any, builder: Any, sig: Any, values: Any, loc: Any = None) -> Any:
-        _align_stack(builder, sig.return_type)
-        return lower(Emission(target, builder, sig.return_type, tuple(sig.args)), *values)
+class CompiledOperation:
+    """An operation or a Python operator: its name, typing and lowering.
 
-    register_lowering(key, compute, kinds)
+    `typed` returns the result type, given the operand types. `literal` means that the result type depends on the values
+    of literal operands.
+    """
+
+    def __init__(self, name: str, typed: ResultType, lower: Lowering, *, literal: bool = False) -> None:
+        self.name = name
+        self._typed = typed
+        self._lower = lower
+        self._is_literal = literal
+        self._known: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
+
+    def __call__(self, *operands: Any) -> Any:
+        """Raises `NotImplementedError`: Python cannot execute an operation."""
+        raise NotImplementedError(f"{self.name} can be called only from compiled code")
+
+    def typed(self, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """Returns the result type, and the operand types without the values of literals unless they matter.
+
+        Raises `TypeError` if the operands don't fit.
+        """
+        found = self._known.get(operands)
+        if found is None:
+            kinds = operands if self._is_literal else tuple(types.unliteral(each) for each in operands)
+            result = self._typed(*kinds)
+            if result is None:
+                raise TypeError(f"{self.name} does not accept ({', '.join(map(str, operands))})")
+            found = self._known[operands] = result, kinds
+        return found
+
+    def emit(self, target: Any, builder: Any, result: Any, operands: tuple[Any, ...], values: Sequence[Any]) -> Any:
+        """Emits the instructions of a use with these types; returns the value of its result."""
+        _align_stack(builder, result)
+        return self._lower(Emission(target, builder, result, operands), *values)
+
+    def register_lowering(self, key: Any, *kinds: Any) -> None:
+        """Registers the lowering of `key` with numba, for operands of `kinds`."""
+
+        def compute(target: Any, builder: Any, sig: Any, values: Any) -> Any:
+            return self.emit(target, builder, sig.return_type, tuple(sig.args), values)
+
+        lower_builtin(key, *kinds)(compute)
 
 
 def operation(
     name: str, typed: ResultType, lower: Lowering, *, literal: bool = False, takes_tiles: bool = False
-) -> Any:
-    """Declares an operation that compiled code can call.
+) -> CompiledOperation:
+    """Declares an operation that compiled code can call; the other parameters are those of `CompiledOperation`.
 
-    `typed` returns its result type, given the operand types. `literal` means that the result type depends on the values
-    of literal operands. On tiles, the operation computes each vector, unless it `takes_tiles`.
+    On tiles, the operation computes each vector, unless it `takes_tiles`.
     """
     if not takes_tiles:
         typed, lower = _type_by_vectors(typed), _by_vectors(lower)
-
-    def stub(*operands: Any) -> Any:
-        raise NotImplementedError(f"{name} can be called only from compiled code")
-
-    stub.__name__ = stub.__qualname__ = name
 
     def counted(*operands: Any) -> Any:
         try:
@@ -172,30 +204,34 @@ def operation(
         except TypeError:  # another number of operands
             return None
 
-    _lowered(stub, lower, (types.VarArg(types.Any),))
-    register_type(stub, name, counted, OperationType, literal=literal)
-    return stub
+    made = CompiledOperation(name, counted, lower, literal=literal)
+    made.register_lowering(made, types.VarArg(types.Any))
+    register_type(made, name, counted, literal=literal)
+    return made
 
 
-_OF_INDICES = (python.add, python.sub, python.mul)
+OPERATORS: dict[Any, CompiledOperation] = {}
+"""The declarations of Python's operators, which also accept operands of type `index`."""
 
 
 def operator(key: Any, count: int, typed: Callable[..., Any], lower: Lowering) -> None:
-    """Declares the Python operator `key`, with `count` operands, for scalars and vectors.
+    """Declares the Python operator `key`, with `count` operands, for scalars and vectors."""
 
-    It also declares the result type of `+`, `-` and `*` for two operands of type `index`, so that numba finds it first.
-    """
+    def with_indices(*operands: Any) -> Any:
+        if any(each != INDEX for each in operands):
+            return registers(*operands)
+        result = typed(*[Register("i64")] * count)
+        return INDEX if result == Register("i64") else types.boolean
 
     def registers(*operands: Any) -> Any:
-        if len(operands) != count:
-            return None
         kind = type(operands[0])
-        if kind in meanings:
-            return meanings[kind](*operands) if all(type(each) is kind for each in operands) else None
-        return INDEX if key in _OF_INDICES and all(each == INDEX for each in operands) else None
+        if len(operands) != count or kind not in meanings or any(type(each) is not kind for each in operands):
+            return None
+        return meanings[kind](*operands)
 
     meanings = MEANINGS.setdefault(key, {})
     if not meanings:
-        register_type(key, key.__name__, registers, types.Function, literal=False)
+        register_type(key, key.__name__, registers, literal=False)
     meanings[Register] = _type_by_vectors(typed)
-    _lowered(key, _by_vectors(lower), (Register,) * count)
+    OPERATORS[key] = CompiledOperation(key.__name__, with_indices, _by_vectors(lower))
+    OPERATORS[key].register_lowering(key, *(Register,) * count)

@@ -1,29 +1,27 @@
 """All uses of numba's private API, which make compilation faster and let numba's code run without importing numba.
 
-Without `KernelCompiler`, `OperationType` and `MEANINGS`, numba's public API compiles kernels to the same code, more
-slowly. `home`, `cached_object` and `address_of` make compiled code usable where numba is not imported.
+Without `KernelCompiler`, numba's own compiler would compile kernels to equivalent code, several times slower. `home`,
+`cached_object` and `address_of` make compiled code usable where numba is not imported.
 """
 
 # numba and llvmlite have no type annotations.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedBaseClass=false, reportUntypedFunctionDecorator=false
 
-import inspect
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from llvmlite import ir
 from numba import config, types
-from numba.core.bytecode import ByteCode, FunctionIdentity
+from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager
-from numba.core.interpreter import Interpreter, peep_hole_list_to_tuple
-from numba.core.typed_passes import NativeLowering, NoPythonBackend, NopythonTypeInference
+from numba.core.compiler import compile_result
+from numba.core.environment import Environment
+from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import lower_builtin, models, register_model
 
 # --- Types of operations ----------------------------------------------------------------------------------------------
 
@@ -34,27 +32,7 @@ _FIRST = {"target": "cpu"}
 """Marks a registration for the CPU target, which numba tries before those for all targets (about thirty for `+`)."""
 
 
-class OperationType(types.Function):
-    """The numba type of an operation; caches the signatures of its uses, since numba types each use twice."""
-
-    def __init__(self, template: Any) -> None:
-        self.known: dict[Any, Any] = {}
-        super().__init__(template)
-
-    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """Returns the signature of a use. Raises numba's `TypingError` if the operands don't fit."""
-        if kws:
-            return super().get_call_type(context, args, kws)
-        found = self.known.get(args)
-        if found is None:
-            found = self.known[args] = super().get_call_type(context, args, kws)
-        return found
-
-
-register_model(OperationType)(models.OpaqueModel)  # like numba's own functions, it has no runtime value
-
-
-def register_type(key: Any, name: str, typed: ResultType, kind: Any, *, literal: bool) -> None:
+def register_type(key: Any, name: str, typed: ResultType, *, literal: bool = False) -> None:
     """Registers the typing of a function or Python operator; `literal` keeps the types of literal numbers."""
 
     def generic(self: Any, operands: tuple[Any, ...], keywords: Any) -> Any:
@@ -64,14 +42,7 @@ def register_type(key: Any, name: str, typed: ResultType, kind: Any, *, literal:
         return signature(result, *(types.unliteral(each) if not literal else each for each in operands))
 
     members = {"key": key, "generic": generic, "prefer_literal": literal, "metadata": _FIRST}
-    infer_global(key, kind(type(f"{name}_template", (AbstractTemplate,), members)))
-
-
-def register_lowering(key: Any, compute: Callable[..., Any], kinds: tuple[Any, ...]) -> None:
-    """Registers the lowering of a function or operator for operand types `kinds`."""
-    computing: Any = compute
-    computing.__signature__ = inspect.signature(compute)  # numba would compute it again at every use
-    lower_builtin(key, *kinds)(compute)
+    infer_global(key, types.Function(type(f"{name}_template", (AbstractTemplate,), members)))
 
 
 MEANINGS: dict[Any, dict[type, ResultType]] = types.__dict__.setdefault("qmlir_operators", {})
@@ -83,25 +54,6 @@ turn, so with one registration per program, each `+` would try those of all prog
 
 
 # --- Compiling a kernel -----------------------------------------------------------------------------------------------
-
-_PASSES: tuple[tuple[Any, str], ...] = (
-    (NopythonTypeInference, "types"),
-    (NativeLowering, "machine code"),
-    (NoPythonBackend, "the result"),
-)
-"""The compiler passes, each with the name of its result.
-
-Without `ReconstructSSA`, variables stay in memory, which LLVM promotes to registers. `IRProcessing` and
-`IRLegalization` compute variable lifetimes, which only matter for reference counts; numbers have none.
-"""
-
-
-class EmittedCode(Interpreter):
-    """Interprets the bytecode of emitted code, which contains no `with`, `try` or dictionaries."""
-
-    def post_process(self, peepholes: Any, func_ir: Any) -> Any:
-        """Converts lists to tuples; skips numba's other rewrites, which emitted code never needs."""
-        return peep_hole_list_to_tuple(func_ir)
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -120,23 +72,59 @@ class KernelLibrary(JITCodeLibrary):
         builder.getModulePassManager().run(self._final_module, builder)
 
 
-class KernelCompiler(CompilerBase):
-    """Compiles one emitted function that runs on one thread."""
+class KernelCompiler:
+    """Compiles one emitted function; numba calls it instead of its compiler.
+
+    A subclass lowers the body of the function.
+    """
+
+    def __init__(
+        self, typing: Any, target: Any, library: Any, kinds: tuple[Any, ...], result: Any, flags: Any, locals_: Any
+    ) -> None:
+        self.typing = typing
+        self.target = target
+        self.kinds = kinds
+        """The numba types of the arguments."""
+
+    def lower(self, function: Any, target: Any, builder: Any, arguments: Sequence[Any]) -> None:
+        """Emits the body of a function, given the llvmlite values of its arguments."""
+        raise NotImplementedError
 
     def compile_extra(self, func: Any) -> Any:
-        """Compiles a function from its bytecode."""
-        identity = FunctionIdentity.from_function(func)
-        self.state.library = KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
-        self.state.library.enable_object_caching()
-        return self.compile_ir(EmittedCode(identity).interpret(ByteCode(identity)))
-
-    def define_pipelines(self) -> list[Any]:
-        """Returns the only pipeline."""
-        manager = PassManager("kernel")
-        for each, summary in _PASSES:
-            manager.add_pass(each, summary)
-        manager.finalize()
-        return [manager]
+        """Compiles a function to machine code."""
+        identity: Any = FunctionIdentity.from_function(func)
+        descriptor = PythonFunctionDescriptor(
+            native=True, modname=func.__module__, qualname=func.__qualname__, unique_name=identity.unique_name, doc="",
+            typemap=None, restype=types.void, calltypes=None, args=tuple(identity.arg_names), kws=(),
+            mangler=self.target.mangler, argtypes=self.kinds, uid=identity.unique_id,
+        )  # fmt: skip
+        library = KernelLibrary(self.target.codegen(), func.__qualname__)
+        library.enable_object_caching()
+        environment = Environment.from_fndesc(descriptor)
+        target = self.target.subtarget(environment=environment, fndesc=descriptor)
+        module = library.create_ir_module(descriptor.unique_name)
+        target.declare_env_global(module, target.get_env_name(descriptor))
+        function = target.declare_function(module, descriptor)
+        entry, start = (function.append_basic_block(name) for name in ("entry", "start"))  # `entry` for the stack
+        builder = ir.IRBuilder(start)
+        self.lower(func, target, builder, target.call_conv.decode_arguments(builder, self.kinds, function))
+        target.call_conv.return_value(builder, target.get_dummy_value())
+        builder.position_at_end(entry)
+        builder.branch(start)
+        library.add_ir_module(module)
+        return compile_result(
+            typing_context=self.typing,
+            target_context=target,
+            entry_point=target.get_executable(library, descriptor, environment),
+            library=library,
+            signature=signature(types.void, *self.kinds),
+            objectmode=False,
+            lifted=(),
+            fndesc=descriptor,
+            environment=environment,
+            metadata={},
+            reload_init=[],
+        )
 
 
 def home(digest: str, register: type) -> str:

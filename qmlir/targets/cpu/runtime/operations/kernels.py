@@ -3,8 +3,8 @@
 A call by address keeps the code of a kernel out of the caller's module; otherwise numba would link and optimize it a
 second time.
 
-Only the numba passes that emitted code needs are run. The others search every statement for constructs that it never
-contains (closures, branches on constants, variables of several types); the resulting instructions are the same.
+`syntax` compiles kernels, and numba's own compiler those that call custom kernels, which may use all of numba. numba
+caches both on disk.
 """
 
 
@@ -24,6 +24,7 @@ from ..entry import entry
 from . import fast
 from .declare import Emission, operation
 from .registers import Register
+from .syntax import Compiler
 
 jit: Any = njit  # its annotations lack some options
 settings: Any = config
@@ -36,7 +37,7 @@ BY_HAND = {
 }
 """Options for kernels that call custom kernels, which may use all of numba."""
 
-OPTIONS = {**BY_HAND, "_nrt": False, "pipeline_class": fast.KernelCompiler}
+OPTIONS = {**BY_HAND, "_nrt": False, "pipeline_class": Compiler}
 """Options for all other kernels."""
 
 
