@@ -394,12 +394,22 @@ def test_the_command(tmp_path: Path, image: np.ndarray) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == {LIST, "libnet.a", "net.h", "net.json"}
 
 
+@pytest.fixture
+def unread(tmp_path: Path) -> str:
+    """A file that is no model: options that contradict each other are found before it is read."""
+    path = tmp_path / "unread.mlir"
+    path.write_text("no MLIR")
+    return str(path)
+
+
 @pytest.mark.parametrize(
     ("option", "form"),
     [("--triple", "c"), ("--features", "c"), ("--triple", "program"), ("--cpu", "program")],
 )
-def test_a_machine_where_none_is_chosen(option: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compile", "there is none.mlir", "-o", "out", "--emit", form, option, "x"]) == 1
+def test_a_machine_where_none_is_chosen(
+    option: str, form: str, unread: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compile", unread, "-o", "out", "--emit", form, option, "x"]) == 1
     wanted = f"error: {option} requires --emit object, static, shared, wasm, but got --emit {form}\n"
     assert capsys.readouterr().err == wanted
 
@@ -500,8 +510,8 @@ def test_a_long_name() -> None:
     assert "\n" not in str(e.value)
 
 
-def test_an_emitter_of_python_where_no_python_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compile", "there is none.mlir", "-o", "out", "--emit", "c", "--codegen", "llvm"]) == 1
+def test_an_emitter_of_python_where_no_python_is(unread: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", unread, "-o", "out", "--emit", "c", "--codegen", "llvm"]) == 1
     assert capsys.readouterr().err == "error: --codegen requires --emit program, but got --emit c\n"
 
 
@@ -512,22 +522,22 @@ def test_c_is_for_every_machine() -> None:
         qmlir.emit(quantized(2), format="c", cpu="cortex-m33x")
 
 
-def test_a_processor_and_an_instruction_set_of_c(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_processor_and_an_instruction_set_of_c(unread: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A processor says which loops, so another instruction set beside it contradicts it, and the same one does not."""
     module = quantized(2)
     message = "--emit c with cpu cortex-m4 uses isa armv7e-m, but got isa portable; pass only one of them"
     with pytest.raises(DiagnosticError, match=message):
         qmlir.emit(module, format="c", cpu="cortex-m4", isa="portable")
     options = ["--emit", "c", "--cpu", "cortex-m4", "--isa", "portable"]
-    assert main(["compile", "there is none.mlir", "-o", "out", *options]) == 1
+    assert main(["compile", unread, "-o", "out", *options]) == 1
     assert capsys.readouterr().err == f"error: {message}\n"
     made = [qmlir.emit(module, cpu=cpu, isa=isa) for cpu in ("", "cortex-m4") for isa in ("", "armv7e-m")]
     texts = [each.files["model.c"] for each in made]
     assert texts[1] == texts[2] == texts[3] != texts[0]
 
 
-def test_a_processor_of_c_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compile", "there is none.mlir", "-o", "out", "--emit", "c", "--cpu", "z80"]) == 1
+def test_a_processor_of_c_that_is_not_known(unread: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", unread, "-o", "out", "--emit", "c", "--cpu", "z80"]) == 1
     found = capsys.readouterr().err
     assert found.startswith("error: unknown cpu 'z80' for --emit c (available: cortex-m0, ")
 
