@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ WORKFLOWS: dict[str, Callable[[ModuleOp, Any], Any]] = {
 
 @pytest.mark.parametrize("workflow", WORKFLOWS)
 @pytest.mark.parametrize("shape", EMPTY)
-def test_values_without_elements(shape: str, workflow: str) -> None:
+def test_values_without_elements(shape: str, workflow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a report is written to the working directory
     batch, rows, columns = EMPTY[shape]
     module = _products(batch, rows, columns)
     samples = {"x0": np.random.default_rng(0).standard_normal((8, rows, 6), np.float32)}
