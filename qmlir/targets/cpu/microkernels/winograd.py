@@ -291,19 +291,22 @@ class WinogradWriter:
         weights, width = [0, group, *element], lanes * I16_PAIRS.group
         tile, ahead = times(emit, run, rows), self._ahead(emit, weights[1:], run)
         vectors = -(-valid // lanes)
-        over, source = emit.over(vectors, rows), Operand(stages.inputs, False, i32)
-        apart = stride_along(stages.inputs, 2) or 0
+        over = emit.over(vectors)
 
+        # A row at a time: the inputs of all rows, besides sums and weights, are more registers than some CPUs have.
         def step(inner: VectorEmitter, number: Index, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            wide, whole = inner.with_lanes(width).over(vectors, 1), inner.over(*over.tile)
-            factors = load_tile(wide, self.op.w, [*weights, number, 0], (width, 0))
+            own = inner.over(vectors)
+            factors = load_tile(own.with_lanes(width), self.op.w, [*weights, number, 0], (width,))
             self._prefetch(inner, ahead, number)
-            place = [*element, tile, times(inner, number, I16_PAIRS.group)]
-            seen = I16_PAIRS.read_groups(inner.over(rows), source, place, (apart,))
-            return [I16_PAIRS.add(whole, sums[0], whole.extended(seen), whole.extended(factors))]
+            after: list[SSAValue] = []
+            for row, total in enumerate(sums):
+                seen = self._seen(inner, stages, [*element, add(inner, tile, row)], number)
+                after.append(I16_PAIRS.add(own, total, own.extended(seen), factors))
+            return after
 
-        for products, (total,) in self._sums(emit, stages, [over.constant(0, i32)], step):
-            store_tile(emit, total, products, [*element, tile, 0], (lanes, stride_along(products, 2) or 0))
+        for products, sums in self._sums(emit, stages, [over.constant(0, i32)] * rows, step):
+            for row, total in enumerate(sums):
+                store_tile(emit, total, products, [*element, add(emit, tile, row), 0], (lanes,))
 
     def _write_rows(self, emit: VectorEmitter, stages: Stages, run: Index, group: Index, valid: int) -> None:
         """Emits the products of a run of tiles and a block of channels, for one row of a tile's elements at a time.

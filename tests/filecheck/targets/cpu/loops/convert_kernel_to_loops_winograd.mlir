@@ -11,7 +11,7 @@
 // CHECK-NEXT: [[V8:%.+]] = arith.constant 8 : index
 // CHECK-NEXT: [[V9:%.+]] = arith.constant 4 : index
 // CHECK-NEXT: [[V10:%.+]] = arith.constant 0 : i32
-// CHECK-NEXT: [[V11:%.+]] = vector.broadcast [[V10]] : i32 to vector<1x1x4xi32>
+// CHECK-NEXT: [[V11:%.+]] = vector.broadcast [[V10]] : i32 to vector<1x4xi32>
 // CHECK-NEXT: [[V12:%.+]] = arith.constant 5 : index
 // CHECK-NEXT: [[V13:%.+]] = arith.constant 2 : i32
 // CHECK-NEXT: [[V14:%.+]] = vector.broadcast [[V13]] : i32 to vector<2x2x4xi32>
@@ -94,14 +94,14 @@
 // CHECK-NEXT: simd.store [[V89]], [[V16]][[[V4]], [[V4]], [[V4]], [[V8]]] {strides = array<i64: 24, 96>} : vector<4x4x8xi16>, memref<4x4x1x24xi16>
 // CHECK-NEXT: scf.for [[V90:%.+]] = [[V4]] to [[V9]] step [[V6]] {
 // CHECK-NEXT: scf.for [[V91:%.+]] = [[V4]] to [[V9]] step [[V6]] {
-// CHECK-NEXT: [[V92:%.+]] = scf.for [[V93:%.+]] = [[V4]] to [[V12]] step [[V6]] iter_args([[V94:%.+]] = [[V11]]) -> (vector<1x1x4xi32>) {
-// CHECK-NEXT: [[V95:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V90]], [[V91]], [[V93]], [[V4]]] {strides = array<i64: 8, 0>} : memref<1x2x4x4x5x8xi16> to vector<1x1x8xi16>
+// CHECK-NEXT: [[V92:%.+]] = scf.for [[V93:%.+]] = [[V4]] to [[V12]] step [[V6]] iter_args([[V94:%.+]] = [[V11]]) -> (vector<1x4xi32>) {
+// CHECK-NEXT: [[V95:%.+]] = simd.load [[V1]][[[V4]], [[V4]], [[V90]], [[V91]], [[V93]], [[V4]]] {strides = array<i64: 8>} : memref<1x2x4x4x5x8xi16> to vector<1x8xi16>
 // CHECK-NEXT: [[V96:%.+]] = arith.muli [[V93]], [[V5]] : index
-// CHECK-NEXT: [[V97:%.+]] = simd.load_group_splat [[V16]][[[V90]], [[V91]], [[V4]], [[V96]]] {strides = array<i64: 24>} : memref<4x4x1x24xi16> to vector<1x8xi16>
-// CHECK-NEXT: [[V98:%.+]] = vector.broadcast [[V97]] : vector<1x8xi16> to vector<1x1x8xi16>
-// CHECK-NEXT: [[V99:%.+]] = simd.dot_accumulate [[V94]], [[V98]], [[V95]] : vector<1x1x4xi32>, vector<1x1x8xi16>, vector<1x1x8xi16> -> vector<1x1x4xi32>
-// CHECK-NEXT: scf.yield [[V99]] : vector<1x1x4xi32>
-// CHECK: simd.store [[V92]], [[V17]][[[V90]], [[V91]], [[V4]], [[V4]]] {strides = array<i64: 4, 4>} : vector<1x1x4xi32>, memref<4x4x1x4xi32>
+// CHECK-NEXT: [[V97:%.+]] = simd.load_group_splat [[V16]][[[V90]], [[V91]], [[V4]], [[V96]]] : memref<4x4x1x24xi16> to vector<8xi16>
+// CHECK-NEXT: [[V98:%.+]] = vector.broadcast [[V97]] : vector<8xi16> to vector<1x8xi16>
+// CHECK-NEXT: [[V99:%.+]] = simd.dot_accumulate [[V94]], [[V98]], [[V95]] : vector<1x4xi32>, vector<1x8xi16>, vector<1x8xi16> -> vector<1x4xi32>
+// CHECK-NEXT: scf.yield [[V99]] : vector<1x4xi32>
+// CHECK: simd.store [[V92]], [[V17]][[[V90]], [[V91]], [[V4]], [[V4]]] {strides = array<i64: 4>} : vector<1x4xi32>, memref<4x4x1x4xi32>
 // CHECK: [[V100:%.+]] = arith.muli [[V15]], [[V5]] : index
 // CHECK-NEXT: [[V101:%.+]] = arith.minsi [[V100]], [[V6]] : index
 // CHECK-NEXT: [[V102:%.+]] = simd.load [[V17]][[[V4]], [[V4]], [[V4]], [[V4]]] {strides = array<i64: 16, 4>} : memref<4x4x1x4xi32> to vector<4x4x4xi32>
@@ -149,14 +149,14 @@
 // CHECK-NEXT: simd.store [[V141]], [[V3]][[[V4]], [[V134]], [[V4]], [[V4]]] {strides = array<i64: 5>} : vector<2x4xi32>, memref<1x3x2x5xi32>
 // CHECK-NEXT: scf.for [[V142:%.+]] = [[V4]] to [[V9]] step [[V6]] {
 // CHECK-NEXT: scf.for [[V143:%.+]] = [[V4]] to [[V9]] step [[V6]] {
-// CHECK-NEXT: [[V144:%.+]] = scf.for [[V145:%.+]] = [[V4]] to [[V12]] step [[V6]] iter_args([[V146:%.+]] = [[V11]]) -> (vector<1x1x4xi32>) {
-// CHECK-NEXT: [[V147:%.+]] = simd.load [[V1]][[[V4]], [[V6]], [[V142]], [[V143]], [[V145]], [[V4]]] {strides = array<i64: 8, 0>} : memref<1x2x4x4x5x8xi16> to vector<1x1x8xi16>
+// CHECK-NEXT: [[V144:%.+]] = scf.for [[V145:%.+]] = [[V4]] to [[V12]] step [[V6]] iter_args([[V146:%.+]] = [[V11]]) -> (vector<1x4xi32>) {
+// CHECK-NEXT: [[V147:%.+]] = simd.load [[V1]][[[V4]], [[V6]], [[V142]], [[V143]], [[V145]], [[V4]]] {strides = array<i64: 8>} : memref<1x2x4x4x5x8xi16> to vector<1x8xi16>
 // CHECK-NEXT: [[V148:%.+]] = arith.muli [[V145]], [[V5]] : index
-// CHECK-NEXT: [[V149:%.+]] = simd.load_group_splat [[V16]][[[V142]], [[V143]], [[V4]], [[V148]]] {strides = array<i64: 24>} : memref<4x4x1x24xi16> to vector<1x8xi16>
-// CHECK-NEXT: [[V150:%.+]] = vector.broadcast [[V149]] : vector<1x8xi16> to vector<1x1x8xi16>
-// CHECK-NEXT: [[V151:%.+]] = simd.dot_accumulate [[V146]], [[V150]], [[V147]] : vector<1x1x4xi32>, vector<1x1x8xi16>, vector<1x1x8xi16> -> vector<1x1x4xi32>
-// CHECK-NEXT: scf.yield [[V151]] : vector<1x1x4xi32>
-// CHECK: simd.store [[V144]], [[V17]][[[V142]], [[V143]], [[V4]], [[V4]]] {strides = array<i64: 4, 4>} : vector<1x1x4xi32>, memref<4x4x1x4xi32>
+// CHECK-NEXT: [[V149:%.+]] = simd.load_group_splat [[V16]][[[V142]], [[V143]], [[V4]], [[V148]]] : memref<4x4x1x24xi16> to vector<8xi16>
+// CHECK-NEXT: [[V150:%.+]] = vector.broadcast [[V149]] : vector<8xi16> to vector<1x8xi16>
+// CHECK-NEXT: [[V151:%.+]] = simd.dot_accumulate [[V146]], [[V150]], [[V147]] : vector<1x4xi32>, vector<1x8xi16>, vector<1x8xi16> -> vector<1x4xi32>
+// CHECK-NEXT: scf.yield [[V151]] : vector<1x4xi32>
+// CHECK: simd.store [[V144]], [[V17]][[[V142]], [[V143]], [[V4]], [[V4]]] {strides = array<i64: 4>} : vector<1x4xi32>, memref<4x4x1x4xi32>
 // CHECK: [[V152:%.+]] = arith.muli [[V15]], [[V5]] : index
 // CHECK-NEXT: [[V153:%.+]] = arith.minsi [[V152]], [[V6]] : index
 // CHECK-NEXT: [[V154:%.+]] = simd.load [[V17]][[[V4]], [[V4]], [[V4]], [[V4]]] {strides = array<i64: 16, 4>} : memref<4x4x1x4xi32> to vector<4x4x4xi32>
@@ -231,7 +231,7 @@ func.func @odd(%x: memref<1x5x4x10xi8>, %w: memref<1x2x4x4x5x8xi16>, %b: memref<
 // CHECK-NEXT: [[V8:%.+]] = arith.constant 32 : index
 // CHECK-NEXT: [[V9:%.+]] = arith.constant 16 : index
 // CHECK-NEXT: [[V10:%.+]] = arith.constant 0 : i32
-// CHECK-NEXT: [[V11:%.+]] = vector.broadcast [[V10]] : i32 to vector<1x2x4xi32>
+// CHECK-NEXT: [[V11:%.+]] = vector.broadcast [[V10]] : i32 to vector<1x4xi32>
 // CHECK-NEXT: [[V12:%.+]] = arith.constant 2 : i32
 // CHECK-NEXT: [[V13:%.+]] = vector.broadcast [[V12]] : i32 to vector<2x2x4xi32>
 // CHECK-NEXT: [[V14:%.+]] = memref.collapse_shape [[V1]] {{\[\[}}0 : i64, 1 : i64, 2 : i64, 3 : i64, 4 : i64, 5 : i64]] : memref<1x1x4x4x4x8xi16> into memref<512xi16>
@@ -280,57 +280,63 @@ func.func @odd(%x: memref<1x5x4x10xi8>, %w: memref<1x2x4x4x5x8xi16>, %b: memref<
 // CHECK-NEXT: [[V55:%.+]] = arith.muli [[V54]], [[V8]] : index
 // CHECK-NEXT: [[V56:%.+]] = arith.muli [[V50]], [[V9]] : index
 // CHECK-NEXT: [[V57:%.+]] = arith.addi [[V55]], [[V56]] : index
-// CHECK-NEXT: [[V58:%.+]] = scf.for [[V59:%.+]] = [[V3]] to [[V7]] step [[V5]] iter_args([[V60:%.+]] = [[V11]]) -> (vector<1x2x4xi32>) {
-// CHECK-NEXT: [[V61:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V48]], [[V49]], [[V59]], [[V3]]] {strides = array<i64: 8, 0>} : memref<1x1x4x4x4x8xi16> to vector<1x1x8xi16>
-// CHECK-NEXT: [[V62:%.+]] = arith.muli [[V59]], [[V7]] : index
-// CHECK-NEXT: [[V63:%.+]] = arith.addi [[V57]], [[V62]] : index
-// CHECK-NEXT: simd.prefetch [[V14]][[[V63]]] {level = 2 : i64} : memref<512xi16>
-// CHECK-NEXT: [[V64:%.+]] = arith.muli [[V59]], [[V4]] : index
-// CHECK-NEXT: [[V65:%.+]] = simd.load_group_splat [[V19]][[[V48]], [[V49]], [[V51]], [[V64]]] {strides = array<i64: 16>} : memref<4x4x5x16xi16> to vector<2x8xi16>
-// CHECK-NEXT: [[V66:%.+]] = vector.broadcast [[V65]] : vector<2x8xi16> to vector<1x2x8xi16>
-// CHECK-NEXT: [[V67:%.+]] = vector.broadcast [[V61]] : vector<1x1x8xi16> to vector<1x2x8xi16>
-// CHECK-NEXT: [[V68:%.+]] = simd.dot_accumulate [[V60]], [[V66]], [[V67]] : vector<1x2x4xi32>, vector<1x2x8xi16>, vector<1x2x8xi16> -> vector<1x2x4xi32>
-// CHECK-NEXT: scf.yield [[V68]] : vector<1x2x4xi32>
-// CHECK: simd.store [[V58]], [[V20]][[[V48]], [[V49]], [[V51]], [[V3]]] {strides = array<i64: 4, 4>} : vector<1x2x4xi32>, memref<4x4x5x4xi32>
-// CHECK: scf.for [[V69:%.+]] = [[V3]] to [[V18]] step [[V5]] {
-// CHECK-NEXT: [[V70:%.+]] = arith.addi [[V16]], [[V69]] : index
-// CHECK-NEXT: [[V71:%.+]] = arith.divui [[V70]], [[V4]] : index
-// CHECK-NEXT: [[V72:%.+]] = arith.remui [[V70]], [[V4]] : index
-// CHECK-NEXT: [[V73:%.+]] = arith.muli [[V72]], [[V4]] : index
-// CHECK-NEXT: [[V74:%.+]] = simd.load [[V20]][[[V3]], [[V3]], [[V69]], [[V3]]] {strides = array<i64: 80, 20>} : memref<4x4x5x4xi32> to vector<4x4x4xi32>
-// CHECK-NEXT: [[V75:%.+]] = vector.extract [[V74]][0] : vector<4x4xi32> from vector<4x4x4xi32>
-// CHECK-NEXT: [[V76:%.+]] = vector.extract [[V74]][1] : vector<4x4xi32> from vector<4x4x4xi32>
-// CHECK-NEXT: [[V77:%.+]] = vector.extract [[V74]][2] : vector<4x4xi32> from vector<4x4x4xi32>
-// CHECK-NEXT: [[V78:%.+]] = vector.extract [[V74]][3] : vector<4x4xi32> from vector<4x4x4xi32>
-// CHECK-NEXT: [[V79:%.+]] = arith.addi [[V76]], [[V77]] : vector<4x4xi32>
-// CHECK-NEXT: [[V80:%.+]] = arith.subi [[V76]], [[V77]] : vector<4x4xi32>
-// CHECK-NEXT: [[V81:%.+]] = arith.addi [[V75]], [[V79]] : vector<4x4xi32>
-// CHECK-NEXT: [[V82:%.+]] = arith.subi [[V80]], [[V78]] : vector<4x4xi32>
-// CHECK-NEXT: [[V83:%.+]] = simd.stack [[V81]], [[V82]] : vector<4x4xi32>, vector<4x4xi32> to vector<2x4x4xi32>
-// CHECK-NEXT: [[V84:%.+]] = simd.transpose [[V83]] : vector<2x4x4xi32> to vector<4x2x4xi32>
-// CHECK-NEXT: [[V85:%.+]] = vector.extract [[V84]][0] : vector<2x4xi32> from vector<4x2x4xi32>
-// CHECK-NEXT: [[V86:%.+]] = vector.extract [[V84]][1] : vector<2x4xi32> from vector<4x2x4xi32>
-// CHECK-NEXT: [[V87:%.+]] = vector.extract [[V84]][2] : vector<2x4xi32> from vector<4x2x4xi32>
-// CHECK-NEXT: [[V88:%.+]] = vector.extract [[V84]][3] : vector<2x4xi32> from vector<4x2x4xi32>
-// CHECK-NEXT: [[V89:%.+]] = arith.addi [[V86]], [[V87]] : vector<2x4xi32>
-// CHECK-NEXT: [[V90:%.+]] = arith.subi [[V86]], [[V87]] : vector<2x4xi32>
-// CHECK-NEXT: [[V91:%.+]] = arith.addi [[V85]], [[V89]] : vector<2x4xi32>
-// CHECK-NEXT: [[V92:%.+]] = arith.subi [[V90]], [[V88]] : vector<2x4xi32>
-// CHECK-NEXT: [[V93:%.+]] = simd.stack [[V91]], [[V92]] : vector<2x4xi32>, vector<2x4xi32> to vector<2x2x4xi32>
-// CHECK-NEXT: [[V94:%.+]] = arith.shrsi [[V93]], [[V13]] : vector<2x2x4xi32>
-// CHECK-NEXT: [[V95:%.+]] = simd.transpose [[V94]] : vector<2x2x4xi32> to vector<2x2x4xi32>
-// CHECK-NEXT: [[V96:%.+]] = vector.extract [[V95]][0] : vector<2x4xi32> from vector<2x2x4xi32>
-// CHECK-NEXT: [[V97:%.+]] = vector.extract [[V95]][1] : vector<2x4xi32> from vector<2x2x4xi32>
-// CHECK-NEXT: [[V98:%.+]] = vector.extract [[V96]][0] : vector<4xi32> from vector<2x4xi32>
-// CHECK-NEXT: [[V99:%.+]] = vector.extract [[V96]][1] : vector<4xi32> from vector<2x4xi32>
-// CHECK-NEXT: [[V100:%.+]] = simd.stack [[V98]], [[V99]] : vector<4xi32>, vector<4xi32> to vector<1x2x4xi32>
-// CHECK-NEXT: [[V101:%.+]] = vector.extract [[V100]][0] : vector<2x4xi32> from vector<1x2x4xi32>
-// CHECK-NEXT: simd.store [[V101]], [[V2]][[[V71]], [[V3]], [[V73]], [[V3]]] {strides = array<i64: 4>} : vector<2x4xi32>, memref<2x2x4x4xi32>
-// CHECK-NEXT: [[V102:%.+]] = vector.extract [[V97]][0] : vector<4xi32> from vector<2x4xi32>
-// CHECK-NEXT: [[V103:%.+]] = vector.extract [[V97]][1] : vector<4xi32> from vector<2x4xi32>
-// CHECK-NEXT: [[V104:%.+]] = simd.stack [[V102]], [[V103]] : vector<4xi32>, vector<4xi32> to vector<1x2x4xi32>
-// CHECK-NEXT: [[V105:%.+]] = vector.extract [[V104]][0] : vector<2x4xi32> from vector<1x2x4xi32>
-// CHECK-NEXT: simd.store [[V105]], [[V2]][[[V71]], [[V5]], [[V73]], [[V3]]] {strides = array<i64: 4>} : vector<2x4xi32>, memref<2x2x4x4xi32>
+// CHECK-NEXT: [[V58:%.+]], [[V59:%.+]] = scf.for [[V60:%.+]] = [[V3]] to [[V7]] step [[V5]] iter_args([[V61:%.+]] = [[V11]], [[V62:%.+]] = [[V11]]) -> (vector<1x4xi32>, vector<1x4xi32>) {
+// CHECK-NEXT: [[V63:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V48]], [[V49]], [[V60]], [[V3]]] {strides = array<i64: 8>} : memref<1x1x4x4x4x8xi16> to vector<1x8xi16>
+// CHECK-NEXT: [[V64:%.+]] = arith.muli [[V60]], [[V7]] : index
+// CHECK-NEXT: [[V65:%.+]] = arith.addi [[V57]], [[V64]] : index
+// CHECK-NEXT: simd.prefetch [[V14]][[[V65]]] {level = 2 : i64} : memref<512xi16>
+// CHECK-NEXT: [[V66:%.+]] = arith.muli [[V60]], [[V4]] : index
+// CHECK-NEXT: [[V67:%.+]] = simd.load_group_splat [[V19]][[[V48]], [[V49]], [[V51]], [[V66]]] : memref<4x4x5x16xi16> to vector<8xi16>
+// CHECK-NEXT: [[V68:%.+]] = vector.broadcast [[V67]] : vector<8xi16> to vector<1x8xi16>
+// CHECK-NEXT: [[V69:%.+]] = simd.dot_accumulate [[V61]], [[V68]], [[V63]] : vector<1x4xi32>, vector<1x8xi16>, vector<1x8xi16> -> vector<1x4xi32>
+// CHECK-NEXT: [[V70:%.+]] = arith.addi [[V51]], [[V5]] : index
+// CHECK-NEXT: [[V71:%.+]] = arith.muli [[V60]], [[V4]] : index
+// CHECK-NEXT: [[V72:%.+]] = simd.load_group_splat [[V19]][[[V48]], [[V49]], [[V70]], [[V71]]] : memref<4x4x5x16xi16> to vector<8xi16>
+// CHECK-NEXT: [[V73:%.+]] = vector.broadcast [[V72]] : vector<8xi16> to vector<1x8xi16>
+// CHECK-NEXT: [[V74:%.+]] = simd.dot_accumulate [[V62]], [[V73]], [[V63]] : vector<1x4xi32>, vector<1x8xi16>, vector<1x8xi16> -> vector<1x4xi32>
+// CHECK-NEXT: scf.yield [[V69]], [[V74]] : vector<1x4xi32>, vector<1x4xi32>
+// CHECK: simd.store [[V58]], [[V20]][[[V48]], [[V49]], [[V51]], [[V3]]] {strides = array<i64: 4>} : vector<1x4xi32>, memref<4x4x5x4xi32>
+// CHECK-NEXT: [[V75:%.+]] = arith.addi [[V51]], [[V5]] : index
+// CHECK-NEXT: simd.store [[V59]], [[V20]][[[V48]], [[V49]], [[V75]], [[V3]]] {strides = array<i64: 4>} : vector<1x4xi32>, memref<4x4x5x4xi32>
+// CHECK: scf.for [[V76:%.+]] = [[V3]] to [[V18]] step [[V5]] {
+// CHECK-NEXT: [[V77:%.+]] = arith.addi [[V16]], [[V76]] : index
+// CHECK-NEXT: [[V78:%.+]] = arith.divui [[V77]], [[V4]] : index
+// CHECK-NEXT: [[V79:%.+]] = arith.remui [[V77]], [[V4]] : index
+// CHECK-NEXT: [[V80:%.+]] = arith.muli [[V79]], [[V4]] : index
+// CHECK-NEXT: [[V81:%.+]] = simd.load [[V20]][[[V3]], [[V3]], [[V76]], [[V3]]] {strides = array<i64: 80, 20>} : memref<4x4x5x4xi32> to vector<4x4x4xi32>
+// CHECK-NEXT: [[V82:%.+]] = vector.extract [[V81]][0] : vector<4x4xi32> from vector<4x4x4xi32>
+// CHECK-NEXT: [[V83:%.+]] = vector.extract [[V81]][1] : vector<4x4xi32> from vector<4x4x4xi32>
+// CHECK-NEXT: [[V84:%.+]] = vector.extract [[V81]][2] : vector<4x4xi32> from vector<4x4x4xi32>
+// CHECK-NEXT: [[V85:%.+]] = vector.extract [[V81]][3] : vector<4x4xi32> from vector<4x4x4xi32>
+// CHECK-NEXT: [[V86:%.+]] = arith.addi [[V83]], [[V84]] : vector<4x4xi32>
+// CHECK-NEXT: [[V87:%.+]] = arith.subi [[V83]], [[V84]] : vector<4x4xi32>
+// CHECK-NEXT: [[V88:%.+]] = arith.addi [[V82]], [[V86]] : vector<4x4xi32>
+// CHECK-NEXT: [[V89:%.+]] = arith.subi [[V87]], [[V85]] : vector<4x4xi32>
+// CHECK-NEXT: [[V90:%.+]] = simd.stack [[V88]], [[V89]] : vector<4x4xi32>, vector<4x4xi32> to vector<2x4x4xi32>
+// CHECK-NEXT: [[V91:%.+]] = simd.transpose [[V90]] : vector<2x4x4xi32> to vector<4x2x4xi32>
+// CHECK-NEXT: [[V92:%.+]] = vector.extract [[V91]][0] : vector<2x4xi32> from vector<4x2x4xi32>
+// CHECK-NEXT: [[V93:%.+]] = vector.extract [[V91]][1] : vector<2x4xi32> from vector<4x2x4xi32>
+// CHECK-NEXT: [[V94:%.+]] = vector.extract [[V91]][2] : vector<2x4xi32> from vector<4x2x4xi32>
+// CHECK-NEXT: [[V95:%.+]] = vector.extract [[V91]][3] : vector<2x4xi32> from vector<4x2x4xi32>
+// CHECK-NEXT: [[V96:%.+]] = arith.addi [[V93]], [[V94]] : vector<2x4xi32>
+// CHECK-NEXT: [[V97:%.+]] = arith.subi [[V93]], [[V94]] : vector<2x4xi32>
+// CHECK-NEXT: [[V98:%.+]] = arith.addi [[V92]], [[V96]] : vector<2x4xi32>
+// CHECK-NEXT: [[V99:%.+]] = arith.subi [[V97]], [[V95]] : vector<2x4xi32>
+// CHECK-NEXT: [[V100:%.+]] = simd.stack [[V98]], [[V99]] : vector<2x4xi32>, vector<2x4xi32> to vector<2x2x4xi32>
+// CHECK-NEXT: [[V101:%.+]] = arith.shrsi [[V100]], [[V13]] : vector<2x2x4xi32>
+// CHECK-NEXT: [[V102:%.+]] = simd.transpose [[V101]] : vector<2x2x4xi32> to vector<2x2x4xi32>
+// CHECK-NEXT: [[V103:%.+]] = vector.extract [[V102]][0] : vector<2x4xi32> from vector<2x2x4xi32>
+// CHECK-NEXT: [[V104:%.+]] = vector.extract [[V102]][1] : vector<2x4xi32> from vector<2x2x4xi32>
+// CHECK-NEXT: [[V105:%.+]] = vector.extract [[V103]][0] : vector<4xi32> from vector<2x4xi32>
+// CHECK-NEXT: [[V106:%.+]] = vector.extract [[V103]][1] : vector<4xi32> from vector<2x4xi32>
+// CHECK-NEXT: [[V107:%.+]] = simd.stack [[V105]], [[V106]] : vector<4xi32>, vector<4xi32> to vector<1x2x4xi32>
+// CHECK-NEXT: [[V108:%.+]] = vector.extract [[V107]][0] : vector<2x4xi32> from vector<1x2x4xi32>
+// CHECK-NEXT: simd.store [[V108]], [[V2]][[[V78]], [[V3]], [[V80]], [[V3]]] {strides = array<i64: 4>} : vector<2x4xi32>, memref<2x2x4x4xi32>
+// CHECK-NEXT: [[V109:%.+]] = vector.extract [[V104]][0] : vector<4xi32> from vector<2x4xi32>
+// CHECK-NEXT: [[V110:%.+]] = vector.extract [[V104]][1] : vector<4xi32> from vector<2x4xi32>
+// CHECK-NEXT: [[V111:%.+]] = simd.stack [[V109]], [[V110]] : vector<4xi32>, vector<4xi32> to vector<1x2x4xi32>
+// CHECK-NEXT: [[V112:%.+]] = vector.extract [[V111]][0] : vector<2x4xi32> from vector<1x2x4xi32>
+// CHECK-NEXT: simd.store [[V112]], [[V2]][[[V78]], [[V5]], [[V80]], [[V3]]] {strides = array<i64: 4>} : vector<2x4xi32>, memref<2x2x4x4xi32>
 // CHECK: scf.reduce
 // CHECK-NEXT: }) : (index, index, index) -> ()
 // CHECK-NEXT: func.return

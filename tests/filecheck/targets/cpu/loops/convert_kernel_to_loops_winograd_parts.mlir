@@ -8,7 +8,7 @@
 // CHECK-NEXT: [[V5:%.+]] = arith.constant 1 : index
 // CHECK-NEXT: [[V6:%.+]] = arith.constant 4 : index
 // CHECK-NEXT: [[V7:%.+]] = arith.constant 0 : i32
-// CHECK-NEXT: [[V8:%.+]] = vector.broadcast [[V7]] : i32 to vector<1x1x2xi32>
+// CHECK-NEXT: [[V8:%.+]] = vector.broadcast [[V7]] : i32 to vector<1x2xi32>
 // CHECK-NEXT: [[V9:%.+]] = arith.constant 2 : i32
 // CHECK-NEXT: [[V10:%.+]] = vector.broadcast [[V9]] : i32 to vector<2x2x2xi32>
 // CHECK-NEXT: [[V11:%.+]] = memref.alloca() : memref<4x4x1x12xi16>
@@ -40,23 +40,23 @@
 // CHECK-NEXT: simd.store [[V36]], [[V11]][[[V3]], [[V3]], [[V3]], [[V15]]] {strides = array<i64: 12, 48>} : vector<4x4x4xi16>, memref<4x4x1x12xi16>
 // CHECK: scf.for [[V37:%.+]] = [[V3]] to [[V6]] step [[V5]] {
 // CHECK-NEXT: scf.for [[V38:%.+]] = [[V3]] to [[V6]] step [[V5]] {
-// CHECK-NEXT: [[V39:%.+]] = scf.for [[V40:%.+]] = [[V3]] to [[V4]] step [[V5]] iter_args([[V41:%.+]] = [[V8]]) -> (vector<1x1x2xi32>) {
-// CHECK-NEXT: [[V42:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V37]], [[V38]], [[V40]], [[V3]]] {strides = array<i64: 4, 0>} : memref<1x1x4x4x4x4xi16> to vector<1x1x4xi16>
+// CHECK-NEXT: [[V39:%.+]] = scf.for [[V40:%.+]] = [[V3]] to [[V4]] step [[V5]] iter_args([[V41:%.+]] = [[V8]]) -> (vector<1x2xi32>) {
+// CHECK-NEXT: [[V42:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V37]], [[V38]], [[V40]], [[V3]]] {strides = array<i64: 4>} : memref<1x1x4x4x4x4xi16> to vector<1x4xi16>
 // CHECK-NEXT: [[V43:%.+]] = arith.muli [[V40]], [[V4]] : index
-// CHECK-NEXT: [[V44:%.+]] = simd.load_group_splat [[V11]][[[V37]], [[V38]], [[V3]], [[V43]]] {strides = array<i64: 12>} : memref<4x4x1x12xi16> to vector<1x4xi16>
-// CHECK-NEXT: [[V45:%.+]] = vector.broadcast [[V44]] : vector<1x4xi16> to vector<1x1x4xi16>
-// CHECK-NEXT: [[V46:%.+]] = simd.dot_accumulate [[V41]], [[V45]], [[V42]] : vector<1x1x2xi32>, vector<1x1x4xi16>, vector<1x1x4xi16> -> vector<1x1x2xi32>
-// CHECK-NEXT: scf.yield [[V46]] : vector<1x1x2xi32>
-// CHECK: simd.store [[V39]], [[V12]][[[V37]], [[V38]], [[V3]], [[V3]]] {strides = array<i64: 2, 2>} : vector<1x1x2xi32>, memref<4x4x1x2xi32>
-// CHECK-NEXT: [[V47:%.+]] = scf.for [[V48:%.+]] = [[V3]] to [[V4]] step [[V5]] iter_args([[V49:%.+]] = [[V8]]) -> (vector<1x1x2xi32>) {
+// CHECK-NEXT: [[V44:%.+]] = simd.load_group_splat [[V11]][[[V37]], [[V38]], [[V3]], [[V43]]] : memref<4x4x1x12xi16> to vector<4xi16>
+// CHECK-NEXT: [[V45:%.+]] = vector.broadcast [[V44]] : vector<4xi16> to vector<1x4xi16>
+// CHECK-NEXT: [[V46:%.+]] = simd.dot_accumulate [[V41]], [[V45]], [[V42]] : vector<1x2xi32>, vector<1x4xi16>, vector<1x4xi16> -> vector<1x2xi32>
+// CHECK-NEXT: scf.yield [[V46]] : vector<1x2xi32>
+// CHECK: simd.store [[V39]], [[V12]][[[V37]], [[V38]], [[V3]], [[V3]]] {strides = array<i64: 2>} : vector<1x2xi32>, memref<4x4x1x2xi32>
+// CHECK-NEXT: [[V47:%.+]] = scf.for [[V48:%.+]] = [[V3]] to [[V4]] step [[V5]] iter_args([[V49:%.+]] = [[V8]]) -> (vector<1x2xi32>) {
 // CHECK-NEXT: [[V50:%.+]] = arith.addi [[V48]], [[V4]] : index
-// CHECK-NEXT: [[V51:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V37]], [[V38]], [[V50]], [[V3]]] {strides = array<i64: 4, 0>} : memref<1x1x4x4x4x4xi16> to vector<1x1x4xi16>
+// CHECK-NEXT: [[V51:%.+]] = simd.load [[V1]][[[V3]], [[V3]], [[V37]], [[V38]], [[V50]], [[V3]]] {strides = array<i64: 4>} : memref<1x1x4x4x4x4xi16> to vector<1x4xi16>
 // CHECK-NEXT: [[V52:%.+]] = arith.muli [[V50]], [[V4]] : index
-// CHECK-NEXT: [[V53:%.+]] = simd.load_group_splat [[V11]][[[V37]], [[V38]], [[V3]], [[V52]]] {strides = array<i64: 12>} : memref<4x4x1x12xi16> to vector<1x4xi16>
-// CHECK-NEXT: [[V54:%.+]] = vector.broadcast [[V53]] : vector<1x4xi16> to vector<1x1x4xi16>
-// CHECK-NEXT: [[V55:%.+]] = simd.dot_accumulate [[V49]], [[V54]], [[V51]] : vector<1x1x2xi32>, vector<1x1x4xi16>, vector<1x1x4xi16> -> vector<1x1x2xi32>
-// CHECK-NEXT: scf.yield [[V55]] : vector<1x1x2xi32>
-// CHECK: simd.store [[V47]], [[V13]][[[V37]], [[V38]], [[V3]], [[V3]]] {strides = array<i64: 2, 2>} : vector<1x1x2xi32>, memref<4x4x1x2xi32>
+// CHECK-NEXT: [[V53:%.+]] = simd.load_group_splat [[V11]][[[V37]], [[V38]], [[V3]], [[V52]]] : memref<4x4x1x12xi16> to vector<4xi16>
+// CHECK-NEXT: [[V54:%.+]] = vector.broadcast [[V53]] : vector<4xi16> to vector<1x4xi16>
+// CHECK-NEXT: [[V55:%.+]] = simd.dot_accumulate [[V49]], [[V54]], [[V51]] : vector<1x2xi32>, vector<1x4xi16>, vector<1x4xi16> -> vector<1x2xi32>
+// CHECK-NEXT: scf.yield [[V55]] : vector<1x2xi32>
+// CHECK: simd.store [[V47]], [[V13]][[[V37]], [[V38]], [[V3]], [[V3]]] {strides = array<i64: 2>} : vector<1x2xi32>, memref<4x4x1x2xi32>
 // CHECK: [[V56:%.+]] = simd.load [[V12]][[[V3]], [[V3]], [[V3]], [[V3]]] {strides = array<i64: 8, 2>} : memref<4x4x1x2xi32> to vector<4x4x2xi32>
 // CHECK-NEXT: [[V57:%.+]] = vector.extract [[V56]][0] : vector<4x2xi32> from vector<4x4x2xi32>
 // CHECK-NEXT: [[V58:%.+]] = vector.extract [[V56]][1] : vector<4x2xi32> from vector<4x4x2xi32>
