@@ -96,9 +96,8 @@ class DotAccumulateOp(SimdOp):
             )
         if self.x.type != self.w.type or not is_signless(element_of(self.x), 8, 16):
             raise VerifyException(f"operands must be vectors of i8 or i16, but got '{self.x.type}' and '{self.w.type}'")
-        if lanes_of(self.x) * bits_of(element_of(self.x)) != lanes_of(self.accumulator) * 32 or tile_of(
-            self.x
-        ) != tile_of(self.accumulator):
+        bits = lanes_of(self.x) * bits_of(element_of(self.x))
+        if bits != lanes_of(self.accumulator) * 32 or tile_of(self.x) != tile_of(self.accumulator):
             raise VerifyException(
                 f"operands must have 32 bits per lane of the accumulator, but got '{self.x.type}' for "
                 f"'{self.accumulator.type}'"

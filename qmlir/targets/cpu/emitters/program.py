@@ -247,6 +247,9 @@ _FEWEST_CARRIED = 2
 """The fewest vectors that the loop over the terms of a register tile carries."""
 
 
+_LOOPS = scf.ForOp, scf.ParallelOp, scf.WhileOp
+
+
 def _vectors(values: Iterable[SSAValue]) -> int:
     return sum(math.prod(tile_of(value)) for value in values if isinstance(value.type, VectorType))
 
@@ -256,9 +259,9 @@ def is_tiled(function: FuncOp) -> bool:
 
     LLVM's passes find nothing to improve in such a kernel: registers are chosen, and no loop is left to vectorize.
     """
-    loops = [op for op in operations_in(function) if isinstance(op, scf.ForOp | scf.ParallelOp | scf.WhileOp)]
+    loops = [op for op in operations_in(function) if isinstance(op, _LOOPS)]
     bodies = [operations_in(loop)[1:] for loop in loops]
-    innermost = [body for body in bodies if not any(op in loops for op in body)]
+    innermost = [body for body in bodies if not any(isinstance(op, _LOOPS) for op in body)]
     return any(
         _vectors(loop.body.block.args) >= _FEWEST_CARRIED for loop in loops if isinstance(loop, scf.ForOp)
     ) and all(any(_vectors(op.results) for op in body) for body in innermost)

@@ -35,7 +35,7 @@ TILED = '"tiled"'
 """The attribute of functions that LLVM's passes can't improve: all of their innermost loops compute on vectors."""
 
 _FUNCTION = re.compile(
-    r"^define (?P<internal>internal )?(?P<head>[^\n]*?@(?P<name>[\w.]+)\([^\n]*) \{$.*?^\}$", re.MULTILINE | re.DOTALL
+    r"^define (?:internal )?(?P<head>[^\n]*?@(?P<name>[\w.]+)\([^\n]*) \{$.*?^\}$", re.MULTILINE | re.DOTALL
 )
 """Matches a function of an emitted module."""
 
@@ -92,7 +92,7 @@ def compiled_objects(text: str, machine: Any) -> list[bytes]:
     tiled = [each for each in functions if TILED in each["head"]]
     if not tiled:
         return [compiled(text, machine)]
-    others, declarations = [each for each in functions if each not in tiled], _FUNCTION.sub("", text)
+    others, declarations = [each for each in functions if TILED not in each["head"]], _FUNCTION.sub("", text)
     return [
         compiled(_module_of(tiled, others, declarations), machine, None),
         compiled(_module_of(others, tiled, declarations), machine),

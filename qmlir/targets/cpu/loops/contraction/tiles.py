@@ -45,9 +45,6 @@ from qmlir.targets.cpu.loops.structured import replace_by_loops
 # before the next one, so that the panel's rows of `x` stay in the L2 cache. Positions that don't fill a tile are a
 # smaller tile of static size after the loop.
 
-Sums = list[SSAValue]
-"""The accumulators of a tile, `[vectors, rows, lanes]`: one tile, or one for each part of the weights."""
-
 _EVEN = 14
 """Steps of a loop that threads may divide alone: their shares are about equal."""
 
@@ -224,7 +221,7 @@ class TileWriter:
         """The sums of each lane: those of the weights that share a byte, one for each, or one for all."""
         return self.variant.parts if self.variant.sums_apart else 1
 
-    def _zeros(self, emit: VectorEmitter, count: int) -> Sums:
+    def _zeros(self, emit: VectorEmitter, count: int) -> list[SSAValue]:
         return [emit.constant(0, self.op.accumulator_type)] * count if count else []
 
     def _weight_row(self, emit: VectorEmitter, channels: _Channels, positions: Sequence[Index]) -> list[Index]:

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
-from qmlir.dialects.simd.base import is_tile, lanes_of, tile_of
+from qmlir.dialects.simd.base import as_vector, is_tile, lanes_of, tile_of
 from qmlir.dialects.simd.tiles import moved_places
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
@@ -123,12 +123,11 @@ def _look_up(write: IRWriter, op: simd_memory.LookUpOp) -> None:
 
 def _broadcast(write: IRWriter, op: vector.BroadcastOp) -> None:
     """Repeats a scalar in all lanes, or the registers of a tile along axes of size 1 and along leading axes."""
-    source, places = write.registers(op.source), moved_places(op)
-    if places is None:
-        splat = splatted(write, source[0], lanes_of(op.vector))
-        write.bind([op.vector], [splat] * prod(tile_of(op.vector)))
-    else:
+    if as_vector(op.source.type) is not None:
         _move(write, op)
+        return
+    splat = splatted(write, write.value(op.source), lanes_of(op.vector))
+    write.bind([op.vector], [splat] * prod(tile_of(op.vector)))
 
 
 def _move(write: IRWriter, op: Operation) -> None:
