@@ -9,6 +9,7 @@ read out of bounds; it stores only elements that the previous tile didn't.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import i16, i32
@@ -87,6 +88,12 @@ def _least(emit: Emitter, value: Index, limit: int) -> Index:
     if isinstance(value, int):
         return min(value, limit)
     return emit.binary(arith.MinSIOp, value, emit.index(limit))
+
+
+def scratch_strides(memory: SSAValue) -> list[int]:
+    """Returns the distance between neighbors along each axis of scratch memory, which is row-major, in elements."""
+    shape = shaped(memory)[0]
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def batched(values: Sequence[SSAValue], size: int) -> Iterator[Sequence[SSAValue]]:
@@ -240,8 +247,8 @@ class WinogradWriter:
 
         def write(inner: VectorEmitter, channel: Index, valid: int | None) -> None:
             moved = transform(inner, self.form.input, self._tile_of_input(inner, position, channel, valid))
-            strides = [stride_along(stages.inputs, axis) or 0 for axis in (1, 0)]
-            store_tile(inner, moved, stages.inputs, [0, 0, tile, channel], strides)
+            rows, columns, *_ = scratch_strides(stages.inputs)
+            store_tile(inner, moved, stages.inputs, [0, 0, tile, channel], (columns, rows))
 
         if whole:
             with wide.loop(whole) as (inner, run):
@@ -418,7 +425,7 @@ class WinogradWriter:
         for start in range(0, valid, lanes):
             total: SSAValue | None = None
             for products in stages.products:
-                strides = [stride_along(products, axis) or 0 for axis in (0, 1)]
+                strides = scratch_strides(products)[:2]
                 loaded = load_tile(emit.over(size, size), products, [0, 0, tile, start], strides)
                 own = self._unscaled(emit.over(step, step), transform(emit, self.form.output, loaded))
                 total = own if total is None else emit.binary(arith.AddiOp, total, own)
