@@ -330,15 +330,29 @@ def _added(runs: Array) -> Array:
     return sum((pairs[:, step] for step in range(1, pairs.shape[1])), pairs[:, 0])
 
 
-def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
-    """Returns the `largest_sums` of the weights of `op` for `variant`; `None` if the weights are not constant."""
+def _constant_runs(op: ContractionOp) -> Array | None:
+    """Returns the weights as `[runs, terms]`; `None` if they are not constant."""
     layout, known = runs_of(op), known_weights(op)
     if layout is None or known is None or layout.fault or not known.size:
         return None
-    return largest_sums(known.reshape(layout.unpadded), variant.group, variant.short_steps)
+    return known.reshape(-1, layout.unpadded[-1])
+
+
+def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
+    """Returns the `largest_sums` of the weights of `op` for `variant`; `None` if the weights are not constant."""
+    runs = _constant_runs(op)
+    return None if runs is None else largest_sums(runs, variant.group, variant.short_steps)
+
+
+_RUNS = 256
+"""How many runs of weights are tested at a time. Most layers fail in the first."""
 
 
 def fit_short_sums(op: ContractionOp, variant: Variant) -> bool:
     """Returns True if sums over `short_steps` steps of `variant` fit in 16 bits with the constant weights of `op`."""
-    found = short_sums(op, variant)
-    return found is not None and found[0] >= -REACH and found[1] <= REACH
+    runs = _constant_runs(op)
+    if runs is None:
+        return False
+    parts = (runs[at : at + _RUNS] for at in range(0, len(runs), _RUNS))
+    sums = (largest_sums(part, variant.group, variant.short_steps) for part in parts)
+    return all(low >= -REACH and high <= REACH for low, high in sums)

@@ -223,18 +223,23 @@ def narrowed(values: Array, element: Attribute) -> Array:
     return np.asarray((values << shift) >> shift)
 
 
-def integers_of(values: Array, element: Attribute, *, is_unsigned: bool) -> npt.NDArray[np.int64]:
-    """Interprets elements of a signless type as signed integers, or as unsigned ones (up to 63 bits).
+def stored_integers(values: Array, element: Attribute, *, is_unsigned: bool) -> Array:
+    """Interprets elements of a signless type as signed or unsigned integers, in a NumPy type of the size they have.
 
-    A signed i1, which is stored as 0 or 1, becomes 0 or -1.
+    Elements that fill their bytes are not copied. A signed i1, which is stored as 0 or 1, becomes 0 or -1.
     """
     integer = as_integer(element)
     assert integer is not None
-    unused = 64 - integer.width.data
-    wide = values.astype(np.int64)
-    if is_unsigned:
-        return np.asarray(wide & ((1 << integer.width.data) - 1))
-    return np.asarray((wide << unused) >> unused)
+    if values.dtype.kind not in "iu" or 8 * values.itemsize < integer.width.data:
+        values = values.astype(np.int64)
+    stored = values.view(f"{'u' if is_unsigned else 'i'}{values.itemsize}")
+    unused = 8 * values.itemsize - integer.width.data
+    return np.asarray((stored << unused) >> unused) if unused else stored
+
+
+def integers_of(values: Array, element: Attribute, *, is_unsigned: bool) -> npt.NDArray[np.int64]:
+    """Returns the `stored_integers`, of up to 63 bits if they are unsigned, as 64-bit integers."""
+    return stored_integers(values, element, is_unsigned=is_unsigned).astype(np.int64)
 
 
 def float_of_bits(bits: int, element: AnyFloat) -> bytes:

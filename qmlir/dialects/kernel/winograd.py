@@ -148,8 +148,9 @@ VARIANTS: Mapping[str, Algorithm] = {each.variant: each for each in ALGORITHMS.v
 def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
     """Applies `matrix` along the given axes in the dtype of `array`; for two axes, `matrix @ tile @ matrix^T`."""
     for axis in axes:
-        moved = np.moveaxis(array, axis, -1) @ np.array(matrix, array.dtype).T
-        array = np.moveaxis(moved, -1, axis)
+        parts = np.moveaxis(array, axis, 0)  # NumPy multiplies matrices of integers slowly
+        rows = [sum(factor * part for factor, part in zip(row, parts, strict=True) if factor) for row in matrix]
+        array = np.stack(rows, axis)
     return array
 
 

@@ -33,7 +33,7 @@ from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.diagnostics import emit_remark
-from qmlir.text.elements import integers_of
+from qmlir.text.elements import stored_integers
 
 
 def _has_blocks(at: Lowering, weight: SSAValue) -> bool:
@@ -49,7 +49,8 @@ def _largest_of(at: Lowering, bias: SSAValue | None) -> int:
     element, is_unsigned = element_of(at.value(bias)), at.signedness(bias)
     if known is None or not known.size:
         return (1 << element.bitwidth - (not is_unsigned)) if isinstance(element, IntegerType) else 0
-    return int(np.abs(integers_of(known, element, is_unsigned=is_unsigned)).max())
+    stored = stored_integers(known, element, is_unsigned=is_unsigned)
+    return max(abs(int(stored.min())), abs(int(stored.max())))
 
 
 def _refuse_overflow(at: Lowering, scale: npt.ArrayLike, bias: SSAValue | None) -> None:

@@ -26,7 +26,7 @@ from qmlir.dialects.nn.lowering.indexing import axes_map
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
-from qmlir.text.elements import dense_dtype, integers_of
+from qmlir.text.elements import dense_dtype, integers_of, stored_integers
 
 # Sums of products as `kernel` contractions: two factors, an accumulator type, and a region for each sum.
 #
@@ -60,7 +60,7 @@ class Factor:
         integer = as_integer(element_of(self.value))
         assert integer is not None
         if self.known is not None and self.known.size:
-            stored = integers_of(self.known, integer, is_unsigned=self.is_unsigned)
+            stored = stored_integers(self.known, integer, is_unsigned=self.is_unsigned)
             return int(stored.min()), int(stored.max())
         return integer_limits(integer.width.data, is_signed=not self.is_unsigned)
 
@@ -136,9 +136,10 @@ class Contraction(ABC):
         """A bound of the sum of `|q - z|` over the weights of one output channel, each of which is read once."""
         if self.w.known is None:
             return self.w.largest() * self.terms
-        rows = integers_of(self.rows(self.w.known), element_of(self.w.value), is_unsigned=self.w.is_unsigned)
+        rows = stored_integers(self.rows(self.w.known), element_of(self.w.value), is_unsigned=self.w.is_unsigned)
         zero_points = self.w.zero_points.reshape(-1, 1) if self.w.zero_points.size > 1 else self.w.zero_points
-        return int(np.abs(rows - zero_points).sum(axis=-1).max(initial=0))
+        moved = np.subtract(rows, zero_points, dtype=np.int64 if element_of(self.w.value) in (i32, i64) else np.int32)
+        return int(np.abs(moved).sum(axis=-1, dtype=np.int64).max(initial=0))
 
     def largest(self) -> int:
         """Returns an upper bound on the absolute value of every sum."""

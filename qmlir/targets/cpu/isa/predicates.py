@@ -14,7 +14,7 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import F4
 from qmlir.ir.builtin_types import as_dense, as_integer
-from qmlir.text.elements import dense_array, integers_of
+from qmlir.text.elements import dense_array, stored_integers
 
 
 def integer_range(value: SSAValue, *, is_unsigned: bool) -> tuple[int, int] | None:
@@ -30,7 +30,7 @@ def integer_range(value: SSAValue, *, is_unsigned: bool) -> tuple[int, int] | No
         constant = as_dense(value.owner.properties.get("value", NoneAttr()))
         if constant is not None:
             # A signed 4-bit constant stores -1 as 15; decode it before taking bounds.
-            array = integers_of(dense_array(constant), element, is_unsigned=is_unsigned)
+            array = stored_integers(dense_array(constant), element, is_unsigned=is_unsigned)
             return (int(array.min()), int(array.max())) if array.size else (0, 0)
     return integer_limits(bits, is_signed=not is_unsigned)
 
@@ -159,7 +159,7 @@ def has_signs(op: ContractionOp) -> bool:
     element, constant = as_integer(shaped(op.w)[1]), as_dense(op.w.owner.properties.get("value", NoneAttr()))
     if element is None or constant is None or centered_weights(op) != (-1, 1):
         return False
-    array = integers_of(dense_array(constant), element, is_unsigned=op.weight_unsigned is not None)
+    array = stored_integers(dense_array(constant), element, is_unsigned=op.weight_unsigned is not None)
     return bool((array != op.weight_zero_point.value.data).all())
 
 

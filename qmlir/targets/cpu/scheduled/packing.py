@@ -55,7 +55,7 @@ from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.isa.predicates import has_offset_bytes
 from qmlir.targets.cpu.scheduled.bufferization.aliases import row_major
 from qmlir.targets.cpu.scheduled.schedule import tile_rows
-from qmlir.text.elements import integers_of, narrowed
+from qmlir.text.elements import narrowed, stored_integers
 
 # Constant weights that an operation dequantizes: their stored values and scales.
 
@@ -450,13 +450,14 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
     if known is not None and (op.weight_zero_points is None or zero_points is not None):
         if isinstance(source, AnyFloat):
             return PackedWeights(known.astype(_DTYPES[element]), None)
-        wide = integers_of(known, source, is_unsigned=is_unsigned)
         offset: Any = number
         if zero_points is not None:
             rows = zero_points.astype(np.int64)
             offset = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (len(shape) - 1))
-        moved = wide - offset + more
-        made = moved.astype(_DTYPES[element])
+        moved = stored_integers(known, source, is_unsigned=is_unsigned)
+        if zero_points is not None or number != more:
+            moved = moved.astype(np.int64) - offset + more
+        made = moved.astype(_DTYPES[element], copy=False)
         if not np.array_equal(made, moved):
             raise at.error(f"has weights in [{moved.min()}, {moved.max()}], but its schedule packs them as {element}")
         return PackedWeights(made, None)
