@@ -194,6 +194,9 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
     RANKS: ClassVar[Mapping[str, int]] = {}
     """The rank of each operand whose rank is fixed, used to match the operands of a composite by their types."""
 
+    COMMON_SIZES: ClassVar[Mapping[str, tuple[slice, slice]]] = {}
+    """For the same purpose, the axes of an operand and the axes of the result that have the same sizes."""
+
     traits = traits_def(Pure(), RegisteredCanonicalization())
 
     @abc.abstractmethod

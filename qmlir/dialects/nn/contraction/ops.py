@@ -7,7 +7,7 @@ If the operands are quantized, the result may have any uniform type. A 32-bit re
 import re
 from abc import ABC
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -282,6 +282,9 @@ class FullyConnectedOp(BiasedContractionOp):
     """Fully connected layer `x * w^T + b`: data `[…, M, K]`, weights `[N, K]`, bias `[N]`; a composite."""
 
     name = "nn.fully_connected"
+    COMMON_SIZES: ClassVar[Mapping[str, tuple[slice, slice]]] = {
+        "data": (slice(-1), slice(-1)), "weight": (slice(1), slice(-1, None)), "bias": (slice(None), slice(-1, None)),
+    }  # fmt: skip
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -299,6 +302,11 @@ class FullyConnectedOp(BiasedContractionOp):
 
 class WindowedContractionOp(BiasedContractionOp, ABC):
     """A contraction over windows along the spatial axes of `[N, C, …]`, separate for each group of channels."""
+
+    COMMON_SIZES: ClassVar[Mapping[str, tuple[slice, slice]]] = {
+        "data": (slice(1), slice(1)),
+        "bias": (slice(None), slice(1, 2)),
+    }
 
     strides = opt_prop_def(DenseArrayBase[IntegerType])
     dilations = opt_prop_def(DenseArrayBase[IntegerType])
@@ -337,6 +345,10 @@ class ConvOp(WindowedContractionOp):
     """Convolution over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
 
     name = "nn.conv"
+    COMMON_SIZES: ClassVar[Mapping[str, tuple[slice, slice]]] = {
+        **WindowedContractionOp.COMMON_SIZES,
+        "weight": (slice(1), slice(1, 2)),
+    }
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:

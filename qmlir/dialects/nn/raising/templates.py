@@ -169,6 +169,12 @@ def _presences(operation: type[NnOp], properties: Properties) -> Iterator[tuple[
         yield tuple(names[: len(names) - left_out]), properties
 
 
+def _fits(operation: type[NnOp], name: str, shape: Sequence[int], result: Sequence[int]) -> bool:
+    """Returns False if an operand of this shape can't belong to this result: few combinations are then inferred."""
+    axes, result_axes = operation.COMMON_SIZES.get(name, (slice(0), slice(0)))
+    return operation.RANKS.get(name, len(shape)) == len(shape) and shapes_agree(shape[axes], result[result_axes])
+
+
 def _choices(
     operation: type[NnOp], properties: Properties, root: SSAValue, around: list[AnyTensor], names: tuple[str, ...]
 ) -> Iterator[tuple[AnyTensor, ...]]:
@@ -179,8 +185,7 @@ def _choices(
     own = _plain(root)
     assert own is not None
     kinds = [own, *(type_ for type_ in around if type_ != own)]
-    fitting = ([kind for kind in kinds if operation.RANKS.get(name, len(kind.get_shape())) == len(kind.get_shape())]
-               for name in names)  # fmt: skip
+    fitting = ([kind for kind in kinds if _fits(operation, name, kind.get_shape(), own.get_shape())] for name in names)
     yield from islice(product(*fitting), ATTEMPTS)
 
 
