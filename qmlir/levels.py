@@ -154,8 +154,7 @@ def _check_types(op: Operation, level: Level) -> None:
             if kind is not None and kind not in level.elements:
                 accepted = ", ".join((each.name or "").lower() for each in Element if each in level.elements)
                 raise op_error(
-                    op,
-                    f"level '{level.name}' allows only {accepted} elements, but got a value of type {holder}",
+                    op, f"level '{level.name}' allows only {accepted} elements, but got a value of type {holder}"
                 )
             is_container = isinstance(holder, (*_TENSORS, *_BUFFERS, VectorType))
             if is_container and not isinstance(holder, level.containers):

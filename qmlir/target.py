@@ -18,26 +18,9 @@ from qmlir.dialects.target.description import Accepted, Description, Plain, Supp
 from qmlir.ir.diagnostics import text_error, unknown
 
 __all__ = [
-    "HOST",
-    "INTERPRETER",
-    "PART",
-    "TARGETS",
-    "Accepted",
-    "Description",
-    "Emit",
-    "Execute",
-    "ExecutionOptions",
-    "Plain",
-    "Runnable",
-    "Support",
-    "Target",
-    "find_target",
-    "find_targets",
-    "function_of_target",
-    "installed_targets",
-    "set_targets",
-    "target_names",
-    "targets_of",
+    "HOST", "INTERPRETER", "PART", "TARGETS", "Accepted", "Description", "Emit", "Execute", "ExecutionOptions", "Plain",
+    "Runnable", "Support", "Target", "find_target", "find_targets", "function_of_target", "installed_targets",
+    "set_targets", "target_names", "targets_of",
 ]  # fmt: skip
 
 HOST = "cpu"

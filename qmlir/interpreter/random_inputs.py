@@ -106,11 +106,7 @@ def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute | N
 
 
 def random_array(
-    random: np.random.Generator,
-    element: Attribute,
-    shape: Sequence[int],
-    indices: int | None,
-    draw: Draw = Draw.SPREAD,
+    random: np.random.Generator, element: Attribute, shape: Sequence[int], indices: int | None, draw: Draw = Draw.SPREAD
 ) -> Array:
     """Returns an array of shape `shape` over the range of `element`; `indices` bounds elements used as indices."""
     dtype = value_dtype(element)

@@ -169,11 +169,7 @@ TREE = Contribution(
         "asymmetric_pow2": "qmlir.arithmetic.schemes:ASYMMETRIC_POW2",
         "symmetric_pow2": "qmlir.arithmetic.schemes:SYMMETRIC_POW2",
     },
-    importers=_onnx_rows(
-        "IMPORTERS",
-        "dynamic",
-        "text",
-    ),
+    importers=_onnx_rows("IMPORTERS", "dynamic", "text"),
     exporters=(*_onnx_rows("EXPORTERS"), "qmlir.onnx.islands:EXPORTERS"),
     commands={
         "quantize": "qmlir.tools.commands.quantize:QUANTIZE",

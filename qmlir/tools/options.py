@@ -108,11 +108,7 @@ def _add_checking(parser: ArgumentParser) -> None:
         help="verify after each pass (default: true); exec: also run the module before and after each pass, and "
         "name the first pass and operation that change a value",
     )  # fmt: skip
-    add(
-        "--exec-inputs",
-        metavar="FILE",
-        help="with --verify-each=exec: an .npz file of inputs (default: random)",
-    )
+    add("--exec-inputs", metavar="FILE", help="with --verify-each=exec: an .npz file of inputs (default: random)")
     add("--exec-seed", metavar="N", type=int, help="with --verify-each=exec: random seed of the inputs (default: 0)")
     add(
         "--exec-draws", metavar="N", type=int,
@@ -147,15 +143,9 @@ def _add_watching(parser: ArgumentParser) -> None:
             help=f"print the IR {moment} every pass",
         )  # fmt: skip
     add(
-        *_as_upstream("print-ir-after-change"),
-        action="store_true",
-        help="print the IR after a pass only if it changed",
+        *_as_upstream("print-ir-after-change"), action="store_true", help="print the IR after a pass only if it changed"
     )
-    add(
-        *_as_upstream("print-ir-module-scope"),
-        action="store_true",
-        help="print the whole module in these dumps",
-    )
+    add(*_as_upstream("print-ir-module-scope"), action="store_true", help="print the whole module in these dumps")
     add(*_as_upstream("print-ir-after-failure"), action="store_true", help="print the IR after a failed pass")
     add(
         *_as_upstream("print-ir-tree-dir"),

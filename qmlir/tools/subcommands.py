@@ -34,9 +34,7 @@ examples:
 """
 
 
-def build_argument_parser(
-    rows: Sequence[Subcommand],
-) -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
+def build_argument_parser(rows: Sequence[Subcommand]) -> tuple[ArgumentParser, Mapping[str, ArgumentParser]]:
     """Returns the parser of `qmlir` up to a subcommand's name, and an empty parser for each subcommand in `rows`."""
     parser = ArgumentParser(
         prog="qmlir",

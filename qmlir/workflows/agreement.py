@@ -22,15 +22,7 @@ from qmlir.dialects.nn.movement.ops import ConcatOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.diagnostics import printable
 from qmlir.quantization.predicates import computed_operands
-from qmlir.workflows.comparison.errors import (
-    Ratios,
-    TopOne,
-    are_events,
-    lost_places,
-    misplaced,
-    ratios_of,
-    thinned,
-)
+from qmlir.workflows.comparison.errors import Ratios, TopOne, are_events, lost_places, misplaced, ratios_of, thinned
 
 MIN_SQNR = 10.0
 """The default SQNR about 0, in dB, below which an output counts as degraded. At 10 dB, the error is a third of the

@@ -118,12 +118,7 @@ class AccuracyRecovery(Protocol):
     """The service `recovery`, which `quantize` calls to start an accuracy recovery."""
 
     def __call__(
-        self,
-        module: ModuleOp,
-        lowered: ModuleOp,
-        effort: int | None,
-        required: LiteralString,
-        hold_out: HoldOut | None,
+        self, module: ModuleOp, lowered: ModuleOp, effort: int | None, required: LiteralString, hold_out: HoldOut | None
     ) -> Recovery:
         """Returns the recovery for the module `lowered`.
 

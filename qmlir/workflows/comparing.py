@@ -43,13 +43,7 @@ from qmlir.workflows.choices import LEVELS, QUANTIZED, RUNTIMES, STAGES
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison.compare import Comparison
 from qmlir.workflows.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
-from qmlir.workflows.comparison.subjects import (
-    CompiledSubject,
-    LoweredSubject,
-    ModuleSubject,
-    ProgramSubject,
-    Subject,
-)
+from qmlir.workflows.comparison.subjects import CompiledSubject, LoweredSubject, ModuleSubject, ProgramSubject, Subject
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import HoldsModule, checks_names, load
 from qmlir.workflows.quantized import Quantized

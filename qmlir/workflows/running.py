@@ -25,11 +25,7 @@ Inputs = Mapping[str, Any] | Sequence[Any]
 
 @takes_model
 def interpret(
-    module: ModuleOp,
-    inputs: Inputs = (),
-    *,
-    function: str = "main",
-    listeners: Sequence[Listener] = (),
+    module: ModuleOp, inputs: Inputs = (), *, function: str = "main", listeners: Sequence[Listener] = ()
 ) -> dict[str, Array]:
     """Runs a function of a model in the reference interpreter.
 

@@ -11,12 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import (
-    MemRefType,
-    NoneAttr,
-    StridedLayoutAttr,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.type import get_element_type_or_self

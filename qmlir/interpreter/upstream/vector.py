@@ -213,7 +213,5 @@ EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     vector.TransferWriteOp: _transfer_write,
 }
 
-WITHOUT_EVALUATOR: dict[type[Operation], str] = {
-    vector.PrintOp: "prints, while what a run gives are its results",
-}
+WITHOUT_EVALUATOR: dict[type[Operation], str] = {vector.PrintOp: "prints, while what a run gives are its results"}
 """The reason why an operation of the dialect has no evaluator."""

@@ -8,13 +8,7 @@ import argparse
 
 from qmlir.targets.cpu.choices import NUMBA, emitter_names
 from qmlir.tools import running
-from qmlir.tools.arguments import (
-    IMPORT,
-    add_model,
-    add_options,
-    add_output,
-    parse_bytes,
-)
+from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, parse_bytes
 from qmlir.tools.command_runner import Command, Session
 from qmlir.tools.emission import LIMITS, emission_service
 
@@ -47,11 +41,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return running.run_compile(arguments, session)
 
 
-COMPILE = Command(
-    add_arguments,
-    run,
-    examples=(
-        "compile out/ -o program/",
-        "compile out/ --emit c --name net -o net/",
-    ),
-)
+COMPILE = Command(add_arguments, run, examples=("compile out/ -o program/", "compile out/ --emit c --name net -o net/"))

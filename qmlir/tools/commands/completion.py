@@ -46,8 +46,5 @@ COMPLETION = Command(
     add_arguments,
     run,
     epilog='In ~/.bashrc: source <(qmlir completion bash). For zsh: qmlir completion zsh > "${fpath[1]}/_qmlir"',
-    examples=(
-        "completion bash",
-        "completion zsh",
-    ),
+    examples=("completion bash", "completion zsh"),
 )

@@ -15,11 +15,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return running.run_doctor(arguments, session)
 
 
-DOCTOR = Command(
-    add_arguments,
-    run,
-    examples=(
-        "doctor",
-        "doctor --json",
-    ),
-)
+DOCTOR = Command(add_arguments, run, examples=("doctor", "doctor --json"))

@@ -3,13 +3,7 @@
 import argparse
 
 from qmlir.tools import running
-from qmlir.tools.arguments import (
-    IMPORT,
-    add_export,
-    add_model,
-    add_options,
-    add_output,
-)
+from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output
 from qmlir.tools.command_runner import Command, Session
 
 
@@ -27,10 +21,5 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 EXPORT = Command(
-    add_arguments,
-    run,
-    examples=(
-        "export out/ -o quantized.onnx",
-        "export out/ -o quantized.onnx --format qoperator",
-    ),
+    add_arguments, run, examples=("export out/ -o quantized.onnx", "export out/ -o quantized.onnx --format qoperator")
 )

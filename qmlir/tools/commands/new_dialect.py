@@ -18,10 +18,5 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 NEW_DIALECT = Command(
-    add_arguments,
-    run,
-    examples=(
-        "new-dialect edge_npu",
-        "new-dialect edge_npu -o packages/edge_npu",
-    ),
+    add_arguments, run, examples=("new-dialect edge_npu", "new-dialect edge_npu -o packages/edge_npu")
 )

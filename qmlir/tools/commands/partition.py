@@ -37,8 +37,5 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 PARTITION = Command(
     add_arguments,
     run,
-    examples=(
-        "partition out/ --device npu,cpu",
-        "partition out/ --device npu,cpu --min-ops 4 -o parts.mlir",
-    ),
+    examples=("partition out/ --device npu,cpu", "partition out/ --device npu,cpu --min-ops 4 -o parts.mlir"),
 )

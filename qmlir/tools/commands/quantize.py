@@ -8,14 +8,7 @@ import argparse
 from qmlir import registry
 from qmlir.quantization.recipe_text import AUTO, Effort
 from qmlir.tools import running
-from qmlir.tools.arguments import (
-    IMPORT,
-    add_export,
-    add_model,
-    add_options,
-    add_output,
-    add_quantization,
-)
+from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output, add_quantization
 from qmlir.tools.command_runner import Command, Session
 from qmlir.workflows.choices import ENOUGH
 
@@ -33,11 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--profile", metavar="FILE",
         help="profile of the lowered model, instead of --data (default: statistics stored in the model)",
     )  # fmt: skip
-    add_output(
-        parser,
-        "output: a folder, FILE.mlir or FILE.onnx",
-        required=True,
-    )
+    add_output(parser, "output: a folder, FILE.mlir or FILE.onnx", required=True)
     parser.add_argument(
         "--effort", type=_effort, choices=(*sorted({0, *registry.efforts()}), AUTO),
         help="recover accuracy lost to rounding, without training: 1 bias correction; 2 also GPTQ and cross-layer "

@@ -37,10 +37,5 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 RUN = Command(
-    add_arguments,
-    run,
-    examples=(
-        "run out/ --input inputs.npz",
-        "run program/ --input x=x.npy -o outputs.npz",
-    ),
+    add_arguments, run, examples=("run out/ --input inputs.npz", "run program/ --input x=x.npy -o outputs.npz")
 )
