@@ -7,27 +7,21 @@ the table of levels. A dialect of another package declares the levels that allow
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from enum import Flag, auto
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces import DialectInterface
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    FunctionType,
-    IndexType,
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-    TensorType,
-    UnrankedMemRefType,
-    UnrankedTensorType,
-    VectorType,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute, Dialect, Operation
 
 from qmlir import registry
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformType
 from qmlir.ir.decomposition import COMPONENTS, Parts, parts_given
 from qmlir.ir.diagnostics import op_error, text_error, unknown
+
+_TENSORS = (builtin.TensorType, builtin.UnrankedTensorType)
+_BUFFERS = (builtin.MemRefType, builtin.UnrankedMemRefType)
+_CONTAINERS = (*_TENSORS, *_BUFFERS, builtin.VectorType)
 
 
 class Element(Flag):
@@ -48,15 +42,13 @@ class Level:
     made_by: str
     summary: str
     composites: bool = True
-    containers: tuple[type[Attribute], ...] = (TensorType, UnrankedTensorType)
+    containers: tuple[type[Attribute], ...] = _TENSORS
     operations: frozenset[str] = frozenset()
     """The allowed operations of dialects that are not in `dialects`."""
 
 
 _EVERYWHERE = frozenset({"builtin", "func", "check"})
 _STRUCTURED = frozenset({"kernel", "linalg", "arith", "math"})
-_TENSORS = (TensorType, UnrankedTensorType)
-_BUFFERS = (MemRefType, UnrankedMemRefType)
 
 _CONTROL = frozenset(
     {
@@ -97,7 +89,7 @@ LEVELS: dict[str, Level] = {
         Level(
             "loops", _EVERYWHERE | {"scf", "memref", "arith", "math", "simd", "team", "vector"}, Element.PLAIN,
             "convert-kernel-to-loops, simd-legalize, team-divide", "loops over register tiles, divided among threads",
-            containers=(*_BUFFERS, VectorType), operations=frozenset({"kernel.custom"}),
+            containers=(*_BUFFERS, builtin.VectorType), operations=frozenset({"kernel.custom"}),
         ),
     )
 }  # fmt: skip
@@ -118,17 +110,18 @@ def _kind(element: Attribute) -> Element | None:
         case UniformType() | AnyQuantizedType():
             return Element.QUANTIZED
         case _:
-            return Element.PLAIN if isinstance(element, AnyFloat | IntegerType | IndexType) else None
+            is_plain = isinstance(element, builtin.AnyFloat | builtin.IntegerType | builtin.IndexType)
+            return Element.PLAIN if is_plain else None
 
 
 def _types_in(type_: Attribute) -> Iterator[tuple[Attribute, Attribute]]:
     """Yields each element type in `type_`, with the type that contains it."""
     match type_:
-        case FunctionType():
+        case builtin.FunctionType():
             for inner in (*type_.inputs.data, *type_.outputs.data):
                 yield from _types_in(inner)
-        case TensorType() | UnrankedTensorType() | VectorType() | MemRefType() | UnrankedMemRefType():
-            yield type_.element_type, type_
+        case _ if isinstance(type_, _CONTAINERS):
+            yield cast(Attribute, type_.element_type), type_
         case _:
             yield type_, type_
 
@@ -156,13 +149,12 @@ def _check_types(op: Operation, level: Level) -> None:
                 raise op_error(
                     op, f"level '{level.name}' allows only {accepted} elements, but got a value of type {holder}"
                 )
-            is_container = isinstance(holder, (*_TENSORS, *_BUFFERS, VectorType))
-            if is_container and not isinstance(holder, level.containers):
+            if isinstance(holder, _CONTAINERS) and not isinstance(holder, level.containers):
                 names = ", ".join(container.name for container in level.containers)
                 raise op_error(op, f"level '{level.name}' allows only values of type {names}, but got {holder}")
 
 
-def check_level(ctx: Context, module: ModuleOp, name: str, keep: Container[Operation] | None = None) -> None:
+def check_level(ctx: Context, module: builtin.ModuleOp, name: str, keep: Container[Operation] | None = None) -> None:
     """Checks that `module` is at the level `name`. Raises `DiagnosticError` at the first operation that is not allowed.
 
     `keep` contains the composites that need not be decomposed at levels that otherwise allow only primitives.

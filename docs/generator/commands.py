@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from docs.generator.markdown import GENERATED, block, code, table
-from qmlir.tools import options, qmlir_cli, qmlir_translate
+from qmlir.tools import qmlir_cli, qmlir_opt, qmlir_translate
 from qmlir.tools.command_runner import build_parser
 from qmlir.tools.stdio import ArgumentParser, metavar_of, usage_of
 
@@ -43,7 +43,7 @@ def subcommands() -> Iterator[ArgumentParser]:
 def parsers() -> Iterator[ArgumentParser]:
     """The parser of each page: the subcommands of `qmlir`, `qmlir-opt` and `qmlir-translate`."""
     yield from subcommands()
-    yield options.build_argument_parser()
+    yield qmlir_opt.build_argument_parser()
     yield qmlir_translate.build_argument_parser()
 
 
@@ -150,7 +150,7 @@ def _shared_page(shared: Mapping[str, Sequence[Row]]) -> str:
 
 def _index() -> str:
     rows = [(f"[`qmlir {row.name}`](commands/{row.name}.md)", row.summary) for row in qmlir_cli.rows()]
-    for tool in (options, qmlir_translate):
+    for tool in (qmlir_opt, qmlir_translate):
         parser = tool.build_argument_parser()
         summary = (parser.description or "").rstrip(".")
         rows.append((f"[`{parser.prog}`](commands/{page_of(parser)})", f"{summary[:1].lower()}{summary[1:]}"))

@@ -38,46 +38,46 @@ class Message:
 _QUANTIZING = (
     Message(
         "Samples look unscaled",
-        "workflows/sample_checks.py",
+        "workflows/calibration_samples.py",
         "scale the samples as in training",
         "The inputs are so large that the float model is certain of every sample. Usually a division by 255 is missing "
         "in the preprocessing. Prepare samples as in production ([calibration data](../calibration-data.md)).",
     ),
     Message(
         "Samples are scaled twice",
-        "workflows/sample_checks.py",
+        "workflows/calibration_samples.py",
         "but the model divides it by 255",
         "The model contains the division. Pass the raw pixels.",
     ),
     Message(
         "One sample is much larger than the others",
-        "workflows/sample_checks.py",
+        "workflows/calibration_samples.py",
         "scale it like the others",
         "This sample alone decides the range, so all others lose resolution. See [debugging "
         "accuracy](../debugging-accuracy.md).",
     ),
     Message(
         "Validation samples are scaled differently",
-        "workflows/sample_checks.py",
+        "workflows/calibration_samples.py",
         "scale both as the model expects",
         "Prepare `--data` and `--validation` by the same function.",
     ),
     Message(
         "Only one sample",
-        "workflows/sample_checks.py",
+        "workflows/calibration_samples.py",
         "calibrating with 1 sample",
         "Check that the first axis of the array counts samples. See [how "
         "many](../calibration-data.md#how-many-and-which).",
     ),
     Message(
         "Duplicate samples",
-        "workflows/sample_checks.py",
+        "workflows/calibration_samples.py",
         "are duplicates and add nothing",
         "Often a script writes the same batch again, or repeats one image. Use different samples.",
     ),
     Message(
         "An input never changes",
-        "workflows/sample_checks.py",
+        "workflows/calibration_samples.py",
         "so its range fits no other value",
         "An input of zeros or ones has a range of one value. Record real inputs.",
     ),

@@ -33,9 +33,8 @@ from qmlir.targets.partitioning.report import BorderTransfer, PartitionReport, P
 from qmlir.workflows.agreement import OutputValidation
 from qmlir.workflows.comparison.compare import Comparison, OutputComparison, ValueComparison
 from qmlir.workflows.partitioning import Partitioned
-from qmlir.workflows.quantized import Quantized
+from qmlir.workflows.quantized import QuantizationSummary, Quantized
 from qmlir.workflows.recovery import Remedies, Repair, Tried
-from qmlir.workflows.summary import QuantizationSummary
 from qmlir.workflows.validating import Cause, Validation
 
 GROUPS: Mapping[str, Sequence[str]] = {

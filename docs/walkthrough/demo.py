@@ -35,8 +35,8 @@ from qmlir.text.writing import made_folder, write_file
 from qmlir.tools.command import console, main_of
 from qmlir.tools.stdio import Streams
 from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.quantized import weight_bytes
 from qmlir.workflows.quantizing import Quantized, quantize
-from qmlir.workflows.summary import weight_bytes
 
 MODEL = "docs/examples/digits_cnn.onnx"
 SAMPLES = "docs/examples/digits_samples.npz"

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
-    from qmlir.interpreter.execution import Execution as Execution
-    from qmlir.interpreter.execution import inputs_in as inputs_in
+    from qmlir.interpreter.differences import Execution as Execution
+    from qmlir.interpreter.differences import inputs_in as inputs_in
     from qmlir.interpreter.images import open_image as open_image
     from qmlir.interpreter.progress_terminal import TerminalBar as TerminalBar
     from qmlir.interpreter.run import interpret as interpret

@@ -22,15 +22,7 @@ from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuan
 from qmlir.interpreter.values import check_value
 from qmlir.ir.builtin_types import as_integer, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.ir.evaluation import (
-    ByOperation,
-    Evaluator,
-    RegionEvaluator,
-    Results,
-    TakesStored,
-    not_computed,
-    operand_groups,
-)
+from qmlir.ir.evaluation import ByOperation, Evaluator, RegionEvaluator, TakesStored, not_computed, operand_groups
 from qmlir.ir.interfaces import Container, HeldElement
 from qmlir.registry import OURS, Hook
 from qmlir.registry.faults import RAISED, one_line
@@ -43,7 +35,7 @@ def guarded_evaluator(hook: Hook) -> Evaluator | RegionEvaluator:
     match hook.function:
         case RegionEvaluator() as runs:
 
-            def guarded_runs(frame: Any, op: Operation, *operands: Any) -> Results:
+            def guarded_runs(frame: Any, op: Operation, *operands: Any) -> tuple[Any, ...]:
                 return _guarded(hook, op, operands, runs.function, (frame,))
 
             return RegionEvaluator(guarded_runs)
@@ -51,7 +43,7 @@ def guarded_evaluator(hook: Hook) -> Evaluator | RegionEvaluator:
             return ByOperation(lambda op: _chosen(hook, chooses, op))
         case function:
 
-            def guarded(op: Operation, *operands: Any) -> Results:
+            def guarded(op: Operation, *operands: Any) -> tuple[Any, ...]:
                 return _guarded(hook, op, operands, function)
 
             return guarded
@@ -78,7 +70,9 @@ def _takes_stored(function: Any) -> bool:
     return isinstance(function, TakesStored) or module.partition(".")[0] == OURS
 
 
-def _guarded(hook: Hook, op: Operation, operands: Sequence[Any], function: Any, first: Sequence[Any] = ()) -> Results:
+def _guarded(
+    hook: Hook, op: Operation, operands: Sequence[Any], function: Any, first: Sequence[Any] = ()
+) -> tuple[Any, ...]:
     is_stored = _takes_stored(function)
     given = _arguments(op, operands, is_stored)
     state = dict(op.properties), dict(op.attributes), tuple(op.operands)

@@ -22,16 +22,8 @@ from qmlir.dialects.simd.base import as_vector, lanes_of
 from qmlir.dialects.simd.lanes import CompareOp, ConvertOp, NarrowOp, RoundToIntOp, SelectOp
 from qmlir.dialects.simd.memory import StorePartialOp
 from qmlir.interpreter.values import check_result, check_value
+from qmlir.ir import evaluation
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, unknown
-from qmlir.ir.evaluation import (
-    Evaluator,
-    Layout,
-    RegionEvaluator,
-    arguments_by,
-    evaluator_of,
-    not_computed,
-    operand_layout,
-)
 from qmlir.ir.limits import budget, over
 
 _BUDGET = "interpreted-operations"
@@ -63,8 +55,8 @@ class _Step:
     op: Operation
     operands: tuple[SSAValue, ...]
     results: tuple[SSAValue, ...]
-    evaluator: Evaluator | RegionEvaluator
-    layout: Layout
+    evaluator: evaluation.Evaluator | evaluation.RegionEvaluator
+    layout: evaluation.Layout
     ends: tuple[SSAValue, ...]
     checked: list[tuple[Any, Any] | None]
     """The NumPy type and shape of the last array that was checked for each result."""
@@ -105,7 +97,7 @@ def _prepare(block: Block) -> _Plan:
         if op.has_trait(IsTerminator, value_if_unregistered=False):
             terminator = op
             break
-        evaluator = evaluator_of(op)
+        evaluator = evaluation.evaluator_of(op)
         if evaluator is None:
             raise op_error(op, "has no evaluator in the interpreter")
         with about(op):
@@ -113,7 +105,7 @@ def _prepare(block: Block) -> _Plan:
                 check_result(result.type)
         operands, results = tuple(op.operands), tuple(op.results)
         checked: list[tuple[Any, Any] | None] = [None] * len(results)
-        steps.append(_Step(op, operands, results, evaluator, operand_layout(op), ends.get(op, ()), checked))
+        steps.append(_Step(op, operands, results, evaluator, evaluation.operand_layout(op), ends.get(op, ()), checked))
     if terminator is not None and terminator.successors:
         raise op_error(terminator, "branches between blocks, which the interpreter does not support; use scf")
     return _Plan(steps, terminator)
@@ -222,15 +214,15 @@ class Frame:
         except DiagnosticError:
             raise
         except Exception as error:
-            raise not_computed(op, error) from error
+            raise evaluation.not_computed(op, error) from error
         return results
 
     def _results(self, step: _Step, operands: Sequence[Any]) -> tuple[Any, ...]:
         op, evaluator = step.op, step.evaluator
-        arguments = arguments_by(step.layout, operands)
+        arguments = evaluation.arguments_by(step.layout, operands)
         # The IEEE result of a division by 0 or an overflow is the correct result.
         with np.errstate(all="ignore"):
-            if isinstance(evaluator, RegionEvaluator):
+            if isinstance(evaluator, evaluation.RegionEvaluator):
                 return evaluator.function(self, op, *arguments)
             return evaluator(op, *arguments)
 
@@ -277,7 +269,7 @@ class Lockstep:
 
     def _take(self, step: _Step) -> None:
         first, *others = self._frames
-        is_known = isinstance(step.evaluator, RegionEvaluator) is False and all(
+        is_known = isinstance(step.evaluator, evaluation.RegionEvaluator) is False and all(
             operand in self._known for operand in step.operands
         )
         if not is_known:

@@ -3,24 +3,15 @@
 from types import TracebackType
 from typing import IO
 
+from rich import progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 
-class RateColumn(ProgressColumn):
+class RateColumn(progress.ProgressColumn):
     """A column of the progress bar with the items per second, or the seconds per item if these are fewer than one."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: progress.Task) -> Text:
         return Text(rate_text(task.finished_speed or task.speed), style="progress.data.speed")
 
 
@@ -36,11 +27,12 @@ class TerminalBar:
 
     def __init__(self, what: str, total: int | None, stream: IO[str]) -> None:
         columns = (
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), RateColumn(), TimeElapsedColumn(),
-            TimeRemainingColumn(), TextColumn("{task.fields[doing]}"),
+            progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
+            RateColumn(), progress.TimeElapsedColumn(), progress.TimeRemainingColumn(),
+            progress.TextColumn("{task.fields[doing]}"),
         )  # fmt: skip
         # Other output isn't redirected: rich would print it above the bar, to the stream of the bar.
-        self._progress = Progress(
+        self._progress = progress.Progress(
             *columns, console=Console(file=stream), transient=True, redirect_stdout=False, redirect_stderr=False
         )
         self._task = self._progress.add_task(what, total=total, doing="")

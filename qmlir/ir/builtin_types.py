@@ -8,49 +8,25 @@ from typing import Any, TypeAlias, cast
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    Float4E2M1FNType,
-    Float6E2M3FNType,
-    Float6E3M2FNType,
-    Float8E3M4Type,
-    Float8E4M3B11FNUZType,
-    Float8E4M3FNType,
-    Float8E4M3FNUZType,
-    Float8E4M3Type,
-    Float8E5M2FNUZType,
-    Float8E5M2Type,
-    Float8E8M0FNUType,
-    FloatAttr,
-    FloatNanEncoding,
-    FloatNonfiniteBehavior,
-    FloatSemantics,
-    IntegerType,
-    MemRefType,
-    TensorType,
-    UnrankedTensorType,
-    i1,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 # xDSL's generic builtin types, with explicit parameters, which an `isinstance` alone leaves unknown.
 
-AnyTensor: TypeAlias = TensorType[Attribute]
-AnyMemRef: TypeAlias = MemRefType[Attribute]
-AnyDense: TypeAlias = DenseIntOrFPElementsAttr[Any]
+AnyTensor: TypeAlias = builtin.TensorType[Attribute]
+AnyMemRef: TypeAlias = builtin.MemRefType[Attribute]
+AnyDense: TypeAlias = builtin.DenseIntOrFPElementsAttr[Any]
 
 
 def ranked_tensor(type_: Attribute) -> AnyTensor | None:
     """Returns `type_` if it is a ranked tensor type; otherwise `None`."""
-    return cast(AnyTensor, type_) if isinstance(type_, TensorType) else None
+    return cast(AnyTensor, type_) if isinstance(type_, builtin.TensorType) else None
 
 
-def unranked_tensor(type_: Attribute) -> UnrankedTensorType[Attribute] | None:
+def unranked_tensor(type_: Attribute) -> builtin.UnrankedTensorType[Attribute] | None:
     """Returns `type_` if it is an unranked tensor type; otherwise `None`."""
-    return cast(UnrankedTensorType[Attribute], type_) if isinstance(type_, UnrankedTensorType) else None
+    return cast(builtin.UnrankedTensorType[Attribute], type_) if isinstance(type_, builtin.UnrankedTensorType) else None
 
 
 def tensor(type_: Attribute) -> AnyTensor:
@@ -73,43 +49,43 @@ def element_of(value: SSAValue) -> Attribute:
 def reshaped_like(type_: TypeAttribute, other: Attribute) -> TypeAttribute:
     """Returns `type_` with the shape of `other` if both are ranked tensors; otherwise `type_`."""
     mine, shaped = ranked_tensor(type_), ranked_tensor(other)
-    return type_ if mine is None or shaped is None else TensorType(mine.element_type, shaped.get_shape())
+    return type_ if mine is None or shaped is None else builtin.TensorType(mine.element_type, shaped.get_shape())
 
 
-def integer_list(attribute: DenseArrayBase[Any]) -> tuple[int, ...]:
+def integer_list(attribute: builtin.DenseArrayBase[Any]) -> tuple[int, ...]:
     """Returns the elements of an `array<iN: …>` attribute."""
-    return tuple(int(value) for value in cast(DenseArrayBase[IntegerType], attribute).get_values())
+    return tuple(int(value) for value in cast(builtin.DenseArrayBase[builtin.IntegerType], attribute).get_values())
 
 
-def float_list(attribute: DenseArrayBase[Any]) -> tuple[float, ...]:
+def float_list(attribute: builtin.DenseArrayBase[Any]) -> tuple[float, ...]:
     """Returns the elements of an `array<fN: …>` attribute."""
     return tuple(float(value) for value in attribute.get_values())
 
 
 def dense(data: bytes, type_: AnyTensor) -> AnyDense:
     """Returns a dense attribute of type `type_` that shares the bytes of `data`, without a copy."""
-    return DenseIntOrFPElementsAttr(cast(TensorType[Any], type_), BytesAttr(data))
+    return builtin.DenseIntOrFPElementsAttr(cast(builtin.TensorType[Any], type_), builtin.BytesAttr(data))
 
 
 def as_dense(attribute: Attribute) -> AnyDense | None:
     """Returns `attribute` if it is dense elements; otherwise `None`."""
-    return cast(AnyDense, attribute) if isinstance(attribute, DenseIntOrFPElementsAttr) else None
+    return cast(AnyDense, attribute) if isinstance(attribute, builtin.DenseIntOrFPElementsAttr) else None
 
 
-def as_float(attribute: Attribute) -> FloatAttr[Any] | None:
+def as_float(attribute: Attribute) -> builtin.FloatAttr[Any] | None:
     """Returns `attribute` if it is a float attribute; otherwise `None`."""
-    return cast(FloatAttr[Any], attribute) if isinstance(attribute, FloatAttr) else None
+    return cast(builtin.FloatAttr[Any], attribute) if isinstance(attribute, builtin.FloatAttr) else None
 
 
-def as_integer(type_: Attribute) -> IntegerType | None:
+def as_integer(type_: Attribute) -> builtin.IntegerType | None:
     """Returns `type_` if it is an integer type; otherwise `None`."""
-    return cast(IntegerType, type_) if isinstance(type_, IntegerType) else None
+    return cast(builtin.IntegerType, type_) if isinstance(type_, builtin.IntegerType) else None
 
 
 def memref_type(value: SSAValue) -> AnyMemRef | None:
     """Returns the type of a memref value; `None` for other values."""
     type_: Attribute = value.type
-    return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None
+    return cast(AnyMemRef, type_) if isinstance(type_, builtin.MemRefType) else None
 
 
 def sizes_of(value: SSAValue) -> tuple[int, ...]:
@@ -121,7 +97,7 @@ def sizes_of(value: SSAValue) -> tuple[int, ...]:
 def is_truth(type_: Attribute) -> bool:
     """Returns whether `type_` is a tensor type whose elements callers represent as NumPy booleans."""
     ranked = ranked_tensor(type_)
-    return ranked is not None and ranked.get_element_type() == i1
+    return ranked is not None and ranked.get_element_type() == builtin.i1
 
 
 # Floats of 8 bits and fewer: their NumPy types, with one value per byte, and their special encodings.
@@ -130,31 +106,31 @@ def is_truth(type_: Attribute) -> bool:
 # writes of such floats rely on that, so a new format is a new row of `DTYPES`.
 
 SmallFloat: TypeAlias = (
-    Float4E2M1FNType
-    | Float6E2M3FNType
-    | Float6E3M2FNType
-    | Float8E3M4Type
-    | Float8E4M3Type
-    | Float8E4M3FNType
-    | Float8E4M3FNUZType
-    | Float8E4M3B11FNUZType
-    | Float8E5M2Type
-    | Float8E5M2FNUZType
-    | Float8E8M0FNUType
+    builtin.Float4E2M1FNType
+    | builtin.Float6E2M3FNType
+    | builtin.Float6E3M2FNType
+    | builtin.Float8E3M4Type
+    | builtin.Float8E4M3Type
+    | builtin.Float8E4M3FNType
+    | builtin.Float8E4M3FNUZType
+    | builtin.Float8E4M3B11FNUZType
+    | builtin.Float8E5M2Type
+    | builtin.Float8E5M2FNUZType
+    | builtin.Float8E8M0FNUType
 )
 
 DTYPES: Mapping[type[Attribute], npt.DTypeLike] = {
-    Float4E2M1FNType: ml_dtypes.float4_e2m1fn,
-    Float6E2M3FNType: ml_dtypes.float6_e2m3fn,
-    Float6E3M2FNType: ml_dtypes.float6_e3m2fn,
-    Float8E3M4Type: ml_dtypes.float8_e3m4,
-    Float8E4M3Type: ml_dtypes.float8_e4m3,
-    Float8E4M3FNType: ml_dtypes.float8_e4m3fn,
-    Float8E4M3FNUZType: ml_dtypes.float8_e4m3fnuz,
-    Float8E4M3B11FNUZType: ml_dtypes.float8_e4m3b11fnuz,
-    Float8E5M2Type: ml_dtypes.float8_e5m2,
-    Float8E5M2FNUZType: ml_dtypes.float8_e5m2fnuz,
-    Float8E8M0FNUType: ml_dtypes.float8_e8m0fnu,
+    builtin.Float4E2M1FNType: ml_dtypes.float4_e2m1fn,
+    builtin.Float6E2M3FNType: ml_dtypes.float6_e2m3fn,
+    builtin.Float6E3M2FNType: ml_dtypes.float6_e3m2fn,
+    builtin.Float8E3M4Type: ml_dtypes.float8_e3m4,
+    builtin.Float8E4M3Type: ml_dtypes.float8_e4m3,
+    builtin.Float8E4M3FNType: ml_dtypes.float8_e4m3fn,
+    builtin.Float8E4M3FNUZType: ml_dtypes.float8_e4m3fnuz,
+    builtin.Float8E4M3B11FNUZType: ml_dtypes.float8_e4m3b11fnuz,
+    builtin.Float8E5M2Type: ml_dtypes.float8_e5m2,
+    builtin.Float8E5M2FNUZType: ml_dtypes.float8_e5m2fnuz,
+    builtin.Float8E8M0FNUType: ml_dtypes.float8_e8m0fnu,
 }
 """The NumPy type of each format. Each value occupies one byte; narrower formats use its low bits."""
 
@@ -188,16 +164,16 @@ class Codes:
     has_negative_zero: bool
 
     @staticmethod
-    def of(format_: FloatSemantics) -> "Codes":
+    def of(format_: builtin.FloatSemantics) -> "Codes":
         """Returns the special encodings of a format."""
         ones = (1 << format_.exponent_bits + format_.mantissa_bits) - 1
         sign = 1 << format_.sign_shift if format_.has_sign else 0
-        if format_.nonfinite is FloatNonfiniteBehavior.FINITE_ONLY:
+        if format_.nonfinite is builtin.FloatNonfiniteBehavior.FINITE_ONLY:
             return Codes(ones, None, None, sign, True)
-        if format_.nonfinite is FloatNonfiniteBehavior.IEEE:
+        if format_.nonfinite is builtin.FloatNonfiniteBehavior.IEEE:
             infinity = format_.max_exponent << format_.mantissa_bits
             return Codes(infinity - 1, infinity | 1 << format_.mantissa_bits - 1, infinity, sign, True)
-        if format_.nan_encoding is FloatNanEncoding.NEGATIVE_ZERO:
+        if format_.nan_encoding is builtin.FloatNanEncoding.NEGATIVE_ZERO:
             return Codes(ones, sign, None, sign, False)
         return Codes(ones - 1, ones, None, sign, True)
 

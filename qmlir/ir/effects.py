@@ -10,19 +10,9 @@ from enum import Enum, auto
 from functools import cache
 from typing import Any, cast
 
+from xdsl import traits
 from xdsl.ir import Operation, OpResult, Region
 from xdsl.pattern_rewriter import PatternRewriterListener
-from xdsl.traits import (
-    IsTerminator,
-    MemoryEffect,
-    MemoryFreeEffect,
-    MemoryReadEffect,
-    MemoryWriteEffect,
-    NoMemoryEffect,
-    RecursiveMemoryEffect,
-    SymbolOpInterface,
-    is_side_effect_free,
-)
 from xdsl.transforms.dead_code_elimination import LiveSet, result_only_effects
 
 
@@ -45,23 +35,25 @@ class _Effects(Enum):
     """The effects depend on the individual operation."""
 
 
-def _function(trait: type[MemoryEffect]) -> Callable[..., Any]:
+def _function(trait: type[traits.MemoryEffect]) -> Callable[..., Any]:
     """Returns the function that computes a trait's effects, identical for all traits that inherit it."""
     return cast(Any, trait.get_effects).__func__
 
 
 _KNOWN: dict[Callable[..., Any], _Effects] = {
-    _function(NoMemoryEffect): _Effects.NONE,
-    _function(MemoryReadEffect): _Effects.READ,
-    _function(MemoryWriteEffect): _Effects.SHOWN,
-    _function(MemoryFreeEffect): _Effects.SHOWN,
-    _function(RecursiveMemoryEffect): _Effects.NESTED,
+    _function(traits.NoMemoryEffect): _Effects.NONE,
+    _function(traits.MemoryReadEffect): _Effects.READ,
+    _function(traits.MemoryWriteEffect): _Effects.SHOWN,
+    _function(traits.MemoryFreeEffect): _Effects.SHOWN,
+    _function(traits.RecursiveMemoryEffect): _Effects.NESTED,
 }
 
 
 @cache
 def _effects_of(kind: type[Operation]) -> _Effects:
-    found = {_KNOWN.get(_function(type(trait)), _Effects.ASKED) for trait in kind.get_traits_of_type(MemoryEffect)}
+    found = {
+        _KNOWN.get(_function(type(trait)), _Effects.ASKED) for trait in kind.get_traits_of_type(traits.MemoryEffect)
+    }
     if not found:
         return _Effects.SHOWN
     return found.pop() if len(found) == 1 else _Effects.ASKED
@@ -70,9 +62,8 @@ def _effects_of(kind: type[Operation]) -> _Effects:
 @cache
 def _is_kept(kind: type[Operation]) -> bool:
     """Whether operations of a class stay even if they are unused, regardless of their effects."""
-    return kind.has_trait(IsTerminator, value_if_unregistered=False) or kind.has_trait(
-        SymbolOpInterface, value_if_unregistered=False
-    )
+    kept = (traits.IsTerminator, traits.SymbolOpInterface)
+    return any(kind.has_trait(trait, value_if_unregistered=False) for trait in kept)
 
 
 @cache
@@ -84,7 +75,7 @@ def never_dead(kind: type[Operation]) -> bool:
 @cache
 def is_terminator(kind: type[Operation]) -> bool:
     """Returns whether operations of the class `kind` may terminate blocks; unregistered operations may."""
-    return kind.has_trait(IsTerminator, value_if_unregistered=True)
+    return kind.has_trait(traits.IsTerminator, value_if_unregistered=True)
 
 
 def has_no_effect(op: Operation, known: dict[Operation, bool]) -> bool:
@@ -98,7 +89,7 @@ def has_no_effect(op: Operation, known: dict[Operation, bool]) -> bool:
             inside = (each for region in op.regions for block in region.blocks for each in block.ops)
             known[op] = all(has_no_effect(each, known) for each in inside)
         return known[op]
-    return is_side_effect_free(op) if effects is _Effects.ASKED else effects is _Effects.NONE
+    return traits.is_side_effect_free(op) if effects is _Effects.ASKED else effects is _Effects.NONE
 
 
 def dead_if_unused(op: Operation) -> bool:

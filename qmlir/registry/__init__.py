@@ -14,7 +14,6 @@ from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 
-from qmlir.registry.code import code_digest, plugged_code, sources_digest
 from qmlir.registry.contribution import FIELDS, INTERFACE, Contribution, RowForm
 from qmlir.registry.faults import RAISED, PackageError, one_line, place_in, place_of, place_of_row
 from qmlir.registry.package import (
@@ -31,6 +30,7 @@ from qmlir.registry.package import (
     asked_about,
     at_code,
     bracketed,
+    code_digest,
     continue_with,
     in_package,
     is_outside,
@@ -42,7 +42,9 @@ from qmlir.registry.package import (
     packages,
     plug_ins,
     plugged,
+    plugged_code,
     plugin,
+    sources_digest,
 )
 from qmlir.registry.tree import DIALECTS, GUARDS, TREE, UPSTREAM_REPLACED
 

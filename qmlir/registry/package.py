@@ -5,6 +5,7 @@ incompatible version, is ignored with one warning; so is a row that fails to loa
 and extensions of the tree to ignore.
 """
 
+import hashlib
 import inspect
 import os
 import re
@@ -12,12 +13,14 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints, entry_points, version
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from qmlir.registry.contribution import FIELDS, Contribution, RowForm, refusal
 from qmlir.registry.faults import PackageError, frames, one_line, place_in, place_of, place_of_row, say, silence
@@ -402,3 +405,88 @@ def continue_with(plug_ins: Iterable[str]) -> None:
     global _plugged
     silence()
     _plugged = tuple(plugin(each) for each in plug_ins)
+
+
+# Digests of the code of packages. Cache keys contain them, because different code can compile different programs.
+
+_SUFFIXES = (".py", ".mlir")
+
+
+def _sources(module: str) -> list[str]:
+    """Returns the source files of a module or Python package: its Python files and the patterns that it ships."""
+    spec = find_spec(module)
+    if spec is None:
+        return []
+    folders = list(spec.submodule_search_locations or ())
+    if folders or spec.origin is None:
+        return sorted(
+            os.path.join(folder, name)
+            for top in folders
+            for folder, _, names in os.walk(top)
+            for name in names
+            if name.endswith(_SUFFIXES)
+        )
+    return [spec.origin]
+
+
+def _contents(module: str) -> Iterator[bytes]:
+    """Yields the content of each source file, in order."""
+    for path in _sources(module):
+        # For hundreds of small files, allocating buffers would take as long as reading.
+        with open(path, "rb", buffering=0) as file:
+            yield file.readall()
+
+
+@lru_cache(16)
+def code_digest(packages: tuple[Package, ...]) -> str:
+    """Returns a digest of the names, versions and source files of these packages."""
+    found = hashlib.sha256()
+    for package in packages:
+        found.update(f"{package.name} {package.version}".encode())
+        if package.name != UPSTREAM:  # the version identifies xDSL's code; packages may be in development
+            for content in (content for module in sorted(package.modules) for content in _contents(module)):
+                found.update(content)
+    return found.hexdigest()
+
+
+def sources_digest(modules: Iterable[str]) -> str:
+    """Returns a digest of the sources of these modules and of all their submodules; skips missing modules."""
+    found = hashlib.sha256()
+    for module in sorted({*modules}):
+        found.update(f"{module} ".encode())
+        for content in _contents(module):
+            found.update(content)
+    return found.hexdigest()
+
+
+_imported = WeakKeyDictionary[ModuleType, str]()
+"""The digest of each module, computed at the first request, soon after its import."""
+
+
+def plugged_code() -> str:
+    """Returns a digest of the code of this run's plug-ins; empty if there are none.
+
+    A process keeps the plug-in that it has loaded even if its files change, so the digest doesn't change either.
+    """
+    number = len(plug_ins())
+    return _code_of(packages()[-number:]) if number else ""
+
+
+@lru_cache(16)
+def _code_of(plugged: tuple[Package, ...]) -> str:
+    found = hashlib.sha256()
+    for module in sorted({module for package in plugged for module in package.modules}):
+        found.update(f"{module} {_loaded_code(module)} ".encode())
+    return found.hexdigest()
+
+
+def _loaded_code(name: str) -> str:
+    module = sys.modules.get(name)
+    if module is not None and module in _imported:
+        return _imported[module]
+    found = hashlib.sha256()
+    for content in _contents(name):
+        found.update(content)
+    if module is not None:
+        _imported[module] = found.hexdigest()
+    return found.hexdigest()

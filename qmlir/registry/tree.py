@@ -126,7 +126,7 @@ TREE = Contribution(
         "arith": "qmlir.interpreter.upstream.arith:EVALUATORS",
         "calib": "qmlir.dialects.calib.evaluate:EVALUATORS",
         "check": "qmlir.dialects.check.evaluate:EVALUATORS",
-        "func": "qmlir.interpreter.upstream.func:EVALUATORS",
+        "func": "qmlir.interpreter.upstream.scf:CALLS",
         "kernel": "qmlir.dialects.kernel.evaluate:EVALUATORS",
         "linalg": "qmlir.interpreter.upstream.linalg:EVALUATORS",
         "math": "qmlir.interpreter.upstream.math:EVALUATORS",

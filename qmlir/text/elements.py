@@ -11,18 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    BFloat16Type,
-    DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    IndexType,
-    IntegerType,
-    Signedness,
-    i1,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute
 
 from qmlir.arithmetic.arrays import Array
@@ -35,10 +24,10 @@ ODD_LIST_LIMIT = 1024
 """The maximum for element types that upstream's blobs pack more tightly than xDSL's; both can parse lists."""
 
 _FLOAT_DTYPES: dict[type[Attribute], npt.DTypeLike] = {
-    Float16Type: np.float16,
-    BFloat16Type: ml_dtypes.bfloat16,
-    Float32Type: np.float32,
-    Float64Type: np.float64,
+    builtin.Float16Type: np.float16,
+    builtin.BFloat16Type: ml_dtypes.bfloat16,
+    builtin.Float32Type: np.float32,
+    builtin.Float64Type: np.float64,
     **DTYPES,
 }
 
@@ -48,32 +37,32 @@ _BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 def dense_dtype(element: Attribute) -> np.dtype[Any] | None:
     """Returns the NumPy type of the bytes of an element type; `None` if there is none (complex, f80, i24…)."""
     match element:
-        case IntegerType():
+        case builtin.IntegerType():
             size = element.compile_time_size
             if size not in (1, 2, 4, 8):
                 return None
-            return np.dtype(f"{'u' if element.signedness.data is Signedness.UNSIGNED else 'i'}{size}")
-        case IndexType():
+            return np.dtype(f"{'u' if element.signedness.data is builtin.Signedness.UNSIGNED else 'i'}{size}")
+        case builtin.IndexType():
             return np.dtype(np.int64)
         case _:
             dtype = _FLOAT_DTYPES.get(type(element))
             return None if dtype is None else np.dtype(dtype)
 
 
-def dense_array(attribute: DenseIntOrFPElementsAttr[Any]) -> Array:
+def dense_array(attribute: builtin.DenseIntOrFPElementsAttr[Any]) -> Array:
     """Returns the values of a dense attribute as a read-only array over its bytes; i1 values are 0 and 1."""
     dtype = dense_dtype(attribute.get_element_type())
     if dtype is None:
         raise ValueError(f"no NumPy type holds elements of type {attribute.get_element_type()}")
     values = np.frombuffer(attribute.data.data, dtype=dtype).reshape(attribute.get_shape())
-    if attribute.get_element_type() == i1 and bool((values < 0).any()):
+    if attribute.get_element_type() == builtin.i1 and bool((values < 0).any()):
         # xDSL's constructors write true as 0xFF, NumPy as 0x01.
         values = values & 1
         values.flags.writeable = False
     return values
 
 
-def float_text(value: float, element: AnyFloat) -> str:
+def float_text(value: float, element: builtin.AnyFloat) -> str:
     """Returns a decimal that round-trips bit for bit, or the hexadecimal bits if there is none."""
     if not math.isfinite(value):
         return f"0x{element.pack((value,))[::-1].hex().upper()}"
@@ -86,7 +75,7 @@ def float_text(value: float, element: AnyFloat) -> str:
     return text
 
 
-def _shortest(value: float, element: AnyFloat) -> str:
+def _shortest(value: float, element: builtin.AnyFloat) -> str:
     dtype = dense_dtype(element)
     if dtype == np.float32:
         short = str(np.float32(value))
@@ -106,7 +95,7 @@ def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
     return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
 
 
-def elements_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str | None:
+def elements_text(attribute: builtin.DenseIntOrFPElementsAttr[Any]) -> str | None:
     """Returns the text between the angle brackets of `dense<…>`; `None` for unsupported element types."""
     element: Attribute = attribute.get_element_type()
     if dense_dtype(element) is None:
@@ -121,11 +110,11 @@ def elements_text(attribute: DenseIntOrFPElementsAttr[Any]) -> str | None:
     limit = LIST_LIMIT if _is_stored_as_upstream(element) else ODD_LIST_LIMIT
     if values.size > limit:
         return f'"0x{blob_of_values(values, element).hex().upper()}"'
-    if isinstance(element, AnyFloat):
+    if isinstance(element, builtin.AnyFloat):
         if not bool(np.isfinite(values).all()):
             return f'"0x{values.tobytes().hex().upper()}"'
         texts = [float_text(float(value), element) for value in values]
-    elif element == i1:
+    elif element == builtin.i1:
         texts = ["true" if value else "false" for value in values]
     else:
         texts = [str(value) for value in values.tolist()]
@@ -215,7 +204,7 @@ def fit_width(data: bytes, element: Attribute) -> bytes:
 def narrowed(values: Array, element: Attribute) -> Array:
     """Reduces integers modulo 2^N for an integer type of N bits, which may be narrower than their NumPy type."""
     integer = as_integer(element)
-    if element == i1:
+    if element == builtin.i1:
         return np.asarray(values & 1)
     if integer is None or integer.width.data == 8 * values.itemsize:
         return values
@@ -242,7 +231,7 @@ def integers_of(values: Array, element: Attribute, *, is_unsigned: bool) -> npt.
     return stored_integers(values, element, is_unsigned=is_unsigned).astype(np.int64)
 
 
-def float_of_bits(bits: int, element: AnyFloat) -> bytes:
+def float_of_bits(bits: int, element: builtin.AnyFloat) -> bytes:
     """Returns the bytes of the float with these `bits`. Raises `ValueError` if `element` has fewer bits."""
     size = element.compile_time_size
     if bits < 0:

@@ -7,16 +7,7 @@ Each check raises `ValueError` with the reason; the parser adds the location. Li
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    NoneAttr,
-    StridedLayoutAttr,
-    VectorType,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
@@ -42,15 +33,15 @@ def _check_int64(number: int, what: str) -> None:
 def check_attribute(attribute: Attribute) -> None:
     """Raises `ValueError` for a type or attribute that upstream's parser rejects although xDSL's accepts it."""
     match attribute:
-        case IntegerType() if attribute.width.data > _WIDEST_INTEGER:
+        case builtin.IntegerType() if attribute.width.data > _WIDEST_INTEGER:
             raise ValueError(f"integer bitwidth is limited to {_WIDEST_INTEGER} bits")
-        case VectorType() if any(size < 1 for size in attribute.get_shape()):
+        case builtin.VectorType() if any(size < 1 for size in attribute.get_shape()):
             raise ValueError(f"vector types must have positive constant sizes but got {list(attribute.get_shape())}")
-        case IntegerAttr(type=IndexType()):
+        case builtin.IntegerAttr(type=builtin.IndexType()):
             _check_int64(attribute.value.data, "integer constant")
-        case StridedLayoutAttr():
+        case builtin.StridedLayoutAttr():
             for each in (*attribute.strides.data, attribute.offset):
-                if not isinstance(each, NoneAttr):
+                if not isinstance(each, builtin.NoneAttr):
                     _check_int64(each.data, "stride or offset")
         case _:
             pass
@@ -85,9 +76,9 @@ def _children(attribute: Attribute) -> Iterable[Attribute]:
     match attribute:
         case ParametrizedAttribute():
             return attribute.parameters
-        case ArrayAttr():
+        case builtin.ArrayAttr():
             return attribute.data
-        case DictionaryAttr():
+        case builtin.DictionaryAttr():
             return attribute.data.values()
         case _:
             return ()

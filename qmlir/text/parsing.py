@@ -10,32 +10,7 @@ from typing import Any, TypeVarTuple
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    AnyFloat,
-    BytesAttr,
-    CallSiteLoc,
-    ComplexType,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    DenseResourceAttr,
-    FileLineColLoc,
-    FusedLoc,
-    IndexType,
-    IntAttr,
-    IntegerAttr,
-    IntegerType,
-    LocationAttr,
-    ModuleOp,
-    NameLoc,
-    NoneAttr,
-    RankedStructure,
-    ShapedType,
-    StridedLayoutAttr,
-    StringAttr,
-    TensorType,
-    UnknownLoc,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.irdl import base
@@ -67,7 +42,9 @@ _Arguments = TypeVarTuple("_Arguments")
 @cache
 def _type_of_dense() -> Any:
     """Returns the constraint for the types of dense elements."""
-    return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
+    return base(
+        builtin.RankedStructure[builtin.IntegerType | builtin.IndexType | builtin.AnyFloat | builtin.ComplexType]
+    )
 
 
 _BYTES_OF_ONE = 16
@@ -76,7 +53,7 @@ _BYTES_OF_ONE = 16
 
 def _of_one(type: Any) -> Any:
     """Returns the type of a single element of a dense literal."""
-    return TensorType(type.get_element_type(), [1])
+    return builtin.TensorType(type.get_element_type(), [1])
 
 
 class ModuleParser(Parser):
@@ -89,13 +66,13 @@ class ModuleParser(Parser):
     def __init__(self, ctx: Context, source: str, lines: LineTable, weights: WeightsReader):
         super().__init__(ctx, source, lines.filename)
         self._lines = lines
-        self._filename = StringAttr(lines.filename)
+        self._filename = builtin.StringAttr(lines.filename)
         self._weights = weights
-        self._given_location: LocationAttr | None = None
+        self._given_location: builtin.LocationAttr | None = None
         self._reading = 0
         self._growth = ExpansionGuard()
         self._depth = 0
-        self._locations: dict[str, LocationAttr | None] = {}
+        self._locations: dict[str, builtin.LocationAttr | None] = {}
         self._first_uses: dict[str, int] = {}
         self._resources: dict[str, str] | None = None
 
@@ -109,7 +86,7 @@ class ModuleParser(Parser):
         self.lexer.pos = position
         self.parse_characters(token)
 
-    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+    def parse_module(self, allow_implicit_module: bool = True) -> builtin.ModuleOp:
         operations: list[Operation] = []
         while token := self.peek():
             if token[0] in "#!" and token != "#-}":
@@ -123,11 +100,11 @@ class ModuleParser(Parser):
         if self.forward_ssa_references:
             locations = [(name, self._lines.location(self._first_uses[name])) for name in self.forward_ssa_references]
             raise together([text_error(f"value %{name} is used but not defined", at) for name, at in locations])
-        if len(operations) == 1 and isinstance(operations[0], ModuleOp):
+        if len(operations) == 1 and isinstance(operations[0], builtin.ModuleOp):
             return operations[0]
         if not allow_implicit_module:
             self.raise_error("builtin.module operation expected", 0)
-        return ModuleOp(operations)
+        return builtin.ModuleOp(operations)
 
     def parse_alias_definition(self) -> None:
         """Parses `#name = attribute` or `!name = type`."""
@@ -150,7 +127,7 @@ class ModuleParser(Parser):
             raise text_error(message, self._lines.location(start), notes)
         return super().resolve_operand(operand, type)
 
-    def parse_optional_location(self) -> LocationAttr | None:
+    def parse_optional_location(self) -> builtin.LocationAttr | None:
         self._given_location = None
         if self.parse_optional_characters("loc") is not None:
             with self.in_parens():
@@ -158,42 +135,42 @@ class ModuleParser(Parser):
             self._given_location = location
         return self._given_location
 
-    def _parse_location_in_parens(self) -> LocationAttr:
+    def _parse_location_in_parens(self) -> builtin.LocationAttr:
         # xDSL supports neither location aliases that are defined later (upstream MLIR prints them so), nor metadata of
         # fused locations, nor ranges.
         if self.peek().startswith("#"):
             return self._parse_location_alias()
         if (name := self.parse_optional_str_literal()) is not None:
-            return self._parse_named_location(StringAttr(name))
+            return self._parse_named_location(builtin.StringAttr(name))
         match self.parse_optional_identifier():
             case "unknown":
-                return UnknownLoc()
+                return builtin.UnknownLoc()
             case "callsite":
                 with self.in_parens():
                     callee = self._parse_location_in_parens()
                     self.parse_keyword("at")
                     caller = self._parse_location_in_parens()
-                return CallSiteLoc(callee, caller)
+                return builtin.CallSiteLoc(callee, caller)
             case "fused":
-                metadata: Attribute = NoneAttr()
+                metadata: Attribute = builtin.NoneAttr()
                 if self.parse_optional_punctuation("<") is not None:
                     metadata = self.parse_attribute()
                     self.parse_punctuation(">")
                 located = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location_in_parens)
-                return FusedLoc(tuple(located), metadata)
+                return builtin.FusedLoc(tuple(located), metadata)
             case None:
                 self.raise_error("Unexpected location syntax.")
             case _:
                 self.raise_error("Unsupported location type.")
 
-    def _parse_named_location(self, name: StringAttr) -> LocationAttr:
+    def _parse_named_location(self, name: builtin.StringAttr) -> builtin.LocationAttr:
         """Parses the rest of a `FileLineColLoc` or `NameLoc` after its string; keeps only the start of a range."""
         if self.parse_optional_punctuation(":") is None:
-            inner: LocationAttr | NoneAttr = NoneAttr()
+            inner: builtin.LocationAttr | builtin.NoneAttr = builtin.NoneAttr()
             if self.peek() == "(":
                 with self.in_parens():
                     inner = self._parse_location_in_parens()
-            return NameLoc(name, inner)
+            return builtin.NameLoc(name, inner)
         line = self.parse_integer(allow_boolean=False, allow_negative=False)
         self.parse_punctuation(":")
         column = self.parse_integer(allow_boolean=False, allow_negative=False)
@@ -201,20 +178,20 @@ class ModuleParser(Parser):
             self.parse_optional_integer(allow_boolean=False, allow_negative=False)
             self.parse_punctuation(":")
             self.parse_integer(allow_boolean=False, allow_negative=False)
-        return FileLineColLoc(name, IntAttr(line), IntAttr(column))
+        return builtin.FileLineColLoc(name, builtin.IntAttr(line), builtin.IntAttr(column))
 
-    def _parse_location_alias(self) -> LocationAttr:
+    def _parse_location_alias(self) -> builtin.LocationAttr:
         name = self.peek()
         if name not in self.attribute_aliases:
             location = self._location_defined_later(name)
             self.parse_characters(name)
             return location
         attribute = self.parse_attribute()
-        if not isinstance(attribute, LocationAttr):
+        if not isinstance(attribute, builtin.LocationAttr):
             self.raise_error("Expected location alias.")
         return attribute
 
-    def _location_defined_later(self, name: str) -> LocationAttr:
+    def _location_defined_later(self, name: str) -> builtin.LocationAttr:
         """Returns the location of an alias whose definition starts a line anywhere in the text."""
         start = self.pos
         if not self._locations:
@@ -256,9 +233,11 @@ class ModuleParser(Parser):
         op = super().parse_operation()
         self._reading = outer
         # An operation's own location is the last one in its text.
-        if self._given_location is None and isinstance(op.location, UnknownLoc):
+        if self._given_location is None and isinstance(op.location, builtin.UnknownLoc):
             location = self._lines.location(start)
-            op.location = FileLineColLoc(self._filename, IntAttr(location.line), IntAttr(location.column))
+            op.location = builtin.FileLineColLoc(
+                self._filename, builtin.IntAttr(location.line), builtin.IntAttr(location.column)
+            )
         return op
 
     # The only private method that is overridden: xDSL looks up the name in the context, which belongs to the caller and
@@ -289,7 +268,7 @@ class ModuleParser(Parser):
         except ValueError as error:
             self.raise_error(str(error), start)
 
-    def _parse_dense_resource(self) -> DenseResourceAttr:
+    def _parse_dense_resource(self) -> builtin.DenseResourceAttr:
         # xDSL keeps the resources of all texts in one table, and renames known keys, but not in the metadata that
         # follows, so the bytes would be lost. Here a handle is resolved by the metadata of its own text.
         interface = self.ctx.get_dialect("builtin").get_interface(OpAsmDialectInterface)
@@ -306,9 +285,9 @@ class ModuleParser(Parser):
                 self.move_to(start)
         self.parse_characters(":", " in dense_resource attribute")
         type = self.parse_type()
-        if not isinstance(type, ShapedType):
+        if not isinstance(type, builtin.ShapedType):
             self.raise_error(f"dense resource should have a shaped type, got: {type}")
-        return DenseResourceAttr.from_params(resource_key(interface, key, self._resources.get(key, "")), type)
+        return builtin.DenseResourceAttr.from_params(resource_key(interface, key, self._resources.get(key, "")), type)
 
     def _parse_file_metadata(self) -> None:
         start = self.pos
@@ -369,7 +348,7 @@ class ModuleParser(Parser):
         self._within(start, check_affine, found.results)
         return found
 
-    def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:
+    def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[builtin.IndexType]]]:
         start = self.pos
         found, operands = super().parse_affine_map_of_ssa_ids()
         self._within(start, check_affine, found.results)
@@ -411,7 +390,7 @@ class ModuleParser(Parser):
                     return self._weights.load(attribute)
                 except WeightsError as error:
                     self.raise_error(str(error), start)
-            case IntegerAttr() | StridedLayoutAttr():
+            case builtin.IntegerAttr() | builtin.StridedLayoutAttr():
                 self._within(start, check_attribute, attribute)
                 return attribute
             case _:
@@ -439,7 +418,9 @@ class ModuleParser(Parser):
             self.raise_error("integer constant out of range for type", start)
         if end is not None:
             self.move_to(end)
-        return DenseIntOrFPElementsAttr(type, self._repeated(data, type, start) if is_splat else BytesAttr(data))
+        return builtin.DenseIntOrFPElementsAttr(
+            type, self._repeated(data, type, start) if is_splat else builtin.BytesAttr(data)
+        )
 
     def _parse_type_after(self, position: int) -> tuple[Any, int | None]:
         """Parses the type of a dense literal that ends at `position`, and returns to the start of the literal.
@@ -455,11 +436,11 @@ class ModuleParser(Parser):
         self.move_to(start)
         return type, end
 
-    def _repeated(self, data: bytes, type: Any, start: int) -> BytesAttr:
+    def _repeated(self, data: bytes, type: Any, start: int) -> builtin.BytesAttr:
         """Returns the bytes of all elements of a splat."""
         count = math.prod(type.get_shape())
         self._within(start, self._growth.splat, len(data) * count)
-        return BytesAttr(data * count)
+        return builtin.BytesAttr(data * count)
 
     def _parse_type_of_dense(self, type: Any) -> Any:
         """Parses the type after dense elements, unless the syntax of the operation determines it."""
@@ -472,7 +453,7 @@ class ModuleParser(Parser):
         type: Any = self.expect(self.parse_optional_type, "Dense attribute must be typed!")
         if not _type_of_dense().verifies(type):
             self.raise_error("Expected memref, vector or tensor type of integer, index, float, or complex type")
-        if DYNAMIC_INDEX in type.get_shape():
+        if builtin.DYNAMIC_INDEX in type.get_shape():
             self.raise_error("Dense literal attribute should have a static shape.")
         return type
 
@@ -492,7 +473,7 @@ class ModuleParser(Parser):
             data = values_of_blob(blob, element, count)
         except ValueError as error:
             self.raise_error(str(error), start)
-        return DenseIntOrFPElementsAttr(type, BytesAttr(data))
+        return builtin.DenseIntOrFPElementsAttr(type, builtin.BytesAttr(data))
 
     def _parse_bit_patterns(self, type: Any) -> AnyDense:
         """Parses `<[0x7FC00000, 1.0]> : type`; xDSL would read a hexadecimal float as a number, not as bits."""
@@ -504,17 +485,19 @@ class ModuleParser(Parser):
             self.raise_error(f"expected elements of shape {type}, but got {shape}", start)
         element = type.get_element_type()
         try:
-            if isinstance(element, AnyFloat):
+            if isinstance(element, builtin.AnyFloat):
                 data = b"".join(
                     float_of_bits(int(number), element) if is_bits else element.pack((float(number),))
                     for number, is_bits in numbers
                 )
             else:
-                holder = TensorType(element, [len(numbers)])
-                data = DenseIntOrFPElementsAttr.from_list(holder, [number for number, _ in numbers]).data.data
+                holder = builtin.TensorType(element, [len(numbers)])
+                data = builtin.DenseIntOrFPElementsAttr.from_list(holder, [number for number, _ in numbers]).data.data
         except (ValueError, struct.error) as error:
             self.raise_error(str(error), start)
-        return DenseIntOrFPElementsAttr(type, self._repeated(data, type, start) if shape is None else BytesAttr(data))
+        return builtin.DenseIntOrFPElementsAttr(
+            type, self._repeated(data, type, start) if shape is None else builtin.BytesAttr(data)
+        )
 
     def _parse_numbers(self) -> tuple[list[tuple[int | float, bool]], tuple[int, ...] | None]:
         """Parses nested lists of numbers; returns each number, True if it is hexadecimal, and the shape.
@@ -530,25 +513,25 @@ class ModuleParser(Parser):
             self.raise_error("expected lists of equal length")
         return [number for numbers, _ in rows for number in numbers], (len(rows), *inner.pop())
 
-    def _parse_dense_array(self) -> DenseArrayBase[Any]:
+    def _parse_dense_array(self) -> builtin.DenseArrayBase[Any]:
         # xDSL reads no bit patterns of floats here.
         self.parse_keyword("array")
         self.parse_characters("<", " in dense array")
         start = self.pos
         element = self.parse_attribute()
-        if not isa(element, IntegerType | AnyFloat):
+        if not isa(element, builtin.IntegerType | builtin.AnyFloat):
             self.raise_error("dense array element type must be an integer or floating point type", start)
         numbers: list[Any] = []
         if self.parse_optional_punctuation(">") is None:
             self.parse_characters(":", " in dense array")
             numbers = self.parse_comma_separated_list(self.Delimiter.NONE, lambda: self._parse_number_of_array(element))
             self.parse_characters(">", " in dense array")
-        return DenseArrayBase.from_list(element, numbers)
+        return builtin.DenseArrayBase.from_list(element, numbers)
 
-    def _parse_number_of_array(self, element: IntegerType | AnyFloat) -> int | float:
+    def _parse_number_of_array(self, element: builtin.IntegerType | builtin.AnyFloat) -> int | float:
         start = self.pos
         try:
-            if isinstance(element, IntegerType):
+            if isinstance(element, builtin.IntegerType):
                 value = self.parse_integer()
                 element.verify_value(value)
                 return value
@@ -568,7 +551,7 @@ def parse_module(
     directory: Path | None = None,
     weights: WeightsReader | None = None,
     parser: Callable[[Context, str, LineTable, WeightsReader], ModuleParser] = ModuleParser,
-) -> ModuleOp:
+) -> builtin.ModuleOp:
     """Parses a module; `weights` reads its large weights, by default from the files in `directory` that the text names.
 
     The location of an operation defaults to its position in the text. All errors are `DiagnosticError`s with a file,
@@ -605,6 +588,6 @@ def _first_line(error: Exception) -> str:
     return lines[0] if lines else "xDSL cannot read this"
 
 
-def load_module(ctx: Context, path: Path) -> ModuleOp:
+def load_module(ctx: Context, path: Path) -> builtin.ModuleOp:
     """Parses the module in the file `path`, whose weights must be in the same folder."""
     return parse_module(ctx, read_source(path), str(path), directory=path.parent)

@@ -17,9 +17,8 @@ from qmlir.ir.messages import LINES, Diagnostic, Severity, printable, text_error
 from qmlir.text.data import plain
 from qmlir.text.diagnostics import render
 from qmlir.text.files import access
-from qmlir.tools.command import guarded
+from qmlir.tools.command import add_budgets, add_plugins, guarded, plugins_in
 from qmlir.tools.configuration import configured, note_paths, write_configuration
-from qmlir.tools.plugins import add_budgets, add_plugins, plugins_in
 from qmlir.tools.stdio import ArgumentParser, Streams, parse_arguments, usage_of
 from qmlir.tools.subcommands import Subcommand
 

@@ -31,8 +31,7 @@ from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
 from qmlir.text.sources import STDIN
 from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_export, add_options, export_settings, import_settings
-from qmlir.tools.command import Streams, console, main_of
-from qmlir.tools.plugins import add_budgets, add_plugins
+from qmlir.tools.command import Streams, add_budgets, add_plugins, console, main_of
 from qmlir.tools.stdio import ArgumentParser, add_force
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.loading import STRIP

@@ -18,7 +18,7 @@ from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import WidenedValues, float_reasons, widened
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.workflows.hold_out import HoldOut
+from qmlir.workflows.calibration_samples import HoldOut
 from qmlir.workflows.recovery import Remedies, Repair
 from qmlir.workflows.validating import References, Validating, Validation
 

@@ -1,9 +1,11 @@
 """Opens the two sides of a comparison: models, folders and programs, each with the runtime that executes it.
 
 A side is a module, a program, a subject, or a path, optionally with a runtime as prefix: `onnxruntime:model.onnx`.
+`OnnxRuntimeSubject` is an ONNX file in ONNX Runtime: its outputs, and every float tensor inside it by name.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -11,42 +13,149 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, TypeGuard
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    FunctionType,
-    IntegerType,
-    ModuleOp,
-    Signedness,
-    TensorType,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i1,
-)
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, external_data_helper, shape_inference
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerType, ModuleOp, Signedness, TensorType
 from xdsl.dialects.func import FuncOp
 
+from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.quant.infer import element_type
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import text_error, unknown
+from qmlir.ir.provenance import Origin
 from qmlir.ir.signature import Port, outputs_of, set_ports
 from qmlir.ir.verification import verify
+from qmlir.onnx.errors import node_name
 from qmlir.onnx.filenames import ONNX_SUFFIXES
+from qmlir.onnx.order import needed_nodes
+from qmlir.onnx.ports import declared_types, input_ports
+from qmlir.onnx.reading import read_model
+from qmlir.onnx.types import ELEMENT_TYPES
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.report import element_text
 from qmlir.targets.compiling import load_program
 from qmlir.targets.cpu.saved import is_program
 from qmlir.targets.heterogeneous import HybridProgram
-from qmlir.targets.runtimes.onnx_runtime import OrtOptions
+from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from qmlir.text.files import missing_file, path_of, reason_of
 from qmlir.workflows.choices import LEVELS, QUANTIZED, RUNTIMES, STAGES
 from qmlir.workflows.comparison import compare as comparing
+from qmlir.workflows.comparison import subjects
 from qmlir.workflows.comparison.compare import Comparison
-from qmlir.workflows.comparison.onnx_runtime import EXACT, OnnxRuntimeSubject
-from qmlir.workflows.comparison.subjects import CompiledSubject, LoweredSubject, ModuleSubject, ProgramSubject, Subject
+from qmlir.workflows.comparison.names import INPUT, Name, input_name, output_name
+from qmlir.workflows.comparison.subjects import Subject
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import HoldsModule, checks_names, load
 from qmlir.workflows.quantized import Quantized
+
+EXACT = OrtOptions(optimization="none", is_exact=True)
+"""ONNX Runtime without optimizations, which computes exactly the nodes of the model."""
+
+_MOVED = frozenset({"Constant", "Identity"})
+"""Operators that compute no new value."""
+
+
+class OnnxRuntimeSubject:
+    """A model in ONNX Runtime.
+
+    Without graph optimization (`EXACT`), all its float tensors are values, and the computation follows the model's
+    nodes. With optimizations, nodes are replaced or fused, so only the outputs are values. `shapes` fixes dynamic
+    dimensions of inputs. Raises `DiagnosticError` if the file is not a model, or if ONNX Runtime is not installed or
+    cannot run it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        name: str = "",
+        *,
+        options: OrtOptions = EXACT,
+        shapes: Mapping[str, Sequence[int]] | None = None,
+    ):
+        self.name = name or f"{path.name} in ONNX Runtime"
+        model = read_model(path)
+        proto = ModelProto()
+        proto.CopyFrom(model.proto)
+        if model.directory is not None:
+            external_data_helper.load_external_data_for_model(proto, str(model.directory))
+        self.signature = _signature(proto, shapes or {})
+        outputs = [each.name for each in proto.graph.output]
+        inside = list(_tensors(proto)) if options.optimization == "none" else []
+        proto.graph.output.extend(ValueInfoProto(name=tensor) for tensor, _ in inside if tensor not in outputs)
+        self._tensors = {name.key: tensor for tensor, name in inside}
+        self._outputs = {f"output:{each}": each for each in outputs}
+        self._session = OrtSession(proto.SerializeToString(), options)
+        types = _types(proto)
+        self.names = (
+            *_inputs(proto),
+            *(name for _, name in inside),
+            *(output_name(each, types.get(each, "")) for each in outputs),
+        )
+
+    def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
+        """Computes the values by key, as defined by `Subject.values`."""
+        found = self._session(inputs)
+        arrays = {key: found[tensor] for key, tensor in (self._tensors | self._outputs).items()}
+        given = {name.key: inputs[name.key] for name in self.names if name.operation == INPUT}
+        return {key: (array,) for key, array in (given | arrays).items() if subjects.is_numbers(array)}
+
+
+def _signature(proto: ModelProto, shapes: Mapping[str, Sequence[int]]) -> FuncOp:
+    ports = input_ports(proto, shapes)
+    function = FuncOp(ENTRY, FunctionType.from_lists([port.type for port in ports], []))
+    declared = declared_types(proto.graph)
+    outputs = [Port(each.name, declared[each.name]) for each in proto.graph.output if each.name in declared]
+    function.function_type = FunctionType.from_lists([port.type for port in ports], [port.type for port in outputs])
+    set_ports(function, ports, outputs)
+    return function
+
+
+def _inputs(proto: ModelProto) -> Iterator[Name]:
+    for port in input_ports(proto, {}):
+        element = element_type(port.type)
+        if kind_of(element) is Kind.FLOAT:
+            yield input_name(port.name, type_=element_text(element))
+
+
+def _types(proto: ModelProto) -> dict[str, str]:
+    """Returns the element types of tensors, as far as ONNX can infer them."""
+    inferred = shape_inference.infer_shapes(proto).graph
+    found = {each.name: each.type.tensor_type.elem_type for each in (*inferred.value_info, *inferred.output)}
+    known = {name: ELEMENT_TYPES[type_] for name, type_ in found.items() if type_ in ELEMENT_TYPES}
+    return {name: element_text(element) for name, element in known.items()}
+
+
+_FLOATS = frozenset(
+    element_text(ELEMENT_TYPES[each])
+    for each in (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
+)
+
+
+def _origin(node: NodeProto, names: Counter[str]) -> Origin:
+    """Returns the node as the importer names it: by its name, or by its first output if the name is not unique."""
+    name = node_name(node)
+    return Origin(next(filter(None, node.output), name) if names[name] > 1 else name, node.op_type)
+
+
+def _tensors(proto: ModelProto) -> Iterator[tuple[str, Name]]:
+    """Yields the float tensors that nodes compute, with their names."""
+    types = _types(proto)
+    nodes = needed_nodes(proto.graph)
+    names = Counter(map(node_name, nodes))
+    for position, node in enumerate(nodes):
+        if node.op_type in _MOVED:
+            continue
+        origin = _origin(node, names)
+        for number, tensor in enumerate(node.output):
+            if not tensor or types.get(tensor) not in _FLOATS:
+                continue
+            key = f"{origin}#{number}" if number else str(origin)
+            tokens = (f"tensor:{tensor}", f"result:{origin}#{number}")
+            yield tensor, Name(key, node.op_type, types[tensor], (origin,), tokens, is_whole=number == 0, last=position)
+
 
 Side: TypeAlias = ModuleOp | HoldsModule | Subject | Callable[..., Mapping[str, Any]] | str | PathLike[str]
 """A module, a subject, a program, or a path with an optional runtime prefix."""
@@ -81,13 +190,13 @@ def _is_path(side: Any) -> TypeGuard[str | PathLike[str]]:
 
 
 def _interpreted(path: Path, name: str, at: _Opening) -> Subject:
-    return ModuleSubject(at.module(path), name)
+    return subjects.ModuleSubject(at.module(path), name)
 
 
 def _compiled(path: Path, name: str, at: _Opening) -> Subject:
     if is_program(path):
         return _program_subject(load_program(path), name)
-    return CompiledSubject(at.module(path), name, progress=at.progress)
+    return subjects.CompiledSubject(at.module(path), name, progress=at.progress)
 
 
 def _in_onnx_runtime(path: Path, name: str, at: _Opening, *, options: OrtOptions = EXACT) -> Subject:
@@ -97,7 +206,7 @@ def _in_onnx_runtime(path: Path, name: str, at: _Opening, *, options: OrtOptions
 
 
 def _lowered(path: Path, name: str, at: _Opening, *, level: str) -> Subject:
-    return LoweredSubject(at.module(path), level, name)
+    return subjects.LoweredSubject(at.module(path), level, name)
 
 
 _OPENERS: Mapping[str, Callable[[Path, str, _Opening], Subject]] = {
@@ -111,8 +220,12 @@ _OPENERS: Mapping[str, Callable[[Path, str, _Opening], Subject]] = {
 
 
 _ELEMENTS: Mapping[str, Any] = {
-    "float16": f16, "bfloat16": bf16, "float32": f32, "float64": f64, "bool": i1,
-}  # fmt: skip
+    "float16": builtin.f16,
+    "bfloat16": builtin.bf16,
+    "float32": builtin.f32,
+    "float64": builtin.f64,
+    "bool": builtin.i1,
+}
 
 
 def _element(port: Any) -> Any:
@@ -132,17 +245,19 @@ def _program_subject(program: Any, name: str) -> Subject:
     """Wraps a saved program, which describes its inputs and outputs."""
     if isinstance(program, HybridProgram):
         given = {port.name: port.type for port in outputs_of(program.signature)}
-        return ProgramSubject(program, name, outputs=given, signature=program.signature)
+        return subjects.ProgramSubject(program, name, outputs=given, signature=program.signature)
     inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
     signature = FuncOp(ENTRY, FunctionType.from_lists([port.type for port in inputs], []))
     set_ports(signature, inputs, [])
-    return ProgramSubject(program, name, outputs={port.name: port.type for port in outputs}, signature=signature)
+    return subjects.ProgramSubject(
+        program, name, outputs={port.name: port.type for port in outputs}, signature=signature
+    )
 
 
 def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
     """Opens a side; returns `None` for a function whose outputs only the other side can describe."""
     if isinstance(side, ModuleOp):
-        return ModuleSubject(at.prepared(side), name)
+        return subjects.ModuleSubject(at.prepared(side), name)
     if _is_path(side):
         return _named(side, at)
     if isinstance(side, Subject):
@@ -176,7 +291,9 @@ def _of_program(program: Any, name: str, other: Subject | None) -> Subject:
     """Wraps a program in memory, with the outputs of the model that it is compared with."""
     if other is None or other.signature is None:
         raise text_error("cannot compare a program with a program; compare it with a model")
-    return ProgramSubject(program, name, outputs={port.name: port.type for port in outputs_of(other.signature)})
+    return subjects.ProgramSubject(
+        program, name, outputs={port.name: port.type for port in outputs_of(other.signature)}
+    )
 
 
 def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
@@ -195,7 +312,7 @@ def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
         module, name = at.module(_existing(side)), str(side)
     else:
         raise text_error(f"level requires a module or the path of one, but got {type(side).__name__}")
-    return ModuleSubject(module, name), LoweredSubject(module, str(level), f"{level}:{name}")
+    return subjects.ModuleSubject(module, name), subjects.LoweredSubject(module, str(level), f"{level}:{name}")
 
 
 @checks_names

@@ -4,7 +4,7 @@
     <stem>.float.mlir, <stem>.float.safetensors  the float model as imported, for comparisons
     profile.json                                 the statistics of each value
     recipe.toml                                  the settings, as rules
-    summary.json                                 the result, as in `qmlir.workflows.summary`
+    summary.json                                 the result, as in `qmlir.workflows.quantized`
 
 Safetensors files exist if weights are large. `qmlir.text.writing` defines which files in a folder are replaced.
 """

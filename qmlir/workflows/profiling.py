@@ -18,8 +18,8 @@ from qmlir.pipelines import PIPELINES, PROFILE, quantize_lowering
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.profiling import CompiledProfiling
+from qmlir.workflows.calibration_samples import SampleWatch
 from qmlir.workflows.loading import takes_model
-from qmlir.workflows.sample_checks import SampleWatch
 from qmlir.workflows.workers import Cluster, workers_of
 
 

@@ -1,31 +1,209 @@
-"""The result of `quantize`: a quantized module, and all decisions that led to it."""
+"""The result of `quantize`: a quantized module, all decisions that led to it, its summary, and its recipe."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.ir.diagnostics import text_error
+from qmlir.dialects.nn.base import Kind, kind_of
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.quant.infer import bytes_of
+from qmlir.ir.builtin_types import element_of
+from qmlir.ir.diagnostics import printable, text_error
 from qmlir.onnx.filenames import ONNX_SUFFIXES
-from qmlir.quantization.embeddings import stored_tables
+from qmlir.quantization import recipe_text as recipes
+from qmlir.quantization.embeddings import StoredTable, stored_tables
 from qmlir.quantization.profiles.profile import Profile
-from qmlir.quantization.recipe_text import Effort
+from qmlir.quantization.recipe import TypeOptions, built_in_rules
 from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.signed_weights import quantized_anew
+from qmlir.text.data import toml_value
 from qmlir.text.files import access, is_file_name, note_sources, path_of
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
-from qmlir.text.tables import Readable
+from qmlir.text.tables import Readable, bytes_text, counted
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import save_quantized
 from qmlir.workflows.loading import HoldsModule
-from qmlir.workflows.recipes import recipe_text
 from qmlir.workflows.recovery import Remedies, Repair
-from qmlir.workflows.summary import QuantizationSummary, weight_bytes
 from qmlir.workflows.validating import Validation
+
+# The settings of a quantization, as a recipe file. Passing this recipe instead of the options leads to the same
+# decisions. Options become rules that precede the built-in rules, which precede the rules of a recipe file. Rules
+# without effect are omitted, since a recipe must not contain any.
+
+
+def _tables(settings: Mapping[str, Any]) -> Iterator[recipes.RuleTable]:
+    """Yields the rules of `make_recipe` in order as tables of a recipe, without those of the recipe file."""
+    options = TypeOptions(**{each.name: str(settings.get(each.name) or "") for each in fields(TypeOptions)})
+    for slot, said in options.said():
+        yield {"slot": slot, **{field: getattr(options, option) for field, option in said.items()}}
+    if settings.get("device"):  # a device may not have the types that the other rules ask for
+        return
+    for rule in built_in_rules(options.rules()):
+        assert rule.slot is not None
+        matchers = rule.facts or {"role": rule.role}
+        yield {**matchers, "slot": rule.slot.value, **{name: str(value) for name, value in rule.settings.items()}}
+
+
+def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: recipes.Effort | None = None) -> str:
+    """Returns the recipe with the same decisions as `settings`; only rules with indices in `used` are included.
+
+    `settings` are the settings of `quantize`, by name. Settings that no rule can express, such as `device`, become
+    comments. `effort` is the effort set by the caller or by a recipe.
+    """
+    recipe = recipes.RecipeText.of(settings.get("recipe") or "")
+    lines = [f"# What qmlir {version('qmlir')} was asked for: give it as --recipe to do the same again."]
+    if targets := settings.get("device"):
+        lines.append(f"# --device {targets}")
+    if not targets or "keep_composites" in settings:
+        lines.append(f"# --keep-composites {printable(','.join(settings.get('keep_composites', ())))}")
+    for name in ("accumulator_bits", "accumulator_pairs"):
+        if settings.get(name):
+            lines.append(f"# --{name.replace('_', '-')} {settings[name]}")
+    lines += ["", f"{recipes.VERSION_KEY} = {recipes.VERSION}"]
+    if effort is not None:
+        lines += [f"{recipes.EFFORT} = {toml_value(effort)}"]
+    for position, table in enumerate(_tables(settings)):
+        if position in used:
+            lines += ["", recipes.table_text(table)]
+    if recipe is not None:
+        lines += ["", f"# From {printable(Path(recipe.name).name)}:", recipes.rules_text(recipe)]
+    return "\n".join(lines) + "\n"
+
+
+# The summary: coverage, weight memory, samples and settings.
+
+_IN_FLOAT_LISTED = 100
+"""The largest number of float operations that the summary lists; a model with more is hardly quantized."""
+
+_WEIGHTS = (Kind.FLOAT, Kind.QUANTIZED, Kind.SMALL_FLOAT)
+
+
+def weight_bytes(module: ModuleOp) -> int:
+    """Returns the size in bytes of all float, low-precision float and quantized constants in `module`.
+
+    Quantization parameters are not included. Elements of fewer than 8 bits count as packed.
+    """
+    constants = (op.result for op in module.walk() if isinstance(op, ConstantOp))
+    return sum(bytes_of(value) for value in constants if kind_of(element_of(value)) in _WEIGHTS)
+
+
+@dataclass(frozen=True, repr=False)
+class QuantizationSummary(Readable):
+    """The summary of a quantized model that `qmlir quantize` prints."""
+
+    model: str
+    """Name of the float model."""
+
+    data: str | None
+    """Name of the calibration data; `None` if it has none."""
+
+    samples: int
+    """Number of calibration samples; 0 if the ranges came with the model."""
+
+    float_weight_bytes: int
+    """Size of the constants in the float model, in bytes."""
+
+    quantized_weight_bytes: int
+    """Size of the constants in the quantized model, in bytes."""
+
+    coverage: Coverage
+    """The operations that compute on quantized values, and the operations in float."""
+
+    settings: Mapping[str, Any]
+    """The settings that were used."""
+
+    validation: Validation | None = None
+    """The comparison with the float model; `None` if it was skipped."""
+
+    repair: Repair | None = None
+    """The outcome of accuracy recovery; `None` if none ran."""
+
+    tables: tuple[StoredTable, ...] = ()
+    """The embedding tables whose rows have separate scales."""
+
+    widened: tuple[WidenedValues, ...] = ()
+    """The values for which built-in rules set more bits."""
+
+    anew: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Number of constants stored in a low-precision float format that were rounded again, by format."""
+
+    remedies: Remedies | None = None
+    """The remedies that were tried; `None` if none was tried."""
+
+    def text(self) -> str:
+        """Formats the summary.
+
+        Returns:
+            Problems first, then coverage, operations in float, and sizes.
+        """
+        before, after = self.float_weight_bytes, self.quantized_weight_bytes
+        times = f" ({before / after:.2f} times smaller)" if 0 < after < before else ""
+        verdict = "" if self.validation is None else self.validation.text()
+        tables = "".join(f"embedding table: {table.text()}\n" for table in self.tables)
+        wide = "".join(f"{each.text()}\n" for each in self.widened)
+        anew = "".join(
+            f"{counted(number, 'constant')} stored as {format_}: rounded again where quantized, otherwise f32\n"
+            for format_, number in self.anew.items()
+        )
+        is_fault = self.validation is not None and bool(self.validation.fault)
+        verdict += "" if self.remedies is None else self.remedies.text()
+        return (
+            f"{verdict if is_fault else ''}{self.coverage.text()}{wide}"
+            f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
+            f"{anew}{tables}"
+            f"{'' if self.repair is None else self.repair.text()}"
+            f"{f'samples: {self.samples}' if self.samples else 'statistics: those that the model carries'}\n"
+            f"{'' if is_fault else verdict}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Converts the summary to plain values.
+
+        Returns:
+            A dict that can be written as JSON.
+        """
+        found = self.coverage
+        left = found.left_in_float
+        return {
+            "model": self.model,
+            "data": self.data,
+            "samples": self.samples,
+            "weights": {"float_bytes": self.float_weight_bytes, "quantized_bytes": self.quantized_weight_bytes},
+            "rounded_again": dict(self.anew),
+            "tables": [asdict(table) for table in self.tables],
+            "coverage": {
+                "operations": found.operations,
+                "masked_softmaxes": found.masked,
+                "quantized_operations": found.quantized_operations,
+                "multiply_adds": found.multiply_adds,
+                "integer_multiply_adds": found.integer_multiply_adds,
+                "multiply_adds_by_elements": found.multiply_adds_by_elements,
+                "integer_cost_share": found.integer_cost_share,
+                "in_float": [asdict(row) for row in left[:_IN_FLOAT_LISTED]],
+                "in_float_count": len(left),
+            },
+            "widened": [asdict(each) for each in self.widened],
+            "validation": None if self.validation is None else self.validation.to_dict(),
+            "remedies": None if self.remedies is None else self.remedies.to_dict(),
+            "repair": None if self.repair is None else self.repair.to_dict(),
+            "settings": {key: _plain_setting(value) for key, value in self.settings.items()},
+        }
+
+
+def _plain_setting(value: object) -> Any:
+    if isinstance(value, tuple):
+        return list(cast(tuple[Any, ...], value))
+    return str(value) if isinstance(value, recipes.RecipeText) else value
+
+
+# The result, which contains these.
 
 MODULE_SUFFIX = ".mlir"
 
@@ -75,7 +253,7 @@ class Quantized(HoldsModule, Readable):
     repair: Repair | None = None
     """The outcome of accuracy recovery; `None` if none ran."""
 
-    effort: Effort | None = None
+    effort: recipes.Effort | None = None
     """The effort set by the caller or the recipe; `None` if neither set one."""
 
     remedies: Remedies | None = None

@@ -27,13 +27,12 @@ from qmlir.specialization.inputs import function_of
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
 from qmlir.workflows.calibrated import AccuracyRecovery, Calibrated, Recovery, stages_of
+from qmlir.workflows.calibration_samples import HoldOut, runs_to_compare, warn_of_other_scale, warn_of_scale
 from qmlir.workflows.choices import ENOUGH
-from qmlir.workflows.hold_out import HoldOut, runs_to_compare
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
 from qmlir.workflows.recovery import Remedies
-from qmlir.workflows.sample_checks import warn_of_other_scale, warn_of_scale
 from qmlir.workflows.validating import References, Validating, ValidationOptions
 from qmlir.workflows.workers import Cluster
 

@@ -27,11 +27,11 @@ from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
 from qmlir.text.tables import Readable, counted
 from qmlir.workflows.agreement import BAD, MeasuredOutput, OutputValidation, parts_of
+from qmlir.workflows.calibration_samples import HoldOut, runs_to_compare
 from qmlir.workflows.comparison.compare import ValueComparison, arguments_of, compare
 from qmlir.workflows.comparison.errors import FEWEST_CLASSES, MOST_CLASSES
 from qmlir.workflows.comparison.names import module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject, real_outputs
-from qmlir.workflows.hold_out import HoldOut, runs_to_compare
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from benchmarks.accuracy import MODELS, Digits
 from qmlir.environment import default_environment
-from qmlir.interpreter.execution import Execution
+from qmlir.interpreter.differences import Execution
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.passmanager.verification import VerifyExecution

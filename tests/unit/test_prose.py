@@ -16,7 +16,7 @@ import pytest
 
 from docs.generator.commands import subcommands
 from qmlir.text.data import parse_toml
-from qmlir.tools import options, qmlir_cli, qmlir_translate
+from qmlir.tools import qmlir_cli, qmlir_opt, qmlir_translate
 
 ROOT = Path(__file__).parents[2]
 RULES = Path(__file__).with_name("prose.toml")
@@ -122,7 +122,7 @@ def surfaces() -> Mapping[str, tuple[Text, ...]]:
                 Text(str(where), text): None for text in _passages(path.read_text()) if len(text.split()) >= 20
             }
     parsers: tuple[argparse.ArgumentParser, ...] = (
-        *subcommands(), options.build_argument_parser(), qmlir_translate.build_argument_parser(),
+        *subcommands(), qmlir_opt.build_argument_parser(), qmlir_translate.build_argument_parser(),
     )  # fmt: skip
     for parser in parsers:
         found["help"] |= {

@@ -27,9 +27,9 @@ from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import LayerImprovement
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.calibrated import AccuracyRecovery, Attempt, Calibrated, Decided, decided, stages_of
+from qmlir.workflows.calibration_samples import HoldOut, runs_to_compare
 from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.errors import sqnr
-from qmlir.workflows.hold_out import HoldOut, runs_to_compare
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.recovery import EQUALIZE, Remedies, Repair
 from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions, compared

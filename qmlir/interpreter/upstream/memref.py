@@ -18,18 +18,9 @@ from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.interpreter import Frame, Interpreter
+from qmlir.interpreter.upstream import indexing
 from qmlir.interpreter.upstream.arith import dense_value
-from qmlir.interpreter.upstream.indexing import (
-    Place,
-    check_place,
-    check_shape,
-    checked_size,
-    collapsed_shape,
-    dynamic_shape,
-    kept_axes,
-    mixed,
-    slices,
-)
+from qmlir.interpreter.upstream.indexing import Place
 from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator, check_writable
 
@@ -44,7 +35,7 @@ def _shape_of(type_: Attribute) -> tuple[int, ...]:
 
 def _allocate(op: memref.AllocOp | memref.AllocaOp, sizes: Place, symbols: Place) -> tuple[Array]:
     type_ = op.memref.type
-    shape, element = dynamic_shape(type_.get_shape(), sizes), get_element_type_or_self(type_)
+    shape, element = indexing.dynamic_shape(type_.get_shape(), sizes), get_element_type_or_self(type_)
     match type_.layout:
         case NoneAttr():
             return (unwritten(shape, element),)
@@ -83,19 +74,19 @@ def _buffer_of(array: Array) -> Array:
 
 
 def _load(op: memref.LoadOp, array: Array, position: Place) -> tuple[Any]:
-    found: Any = array[check_place(array, position, op.memref.type)]
+    found: Any = array[indexing.check_place(array, position, op.memref.type)]
     return (found if is_array(found) else scalar_of(found, op.res.type),)
 
 
 def _store(op: memref.StoreOp, value: Any, array: Array, position: Place) -> tuple[()]:
     check_writable(array, op.memref.type)
-    array[check_place(array, position, op.memref.type)] = value
+    array[indexing.check_place(array, position, op.memref.type)] = value
     return ()
 
 
 def _copy(op: memref.CopyOp, source: Array, destination: Array) -> tuple[()]:
     check_writable(destination, op.destination.type)
-    check_shape(source, destination.shape, op.destination.type)
+    indexing.check_shape(source, destination.shape, op.destination.type)
     destination[...] = source
     return ()
 
@@ -140,12 +131,12 @@ def _same(op: Operation, array: Array) -> tuple[Array]:
 
 def _cast(op: memref.CastOp | memref.MemorySpaceCastOp, array: Array) -> tuple[Array]:
     if isinstance(op.dest.type, MemRefType):
-        check_shape(array, _shape_of(op.dest.type), op.dest.type)
+        indexing.check_shape(array, _shape_of(op.dest.type), op.dest.type)
     return (array,)
 
 
 def _dim(op: memref.DimOp, array: Array, axis: int) -> tuple[int]:
-    return (checked_size(array, axis, op.source.type),)
+    return (indexing.checked_size(array, axis, op.source.type),)
 
 
 def _rank(op: memref.RankOp, array: Array) -> tuple[int]:
@@ -154,14 +145,14 @@ def _rank(op: memref.RankOp, array: Array) -> tuple[int]:
 
 def _subview(op: memref.SubviewOp, array: Array, *dynamic: Place) -> tuple[Array]:
     static = (op.static_offsets, op.static_sizes, op.static_strides)
-    offsets, sizes, strides = map(mixed, static, dynamic)
-    part = array[slices(array, offsets, sizes, strides, op.source.type)]
-    return (part[kept_axes(sizes, _shape_of(op.result.type))],)
+    offsets, sizes, strides = map(indexing.mixed, static, dynamic)
+    part = array[indexing.slices(array, offsets, sizes, strides, op.source.type)]
+    return (part[indexing.kept_axes(sizes, _shape_of(op.result.type))],)
 
 
 def _reinterpret_cast(op: memref.ReinterpretCastOp, array: Array, *dynamic: Place) -> tuple[Array]:
     static = (op.static_offsets, op.static_sizes, op.static_strides)
-    (offset,), sizes, strides = map(mixed, static, dynamic)
+    (offset,), sizes, strides = map(indexing.mixed, static, dynamic)
     return (_strided(_buffer_of(array), offset, sizes, strides),)
 
 
@@ -175,15 +166,16 @@ def _reshaped(array: Array, shape: Sequence[int]) -> Array:
 
 
 def _expand_shape(op: memref.ExpandShapeOp, array: Array, sizes: Place) -> tuple[Array]:
-    return (_reshaped(array, mixed(op.static_output_shape, sizes)),)
+    return (_reshaped(array, indexing.mixed(op.static_output_shape, sizes)),)
 
 
 def _collapse_shape(op: memref.CollapseShapeOp, array: Array) -> tuple[Array]:
-    return (_reshaped(array, collapsed_shape(array.shape, op.reassociation)),)
+    return (_reshaped(array, indexing.collapsed_shape(array.shape, op.reassociation)),)
 
 
 def _view(op: memref.ViewOp, array: Array, shift: int, sizes: Place) -> tuple[Array]:
-    shape, dtype = dynamic_shape(_shape_of(op.result.type), sizes), dtype_of(get_element_type_or_self(op.result.type))
+    type_ = op.result.type
+    shape, dtype = indexing.dynamic_shape(_shape_of(type_), sizes), dtype_of(get_element_type_or_self(type_))
     size = math.prod(shape) * dtype.itemsize
     if shift < 0 or shift + size > array.size:
         raise InterpretationError(f"accesses {size} bytes at offset {shift} of a buffer of {array.size} bytes")

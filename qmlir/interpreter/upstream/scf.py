@@ -1,9 +1,10 @@
-"""The evaluators of `scf`, which run the regions of loops and conditionals."""
+"""The evaluators of `scf`, which run the regions of loops and conditionals, and of calls (`func`)."""
 
 import itertools
 from typing import Any
 
 from xdsl.dialects import scf
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
@@ -72,3 +73,11 @@ EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     scf.ParallelOp: RegionEvaluator(_parallel),
     scf.ExecuteRegionOp: RegionEvaluator(_execute_region),
 }
+
+
+def _call(frame: Frame, op: CallOp, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return frame.call(op.callee.root_reference.data, arguments)
+
+
+CALLS: dict[type[Operation], Evaluator | RegionEvaluator] = {CallOp: RegionEvaluator(_call)}
+"""The evaluators of `func`."""

@@ -14,34 +14,26 @@ from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.interpreter import Frame
-from qmlir.interpreter.upstream.indexing import (
-    Place,
-    check_place,
-    check_shape,
-    checked_size,
-    collapsed_shape,
-    dynamic_shape,
-    kept_axes,
-    mixed,
-    slices,
-)
+from qmlir.interpreter.upstream import indexing
+from qmlir.interpreter.upstream.indexing import Place
 from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten
 from qmlir.ir import builtin_types
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 
 
 def _empty(op: tensor.EmptyOp, sizes: Place) -> tuple[Array]:
-    return (unwritten(dynamic_shape(op.tensor.type.get_shape(), sizes), get_element_type_or_self(op.tensor.type)),)
+    type_ = op.tensor.type
+    return (unwritten(indexing.dynamic_shape(type_.get_shape(), sizes), get_element_type_or_self(type_)),)
 
 
 def _extract(op: tensor.ExtractOp, array: Array, position: Place) -> tuple[Any]:
-    found: Any = array[check_place(array, position, op.tensor.type)]
+    found: Any = array[indexing.check_place(array, position, op.tensor.type)]
     return (found if is_array(found) else scalar_of(found, op.result.type),)
 
 
 def _insert(op: tensor.InsertOp, scalar: Any, array: Array, position: Place) -> tuple[Array]:
     changed = array.copy()
-    changed[check_place(array, position, op.dest.type)] = scalar
+    changed[indexing.check_place(array, position, op.dest.type)] = scalar
     return (changed,)
 
 
@@ -49,9 +41,9 @@ def _slices(
     op: tensor.ExtractSliceOp | tensor.InsertSliceOp, whole: Array, part: Sequence[int], dynamic: Sequence[Place]
 ) -> tuple[tuple[slice, ...], tuple[Any, ...]]:
     static: tuple[DenseArrayBase[Any], ...] = (op.static_offsets, op.static_sizes, op.static_strides)
-    offsets, sizes, strides = map(mixed, static, dynamic)
+    offsets, sizes, strides = map(indexing.mixed, static, dynamic)
     type_ = op.source.type if isinstance(op, tensor.ExtractSliceOp) else op.dest.type
-    return slices(whole, offsets, sizes, strides, type_), kept_axes(sizes, part)
+    return indexing.slices(whole, offsets, sizes, strides, type_), indexing.kept_axes(sizes, part)
 
 
 def _extract_slice(op: tensor.ExtractSliceOp, array: Array, *dynamic: Place) -> tuple[Array]:
@@ -72,12 +64,12 @@ def _insert_slice(op: tensor.InsertSliceOp, part: Array, array: Array, *dynamic:
 
 
 def _dim(op: tensor.DimOp, array: Array, axis: int) -> tuple[int]:
-    return (checked_size(array, axis, op.source.type),)
+    return (indexing.checked_size(array, axis, op.source.type),)
 
 
 def _cast(op: tensor.CastOp, array: Array) -> tuple[Array]:
     ranked = builtin_types.ranked_tensor(op.dest.type)
-    return (array if ranked is None else check_shape(array, ranked.get_shape(), ranked),)
+    return (array if ranked is None else indexing.check_shape(array, ranked.get_shape(), ranked),)
 
 
 def _reshaped(array: Array, shape: Sequence[int]) -> Array:
@@ -93,11 +85,11 @@ def _reshape(op: tensor.ReshapeOp, array: Array, shape: Array) -> tuple[Array]:
 
 
 def _expand_shape(op: tensor.ExpandShapeOp, array: Array, sizes: Place) -> tuple[Array]:
-    return (_reshaped(array, mixed(op.static_output_shape, sizes)),)
+    return (_reshaped(array, indexing.mixed(op.static_output_shape, sizes)),)
 
 
 def _collapse_shape(op: tensor.CollapseShapeOp, array: Array) -> tuple[Array]:
-    return (_reshaped(array, collapsed_shape(array.shape, op.reassociation)),)
+    return (_reshaped(array, indexing.collapsed_shape(array.shape, op.reassociation)),)
 
 
 def _from_elements(op: tensor.FromElementsOp, elements: tuple[Any, ...]) -> tuple[Array]:
@@ -107,7 +99,8 @@ def _from_elements(op: tensor.FromElementsOp, elements: tuple[Any, ...]) -> tupl
 
 def _splat(op: tensor.SplatOp, value: Any, sizes: Place) -> tuple[Array]:
     type_ = op.result.type
-    return (np.full(dynamic_shape(type_.get_shape(), sizes), value, dtype_of(get_element_type_or_self(type_))),)
+    shape = indexing.dynamic_shape(type_.get_shape(), sizes)
+    return (np.full(shape, value, dtype_of(get_element_type_or_self(type_))),)
 
 
 def _concat(op: tensor.ConcatOp, arrays: tuple[Array, ...]) -> tuple[Array]:
@@ -115,7 +108,7 @@ def _concat(op: tensor.ConcatOp, arrays: tuple[Array, ...]) -> tuple[Array]:
 
 
 def _pad(frame: Frame, op: tensor.PadOp, array: Array, low: Place, high: Place) -> tuple[Array]:
-    before, after = mixed(op.static_low, low), mixed(op.static_high, high)
+    before, after = indexing.mixed(op.static_low, low), indexing.mixed(op.static_high, high)
     if any(width < 0 for width in (*before, *after)):
         raise InterpretationError(f"padding must be >= 0, but got low {list(before)} and high {list(after)}")
     shape = tuple(map(sum, zip(array.shape, before, after, strict=True)))

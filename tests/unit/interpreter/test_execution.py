@@ -7,7 +7,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment
-from qmlir.interpreter.execution import Execution, inputs_in
+from qmlir.interpreter.differences import Execution, inputs_in
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.passes import EVERY_BIT
 from qmlir.text.parsing import parse_module

@@ -24,7 +24,7 @@ from qmlir.registry import INTERFACE, Package
 from qmlir.registry.faults import fault_listener
 from qmlir.registry.package import WITHOUT_VARIABLE, _is_wanted
 from qmlir.text.parsing import parse_module
-from qmlir.tools.plugins import plugins_in
+from qmlir.tools.command import plugins_in
 from tests.support.contributing import CONTRIBUTION
 from tests.support.documents import ROOT
 

@@ -11,8 +11,8 @@ import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.recipe import TypeOptions, effort_in, make_recipe, read_rules
 from qmlir.quantization.recipe_text import RecipeText
+from qmlir.workflows.quantized import recipe_text
 from qmlir.workflows.quantizing import quantize
-from qmlir.workflows.recipes import recipe_text
 
 SETTINGS = [
     {},

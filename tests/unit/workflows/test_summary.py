@@ -7,7 +7,7 @@ import qmlir
 from qmlir.environment import default_environment
 from qmlir.text.parsing import parse_module
 from qmlir.text.tables import bytes_text
-from qmlir.workflows.summary import weight_bytes
+from qmlir.workflows.quantized import weight_bytes
 
 TEXT = """
 func.func @main() {

@@ -14,9 +14,9 @@ import qmlir
 from qmlir.interpreter.samples import Data, Run
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.quantization.settings import QuantizeSettings
+from qmlir.workflows.calibration_samples import MOST, EvenSampler, HoldOut, runs_to_compare
 from qmlir.workflows.choices import ENOUGH
 from qmlir.workflows.comparison.errors import lost_places, misplaced
-from qmlir.workflows.hold_out import MOST, EvenSampler, HoldOut, runs_to_compare
 from qmlir.workflows.validating import (
     Cause,
     References,

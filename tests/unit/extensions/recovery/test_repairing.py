@@ -32,7 +32,7 @@ from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 from qmlir.workflows import validating
 from qmlir.workflows.calibrated import Decided, stages_of
-from qmlir.workflows.hold_out import HELD_OUT, HoldOut
+from qmlir.workflows.calibration_samples import HELD_OUT, HoldOut
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantizing import quantize
 from qmlir.workflows.validating import References

@@ -10,8 +10,8 @@ from onnx import TensorProto, helper, numpy_helper
 import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions
+from qmlir.workflows.comparing import OnnxRuntimeSubject
 from qmlir.workflows.comparison.compare import compare
-from qmlir.workflows.comparison.onnx_runtime import OnnxRuntimeSubject
 from qmlir.workflows.comparison.subjects import ModuleSubject
 
 pytest.importorskip("onnxruntime")
