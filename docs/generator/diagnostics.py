@@ -214,14 +214,14 @@ _INPUTS = (
     ),
     Message(
         "The shape does not fit",
-        "interpreter/input_binding.py",
+        "interpreter/samples.py",
         "input '…' must have shape …, but got …",
         "The help has the call that fixes it, if there is one: most often channels are last, or the batch axis is "
         "missing ([shapes](../calibration-data.md#shapes-and-types)).",
     ),
     Message(
         "The type does not fit",
-        "interpreter/input_binding.py",
+        "interpreter/samples.py",
         "if that keeps the values",
         "qmlir doesn't convert types silently, because values could change.",
     ),

@@ -29,7 +29,7 @@ from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers, process_w
 from qmlir.interpreter.observers import MOMENTUM, Recorder, RunFigures, Totals
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Run, Samples
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error, warn
 from qmlir.quantization.profiles.keys import has_parameters, keyed_values
 from qmlir.quantization.profiles.profile import Profile, model_digest
 from qmlir.text.data import parse_data
@@ -516,10 +516,10 @@ def run_profile(
     unseen = [key for key in recorder.keys if key not in totals.statistics]
     if unseen:
         message = f"no run reached {len(unseen)} of {len(recorder.keys)} values: {_listed(unseen)}"
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
     values = dict(totals.values())
     if empty := [key for key in recorder.keys if key in values and values[key].is_empty]:
         message = f"no sample has elements of {len(empty)} of {len(recorder.keys)} values: {_listed(empty)}"
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
     recorded = {key: values[key] for key in recorder.keys if key in values}
     return Profile(model_digest(module), samples, recorded, passes, extreme_samples=totals.extreme_samples())

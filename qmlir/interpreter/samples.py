@@ -2,27 +2,312 @@
 
 Data is a file or a folder of arrays, arrays with a leading sample axis, or an iterable of items. It is split into
 single samples, which are combined into batches of the size in the function's type, or passed one at a time if the
-batch size is dynamic. Data is read lazily.
+batch size is dynamic. Data is read lazily. An array whose type differs from the type of its input is converted if that
+is safe, and a message reports it once. Errors about other arrays suggest a fix.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, islice, permutations
+from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, ModuleOp, i1
 from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import shapes_agree
+from qmlir.dialects.nn.base import plain_type, shapes_agree
 from qmlir.interpreter.archives import ArchiveRows, whole
 from qmlir.interpreter.datasets import Data as Data
 from qmlir.interpreter.datasets import ImageFile, Labelled, Limited, Opened, array_of, is_array, opened
-from qmlir.interpreter.input_binding import SampledInput, input_of
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, nearest_name, op_error, text_error, warn_once
-from qmlir.ir.signature import inputs_of
+from qmlir.interpreter.values import value_dtype
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error, text_error, warn, warn_once
+from qmlir.ir.signature import Port, inputs_of
+from qmlir.specialization.batch import BatchAxes, batch_of, proof_of
 from qmlir.specialization.inputs import shape_text
 from qmlir.text.tables import counted
+
+# One input: finds the samples in arrays, and combines them into arguments.
+
+_BATCH_NAMES = frozenset({"n", "b", "bs", "batch"})
+_SEQUENCE_NAMES = frozenset(
+    {"t", "l", "s", "time", "times", "seq", "sequence", "len", "length", "step", "steps", "frame", "frames", "tokens"}
+)
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Returns True if `dtype` is a float type, including bf16."""
+    return dtype.kind == "f" or dtype == ml_dtypes.bfloat16
+
+
+@dataclass
+class SampledInput:
+    """An input of a function, with methods that find samples in user arrays and combine samples into batches."""
+
+    function: FuncOp
+    port: Port
+    type: AnyTensor
+    axis: int | None
+    """The batch axis, or `None` if it isn't known yet or if the input has none."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.get_shape()
+
+    @property
+    def described(self) -> str:
+        """Returns a description of the array to pass for this input, such as `image ?x3x224x224 float32`."""
+        dtype = value_dtype(self.type.get_element_type())
+        return f"{self.port.name} {shape_text(self.shape)} {'text' if dtype == np.object_ else dtype}"
+
+    def checked(self, value: Any) -> Array:
+        """Returns `value` as an array of the NumPy type of the input, converted if that is safe."""
+        array = array_of(value)
+        element = self.type.get_element_type()
+        dtype = value_dtype(element)
+        assert dtype is not None
+        if array.dtype == np.bool_ and element == i1:
+            array = array.astype(np.int8)
+        if dtype == np.object_ and array.dtype.kind == "U":  # NumPy files store text in this type
+            array = array.astype(np.object_)
+        if array.dtype == np.dtype("V2") and isinstance(element, BFloat16Type):
+            array = cast(Array, array.view(ml_dtypes.bfloat16))  # NumPy files can't name bf16
+        return array if array.dtype == dtype else self._converted(array, dtype)
+
+    def _converted(self, array: Array, dtype: np.dtype[Any]) -> Array:
+        """Converts `array`: floats and bytes to floats, integers to wider ones or to types that hold their values."""
+        found = array.dtype
+        if dtype == np.object_:
+            raise op_error(
+                self.function, f"input '{self.port.name}' must be text, but got {found}; help: pass array.astype(str)"
+            )
+        what = f"input '{self.port.name}' must be {dtype}, but got {found}"
+        is_plain = plain_type(self.type.get_element_type()) == self.type.get_element_type()
+        if is_plain and is_float(dtype) and (is_float(found) or found == np.uint8):
+            told = "" if is_float(found) else "; its values stay 0 to 255, but many models expect 0 to 1"
+            with np.errstate(over="ignore"):
+                made = array.astype(dtype)
+            if is_float(found) and not np.array_equal(np.isinf(made), np.isinf(array)):
+                raise op_error(self.function, f"{what} with values too large for {dtype}")
+        elif is_plain and dtype.kind in "iu" and found.kind in "iub" and self.type.get_element_type() != i1:
+            made, told = array.astype(dtype), ""
+            if not np.array_equal(made, array):
+                raise op_error(self.function, f"{what} with values out of the range of {dtype}")
+        else:
+            raise op_error(self.function, f"{what}; help: pass array.astype('{dtype}') if that keeps the values")
+        warn_once(f"converting input '{self.port.name}' from {found} to {dtype}{told}")
+        return made
+
+    def refuse(self, rows: Sequence[int], is_row: bool = False) -> Exception:
+        """Returns the error about an array of shape `rows` or, with `is_row`, about the rows of such an array."""
+        found = rows[1:] if is_row else rows
+        wanted = shape_text(self.shape)
+        axis = 0 if self.axis is None and len(found) == len(self.shape) - 1 else self.axis
+        sample = self.shape if axis is None else _without(self.shape, axis)
+        if self.axis is not None:
+            wanted = f"{shape_text(sample)} (one sample) or {wanted} (a batch)"
+        hint = _remedy(sample, found, is_row) or ("" if is_row else _remedy(self.shape, found, False))
+        if is_row and (axes := self._axes_missing_in(rows)):
+            is_sample = (0 if self.axis is None else self.axis) in axes
+            hint = "; help: pass array[None] (it is one sample)" if is_sample else f"; help: pass {_with_axis(axes[0])}"
+        if is_row and not hint:
+            hint = "; help: convert each sample with --preprocess MODULE:FUNCTION (preprocess=function)"
+        return op_error(
+            self.function, f"input '{self.port.name}' must have shape {wanted}, but got {shape_text(found)}{hint}"
+        )
+
+    def is_sample(self, shape: Sequence[int]) -> bool:
+        """Returns True if an array of this shape is one sample without a batch axis. May determine the batch axis."""
+        if len(shape) != len(self.shape) - 1:
+            return False
+        if self.axis is not None:
+            return shapes_agree(_without(self.shape, self.axis), shape)
+        axes = sorted(range(len(self.shape)), key=lambda axis: self.shape[axis] != DYNAMIC_INDEX)
+        self.axis = next((axis for axis in axes if shapes_agree(_without(self.shape, axis), shape)), None)
+        return self.axis is not None
+
+    def may_be(self, shape: Sequence[int]) -> bool:
+        """Returns True if an array of this shape may be a sample or a batch. Unlike `is_sample`, has no side effect."""
+        fits = (shapes_agree(_without(self.shape, axis), shape) for axis in range(len(self.shape)))
+        return shapes_agree(self.shape, shape) or any(fits)
+
+    def take_rows(self, rows: Sequence[int]) -> int | None:
+        """Returns the number of samples in each row, of shape `rows`, of an array with a leading sample axis.
+
+        A row with the rank of the input is one sample (the whole input of a run), unless the model names a batch axis.
+        Returns `None` if the shape doesn't match the input.
+        """
+        if self.is_sample(rows):
+            return 1
+        if not shapes_agree(self.shape, rows):
+            return None
+        if (named := _named_axis(self.port, self.shape)) is None or self._mixes(rows):
+            self.axis = None
+            return 1
+        return rows[named]
+
+    def _axes_missing_in(self, shape: Sequence[int]) -> list[int]:
+        """Returns the axes whose removal gives the input this shape; other axes than the batch must have size 1."""
+        batch = 0 if self.axis is None else self.axis
+        sizes = enumerate(self.shape)
+        return [
+            axis
+            for axis, size in sizes
+            if (axis == batch or size == 1) and shapes_agree(_without(self.shape, axis), shape)
+        ]
+
+    def has_rows(self, shape: Sequence[int]) -> bool:
+        """Returns True if the rows of an array of this shape may be samples or batches."""
+        return bool(shape) and self.may_be(shape[1:])
+
+    def samples_in(self, value: Any) -> list[Array]:
+        """Returns the samples in one item: the item itself, or the samples of a batch."""
+        array = self.checked(value)
+        if self.is_sample(array.shape):
+            return [array]
+        if not shapes_agree(self.shape, array.shape):
+            if self._is_another_size(array.shape):
+                self._check_is_batch(array.shape)
+                self.axis = 0
+                return list(array)
+            raise self.refuse(array.shape)
+        if self.axis is None or self._mixes(array.shape):  # the array is the whole input of a run
+            self.axis = None
+            return [array]
+        return list(np.moveaxis(array, self.axis, 0))
+
+    def _mixes(self, shape: Sequence[int]) -> bool:
+        """Returns True if an operation mixes samples along the dynamic axis that was assumed to be the batch."""
+        module = self.function.parent_op()
+        axis = 0 if self.axis is None else self.axis
+        is_named = axis < len(self.port.dims) and "batch" in self.port.dims[axis].lower()
+        if is_named or self.shape[axis] != DYNAMIC_INDEX or not isinstance(module, ModuleOp):
+            return False
+        types = {port.name: ranked_tensor(port.type) for port in inputs_of(self.function)}
+        shapes = {name: type_.get_shape() for name, type_ in types.items() if type_ is not None}
+        shapes[self.port.name] = tuple(shape)
+        if len(shapes) < len(types) or any(DYNAMIC_INDEX in each for each in shapes.values()):
+            return False  # the sizes of another input are not known yet
+        proof = proof_of(module, shapes, self.function.sym_name.data)
+        if isinstance(proof, BatchAxes):
+            return proof.inputs.get(self.port.name) != axis
+        return not isinstance(proof.diagnostic.op, FuncOp)
+
+    def _is_another_size(self, shape: Sequence[int]) -> bool:
+        """Returns True if an array of this shape differs only in its number of rows, which may be samples."""
+        return self.axis in (None, 0) and len(shape) > 1 and shapes_agree(self.shape[1:], shape[1:])
+
+    def _check_is_batch(self, shape: Sequence[int]) -> None:
+        """Raises `DiagnosticError` if rows of several arrays would form a batch although samples may be mixed."""
+        module = self.function.parent_op()
+        if self.axis == 0 or self.shape[0] in (1, DYNAMIC_INDEX) or not isinstance(module, ModuleOp):
+            return
+        try:
+            axes = batch_of(module, self.function.sym_name.data).inputs
+        except DiagnosticError as error:
+            wanted, found = shape_text(self.shape), shape_text(shape)
+            raise op_error(
+                self.function,
+                f"input '{self.port.name}' must have shape {wanted}, but got {found}, and its rows may not be "
+                "independent "
+                f"samples: {error.diagnostic.message}; help: pass arrays of shape {wanted}, or all samples as "
+                "one array",
+            ) from error
+        if axes.get(self.port.name) != 0:
+            raise self.refuse(shape)
+
+    def batch(self, samples: Sequence[Array]) -> Array:
+        """Combines samples into the argument of one run."""
+        if self.axis is None:
+            return samples[0]
+        if len(samples) == 1:  # a copy, as for several samples: the caller may overwrite its array
+            return np.array(np.expand_dims(samples[0], self.axis), order="C")
+        return np.ascontiguousarray(np.stack(samples, self.axis))
+
+
+def _with_axis(axis: int) -> str:
+    """Returns the NumPy expression that adds an axis, such as `array[:, None]` for axis 1."""
+    return f"array[{', '.join([':'] * axis + ['None'])}]"
+
+
+def _remedy(wanted: Sequence[int], found: Sequence[int], is_row: bool) -> str:
+    """Returns the end of a message with the NumPy expression that converts shape `found` to shape `wanted`.
+
+    With `is_row`, the user's array has one more axis in front, the sample axis.
+    """
+    known = DYNAMIC_INDEX not in wanted
+    if len(found) == len(wanted) > 1:
+        for axes in _orders(len(wanted)):
+            if shapes_agree(wanted, [found[axis] for axis in axes]):
+                order = (0, *(axis + 1 for axis in axes)) if is_row else axes
+                layout = " (the model expects channels first)" if len(axes) > 2 and axes[-1] == len(axes) - 2 else ""
+                return f"; help: pass array.transpose({', '.join(map(str, order))}){layout}"
+    if known and prod(wanted) == prod(found):
+        sizes = (-1, *wanted) if is_row else tuple(wanted)
+        return f"; help: pass array.reshape({', '.join(map(str, sizes))})"
+    return ""
+
+
+def _orders(rank: int) -> Iterator[tuple[int, ...]]:
+    """Yields permutations of axes: channels-last to channels-first, the reverse, then all for small ranks."""
+    last = rank - 1
+    yield (last, *range(last))
+    if rank > 2:
+        yield (0, last, *range(1, last))
+    yield (*range(1, rank), 0)
+    if rank <= 4:
+        yield from permutations(range(rank))
+
+
+def _without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def _is_batch_name(name: str) -> bool:
+    return name.lower() in _BATCH_NAMES or "batch" in name.lower()
+
+
+def _is_sequence_name(name: str) -> bool:
+    return any(part in _SEQUENCE_NAMES for part in name.lower().split("_"))
+
+
+def _named_axis(port: Port, shape: Sequence[int]) -> int | None:
+    """Returns the dynamic axis whose name in the model denotes the batch, or `None`.
+
+    A single letter is recognized only for the first axis, or for the second axis if another axis follows: `B` may
+    denote the bins of a spectrum.
+    """
+    open_axes = [axis for axis, size in enumerate(shape) if size == DYNAMIC_INDEX]
+    names = {axis: port.dims[axis] for axis in open_axes if axis < len(port.dims)}
+    return next(
+        (
+            axis
+            for axis, name in names.items()
+            if "batch" in name.lower() or (_is_batch_name(name) and axis < max(len(shape) - 1, 1))
+        ),
+        None,
+    )
+
+
+def _open_axis(port: Port, shape: Sequence[int]) -> int | None:
+    """Returns the batch axis among the dynamic axes, or `None` if only the data can tell."""
+    if (named := _named_axis(port, shape)) is not None or not shape or shape[0] != DYNAMIC_INDEX:
+        return named
+    return None if _is_sequence_name(next(iter(port.dims), "")) else 0
+
+
+def input_of(function: FuncOp, port: Port) -> SampledInput:
+    """Returns the sampled input for `port` of `function`. Raises `DiagnosticError` if its type isn't a tensor."""
+    type_ = ranked_tensor(port.type)
+    if type_ is None or value_dtype(type_.get_element_type()) is None:
+        raise op_error(function, f"input '{port.name}' must be a tensor, but got type {port.type}")
+    return SampledInput(function, port, type_, _open_axis(port, type_.get_shape()))
+
+
+# All inputs.
 
 
 def left_out(name: str) -> str:
@@ -87,7 +372,7 @@ class Samples:
                 "or make the batch dynamic",
             )
         message = f"ignoring the last {left} of {first + left} samples: @{self.function.sym_name.data} takes {size}"
-        emit(Diagnostic(Severity.WARNING, f"{message} at a time"))
+        warn(f"{message} at a time")
 
     def _batch_size(self) -> int:
         """Returns the number of samples per run: the batch size of the types, or 1 if it is dynamic."""

@@ -25,6 +25,7 @@ from qmlir.ir.messages import revised as revised
 from qmlir.ir.messages import text_error as text_error
 from qmlir.ir.messages import together as together
 from qmlir.ir.messages import unknown as unknown
+from qmlir.ir.messages import warn as warn
 from qmlir.ir.messages import warn_once as warn_once
 from qmlir.ir.messages import without_remarks as without_remarks
 from qmlir.ir.provenance import describe, origins_of

@@ -192,6 +192,11 @@ def emit(diagnostic: Diagnostic) -> None:
     _handler.get()(diagnostic)
 
 
+def warn(message: str) -> None:
+    """Emits a warning without an operation."""
+    emit(Diagnostic(Severity.WARNING, message))
+
+
 def warn_once(message: str) -> None:
     """Emits a warning without an operation, only once per outermost handler.
 
@@ -199,7 +204,7 @@ def warn_once(message: str) -> None:
     """
     if message not in _told.get():
         _told.get().add(message)
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
 
 
 @contextmanager

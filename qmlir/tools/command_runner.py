@@ -19,8 +19,7 @@ from qmlir.text.diagnostics import render
 from qmlir.text.files import access
 from qmlir.tools.command import add_budgets, add_plugins, guarded, plugins_in
 from qmlir.tools.configuration import configured, note_paths, write_configuration
-from qmlir.tools.stdio import ArgumentParser, Streams, parse_arguments, usage_of
-from qmlir.tools.subcommands import Subcommand
+from qmlir.tools.stdio import ArgumentParser, Streams, Subcommand, parse_arguments, usage_of
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from qmlir import registry
 from qmlir.environment import Environment
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
+from qmlir.ir.diagnostics import DiagnosticError, warn
 from qmlir.passmanager.pipeline import option_rows
 from qmlir.pipelines import PIPELINES
 from qmlir.registry.contribution import FIELDS, RowForm
@@ -21,7 +21,7 @@ def _loaded(load: Callable[[], _T]) -> _T | None:
     try:
         return load()
     except DiagnosticError as error:
-        emit(Diagnostic(Severity.WARNING, error.diagnostic.message))
+        warn(error.diagnostic.message)
         return None
 
 

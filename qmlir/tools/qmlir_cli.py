@@ -11,8 +11,7 @@ from functools import partial
 
 from qmlir import registry, tools
 from qmlir.registry.faults import fault_listener
-from qmlir.tools.stdio import Streams, console, main_with, parse_arguments
-from qmlir.tools.subcommands import Subcommand, build_argument_parser
+from qmlir.tools.stdio import Streams, Subcommand, build_argument_parser, console, main_with, parse_arguments
 
 
 def rows() -> tuple[Subcommand, ...]:

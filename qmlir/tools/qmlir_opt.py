@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from importlib.metadata import version
 
-from qmlir.ir.messages import Diagnostic, Severity, emit, nearest_name
+from qmlir.ir.messages import nearest_name, warn
 from qmlir.passmanager.choices import EVERY_PASS
 from qmlir.text.files import check_exists
 from qmlir.text.sources import SPLIT_MARKER
@@ -181,7 +181,7 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
     if len(pipelines) > 1:
         dropped = ", ".join(f"'{each}'" for each in pipelines[:-1])
         message = f"--pass-pipeline is given {len(pipelines)} times; ignoring {dropped}"
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
     for one, other in (("inline_weights", "elide_weights"), ("passes", "run_reproducer")):
         if getattr(args, one) and getattr(args, other):
             names = (f"--{name.replace('_', '-')}" for name in (one, other))

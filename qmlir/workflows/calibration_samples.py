@@ -18,7 +18,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import DivOp, MulOp
 from qmlir.interpreter.samples import Run
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, printable
+from qmlir.ir.diagnostics import printable, warn
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.signature import inputs_of
 from qmlir.quantization.profiles.keys import ENTRY
@@ -168,10 +168,6 @@ _LARGE, _CERTAIN = 50.0, 100.0
 such logits is 1 to 43 digits."""
 
 
-def _warn(message: str) -> None:
-    emit(Diagnostic(Severity.WARNING, message))
-
-
 class SampleWatch:
     """Inspects calibration samples as they are read."""
 
@@ -224,20 +220,20 @@ class SampleWatch:
                 alone = (
                     f"sample {sample} reaches {first:g} in input {printable(name)}, and all others at most {second:g}"
                 )
-                _warn(f"{alone}; scale it like the others, or remove it")
+                warn(f"{alone}; scale it like the others, or remove it")
         if self._samples == 1:
-            _warn(f"calibrating with 1 sample, whose ranges rarely fit other inputs; pass at least {FEW} samples")
+            warn(f"calibrating with 1 sample, whose ranges rarely fit other inputs; pass at least {FEW} samples")
         constant = [low == high for low, high in self._ends]
         repeats = self._hashed - len(self._seen)
         if repeats >= max(1, _REPEATED * self._hashed) and not all(constant):
-            _warn(f"{repeats} of {self._hashed} calibration samples are duplicates and add nothing to the ranges")
+            warn(f"{repeats} of {self._hashed} calibration samples are duplicates and add nothing to the ranges")
         for name, is_constant, (low, _), elements, is_float in zip(
             self._names, constant, self._ends, self._elements, self._is_float, strict=True
         ):
             # A scalar may be a setting, and integers a mask or token types: then another input varies.
             if is_constant and (all(constant) or (is_float and elements > 1)):
                 where = f"input {printable(name)} is {low:g} in all calibration samples"
-                _warn(f"{where}, so its range fits no other value; pass representative samples")
+                warn(f"{where}, so its range fits no other value; pass representative samples")
 
 
 def _largest(arrays: Iterable[Array]) -> float:
@@ -258,7 +254,7 @@ def warn_of_other_scale(function: FuncOp, profile: Profile, runs: Sequence[Run])
         if min(calibrated, given) > 0 and not 1 / _APART < calibrated / given < _APART:
             name = printable(port.name)
             reach = f"{calibrated:g} in the calibration samples and {given:g} in the validation samples"
-            _warn(f"input {name} reaches {reach}; scale both as the model expects")
+            warn(f"input {name} reaches {reach}; scale both as the model expects")
 
 
 def warn_of_scale(function: FuncOp, profile: Profile, outputs: Sequence[Mapping[str, Array]]) -> None:
@@ -274,11 +270,11 @@ def warn_of_scale(function: FuncOp, profile: Profile, outputs: Sequence[Mapping[
         divided = [use.operation for use in argument.uses if isinstance(use.operation, MulOp | DivOp)]
         reach = f"input {printable(port.name)} reaches {largest:g} in the calibration samples"
         if 0 < largest <= _BYTE / _APART and any(map(_divides_by_255, divided)):
-            _warn(f"{reach}, but the model divides it by 255; pass samples in [0, 255]")
+            warn(f"{reach}, but the model divides it by 255; pass samples in [0, 255]")
         elif largest >= _LARGE and certain:
             margin = f"a margin above {_CERTAIN:g}, more than training does"
             cause = f"gives the logits of output {printable(certain)} {margin}"
-            _warn(f"{reach}, which {cause}; scale the samples as in training, such as by 1/255")
+            warn(f"{reach}, which {cause}; scale the samples as in training, such as by 1/255")
 
 
 def _divides_by_255(op: MulOp | DivOp) -> bool:

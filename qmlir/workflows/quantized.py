@@ -20,6 +20,7 @@ from qmlir.quantization import recipe_text as recipes
 from qmlir.quantization.embeddings import StoredTable, stored_tables
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe import TypeOptions, built_in_rules
+from qmlir.quantization.recipe_text import Effort
 from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.signed_weights import quantized_anew
@@ -51,7 +52,7 @@ def _tables(settings: Mapping[str, Any]) -> Iterator[recipes.RuleTable]:
         yield {**matchers, "slot": rule.slot.value, **{name: str(value) for name, value in rule.settings.items()}}
 
 
-def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: recipes.Effort | None = None) -> str:
+def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: Effort | None = None) -> str:
     """Returns the recipe with the same decisions as `settings`; only rules with indices in `used` are included.
 
     `settings` are the settings of `quantize`, by name. Settings that no rule can express, such as `device`, become
@@ -253,7 +254,7 @@ class Quantized(HoldsModule, Readable):
     repair: Repair | None = None
     """The outcome of accuracy recovery; `None` if none ran."""
 
-    effort: recipes.Effort | None = None
+    effort: Effort | None = None
     """The effort set by the caller or the recipe; `None` if neither set one."""
 
     remedies: Remedies | None = None

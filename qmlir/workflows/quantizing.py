@@ -13,7 +13,7 @@ from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.interpreter.datasets import Preprocess, limited, preprocessed
 from qmlir.interpreter.samples import Data
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error, warn
 from qmlir.ir.provenance import describe
 from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.profiles.keys import ENTRY, keyed_values
@@ -105,7 +105,7 @@ def _quantized(
     if data is not None:
         if any(observed(each.value) for each in keyed_values(lowered)):
             message = "the ranges that the model carries have no effect: those of the samples replace them"
-            emit(Diagnostic(Severity.WARNING, message))
+            warn(message)
         profiled = profile(
             lowered, data, observers=observers, chosen=None if hold_out is None else hold_out.calibrating,
             processes=runs.processes, cluster=runs.cluster, resume=runs.resume, progress=runs.progress,
@@ -172,7 +172,7 @@ def _warn_of_quantized(module: ModuleOp, settings: QuantizeSettings) -> None:
         )
     else:
         return
-    emit(Diagnostic(Severity.WARNING, message))
+    warn(message)
 
 
 def _warn_of_idle_keep(module: ModuleOp, options: QuantizeOptions) -> None:
@@ -181,7 +181,7 @@ def _warn_of_idle_keep(module: ModuleOp, options: QuantizeOptions) -> None:
     if named and not options.keep_composites:
         said = "an empty 'keep_composites' has no effect"
         message = f"{said}: the target {named} says which composites stay whole; help: no target"
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
 
 
 def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:

@@ -19,7 +19,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.elementwise.ops import BinaryOp, UnaryOp
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Run, Samples
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, printable, text_error
+from qmlir.ir.diagnostics import DiagnosticError, printable, text_error, warn
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
 from qmlir.quantization.predicates import computed_operands
@@ -226,7 +226,7 @@ class Validating:
         message = f"{found.fault}{help_}"
         if self.options.is_asked_for:
             raise text_error(message)
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
 
 
 def compared(

@@ -10,7 +10,7 @@ import shtab
 
 from qmlir.tools.command_runner import Command, Session, fill_parser
 from qmlir.tools.configuration import DIR, PATHS
-from qmlir.tools.subcommands import Subcommand, build_argument_parser
+from qmlir.tools.stdio import Subcommand, build_argument_parser
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from qmlir.tools import qmlir_cli
 from qmlir.tools.command_runner import build_parser, command_of
-from qmlir.tools.subcommands import Subcommand
+from qmlir.tools.stdio import Subcommand
 from tests.support.commands import run_command
 
 

@@ -12,7 +12,7 @@ import qmlir.extensions
 from qmlir.tools import commands, qmlir_cli
 from qmlir.tools.command_runner import build_parser, command_of
 from qmlir.tools.configuration import MODELS
-from qmlir.tools.subcommands import Subcommand
+from qmlir.tools.stdio import Subcommand
 
 EVERYWHERE = {"--quiet", "--verbose", "--json", "--config", "--write-config"}
 
