@@ -14,7 +14,7 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
@@ -25,7 +25,7 @@ from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.random_inputs import Draw, random_inputs
 from qmlir.interpreter.run import interpret
-from qmlir.ir.builtin_types import as_integer
+from qmlir.ir.builtin_types import as_integer, tensor_or_memref
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, unknown
 from qmlir.ir.passes import Preservation
 from qmlir.ir.provenance import origins_of, tensor_names
@@ -135,9 +135,10 @@ class TracedValue:
 
 
 def _width(type_: Attribute) -> int | None:
-    if not isinstance(type_, TensorType | MemRefType):
+    shaped = tensor_or_memref(type_)
+    if shaped is None:
         return None
-    element = cast(TensorType[Attribute] | MemRefType[Attribute], type_).get_element_type()
+    element = shaped.get_element_type()
     if isinstance(element, StoredType):
         return element.bits
     integer = as_integer(element)
@@ -292,13 +293,9 @@ class _Run:
     inputs: Values
     outputs: Values
 
-    @property
-    def draw(self) -> Draw:
-        """The kind of the draw; successive draws cycle through all kinds."""
-        return _draw_of(self.number)
-
 
 def _draw_of(number: int) -> Draw:
+    """Returns the kind of a draw; successive draws cycle through all kinds."""
     kinds = list(Draw)
     return kinds[number % len(kinds)]
 
@@ -365,7 +362,8 @@ class Execution:
                 known = anew
             changed, found = changed_output(before, after, inputs, preservation, function=name, known=known)
             if changed is not None:
-                inputs_are = "" if run.draw is Draw.SPREAD else f" (inputs: {run.draw})"
+                draw = _draw_of(run.number)
+                inputs_are = "" if draw is Draw.SPREAD else f" (inputs: {draw})"
                 raise op_error(changed.op or functions[name], f"changes a value: in @{name} {changed}{inputs_are}")
             run.inputs, run.outputs = inputs, found
 
@@ -410,4 +408,5 @@ def _computed(module: ModuleOp, name: str, inputs: Values, *, must: bool) -> Val
 
 
 def _fits(type_: Any, value: Any) -> bool:
-    return not isinstance(type_, TensorType | MemRefType) or shapes_agree(type_.get_shape(), np.shape(value))
+    shaped = tensor_or_memref(type_)
+    return shaped is None or shapes_agree(shaped.get_shape(), np.shape(value))

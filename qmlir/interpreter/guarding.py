@@ -19,7 +19,7 @@ from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.infer import element_type, storage_dtype
 from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType
-from qmlir.interpreter.values import check_value
+from qmlir.interpreter.values import check_value, read_only
 from qmlir.ir.builtin_types import as_integer, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.evaluation import ByOperation, Evaluator, RegionEvaluator, TakesStored, not_computed, operand_groups
@@ -125,9 +125,7 @@ def _given(value: Any, type_: Attribute, is_stored: bool) -> Any:
     array, element = cast(Array, value), _element(type_)
     if isinstance(element, _Uniform) and not is_stored:
         array = dequantize(array, element)
-    protected = array.view()
-    protected.flags.writeable = False
-    return protected
+    return read_only(array)
 
 
 def _element(type_: Attribute) -> Attribute | None:

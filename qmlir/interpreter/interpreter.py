@@ -23,8 +23,9 @@ from qmlir.dialects.simd.lanes import CompareOp, ConvertOp, NarrowOp, RoundToInt
 from qmlir.dialects.simd.memory import StorePartialOp
 from qmlir.interpreter.values import check_result, check_value
 from qmlir.ir import evaluation
-from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, unknown
+from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.limits import budget, over
+from qmlir.specialization.inputs import function_of
 
 _BUDGET = "interpreted-operations"
 
@@ -128,11 +129,7 @@ class Interpreter:
     def function(self, name: str) -> FuncOp:
         """Returns the function named `name`. Raises `DiagnosticError` if it doesn't exist or has no body."""
         function = self._functions.get(name)
-        if function is None:
-            raise text_error(unknown("function", name, self._functions))
-        if function.is_declaration:
-            raise op_error(function, f"@{name} has no body")
-        return function
+        return function_of(self.module, name) if function is None or function.is_declaration else function
 
     def call(self, name: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Runs the function named `name` on `arguments`, which must have its argument types; returns its results.

@@ -515,11 +515,9 @@ def run_profile(
             checking.run([run])
     unseen = [key for key in recorder.keys if key not in totals.statistics]
     if unseen:
-        message = f"no run reached {len(unseen)} of {len(recorder.keys)} values: {_listed(unseen)}"
-        warn(message)
+        warn(f"no run reached {len(unseen)} of {len(recorder.keys)} values: {_listed(unseen)}")
     values = dict(totals.values())
     if empty := [key for key in recorder.keys if key in values and values[key].is_empty]:
-        message = f"no sample has elements of {len(empty)} of {len(recorder.keys)} values: {_listed(empty)}"
-        warn(message)
+        warn(f"no sample has elements of {len(empty)} of {len(recorder.keys)} values: {_listed(empty)}")
     recorded = {key: values[key] for key in recorder.keys if key in values}
     return Profile(model_digest(module), samples, recorded, passes, extreme_samples=totals.extreme_samples())

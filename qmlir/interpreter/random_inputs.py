@@ -9,10 +9,10 @@ of both signs.
 import zlib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, MemRefType, Signedness, TensorType, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerType, Signedness, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -21,6 +21,7 @@ from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformQuantizedType, storage_limits
 from qmlir.interpreter.interpreter import about
 from qmlir.interpreter.values import check_size, value_dtype
+from qmlir.ir.builtin_types import tensor_or_memref
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Container, HeldElement, Quantizable
 from qmlir.ir.signature import Port, inputs_of
@@ -99,10 +100,8 @@ def _smallest_indexed(argument: SSAValue) -> int | None:
 
 def _shape_and_element(type_: Attribute) -> tuple[tuple[int, ...], Attribute | None]:
     """Returns the shape and element type of a tensor or memref; `((), None)` for any other type."""
-    if not isinstance(type_, TensorType | MemRefType):
-        return (), None
-    shaped = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
-    return shaped.get_shape(), shaped.get_element_type()
+    shaped = tensor_or_memref(type_)
+    return ((), None) if shaped is None else (shaped.get_shape(), shaped.get_element_type())
 
 
 def random_array(

@@ -17,7 +17,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.types import StringType
 from qmlir.interpreter.interpreter import Interpreter, Listener, about
 from qmlir.interpreter.upstream.scalars import dtype_of, unsigned, unwritten, wrap
-from qmlir.interpreter.values import parts_of
+from qmlir.interpreter.values import parts_of, read_only
 from qmlir.ir.builtin_types import as_small_float, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Container
@@ -49,7 +49,7 @@ def _checked(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) ->
     if port.element is not None:
         small = as_small_float(port.element)
         array = wrap(array if small is None else array.view(np.uint8), get_element_type_or_self(port.type))
-    return _read_only(array) if isinstance(port.type, MemRefType) else array
+    return read_only(array) if isinstance(port.type, MemRefType) else array
 
 
 def _checked_text(function: FuncOp, port: Port, value: Any) -> Array:
@@ -71,13 +71,6 @@ def _memory(function: FuncOp, port: Port) -> Array:
     type_ = cast(MemRefType[Attribute], found)
     with about(function):
         return unwritten(type_.get_shape(), type_.get_element_type())
-
-
-def _read_only(array: Array) -> Array:
-    """Returns a read-only view of an input in memory, so that writing it is an error."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _returned(port: Port, value: Any) -> Any:

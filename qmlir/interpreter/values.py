@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
@@ -15,7 +14,7 @@ from qmlir.dialects.nn.result_shapes import shape_text
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
-from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
+from qmlir.ir.builtin_types import ranked_tensor, tensor_or_memref, unranked_tensor
 from qmlir.ir.interfaces import Container, HeldElement
 from qmlir.ir.limits import budget, over
 from qmlir.text.elements import dense_dtype
@@ -34,6 +33,13 @@ def value_dtype(element: Attribute) -> np.dtype[Any] | None:
     return dense_dtype(plain_type(element))
 
 
+def read_only(array: Array) -> Array:
+    """Returns a read-only view of an array, so that writing it is an error."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def check_size(shape: Sequence[int], dtype: np.dtype[Any] | None) -> None:
     """Raises `InterpretationError` if an array of this static shape exceeds the maximum size of a value."""
     size = math.prod(shape) * (dtype.itemsize if dtype is not None else 1)
@@ -43,10 +49,9 @@ def check_size(shape: Sequence[int], dtype: np.dtype[Any] | None) -> None:
 
 def check_result(type_: Attribute) -> None:
     """Raises `InterpretationError` if a value of this static type exceeds the maximum size of a value."""
-    if isinstance(type_, TensorType | MemRefType):
-        shaped = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
-        if shaped.has_static_shape():
-            check_size(shaped.get_shape(), value_dtype(shaped.get_element_type()))
+    shaped = tensor_or_memref(type_)
+    if shaped is not None and shaped.has_static_shape():
+        check_size(shaped.get_shape(), value_dtype(shaped.get_element_type()))
 
 
 def parts_of(type_: Container, values: Sequence[_Value]) -> Sequence[_Value]:

@@ -88,9 +88,14 @@ def memref_type(value: SSAValue) -> AnyMemRef | None:
     return cast(AnyMemRef, type_) if isinstance(type_, builtin.MemRefType) else None
 
 
+def tensor_or_memref(type_: Attribute) -> AnyTensor | AnyMemRef | None:
+    """Returns `type_` if it is a ranked tensor or memref type; otherwise `None`."""
+    return cast(AnyMemRef, type_) if isinstance(type_, builtin.MemRefType) else ranked_tensor(type_)
+
+
 def sizes_of(value: SSAValue) -> tuple[int, ...]:
     """Returns the shape of a tensor or memref; empty for a scalar."""
-    shaped_type = ranked_tensor(value.type) or memref_type(value)
+    shaped_type = tensor_or_memref(value.type)
     return () if shaped_type is None else shaped_type.get_shape()
 
 

@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, Operation
 from qmlir.ir.messages import LINES as LINES
 from qmlir.ir.messages import Diagnostic as Diagnostic
 from qmlir.ir.messages import DiagnosticError as DiagnosticError
-from qmlir.ir.messages import Handler as Handler
 from qmlir.ir.messages import Severity as Severity
 from qmlir.ir.messages import SourceLocation as SourceLocation
 from qmlir.ir.messages import diagnostic_handler as diagnostic_handler
@@ -47,7 +46,7 @@ def source_location(location: Attribute) -> SourceLocation | None:
             return None
 
 
-def _diagnostic(severity: Severity, op: Operation, message: str, notes: Sequence[Diagnostic]) -> Diagnostic:
+def _diagnostic(severity: Severity, op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> Diagnostic:
     return Diagnostic(
         severity,
         f"{describe(op)} {message}",
@@ -66,14 +65,14 @@ def op_error(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> D
 
 def note(op: Operation, message: str) -> Diagnostic:
     """Returns a note, located at `op`, to attach to another diagnostic."""
-    return _diagnostic(Severity.NOTE, op, message, ())
+    return _diagnostic(Severity.NOTE, op, message)
 
 
-def emit_remark(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
+def emit_remark(op: Operation, message: str) -> None:
     """Emits a remark, which explains a decision about `op`."""
-    emit(_diagnostic(Severity.REMARK, op, message, notes))
+    emit(_diagnostic(Severity.REMARK, op, message))
 
 
-def emit_warning(op: Operation, message: str, notes: Sequence[Diagnostic] = ()) -> None:
+def emit_warning(op: Operation, message: str) -> None:
     """Emits a warning about a property of `op` that users may not want."""
-    emit(_diagnostic(Severity.WARNING, op, message, notes))
+    emit(_diagnostic(Severity.WARNING, op, message))

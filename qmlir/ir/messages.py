@@ -130,6 +130,10 @@ class DiagnosticError(DiagnosticException):
         self.diagnostic = diagnostic
         self.diagnostics = (diagnostic, *more)
 
+    def ending(self, text: str) -> "DiagnosticError":
+        """Returns this error, to be raised, with `text` at the end of the message of each diagnostic."""
+        return DiagnosticError(*(replace(each, message=each.message + text) for each in self.diagnostics))
+
 
 def text_error(
     message: str, location: SourceLocation | None = None, notes: Sequence[Diagnostic] = ()

@@ -4,13 +4,15 @@ These names are attributes of arguments and results: `nn.name = "image"`, and `n
 model names a dimension.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
+
+from qmlir.ir.builtin_types import tensor_or_memref
 
 MAIN = "main"
 """The entry function of a model, which runs unless another one is requested."""
@@ -37,10 +39,9 @@ class Port:
 
     def of_caller(self) -> "Port":
         """Returns this port as callers see it at every level of lowering: as an array with the model's element type."""
-        type_: Attribute = self.type
-        if not isinstance(type_, TensorType | MemRefType):
+        shaped = tensor_or_memref(self.type)
+        if shaped is None:
             return self
-        shaped = cast(TensorType[Attribute] | MemRefType[Attribute], type_)
         element = self.element or shaped.get_element_type()
         return replace(self, type=TensorType(cast(Any, element), shaped.get_shape()))
 
@@ -62,14 +63,14 @@ def _strings(attribute: Attribute | None) -> Iterator[str]:
 Entry = Mapping[str, Attribute]
 
 
-def _port(name: str, type_: Attribute, entry: Entry) -> Port:
-    given = entry.get(NAME)
-    return Port(
-        given.data if isinstance(given, StringAttr) else name,
-        type_,
-        tuple(_strings(entry.get(DIMS))),
-        entry.get(ELEMENT),
-    )
+def _ports(kind: str, entries: Iterable[tuple[Attribute, Entry]], first: int = 0) -> tuple[Port, ...]:
+    """Returns the ports with these types and attributes; unnamed ones are numbered from `first`."""
+    found: list[Port] = []
+    for position, (type_, entry) in enumerate(entries, first):
+        given = entry.get(NAME)
+        name = given.data if isinstance(given, StringAttr) else f"{kind}{position}"
+        found.append(Port(name, type_, tuple(_strings(entry.get(DIMS))), entry.get(ELEMENT)))
+    return tuple(found)
 
 
 def _entries(types: Sequence[Attribute], attributes: ArrayAttr[DictionaryAttr] | None) -> list[tuple[Attribute, Entry]]:
@@ -89,14 +90,12 @@ def inputs_of(function: FuncOp) -> tuple[Port, ...]:
 
     Arguments that are memory for results come after all inputs, and are not included.
     """
-    inputs = enumerate(_arguments(function, results=False))
-    return tuple(_port(f"input{position}", type_, entry) for position, (type_, entry) in inputs)
+    return _ports("input", _arguments(function, results=False))
 
 
 def memory_outputs_of(function: FuncOp) -> tuple[Port, ...]:
     """Returns the outputs of `function` for which the caller provides memory."""
-    outputs = enumerate(_arguments(function, results=True))
-    return tuple(_port(f"output{position}", type_, entry) for position, (type_, entry) in outputs)
+    return _ports("output", _arguments(function, results=True))
 
 
 def outputs_of(function: FuncOp) -> tuple[Port, ...]:
@@ -105,8 +104,8 @@ def outputs_of(function: FuncOp) -> tuple[Port, ...]:
     Outputs that are written to the caller's memory come before returned outputs.
     """
     memory = memory_outputs_of(function)
-    returned = enumerate(_entries(function.function_type.outputs.data, function.res_attrs), len(memory))
-    return (*memory, *(_port(f"output{position}", type_, entry) for position, (type_, entry) in returned))
+    returned = _entries(function.function_type.outputs.data, function.res_attrs)
+    return (*memory, *_ports("output", returned, len(memory)))
 
 
 def set_ports(function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:

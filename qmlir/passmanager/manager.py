@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from xdsl.context import Context
@@ -90,8 +90,7 @@ def _verify_after(step: ModulePass, op: Operation) -> None:
     try:
         verify(op)
     except DiagnosticError as error:
-        named = f" (after pass '{step.name}'){at_code(type(step))}"
-        raise DiagnosticError(*(replace(each, message=each.message + named) for each in error.diagnostics)) from error
+        raise error.ending(f" (after pass '{step.name}'){at_code(type(step))}") from error
 
 
 def _apply(step: ModulePass, ctx: Context, op: Operation) -> None:

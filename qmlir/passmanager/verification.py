@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import IO, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
@@ -95,8 +95,7 @@ def naming(step: ModulePass, when: str, declared: str = "") -> Generator[None]:
     try:
         yield
     except DiagnosticError as error:
-        named = f" ({when} pass '{step.name}'{declared})"
-        raise DiagnosticError(*(replace(each, message=each.message + named) for each in error.diagnostics)) from error
+        raise error.ending(f" ({when} pass '{step.name}'{declared})") from error
 
 
 # Verification by execution: the module runs before and after each pass, and the results must agree as closely as the

@@ -267,9 +267,6 @@ _LEXEME = re.compile(
 _MOST_CHARACTERS = 1 << 22
 """The maximum length of a TOML text, which tomllib parses in about two seconds."""
 
-_INTEGER_LIMIT = 1 << 63
-"""The bound on integers: TOML's have 64 bits. tomllib reads longer ones, which Python may refuse to print."""
-
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
     """Parses TOML text, which messages call `name`.
@@ -302,7 +299,7 @@ def _check_integers(content: dict[str, Any]) -> None:
             pending += cast(dict[str, Any], found).values()
         elif isinstance(found, list):
             pending += cast(list[Any], found)
-        elif isinstance(found, int) and not -_INTEGER_LIMIT <= found < _INTEGER_LIMIT:
+        elif isinstance(found, int) and not -MAX_INT64 - 1 <= found <= MAX_INT64:  # Python may refuse to print it
             raise LimitError("an integer exceeds 64 bits")
 
 

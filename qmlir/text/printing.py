@@ -225,20 +225,11 @@ _EXCERPT_OPTIONS = PrintOptions(generic=True, aliases=False)
 _EXCERPT_WIDTH = 160
 
 
-def op_excerpt(op: Operation, context: int = 1) -> str:
-    """Returns `op` without its regions and a few lines around it, for an error message."""
-    nearby: list[Operation] = [op]
-    before, after = op.prev_op, op.next_op
-    for _ in range(context):
-        if before is not None:
-            nearby.insert(0, before)
-            before = before.prev_op
-        if after is not None:
-            nearby.append(after)
-            after = after.next_op
+def op_excerpt(op: Operation) -> str:
+    """Returns `op` without its regions, between the operations before and after it, for an error message."""
     printer = ModulePrinter(_EXCERPT_OPTIONS)
-    lines = [f"{'>' if neighbour is op else ' '} {_line(printer, neighbour)}" for neighbour in nearby]
-    return "\n".join(lines)
+    nearby = (each for each in (op.prev_op, op, op.next_op) if each is not None)
+    return "\n".join(f"{'>' if each is op else ' '} {_line(printer, each)}" for each in nearby)
 
 
 def _line(printer: ModulePrinter, op: Operation) -> str:

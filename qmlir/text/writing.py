@@ -38,7 +38,7 @@ _FORMAT, _VERSION = "qmlir-files", 1
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _DESCRIPTOR = re.compile(r"/dev/(?P<name>stdin|stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<number>\d+)")
 _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
-_OF_FILES = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
+FILE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
 """Suffixes of model and data files. A new folder with such a suffix is assumed to be a mistake."""
 
 _PATIENCE = 60.0
@@ -155,7 +155,7 @@ def check_folder(path: Path, names: Iterable[str] = ()) -> None:
         return
     if os.path.lexists(path):
         raise text_error(f"cannot write '{path}': it is not a folder; name another path")
-    if path.suffix in _OF_FILES:
+    if path.suffix in FILE_SUFFIXES:
         raise text_error(
             f"cannot write '{path}': the command writes a folder, but '{path.suffix}' is a file suffix; pass a "
             "folder name"

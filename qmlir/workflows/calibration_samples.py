@@ -38,11 +38,10 @@ HELD_OUT = 4
 """One in this number of consecutive runs is held out, or evaluates a repair."""
 
 
-def runs_to_compare(module: ModuleOp, function: str = ENTRY) -> int:
+def runs_to_compare(module: ModuleOp) -> int:
     """Returns the largest number of runs of `module` to compare, which is smaller if each run takes long."""
-    products = sum(
-        op.multiply_adds() for op in function_of(module, function).walk() if isinstance(op, MultipliesAndAdds)
-    )
+    operations = function_of(module, ENTRY).walk()
+    products = sum(op.multiply_adds() for op in operations if isinstance(op, MultipliesAndAdds))
     return max(2, min(MOST, int(MULTIPLY_ADDS / products))) if products > 0 else MOST
 
 

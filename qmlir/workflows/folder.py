@@ -27,7 +27,7 @@ from qmlir.targets.cpu.saved import is_program
 from qmlir.text.files import is_file_name, missing_file, note_input, path_of, read_json, reason_of
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.renames import renamed_settings
-from qmlir.text.writing import check_folder, check_whole, folder_result, write_file
+from qmlir.text.writing import FILE_SUFFIXES, check_folder, check_whole, folder_result, write_file
 
 MODULE_SUFFIX = ".q.mlir"
 FLOAT_SUFFIX = ".float.mlir"
@@ -142,13 +142,9 @@ def _summary(folder: Path) -> dict[str, Any] | None:
     return summary
 
 
-_FOREIGN = frozenset({".pt", ".pth", ".bin", ".h5", ".keras", ".tflite", ".xml", ".json", ".npz", ".safetensors"})
-"""Suffixes of files, which a folder should not have."""
-
-
 def check_new_folder(path: Path, command: str, names: Iterable[str] = ()) -> None:
     """Raises `DiagnosticError` if `command` cannot write a folder at `path` with the files `names`."""
-    if path.suffix in _FOREIGN and not path.exists():
+    if path.suffix in FILE_SUFFIXES and not path.exists():
         what = f"qmlir {command} writes a folder, and '{path.suffix}' is the end of a file's name"
         raise text_error(f"cannot write '{path}': {what}")
     check_folder(path, names)

@@ -1,8 +1,9 @@
 """Quantization of a float module with samples: lowering, profiling, type decisions, raising and validation."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import IO, Unpack
 
@@ -26,25 +27,15 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import function_of
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
+from qmlir.workflows import profiling
 from qmlir.workflows.calibrated import AccuracyRecovery, Calibrated, Recovery, stages_of
 from qmlir.workflows.calibration_samples import HoldOut, runs_to_compare, warn_of_other_scale, warn_of_scale
 from qmlir.workflows.choices import ENOUGH
 from qmlir.workflows.loading import takes_model
-from qmlir.workflows.profiling import profile
 from qmlir.workflows.quantized import Quantized as Quantized
 from qmlir.workflows.recovery import Remedies
 from qmlir.workflows.validating import References, Validating, ValidationOptions
 from qmlir.workflows.workers import Cluster
-
-
-@dataclass(frozen=True)
-class _Runs:
-    """The execution of calibration samples."""
-
-    processes: int
-    cluster: "Cluster | None"
-    resume: str | PathLike[str] | None
-    progress: IO[str] | None
 
 
 def _refuse(data: Data | None, profiled: Profile | None, observers: Sequence[str], repairing_effort: int) -> None:
@@ -74,13 +65,14 @@ def _quantized(
     profiled: Profile | None,
     validation: ValidationOptions | None,
     observers: Sequence[str],
-    runs: _Runs,
+    profile_of: Callable[..., Profile],
     asked: Effort | None,
     settings: QuantizeSettings,
 ) -> Quantized:
     """Implements `quantize`; validates only with `validation`.
 
-    All of `data` calibrates if nothing is held out: without `validation`, or if that has separate samples.
+    All of `data`, which `profile_of` runs, calibrates if nothing is held out: without `validation`, or if that has
+    separate samples.
     """
     start = time.monotonic()
     options = QuantizeOptions.of(settings, module)
@@ -104,12 +96,9 @@ def _quantized(
         recovery = start_recovery(module, lowered, effort, options.shorten, hold_out)
     if data is not None:
         if any(observed(each.value) for each in keyed_values(lowered)):
-            message = "the ranges that the model carries have no effect: those of the samples replace them"
-            warn(message)
-        profiled = profile(
-            lowered, data, observers=observers, chosen=None if hold_out is None else hold_out.calibrating,
-            processes=runs.processes, cluster=runs.cluster, resume=runs.resume, progress=runs.progress,
-        )  # fmt: skip
+            warn("the ranges that the model carries have no effect: those of the samples replace them")
+        chosen = None if hold_out is None else hold_out.calibrating
+        profiled = profile_of(lowered, data, observers=observers, chosen=chosen)
     elif profiled is None:
         profiled = _carried(lowered, module)
     references = References(module)
@@ -180,8 +169,7 @@ def _warn_of_idle_keep(module: ModuleOp, options: QuantizeOptions) -> None:
     named = ",".join(options.device or (each.name for each in targets_of(module)))
     if named and not options.keep_composites:
         said = "an empty 'keep_composites' has no effect"
-        message = f"{said}: the target {named} says which composites stay whole; help: no target"
-        warn(message)
+        warn(f"{said}: the target {named} says which composites stay whole; help: no target")
 
 
 def _carried(lowered: ModuleOp, module: ModuleOp) -> Profile:
@@ -273,7 +261,7 @@ def quantize(
         profile,
         options if validate or options.is_asked_for else None,
         observers,
-        _Runs(processes, cluster, resume, progress),
+        partial(profiling.profile, processes=processes, cluster=cluster, resume=resume, progress=progress),
         effort,
         settings,
     )

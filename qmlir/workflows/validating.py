@@ -63,16 +63,15 @@ class ValidationOptions:
 class References:
     """The outputs of the float module for each run, computed only once for all comparisons."""
 
-    def __init__(self, module: ModuleOp, function: str = ENTRY):
+    def __init__(self, module: ModuleOp):
         self.module = module
-        self.function = function
         self._known: dict[int, tuple[Run, dict[str, Array]]] = {}
 
     def of(self, run: Run) -> Mapping[str, Array]:
         """Returns the outputs for `run`, by name. Raises `DiagnosticError` if the module cannot run."""
         if id(run) not in self._known:  # the id stays unique, as the run is kept
-            arguments = arguments_of(function_of(self.module, self.function), run)
-            self._known[id(run)] = run, _outputs(self.module, arguments, self.function)
+            arguments = arguments_of(function_of(self.module, ENTRY), run)
+            self._known[id(run)] = run, _outputs(self.module, arguments)
         return self._known[id(run)][1]
 
 
@@ -203,9 +202,9 @@ class Validating:
 
         Raises `DiagnosticError` if a bound is set and there are no samples.
         """
-        module, function = references.module, references.function
         if options.data is not None:
-            runs = list(islice(Samples(function_of(module, function), options.data), runs_to_compare(module, function)))
+            module = references.module
+            runs = list(islice(Samples(function_of(module, ENTRY), options.data), runs_to_compare(module)))
             return Validating(references, options, runs, "given to validate")
         if hold_out is not None:
             return Validating(references, options, *hold_out.compared)
@@ -233,15 +232,15 @@ def compared(
     references: References, quantized: ModuleOp, runs: Sequence[Run], source: str, options: ValidationOptions
 ) -> Validation:
     """Compares `quantized` with the float module on `runs`; `source` describes the origin of the runs."""
-    module, function = references.module, references.function
-    signature = function_of(module, function)
+    module = references.module
+    signature = function_of(module, ENTRY)
     arguments = [arguments_of(signature, run) for run in runs]
     samples = sum(run.samples for run in runs)
     outputs: dict[str, list[MeasuredOutput]] = {}
     joined = dict(zip((port.name for port in outputs_of(signature)), _returned(signature), strict=True))
     for run, inputs in zip(runs, arguments, strict=True):
         try:
-            reference, found = references.of(run), _outputs(quantized, inputs, function)
+            reference, found = references.of(run), _outputs(quantized, inputs)
         except DiagnosticError as error:
             return Validation(samples, source, problem=f"at sample {run.first}: {error.diagnostic.message}")
         for name, value in reference.items():
@@ -265,7 +264,7 @@ def compared(
     chosen = arguments[faults[0][0].chosen(options.min_sqnr)]
     bound = BAD if options.min_sqnr is None else max(BAD, options.min_sqnr)
     told = tuple(each for _, each in faults)
-    return Validation(samples, source, shown, told, cause=_cause(module, quantized, chosen, bound, function))
+    return Validation(samples, source, shown, told, cause=_cause(module, quantized, chosen, bound))
 
 
 def _returned(function: FuncOp) -> Sequence[SSAValue]:
@@ -285,29 +284,25 @@ def _check_measured(rows: Sequence[OutputValidation], options: ValidationOptions
         )
 
 
-def _outputs(module: ModuleOp, inputs: Mapping[str, Array], function: str) -> dict[str, Array]:
-    types = {port.name: port.type for port in outputs_of(function_of(module, function))}
-    found = real_outputs(interpret(module, inputs, function=function), types)
+def _outputs(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    types = {port.name: port.type for port in outputs_of(function_of(module, ENTRY))}
+    found = real_outputs(interpret(module, inputs, function=ENTRY), types)
     return {key.removeprefix("output:"): value for key, (value,) in found.items()}
 
 
-def _cause(
-    module: ModuleOp, quantized: ModuleOp, inputs: Mapping[str, Array], bound: float, function: str
-) -> Cause | None:
+def _cause(module: ModuleOp, quantized: ModuleOp, inputs: Mapping[str, Array], bound: float) -> Cause | None:
     """Returns the first value below `bound` on one sample.
 
     Returns `None` if only the differences between samples are degraded.
     """
-    sides = ModuleSubject(module, "float", function=function), ModuleSubject(quantized, "quantized", function=function)
-    found = compare(*sides, [dict(inputs)])
+    found = compare(ModuleSubject(module, "float"), ModuleSubject(quantized, "quantized"), [dict(inputs)])
     first: ValueComparison | None = found.first_below(bound)
     if first is None:
         return None
-    named = {key: value.owner for value, key in module_names(module, function).values.items()}
+    named = {key: value.owner for value, key in module_names(module).values.items()}
     owner = named.get(first.key)
-    origins = origins_of(owner) if isinstance(owner, Operation) else ()
+    origins, nodes = (origins_of(owner), _nodes(owner)) if isinstance(owner, Operation) else ((), ())
     types = dict.fromkeys(each.op_type for each in origins if each.op_type)
-    nodes = _nodes(owner) if isinstance(owner, Operation) else ()
     return Cause(first.key, first.operation, "+".join(types), first.sqnr_db, nodes)
 
 

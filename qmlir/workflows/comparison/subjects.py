@@ -91,19 +91,18 @@ class ValueRecorder(Listener):
 class ModuleSubject:
     """A float or quantized module in the reference interpreter."""
 
-    def __init__(self, module: ModuleOp, name: str = "the module", *, function: str = ENTRY):
+    def __init__(self, module: ModuleOp, name: str = "the module"):
         self.module = module
         self.name = name
-        self.signature = function_of(module, function)
-        self._function = function
-        self._found = module_names(module, function)
+        self.signature = function_of(module, ENTRY)
+        self._found = module_names(module)
         self.names: Sequence[Name] = self._found.names
         self._outputs = {port.name: port.type for port in outputs_of(self.signature)}
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """Computes the values by key, as defined by `Subject.values`."""
         recorder = ValueRecorder(self._found, real)
-        outputs = interpret(self.module, inputs, function=self._function, listeners=[recorder])
+        outputs = interpret(self.module, inputs, function=ENTRY, listeners=[recorder])
         found = {key: tuple(values) for key, values in recorder.found.items()}
         found |= {key: (np.asarray(inputs[port]),) for port, key in self._found.inputs.items()}
         return found | real_outputs(outputs, self._outputs)
@@ -164,7 +163,7 @@ class ProgramSubject:
 class CompiledSubject(ModuleSubject):
     """`module`, float or quantized, compiled for this machine.
 
-    With `outputs_only`, only the program itself is compiled. Values in functions other than `function`, and inside
+    With `outputs_only`, only the program itself is compiled. Values in other functions than the entry, and inside
     regions, are missing.
     """
 
@@ -173,19 +172,16 @@ class CompiledSubject(ModuleSubject):
         module: ModuleOp,
         name: str = "the program",
         *,
-        function: str = ENTRY,
         outputs_only: bool = False,
-        threads: int = 1,
-        isa: str = "host",
         progress: IO[str] | None = None,
     ):
-        super().__init__(module, name, function=function)
-        self._program = compile_module(module, threads=threads, isa=isa, function=function, progress=progress)
+        super().__init__(module, name)
+        self._program = compile_module(module, function=ENTRY, progress=progress)
         self._positions: dict[str, list[tuple[str, Attribute]]] = {}
         self._watched = None
         if not outputs_only:
-            watched, self._positions = with_values(module, function)
-            self._watched = compile_module(watched, threads=threads, isa=isa, function=function, progress=progress)
+            watched, self._positions = with_values(module)
+            self._watched = compile_module(watched, function=ENTRY, progress=progress)
         known = {*self._positions, *(f"output:{each}" for each in self._outputs), *self._found.inputs.values()}
         self.names = [name for name in self.names if name.key in known]
 
@@ -199,11 +195,11 @@ class CompiledSubject(ModuleSubject):
         return found | real_outputs(called(self._program, inputs, self.name), self._outputs)
 
 
-def with_values(module: ModuleOp, function: str = ENTRY) -> tuple[ModuleOp, dict[str, list[tuple[str, Attribute]]]]:
-    """Returns a clone of `module` whose `function` also returns its named values, with their outputs by key."""
+def with_values(module: ModuleOp) -> tuple[ModuleOp, dict[str, list[tuple[str, Attribute]]]]:
+    """Returns a clone of `module` whose entry also returns its named values, with their outputs by key."""
     clone = module.clone()
-    target = function_of(clone, function)
-    keys = module_names(clone, function).values
+    target = function_of(clone, ENTRY)
+    keys = module_names(clone).values
     block = target.body.blocks[0]
     ending = block.last_op
     assert isinstance(ending, ReturnOp)
@@ -291,19 +287,19 @@ def _may_stand_for(quantized: str, stored: str) -> bool:
 class _Lowered:
     """The module lowered for inputs of one shape, and the mapping of its values to those of the model."""
 
-    def __init__(self, module: ModuleOp, level: str, function: str, isa: str):
-        self.module = run_pipeline(module.clone(), COMPILE.passes(*STAGES[level], isa=isa))
+    def __init__(self, module: ModuleOp, level: str):
+        self.module = run_pipeline(module.clone(), COMPILE.passes(*STAGES[level]))
         verify(self.module)
         self.may_move = level != "integer"
-        source = module_names(module, function, integers=True)
-        self.found = module_names(self.module, function, integers=True)
+        source = module_names(module, integers=True)
+        self.found = module_names(self.module, integers=True)
         self.types = {key: value.type for value, key in source.values.items()}
         self.pairs = _pairs(source, self.found)
         self.turns = Counter(source.values.values())
 
-    def run(self, inputs: Mapping[str, Array], function: str) -> tuple[dict[str, Any], dict[str, tuple[Array, ...]]]:
+    def run(self, inputs: Mapping[str, Array]) -> tuple[dict[str, Any], dict[str, tuple[Array, ...]]]:
         recorder = ValueRecorder(self.found, lambda value, type_: np.asarray(value))
-        outputs = interpret(self.module, inputs, function=function, listeners=[recorder])
+        outputs = interpret(self.module, inputs, function=ENTRY, listeners=[recorder])
         values: dict[str, tuple[Array, ...]] = {}
         for key, there in self.pairs.items():
             written = recorder.found.get(there, [])
@@ -341,19 +337,18 @@ class LoweredSubject(ModuleSubject):
     cannot be lowered to it.
     """
 
-    def __init__(self, module: ModuleOp, level: str, name: str = "", *, function: str = ENTRY, isa: str = "generic"):
+    def __init__(self, module: ModuleOp, level: str, name: str = ""):
         if level not in STAGES:
             raise text_error(unknown("level", level, STAGES))
-        super().__init__(module, name or f"the module at the level {level}", function=function)
+        super().__init__(module, name or f"the module at the level {level}")
         self.level = level
-        self._isa = isa
         self._lowered: dict[object, _Lowered] = {}
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """Computes the values by key, as defined by `Subject.values`."""
         shapes = tuple(sorted((name, value.shape) for name, value in inputs.items()))
         if shapes not in self._lowered:
-            static = specialize(self.module, dict(shapes), function=self._function)
-            self._lowered[shapes] = _Lowered(static, self.level, self._function, self._isa)
-        outputs, values = self._lowered[shapes].run(inputs, self._function)
+            static = specialize(self.module, dict(shapes), function=ENTRY)
+            self._lowered[shapes] = _Lowered(static, self.level)
+        outputs, values = self._lowered[shapes].run(inputs)
         return values | real_outputs(outputs, self._outputs)
