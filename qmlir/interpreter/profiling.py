@@ -9,7 +9,7 @@ import json
 import math
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, groupby, islice
@@ -25,7 +25,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.histogram import BINS, SMALLEST_EXPONENT
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.interpreter.interpreter import Interpreter
-from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers, process_workers
+from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers, in_order, process_workers
 from qmlir.interpreter.observers import MOMENTUM, Recorder, RunFigures, Totals
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Run, Samples
@@ -218,24 +218,18 @@ def _run_in_threads(machines: Sequence[Machine], runs: Iterable[Run], totals: To
     for each in machines:
         free.put(each)
 
-    def work(piece: Sequence[Run]) -> RunFigures:
+    def work(piece: Sequence[Run]) -> tuple[int, RunFigures]:
         machine = free.get()
         try:
-            return machine.run(piece)
+            return _samples_of(piece), machine.run(piece)
         finally:
             free.put(machine)
 
     with ThreadPoolExecutor(len(machines)) as executor:
-        waiting = deque[tuple[int, Future[RunFigures]]]()
+        started = (executor.submit(work, piece).result for piece in _pieces(runs, machines[0].at_once))
         try:
-            for piece in _pieces(runs, machines[0].at_once):
-                waiting.append((_samples_of(piece), executor.submit(work, piece)))
-                if len(waiting) >= _AHEAD * len(machines):
-                    samples, future = waiting.popleft()
-                    totals.add_runs(future.result())
-                    yield samples
-            for samples, future in waiting:
-                totals.add_runs(future.result())
+            for samples, figures in in_order(started, lambda: _AHEAD * len(machines)):
+                totals.add_runs(figures)
                 yield samples
         finally:
             executor.shutdown(cancel_futures=True)
@@ -284,12 +278,8 @@ class _Shared:
         return partial(Interpreted, module, self.options) if make is None else make()
 
 
-@dataclass(frozen=True)
-class _SharedMode:
-    """The data from which other processes create machines of one execution mode."""
-
-    shared: _Shared
-    way: int
+_SharedMode = tuple[_Shared, int]
+"""The data from which other processes create machines of one execution mode, and the number of this mode."""
 
 
 def _begin_choosing(shared: _Shared) -> Begun:
@@ -305,7 +295,8 @@ def _begin_choosing(shared: _Shared) -> Begun:
 
 def _begin_profiling(made: _SharedMode) -> Begun:
     """A job that answers runs with their part of the profile."""
-    make = made.shared.maker(made.way)
+    shared, way = made
+    make = shared.maker(way)
     if make is None:
         raise text_error("a worker compiled the model differently from another one")
     machine = make()
@@ -349,7 +340,7 @@ def _run_by(
 ) -> Iterator[int]:
     """Distributes tasks over workers and adds their parts of the profile in the order of the tasks."""
     counts = deque[int]()
-    fits = partial(_is_profile, frozenset(keys), made.shared.options.bins)
+    fits = partial(_is_profile, frozenset(keys), made[0].options.bins)
 
     def counted() -> Iterator[list[Run]]:
         for task in tasks:
@@ -420,7 +411,7 @@ def _run_on_this_machine(
 def _run_in_processes(
     module: ModuleOp, runs: Iterable[Run], options: RunOptions, processes: int, batch: int, totals: Totals
 ) -> Iterator[int]:
-    made = _SharedMode(_Shared(ShippedModule.of(module), options), 0)
+    made = _Shared(ShippedModule.of(module), options), 0
     with process_workers(processes) as pool:
         yield from _run_by(pool, made, Recorder(module).keys, _tasks(runs, 1, batch), totals)
 
@@ -438,7 +429,7 @@ def _run_elsewhere(
     (found,) = workers.map(Job(_begin_choosing, shared, fits=_is_choice), [list(ways) or [0]])
     way, at_once = map(int, found.split())
     tasks = _tasks(chain(head, runs), at_once, batch)
-    return _run_by(workers, _SharedMode(shared, way), Recorder(module).keys, tasks, totals)
+    return _run_by(workers, (shared, way), Recorder(module).keys, tasks, totals)
 
 
 def _noting(

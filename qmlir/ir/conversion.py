@@ -56,21 +56,17 @@ class TypeConversion:
     def operand(self, rewriter: PatternRewriter, value: SSAValue) -> SSAValue:
         """Returns `value` in its new type, cast before the matched operation."""
         type_ = self.converted(value.type)
-        if type_ == value.type:
-            return value
         source = _cast_source(value)
-        if source is not None and source.type == type_:
+        if value.type != type_ and source is not None and source.type == type_:
             return source
-        cast = _cast(value, type_)
-        rewriter.insert(cast)
-        return cast.outputs[0]
+        return self.restored(rewriter, value, type_)
 
     def operands(self, rewriter: PatternRewriter, values: Iterable[SSAValue]) -> list[SSAValue]:
         """Returns `values` in their new types, cast before the matched operation."""
         return [self.operand(rewriter, value) for value in values]
 
     def restored(self, rewriter: PatternRewriter, value: SSAValue, type_: Attribute) -> SSAValue:
-        """Casts `value`, which has a new type, back to the old `type_` that its users still expect."""
+        """Returns `value` with type `type_`, such as the old one that its users still expect; casts it if necessary."""
         if value.type == type_:
             return value
         cast = _cast(value, type_)

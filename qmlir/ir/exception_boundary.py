@@ -60,7 +60,6 @@ def faults_from_outside(told: Callable[[str], DiagnosticError]) -> Generator[Non
 # this tree and xDSL defines such a method, it is wrapped on class creation: an exception or an invalid result
 # becomes an error that names the operation, the package, and the file and line of the method.
 
-_INSIDE = ("qmlir", "xdsl")
 _IS_CHECKED = "is_checked"
 
 
@@ -123,7 +122,7 @@ class Checked:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if cls.__module__.partition(".")[0] in _INSIDE:
+        if cls.__module__.partition(".")[0] in (_FOREIGN, _OURS):
             return
         for base in cls.__mro__:
             for name, check in cast(Mapping[str, Check], vars(base).get("CHECKS", {})).items():

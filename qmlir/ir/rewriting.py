@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import FunctionType
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from xdsl.context import Context
 from xdsl.dialects.arith import SignlessIntegerBinaryOperation
@@ -81,11 +81,6 @@ class _MatchRecord:
         default_factory=dict[Operation, tuple[SSAValue | None, ...]]
     )
     erased: dict[Operation, None] = field(default_factory=dict[Operation, None])
-
-    def clear(self) -> None:
-        self.created.clear()
-        self.replaced.clear()
-        self.erased.clear()
 
 
 def _is_unknown(op: Operation) -> bool:
@@ -202,14 +197,9 @@ def _may_match(pattern: RewritePattern, kind: type[Operation]) -> bool:
     function = getattr(pattern.match_and_rewrite, "__func__", None)
     if not isinstance(function, FunctionType) or function.__code__ is not _TYPED:
         return True
-    return issubclass(kind, _captured(function)["expected_type"])
-
-
-def _captured(function: FunctionType) -> dict[str, Any]:
-    """Returns the closure variables of a function. `getclosurevars` also looks up globals, which is slow for many
-    patterns."""
-    cells = function.__closure__ or ()
-    return {name: cell.cell_contents for name, cell in zip(function.__code__.co_freevars, cells, strict=True)}
+    # `getclosurevars` also looks up globals, which is slow for many patterns.
+    captured = dict(zip(_TYPED.co_freevars, function.__closure__ or (), strict=True))
+    return issubclass(kind, captured["expected_type"].cell_contents)
 
 
 class _Typed(RewritePattern):
@@ -314,7 +304,7 @@ class _GreedyDriver:
         if applied is None:
             return
         _hand_on_from_match(op, self.record)
-        self.record.clear()
+        self.record = _MatchRecord()
         self.counts[applied] += 1
         self.rewrites += 1
         if self.rewrites > self.limit:

@@ -301,7 +301,7 @@ class _Callees:
         return self.functions[table].get(call.callee.root_reference.data)
 
 
-def _verify_own_rules(op: Operation, callees: _Callees) -> None:
+def _verify_rules(op: Operation, callees: _Callees) -> None:
     if twice := sorted(op.attributes.keys() & op.properties.keys()):
         raise op_error(
             op, f"has '{twice[0]}' both as a property and as an attribute, which the text cannot distinguish"
@@ -316,10 +316,6 @@ def _verify_own_rules(op: Operation, callees: _Callees) -> None:
         raise
     except VerifyException as error:
         raise op_error(op, " ".join(str(error).split())) from error
-
-
-def _verify_rules(op: Operation, callees: _Callees) -> None:
-    _verify_own_rules(op, callees)
     if isinstance(op, FuncOp):
         _verify_ports(op)
 

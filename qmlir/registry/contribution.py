@@ -5,9 +5,9 @@ A row is `module:object`, imported on first use. The tree declares its own parts
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import cast
+from typing import Any, cast
 
 from qmlir.registry.faults import caller
 
@@ -67,6 +67,19 @@ Sets = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
+class Room:
+    """The form of a field of a contribution, and a description of its rows."""
+
+    form: RowForm
+    summary: str
+
+
+def _room(form: RowForm, summary: str) -> Any:
+    """Returns a field of a contribution, which is empty by default."""
+    return field(default_factory=tuple if form is RowForm.ROWS else dict, metadata={"room": Room(form, summary)})
+
+
+@dataclass(frozen=True)
 class Contribution:
     """Everything that a package adds to pipelines, tools and the interpreter, in addition to its dialects and passes.
 
@@ -75,33 +88,93 @@ class Contribution:
     `TypeError` or `ValueError` if a field is malformed.
     """
 
-    patterns: Sets = field(default_factory=dict[str, Sequence[str]])
-    evaluators: Names = field(default_factory=dict[str, str])
-    decompositions: Names = field(default_factory=dict[str, str])
-    gradients: Names = field(default_factory=dict[str, str])
-    lowerings: Names = field(default_factory=dict[str, str])
-    paddings: Names = field(default_factory=dict[str, str])
-    tables: Sets = field(default_factory=dict[str, Sequence[str]])
-    pipelines: Names = field(default_factory=dict[str, str])
-    stages: Names = field(default_factory=dict[str, str])
-    targets: Names = field(default_factory=dict[str, str])
-    calibrators: Names = field(default_factory=dict[str, str])
-    schemes: Names = field(default_factory=dict[str, str])
-    observers: Names = field(default_factory=dict[str, str])
-    pdl: Names = field(default_factory=dict[str, str])
-    kernels: Names = field(default_factory=dict[str, str])
-    isas: Names = field(default_factory=dict[str, str])
-    variants: Names = field(default_factory=dict[str, str])
-    emitters: Names = field(default_factory=dict[str, str])
-    forms: Names = field(default_factory=dict[str, str])
-    importers: Sequence[str] = ()
-    exporters: Sequence[str] = ()
-    efforts: Sequence[str] = ()
-    services: Names = field(default_factory=dict[str, str])
-    passes: Names = field(default_factory=dict[str, str])
-    commands: Names = field(default_factory=dict[str, str])
-    command_help: Names = field(default_factory=dict[str, str])
-    api: Names = field(default_factory=dict[str, str])
+    patterns: Sets = _room(
+        RowForm.SETS,
+        "pattern set, such as `nn.canonicalize`, to sequences of `RewritePattern`; all packages fill the same sets",
+    )
+    evaluators: Names = _room(
+        RowForm.NAMES, "dialect to a table from operation class to its evaluator, a NumPy function"
+    )
+    decompositions: Names = _room(
+        RowForm.NAMES, "dialect to a table from composite to the function that makes its parts"
+    )
+    gradients: Names = _room(
+        RowForm.NAMES,
+        "dialect to a table from operation class to the rule by which it is differentiated "
+        "(`qmlir/dialects/nn/gradient_rules.py`)",
+    )
+    lowerings: Names = _room(
+        RowForm.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
+    )
+    paddings: Names = _room(
+        RowForm.NAMES,
+        "dialect to a table from operation class or base class to the rule by which a program for any batch, length or "
+        "image size pads it (`qmlir/dialects/nn/padding_rules.py`)",
+    )
+    tables: Sets = _room(
+        RowForm.SETS,
+        "facts about operations without interfaces of qmlir, such as those of xDSL: name of the table to tables from "
+        "operation class to the fact",
+    )
+    pipelines: Names = _room(RowForm.NAMES, "pipeline to its `NamedPipeline` (`qmlir/pipelines.py`)")
+    stages: Names = _room(
+        RowForm.TEXTS, "point of a pipeline, such as `quantize.decide.before`, to the text of passes that run there"
+    )
+    targets: Names = _room(RowForm.NAMES, "target to its `Target` (`qmlir/target.py`)")
+    calibrators: Names = _room(
+        RowForm.NAMES, "calibrator to a function `(statistics, grid, *, options…)` (`qmlir/arithmetic/calibrators.py`)"
+    )
+    schemes: Names = _room(RowForm.NAMES, "scheme to its `Scheme` (`qmlir/arithmetic/schemes.py`)")
+    observers: Names = _room(
+        RowForm.NAMES,
+        "observer to its `Observer` (`qmlir/arithmetic/statistics.py`), which a profile may be taken with",
+    )
+    pdl: Names = _room(RowForm.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`")
+    kernels: Names = _room(
+        RowForm.NAMES,
+        "name to a `CustomKernel` (`qmlir/dialects/kernel/custom.py`): a custom kernel in numba, and the operations "
+        "that it replaces",
+    )
+    isas: Names = _room(
+        RowForm.NAMES,
+        "instruction set to its `InstructionSet` (`qmlir/targets/cpu/isa/base.py`), which `isa=<name>` compiles for",
+    )
+    variants: Names = _room(
+        RowForm.NAMES,
+        "variant of contraction loops to its `LoopVariant` (`qmlir/targets/cpu/loops/contraction/tiles.py`), which "
+        "rows of instruction sets and schedules name",
+    )
+    emitters: Names = _room(
+        RowForm.NAMES,
+        "emitter to its `CodeEmitter` (`qmlir/targets/cpu/emitters/emitter.py`), a generator of machine code for "
+        "programs that Python calls, which `codegen=<name>` selects",
+    )
+    forms: Names = _room(
+        RowForm.NAMES,
+        "output format to its `AheadForm` (`qmlir/extensions/aot/ahead.py`), the files of a program that runs "
+        "without Python, which `--emit <name>` selects",
+    )
+    importers: Sequence[str] = _room(
+        RowForm.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"
+    )
+    exporters: Sequence[str] = _room(RowForm.ROWS, "tables from operation class to its ONNX exporter")
+    efforts: Sequence[str] = _room(
+        RowForm.ROWS, "tables from level of accuracy recovery, such as 4, to the text of its passes"
+    )
+    services: Names = _room(
+        RowForm.NAMES,
+        "service that the core uses if a package provides it to its object: `recovery` "
+        "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`), `cluster` (a function from a Dask client or an "
+        "address, and a folder, to a context manager with `Workers`, `qmlir/interpreter/jobs.py`), `tuned_schedules` "
+        "(`qmlir/targets/cpu/scheduled/schedule.py`), `emission` (`qmlir/tools/emission.py`)",
+    )
+    passes: Names = _room(
+        RowForm.NAMES,
+        "pass to its class; xDSL's own tools see only the passes of a `Universe`, not those of packages here",
+    )
+    commands: Names = _room(RowForm.NAMES, "command of `qmlir` to its `Command` (`qmlir/tools/command_runner.py`)")
+    command_help: Names = _room(RowForm.TEXTS, "command to its line in `qmlir --help`")
+    api: Names = _room(RowForm.NAMES, "name in the module `qmlir` to what it stands for, imported on first use")
     built_for: str = ""
 
     def __post_init__(self) -> None:
@@ -128,95 +201,7 @@ class Contribution:
         return _rows(name, FIELDS[name].form, getattr(self, name))
 
 
-@dataclass(frozen=True)
-class Room:
-    """The form of a field of a contribution, and a description of its rows."""
-
-    form: RowForm
-    summary: str
-
-
-FIELDS: Mapping[str, Room] = {
-    "patterns": Room(
-        RowForm.SETS,
-        "pattern set, such as `nn.canonicalize`, to sequences of `RewritePattern`; all packages fill the same sets",
-    ),
-    "evaluators": Room(RowForm.NAMES, "dialect to a table from operation class to its evaluator, a NumPy function"),
-    "decompositions": Room(RowForm.NAMES, "dialect to a table from composite to the function that makes its parts"),
-    "gradients": Room(
-        RowForm.NAMES,
-        "dialect to a table from operation class to the rule by which it is differentiated "
-        "(`qmlir/dialects/nn/gradient_rules.py`)",
-    ),
-    "lowerings": Room(
-        RowForm.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
-    ),
-    "paddings": Room(
-        RowForm.NAMES,
-        "dialect to a table from operation class or base class to the rule by which a program for any batch, length or "
-        "image size pads it (`qmlir/dialects/nn/padding_rules.py`)",
-    ),
-    "tables": Room(
-        RowForm.SETS,
-        "facts about operations without interfaces of qmlir, such as those of xDSL: name of the table to tables from "
-        "operation class to the fact",
-    ),
-    "pipelines": Room(RowForm.NAMES, "pipeline to its `NamedPipeline` (`qmlir/pipelines.py`)"),
-    "stages": Room(
-        RowForm.TEXTS, "point of a pipeline, such as `quantize.decide.before`, to the text of passes that run there"
-    ),
-    "targets": Room(RowForm.NAMES, "target to its `Target` (`qmlir/target.py`)"),
-    "calibrators": Room(
-        RowForm.NAMES, "calibrator to a function `(statistics, grid, *, options…)` (`qmlir/arithmetic/calibrators.py`)"
-    ),
-    "schemes": Room(RowForm.NAMES, "scheme to its `Scheme` (`qmlir/arithmetic/schemes.py`)"),
-    "observers": Room(
-        RowForm.NAMES,
-        "observer to its `Observer` (`qmlir/arithmetic/statistics.py`), which a profile may be taken with",
-    ),
-    "pdl": Room(RowForm.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`"),
-    "kernels": Room(
-        RowForm.NAMES,
-        "name to a `CustomKernel` (`qmlir/dialects/kernel/custom.py`): a custom kernel in numba, and the operations "
-        "that it replaces",
-    ),
-    "isas": Room(
-        RowForm.NAMES,
-        "instruction set to its `InstructionSet` (`qmlir/targets/cpu/isa/base.py`), which `isa=<name>` compiles for",
-    ),
-    "variants": Room(
-        RowForm.NAMES,
-        "variant of contraction loops to its `LoopVariant` (`qmlir/targets/cpu/loops/contraction/tiles.py`), which "
-        "rows of instruction sets and schedules name",
-    ),
-    "emitters": Room(
-        RowForm.NAMES,
-        "emitter to its `CodeEmitter` (`qmlir/targets/cpu/emitters/emitter.py`), a generator of machine code for "
-        "programs that Python calls, which `codegen=<name>` selects",
-    ),
-    "forms": Room(
-        RowForm.NAMES,
-        "output format to its `AheadForm` (`qmlir/extensions/aot/ahead.py`), the files of a program that runs "
-        "without Python, which `--emit <name>` selects",
-    ),
-    "importers": Room(RowForm.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"),
-    "exporters": Room(RowForm.ROWS, "tables from operation class to its ONNX exporter"),
-    "efforts": Room(RowForm.ROWS, "tables from level of accuracy recovery, such as 4, to the text of its passes"),
-    "services": Room(
-        RowForm.NAMES,
-        "service that the core uses if a package provides it to its object: `recovery` "
-        "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`), `cluster` (a function from a Dask client or an "
-        "address, and a folder, to a context manager with `Workers`, `qmlir/interpreter/jobs.py`), `tuned_schedules` "
-        "(`qmlir/targets/cpu/scheduled/schedule.py`), `emission` (`qmlir/tools/emission.py`)",
-    ),
-    "passes": Room(
-        RowForm.NAMES,
-        "pass to its class; xDSL's own tools see only the passes of a `Universe`, not those of packages here",
-    ),
-    "commands": Room(RowForm.NAMES, "command of `qmlir` to its `Command` (`qmlir/tools/command_runner.py`)"),
-    "command_help": Room(RowForm.TEXTS, "command to its line in `qmlir --help`"),
-    "api": Room(RowForm.NAMES, "name in the module `qmlir` to what it stands for, imported on first use"),
-}
+FIELDS: Mapping[str, Room] = {each.name: each.metadata["room"] for each in fields(Contribution) if each.metadata}
 """The fields of a contribution that contain rows."""
 
 

@@ -429,12 +429,14 @@ def _sources(module: str) -> list[str]:
     return [spec.origin]
 
 
-def _contents(module: str) -> Iterator[bytes]:
-    """Yields the content of each source file, in order."""
+def _contents(module: str) -> bytes:
+    """Returns the content of all source files, in order."""
+    found: list[bytes] = []
     for path in _sources(module):
         # For hundreds of small files, allocating buffers would take as long as reading.
         with open(path, "rb", buffering=0) as file:
-            yield file.readall()
+            found.append(file.readall())
+    return b"".join(found)
 
 
 @lru_cache(16)
@@ -444,8 +446,8 @@ def code_digest(packages: tuple[Package, ...]) -> str:
     for package in packages:
         found.update(f"{package.name} {package.version}".encode())
         if package.name != UPSTREAM:  # the version identifies xDSL's code; packages may be in development
-            for content in (content for module in sorted(package.modules) for content in _contents(module)):
-                found.update(content)
+            for module in sorted(package.modules):
+                found.update(_contents(module))
     return found.hexdigest()
 
 
@@ -453,9 +455,7 @@ def sources_digest(modules: Iterable[str]) -> str:
     """Returns a digest of the sources of these modules and of all their submodules; skips missing modules."""
     found = hashlib.sha256()
     for module in sorted({*modules}):
-        found.update(f"{module} ".encode())
-        for content in _contents(module):
-            found.update(content)
+        found.update(f"{module} ".encode() + _contents(module))
     return found.hexdigest()
 
 
@@ -484,9 +484,7 @@ def _loaded_code(name: str) -> str:
     module = sys.modules.get(name)
     if module is not None and module in _imported:
         return _imported[module]
-    found = hashlib.sha256()
-    for content in _contents(name):
-        found.update(content)
+    found = hashlib.sha256(_contents(name)).hexdigest()
     if module is not None:
-        _imported[module] = found.hexdigest()
-    return found.hexdigest()
+        _imported[module] = found
+    return found

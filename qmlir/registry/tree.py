@@ -96,6 +96,31 @@ _ONNX = (
 """The families of ONNX operators with both importers and exporters."""
 
 
+_UPSTREAM = ("arith", "linalg", "math", "memref", "scf", "tensor", "vector")
+"""The dialects of xDSL that the interpreter evaluates."""
+
+_CALIBRATORS = ("min_max", "moving_average", "batch_mean", "percentile", "entropy", "mse", "gauss", "laplace")
+
+_COMMANDS: Mapping[str, str] = {
+    "quantize": "quantize a float model with calibration samples",
+    "compile": "compile a model into a program",
+    "export": "export a model or module to ONNX",
+    "run": "run a model, module or program",
+    "profile": "record the value ranges of a model on samples",
+    "compare": "compare two models layer by layer",
+    "partition": "partition a quantized model among devices",
+    "new-dialect": "create a package for a new dialect, with tests and CI",
+    "doctor": "check the installation and the CPU",
+    "completion": "print a shell completion script",
+}
+"""The commands of `qmlir`, each with its line in `qmlir --help`."""
+
+
+def _word(command: str) -> str:
+    """Returns the name of the file of a command."""
+    return command.replace("-", "_")
+
+
 def _onnx_rows(table: str, *more: str) -> tuple[str, ...]:
     families = (f"operators.{family}" for family in (*_ONNX, *more))
     return tuple(f"qmlir.onnx.{module}:{table}" for module in ("one_to_one", *families))
@@ -123,21 +148,10 @@ TREE = Contribution(
         "tensor.canonicalize": ("qmlir.dialects.nn.canonicalize.control:PATTERNS",),
     },
     evaluators={
-        "arith": "qmlir.interpreter.upstream.arith:EVALUATORS",
-        "calib": "qmlir.dialects.calib.evaluate:EVALUATORS",
-        "check": "qmlir.dialects.check.evaluate:EVALUATORS",
+        **{name: f"qmlir.interpreter.upstream.{name}:EVALUATORS" for name in _UPSTREAM},
+        **{name: f"qmlir.dialects.{name}.evaluate:EVALUATORS" for name in DIALECTS if name not in ("nn", "target")},
         "func": "qmlir.interpreter.upstream.scf:CALLS",
-        "kernel": "qmlir.dialects.kernel.evaluate:EVALUATORS",
-        "linalg": "qmlir.interpreter.upstream.linalg:EVALUATORS",
-        "math": "qmlir.interpreter.upstream.math:EVALUATORS",
-        "memref": "qmlir.interpreter.upstream.memref:EVALUATORS",
         "nn": "qmlir.dialects.nn.evaluators:EVALUATORS",
-        "quant": "qmlir.dialects.quant.evaluate:EVALUATORS",
-        "scf": "qmlir.interpreter.upstream.scf:EVALUATORS",
-        "simd": "qmlir.dialects.simd.evaluate:EVALUATORS",
-        "team": "qmlir.dialects.team.evaluate:EVALUATORS",
-        "tensor": "qmlir.interpreter.upstream.tensor:EVALUATORS",
-        "vector": "qmlir.interpreter.upstream.vector:EVALUATORS",
     },
     decompositions={"nn": "qmlir.dialects.nn.decompositions:DECOMPOSITIONS"},
     gradients={"calib": "qmlir.dialects.calib.gradient:RULES", "nn": "qmlir.dialects.nn.gradients:RULES"},
@@ -153,16 +167,7 @@ TREE = Contribution(
         "loops.forms": ("qmlir.targets.cpu.loops.contraction.vector_lowerings:FORMS",),
         "nn.onnx_island": ("qmlir.onnx.islands:INFERENCE", "qmlir.targets.runtimes.islands:RUNNING"),
     },
-    calibrators={
-        "min_max": "qmlir.arithmetic.calibrators:min_max",
-        "moving_average": "qmlir.arithmetic.calibrators:moving_average",
-        "batch_mean": "qmlir.arithmetic.calibrators:batch_mean",
-        "percentile": "qmlir.arithmetic.calibrators:percentile",
-        "entropy": "qmlir.arithmetic.calibrators:entropy",
-        "mse": "qmlir.arithmetic.calibrators:mse",
-        "gauss": "qmlir.arithmetic.calibrators:gauss",
-        "laplace": "qmlir.arithmetic.calibrators:laplace",
-    },
+    calibrators={name: f"qmlir.arithmetic.calibrators:{name}" for name in _CALIBRATORS},
     schemes={
         "asymmetric": "qmlir.arithmetic.schemes:ASYMMETRIC",
         "symmetric": "qmlir.arithmetic.schemes:SYMMETRIC",
@@ -171,30 +176,8 @@ TREE = Contribution(
     },
     importers=_onnx_rows("IMPORTERS", "dynamic", "text"),
     exporters=(*_onnx_rows("EXPORTERS"), "qmlir.onnx.islands:EXPORTERS"),
-    commands={
-        "quantize": "qmlir.tools.commands.quantize:QUANTIZE",
-        "compile": "qmlir.tools.commands.compile:COMPILE",
-        "export": "qmlir.tools.commands.export:EXPORT",
-        "run": "qmlir.tools.commands.run:RUN",
-        "profile": "qmlir.tools.commands.profile:PROFILE",
-        "compare": "qmlir.tools.commands.compare:COMPARE",
-        "partition": "qmlir.tools.commands.partition:PARTITION",
-        "new-dialect": "qmlir.tools.commands.new_dialect:NEW_DIALECT",
-        "doctor": "qmlir.tools.commands.doctor:DOCTOR",
-        "completion": "qmlir.tools.commands.completion:COMPLETION",
-    },
-    command_help={
-        "quantize": "quantize a float model with calibration samples",
-        "compile": "compile a model into a program",
-        "export": "export a model or module to ONNX",
-        "run": "run a model, module or program",
-        "profile": "record the value ranges of a model on samples",
-        "compare": "compare two models layer by layer",
-        "partition": "partition a quantized model among devices",
-        "new-dialect": "create a package for a new dialect, with tests and CI",
-        "doctor": "check the installation and the CPU",
-        "completion": "print a shell completion script",
-    },
+    commands={name: f"qmlir.tools.commands.{_word(name)}:{_word(name).upper()}" for name in _COMMANDS},
+    command_help=_COMMANDS,
     targets={"cpu": "qmlir.targets.cpu.target:TARGET", "interpreter": "qmlir.targets.interpreted:TARGET"},
     isas={
         "generic": "qmlir.targets.cpu.isa.portable:GENERIC",

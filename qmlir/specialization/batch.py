@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     StringAttr,
-    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
@@ -79,7 +78,7 @@ class BatchAxes:
 
 
 def _attribute(axes: Mapping[str, int]) -> DictionaryAttr:
-    return DictionaryAttr({name: IntegerAttr(axis, i64) for name, axis in axes.items()})
+    return DictionaryAttr({name: IntegerAttr(axis, 64) for name, axis in axes.items()})
 
 
 def _axes_in(attribute: DictionaryAttr, side: str) -> dict[str, int]:
@@ -153,7 +152,7 @@ def mark_batch(function: FuncOp, dynamic: Mapping[str, Sequence[int]], found: Ba
     if isinstance(found, BatchAxes):
         function.attributes[PROVEN] = found.attribute()
         return
-    axes = {name: ArrayAttr(IntegerAttr(axis, i64) for axis in each) for name, each in dynamic.items()}
+    axes = {name: ArrayAttr(IntegerAttr(axis, 64) for axis in each) for name, each in dynamic.items()}
     function.attributes[PROVEN] = DictionaryAttr(
         {REASON: StringAttr(found.diagnostic.message), "inputs": DictionaryAttr(axes)}
     )
@@ -169,7 +168,7 @@ def _check_static(function: FuncOp, inputs: Mapping[str, int]) -> None:
     for port, axis in inputs.items():
         dynamic = axes.data.get(port) if isinstance(axes, DictionaryAttr) else None
         known = cast(ArrayAttr[Attribute], dynamic).data if isinstance(dynamic, ArrayAttr) else None
-        if known is None or IntegerAttr(axis, i64) in known:
+        if known is None or IntegerAttr(axis, 64) in known:
             raise text_error(reason.data)
 
 

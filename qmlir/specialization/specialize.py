@@ -6,17 +6,7 @@ from itertools import count
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    ArrayAttr,
-    DictionaryAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-    f32,
-)
+from xdsl.dialects import builtin
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.irdl import IRDLOperation
@@ -87,7 +77,7 @@ def depends_on_data(function: FuncOp, op: Operation) -> bool:
     return any(argument not in parameters or not _is_list(argument) for argument in arguments)
 
 
-def parameter_inputs(module: ModuleOp, function: str = "main") -> tuple[str, ...]:
+def parameter_inputs(module: builtin.ModuleOp, function: str = "main") -> tuple[str, ...]:
     """Returns the inputs whose values are parameters of operations: sizes, axes, bounds of slices, diagonals.
 
     `specialize` needs the values of these inputs, because code is compiled for them as it is for the shapes of other
@@ -105,7 +95,7 @@ def parameter_inputs(module: ModuleOp, function: str = "main") -> tuple[str, ...
 def is_static(type_: Attribute) -> bool:
     """Returns True if `type_` is a tensor type with a static shape."""
     ranked = ranked_tensor(type_)
-    return ranked is not None and DYNAMIC_INDEX not in ranked.get_shape()
+    return ranked is not None and builtin.DYNAMIC_INDEX not in ranked.get_shape()
 
 
 def is_open(type_: Attribute) -> bool:
@@ -124,7 +114,7 @@ def shaped(type_: Attribute, shape: Sequence[int]) -> AnyTensor:
     """Returns the tensor type with shape `shape` and the element type of `type_`."""
     ranked = ranked_tensor(type_)
     assert ranked is not None
-    return TensorType(ranked.get_element_type(), list(shape))
+    return builtin.TensorType(ranked.get_element_type(), list(shape))
 
 
 def refined(type_: Attribute, inferred: Attribute) -> Attribute | None:
@@ -143,7 +133,7 @@ def refined(type_: Attribute, inferred: Attribute) -> Attribute | None:
     if not shapes_agree(mine.get_shape(), other.get_shape()):
         return None
     sizes = [
-        known if size == DYNAMIC_INDEX else size
+        known if size == builtin.DYNAMIC_INDEX else size
         for size, known in zip(other.get_shape(), mine.get_shape(), strict=True)
     ]
     return shaped(type_, sizes)
@@ -263,7 +253,7 @@ class Folder:
                 held = as_dense(cast(ConstantOp, operand.owner).value)
                 if held is not None and len(held.data.data) == value.nbytes:
                     element = storage_element(type_.get_element_type())
-                    return ConstantOp(dense(held.data.data, TensorType(element, value.shape)), type_)
+                    return ConstantOp(dense(held.data.data, builtin.TensorType(element, value.shape)), type_)
         return ConstantOp.of(np.ascontiguousarray(value), type_)
 
 
@@ -278,8 +268,8 @@ Values = Mapping[str, Any]
 
 
 def specialize(
-    module: ModuleOp, shapes: Shapes | None = None, values: Values | None = None, *, function: str = "main"
-) -> ModuleOp:
+    module: builtin.ModuleOp, shapes: Shapes | None = None, values: Values | None = None, *, function: str = "main"
+) -> builtin.ModuleOp:
     """Returns a clone of `module` whose `function` takes inputs of static `shapes`, with the inputs in `values` fixed.
 
     `shapes` maps names of inputs to their sizes. An input that isn't named has the sizes of its type, or those that
@@ -296,7 +286,7 @@ def specialize(
 
 
 def specialize_function(
-    module: ModuleOp, shapes: Shapes, values: Values, name: str = "main", *, keeps_dynamic: bool = False
+    module: builtin.ModuleOp, shapes: Shapes, values: Values, name: str = "main", *, keeps_dynamic: bool = False
 ) -> None:
     """Specializes a function in place, like `specialize`.
 
@@ -329,21 +319,21 @@ def _specialize_body(function: FuncOp, needed: set[SSAValue] | None = None, *, k
 def _own_callee(callee: FuncOp, call: CallOp) -> FuncOp:
     """Returns a function that only `call` calls: `callee` itself if it has no other caller, else a private copy."""
     module = callee.parent_op()
-    assert isinstance(module, ModuleOp)
+    assert isinstance(module, builtin.ModuleOp)
     others = (op for op in module.walk() if isinstance(op, CallOp) and op is not call)
-    if callee.sym_visibility == StringAttr("private") and all(other.callee != call.callee for other in others):
+    if callee.sym_visibility == builtin.StringAttr("private") and all(other.callee != call.callee for other in others):
         return callee
     taken = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp)}
     name = next(name for number in count(1) if (name := f"{callee.sym_name.data}_{number}") not in taken)
     copy = callee.clone()
-    copy.sym_name = StringAttr(name)
-    copy.sym_visibility = StringAttr("private")
+    copy.sym_name = builtin.StringAttr(name)
+    copy.sym_visibility = builtin.StringAttr("private")
     module.body.block.insert_op_before(copy, callee)
-    call.callee = SymbolRefAttr(name)
+    call.callee = builtin.SymbolRefAttr(name)
     return copy
 
 
-def _check_parameters(module: ModuleOp, function: FuncOp, values: Values) -> None:
+def _check_parameters(module: builtin.ModuleOp, function: FuncOp, values: Values) -> None:
     missing = [name for name in parameter_inputs(module, function.sym_name.data) if name not in values]
     if missing:
         names = ", ".join(f"'{name}'" for name in missing)
@@ -369,14 +359,14 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
     """Sets the types of the arguments, and replaces those in `given` with constants."""
     block = function.body.block
     ports = inputs_of(function)
-    attributes = [dict(each.data) for each in function.arg_attrs or [DictionaryAttr({})] * len(ports)]
+    attributes = [dict(each.data) for each in function.arg_attrs or [builtin.DictionaryAttr({})] * len(ports)]
     first = block.first_op
     for position, (port, type_) in reversed(list(enumerate(zip(ports, types, strict=True)))):
         argument = retype(block.args[position], type_)
         if port.name not in given:
             attributes[position] = _without_sizes(attributes[position])
             if given:  # the positions of arguments change, so positional names are no longer valid
-                attributes[position][NAME] = StringAttr(port.name)
+                attributes[position][NAME] = builtin.StringAttr(port.name)
             continue
         constant = ConstantOp.of(np.ascontiguousarray(given[port.name]), type_)
         constant.result.name_hint = argument.name_hint
@@ -389,7 +379,7 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
         block.erase_arg(block.args[position])
         del attributes[position]
     if any(attributes):
-        function.arg_attrs = ArrayAttr(DictionaryAttr(each) for each in attributes)
+        function.arg_attrs = builtin.ArrayAttr(builtin.DictionaryAttr(each) for each in attributes)
     else:
         function.arg_attrs = None
 
@@ -403,9 +393,11 @@ def _set_signature(function: FuncOp) -> None:
     """Updates the function type from the types of its arguments and results."""
     block = function.body.block
     results = block.last_op.operand_types if isinstance(block.last_op, ReturnOp) else ()
-    function.function_type = FunctionType.from_lists([argument.type for argument in block.args], results)
+    function.function_type = builtin.FunctionType.from_lists([argument.type for argument in block.args], results)
     if function.res_attrs:
-        function.res_attrs = ArrayAttr(DictionaryAttr(_without_sizes(each.data)) for each in function.res_attrs)
+        function.res_attrs = builtin.ArrayAttr(
+            builtin.DictionaryAttr(_without_sizes(each.data)) for each in function.res_attrs
+        )
 
 
 # Operations
@@ -468,7 +460,7 @@ class _Specializer:
             return
         function = _own_callee(callee, op)
         _set_arguments(function, types, {})
-        function.function_type = FunctionType.from_lists(types, function.function_type.outputs.data)
+        function.function_type = builtin.FunctionType.from_lists(types, function.function_type.outputs.data)
         _specialize_body(function)
         for result, type_ in zip(tuple(op.results), function.function_type.outputs, strict=True):
             self._follow(result, retype(result, type_))
@@ -602,7 +594,7 @@ def stays_stored(op: Operation) -> bool:
     if not isinstance(op, DequantizeCastOp) or not isinstance(op.input.owner, ConstantOp) or not op.result.uses:
         return False
     type_, shape = element_type(op.input.type), shape_of(op.input)
-    if element_of(op.result) != f32:
+    if element_of(op.result) != builtin.f32:
         return False
     if isinstance(type_, UniformFloatType):
         is_large = math.prod(shape) >= _FEWEST

@@ -66,20 +66,13 @@ def shown_path(text: str) -> str:
     return f"'{text}'" if len(text) <= LONGEST_NAME else f"'{text[:_SHOWN]}…' of {len(text)} characters"
 
 
-def _at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _unlinked(path: str, flags: int) -> int:
-    return _at_once(path, flags | getattr(os, "O_NOFOLLOW", 0))
-
-
 def read_regular(path: str | PathLike[str], limit: int = -1, *, follow: bool = True) -> bytes:
     """Reads a regular file, at most `limit` bytes unless `limit` is negative; follows symbolic links only if `follow`.
 
     Raises `OSError` for anything except a regular file.
     """
-    with open(path, "rb", opener=_at_once if follow else _unlinked) as file:
+    how = getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | how)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
         return file.read(limit)
@@ -127,15 +120,13 @@ def reason_of(error: OSError) -> str:
     return reason + nearest_name(path.name, names)
 
 
-def missing_file(path: Path) -> FileNotFoundError:
-    """Returns the error for a missing file, as the operating system would raise it."""
-    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-
-
-def check_exists(path: str) -> None:
-    """Raises `DiagnosticError` if there is no file or folder at `path`."""
-    if not path_of(path).exists():
-        raise text_error(f"cannot read '{path}': {reason_of(missing_file(Path(path)))}")
+def existing_path(given: str | PathLike[str]) -> Path:
+    """Returns the path of a file or folder. Raises `DiagnosticError` if there is none."""
+    path = path_of(given)
+    if not path.exists():
+        missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        raise text_error(f"cannot read '{given}': {reason_of(missing)}")
+    return path
 
 
 def is_file_name(name: str) -> bool:

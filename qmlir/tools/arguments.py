@@ -110,10 +110,6 @@ def add_output(parser: argparse.ArgumentParser, help: str, required: bool = Fals
     add_force(parser.add_argument)
 
 
-_WITHOUT_TARGETS = {"keep_composites": lambda: ",".join(KEPT)}
-"""Defaults that depend on the installed packages, as text."""
-
-
 def _option_rows() -> Mapping[str, SettingRow]:
     return {name: row for name, row in setting_rows().items() if row.on_command_line}
 
@@ -122,9 +118,7 @@ def add_quantization(parser: argparse.ArgumentParser) -> None:
     """Adds the quantization options, one for each setting of `qmlir.quantize`; `quantization_settings` reads them."""
     add = parser.add_argument_group("types").add_argument
     for name, row in _option_rows().items():
-        option, default = f"--{name.replace('_', '-')}", row.default
-        if name in _WITHOUT_TARGETS:
-            default = _WITHOUT_TARGETS[name]()
+        option, default = f"--{name.replace('_', '-')}", ",".join(KEPT) if name == "keep_composites" else row.default
         told = f"{row.summary}{f' (default: {default})' if default else ''}"
         if name == "assert_all_quantized":
             add(option, action="store_true", help="fail and list the operations if any stays in float")
@@ -156,10 +150,6 @@ def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     return {**said, "processes": arguments.processes}
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name for name in text.split(",") if name)
-
-
 def add_export(parser: argparse.ArgumentParser) -> None:
     """Adds the options of ONNX export; `export_settings` reads them."""
     add = parser.add_argument_group("ONNX export").add_argument
@@ -187,8 +177,6 @@ def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 IMPORT = ("--shape", "--cut-inputs", "--cut-outputs", "--no-fallback", "--strip-training")
 """The options of commands that read an ONNX model; `import_settings` reads them."""
 
-_ENDS = ("cut_inputs", "cut_outputs")
-
 
 def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Returns the options `IMPORT`, and `--keep-casts` if the command has it, as arguments for `load_model`."""
@@ -203,7 +191,8 @@ def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def cuts_in(arguments: argparse.Namespace) -> dict[str, Any]:
     """Returns the tensors in `--cut-inputs` and `--cut-outputs` as keyword arguments for `qmlir.load`."""
-    return {end: [name for text in getattr(arguments, end) for name in _names(text)] or None for end in _ENDS}
+    named = {end: ",".join(getattr(arguments, end)).split(",") for end in ("cut_inputs", "cut_outputs")}
+    return {end: list(filter(None, names)) or None for end, names in named.items()}
 
 
 def value_of(arguments: argparse.Namespace, option: str) -> Any:

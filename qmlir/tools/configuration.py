@@ -25,7 +25,7 @@ from typing import Any, cast
 
 from qmlir.ir.messages import DiagnosticError, nearest_name, text_error
 from qmlir.text.data import parse_toml, toml_value
-from qmlir.text.files import check_exists, note_input, note_samples, plan_output, read_given, reason_of
+from qmlir.text.files import existing_path, note_input, note_samples, plan_output, read_given, reason_of
 from qmlir.text.renames import renamed
 from qmlir.text.writing import write_file
 from qmlir.tools.stdio import ArgumentParser, UsageError
@@ -247,7 +247,7 @@ def note_paths(parser: ArgumentParser, arguments: argparse.Namespace) -> None:
     for path in outputs:
         plan_output(path)
     for path in models:
-        check_exists(path)
+        existing_path(path)
 
 
 def configured(

@@ -50,16 +50,15 @@ def load_model(
     shapes: Sequence[str] = (),
     function: str = "main",
     *,
-    keep_casts: bool = False,
     cut_inputs: Sequence[str] | None = None,
     cut_outputs: Sequence[str] | None = None,
-    fallback: bool = True,
     strip_training: bool = False,
+    **onnx: bool,
 ) -> ModuleOp:
     """Loads a model from the command line (a file, `-`, or a folder of `qmlir quantize`) as a verified module.
 
-    `shapes` are the values of `--shape`, for the inputs of `function`. For `keep_casts`, `cut_inputs`, `cut_outputs`,
-    `fallback` and `strip_training`, see `qmlir.load`. Raises `DiagnosticError`.
+    `shapes` are the values of `--shape`, for the inputs of `function`. For `cut_inputs`, `cut_outputs`,
+    `strip_training`, and `keep_casts` and `fallback` of ONNX models, see `qmlir.load`. Raises `DiagnosticError`.
     """
     sizes = parse_shapes(shapes)
     path = Path(model)
@@ -72,15 +71,8 @@ def load_model(
         if strip_training:
             run_pipeline(module, STRIP)
     elif is_onnx:
-        return load(
-            path,
-            shapes=sizes or None,
-            keep_casts=keep_casts,
-            cut_inputs=cut_inputs,
-            cut_outputs=cut_outputs,
-            fallback=fallback,
-            strip_training=strip_training,
-        )
+        cuts = {"cut_inputs": cut_inputs, "cut_outputs": cut_outputs}
+        return load(path, shapes=sizes or None, strip_training=strip_training, **cuts, **onnx)
     else:
         module = load(path, strip_training=strip_training)
     return specialize_batch(module, sizes, function) if sizes else module

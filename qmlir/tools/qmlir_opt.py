@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 from qmlir.ir.messages import nearest_name, warn
 from qmlir.passmanager.choices import EVERY_PASS
-from qmlir.text.files import check_exists
+from qmlir.text.files import existing_path
 from qmlir.text.sources import SPLIT_MARKER
 from qmlir.tools import running
 from qmlir.tools.command import add_budgets, add_plugins, guarded
@@ -215,7 +215,7 @@ def _run(argv: Sequence[str] | None, streams: Streams) -> int:
         streams.stdout.write(parser.format_help() if args.help else f"qmlir-opt {_version()}\n")
         return 0
     if args.input != "-":
-        check_exists(args.input)  # before the compiler is imported, which takes a while
+        existing_path(args.input)  # before the compiler is imported, which takes a while
     return running.run_opt(args, streams)
 
 

@@ -40,7 +40,7 @@ from qmlir.targets.compiling import load_program
 from qmlir.targets.cpu.saved import is_program
 from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
-from qmlir.text.files import missing_file, path_of, reason_of
+from qmlir.text.files import existing_path, path_of
 from qmlir.workflows.choices import LEVELS, QUANTIZED, RUNTIMES, STAGES
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison import subjects
@@ -273,18 +273,11 @@ def _named(side: str | PathLike[str], at: _Opening) -> Subject:
     text = side if isinstance(side, str) else str(path_of(side))  # a runtime prefix is not part of the path
     head, colon, rest = text.partition(":")
     if colon and head in RUNTIMES:
-        return _OPENERS[head](_existing(rest), text, at)
+        return _OPENERS[head](existing_path(path_of(rest)), text, at)
     if colon and not path_of(text).exists():
         raise text_error(unknown("runtime", head, RUNTIMES))
-    path = _existing(text)
+    path = existing_path(path_of(text))
     return (_compiled if is_program(path) else _interpreted)(path, text, at)
-
-
-def _existing(given: str | PathLike[str]) -> Path:
-    path = path_of(given)
-    if not path.exists():
-        raise text_error(f"cannot read '{path}': {reason_of(missing_file(path))}")
-    return path
 
 
 def _of_program(program: Any, name: str, other: Subject | None) -> Subject:
@@ -309,7 +302,7 @@ def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:
     if isinstance(side, ModuleOp):
         module, name = at.prepared(side), "the module"
     elif _is_path(side):
-        module, name = at.module(_existing(side)), str(side)
+        module, name = at.module(existing_path(path_of(side))), str(side)
     else:
         raise text_error(f"level requires a module or the path of one, but got {type(side).__name__}")
     return subjects.ModuleSubject(module, name), subjects.LoweredSubject(module, str(level), f"{level}:{name}")

@@ -24,7 +24,7 @@ from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.targets.cpu.emitters.card import card_paths
 from qmlir.targets.cpu.saved import is_program
-from qmlir.text.files import is_file_name, missing_file, note_input, path_of, read_json, reason_of
+from qmlir.text.files import existing_path, is_file_name, note_input, path_of, read_json
 from qmlir.text.printing import PrintOptions, Weights, save_module
 from qmlir.text.renames import renamed_settings
 from qmlir.text.writing import FILE_SUFFIXES, check_folder, check_whole, folder_result, write_file
@@ -93,9 +93,7 @@ class QuantizedFolder:
     @staticmethod
     def open(path: str | os.PathLike[str]) -> "QuantizedFolder":
         """Opens the folder `path`, or the folder that contains the `.q.mlir` file `path`. Raises `DiagnosticError`."""
-        given = path_of(path)
-        if not given.exists():
-            raise text_error(f"cannot read '{given}': {reason_of(missing_file(given))}")
+        given = existing_path(path_of(path))
         folder = given if given.is_dir() else given.parent
         check_whole(folder)
         found = _summary(folder)

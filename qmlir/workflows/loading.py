@@ -60,23 +60,15 @@ STRIP = "strip-training,dce"
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
-_TORCH = "torch.onnx.export(model, arguments, 'model.onnx') makes a model"
-_SCIKIT_LEARN = "to_onnx of skl2onnx makes a model of a fitted estimator"
 _TENSORFLOW = "tf2onnx makes an ONNX model of it"
 _OTHER_FORMATS: Mapping[str, str] = {
     ".pb": f"{_TENSORFLOW}, if it is a graph of TensorFlow; an ONNX model must be named .onnx",
-    ".pbtxt": _TENSORFLOW,
-    ".h5": _TENSORFLOW,
-    ".keras": _TENSORFLOW,
-    ".tflite": _TENSORFLOW,
+    **dict.fromkeys((".pbtxt", ".h5", ".keras", ".tflite"), _TENSORFLOW),
+    **dict.fromkeys(
+        (".pt", ".pth", ".pt2", ".ckpt"), "torch.onnx.export(model, arguments, 'model.onnx') makes a model"
+    ),
+    **dict.fromkeys((".joblib", ".pkl", ".pickle"), "to_onnx of skl2onnx makes a model of a fitted estimator"),
     ".safetensors": "it holds weights alone: export the model that uses them to ONNX, or pass the .mlir next to it",
-    ".pt": _TORCH,
-    ".pth": _TORCH,
-    ".pt2": _TORCH,
-    ".ckpt": _TORCH,
-    ".joblib": _SCIKIT_LEARN,
-    ".pkl": _SCIKIT_LEARN,
-    ".pickle": _SCIKIT_LEARN,
     ".npz": "it holds arrays: pass the model first, then the data",
     ".npy": "it holds an array: pass the model first, then the data",
 }

@@ -7,7 +7,7 @@ found on one sample, and reported with its node in the user's model.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -25,6 +25,7 @@ from qmlir.ir.signature import outputs_of
 from qmlir.quantization.predicates import computed_operands
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
+from qmlir.text.data import plain
 from qmlir.text.tables import Readable, counted
 from qmlir.workflows.agreement import BAD, MeasuredOutput, OutputValidation, parts_of
 from qmlir.workflows.calibration_samples import HoldOut, runs_to_compare
@@ -179,11 +180,7 @@ class Validation(Readable):
         Returns:
             A dict that can be written as JSON.
         """
-        found = asdict(self)
-        for row in (*found["outputs"], *([found["cause"]] if found["cause"] else ())):
-            for name, value in row.items():
-                row[name] = None if isinstance(value, float) and not math.isfinite(value) else value
-        return found
+        return plain(self)
 
 
 @dataclass(frozen=True)
