@@ -27,7 +27,7 @@ from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, op_error, text_error, warn, warn_once
 from qmlir.ir.signature import Port, inputs_of
 from qmlir.specialization.batch import BatchAxes, batch_of, proof_of
-from qmlir.specialization.inputs import shape_text
+from qmlir.specialization.inputs import input_shapes, shape_text
 from qmlir.text.tables import counted
 
 # One input: finds the samples in arrays, and combines them into arguments.
@@ -186,10 +186,8 @@ class SampledInput:
         is_named = axis < len(self.port.dims) and "batch" in self.port.dims[axis].lower()
         if is_named or self.shape[axis] != DYNAMIC_INDEX or not isinstance(module, ModuleOp):
             return False
-        types = {port.name: ranked_tensor(port.type) for port in inputs_of(self.function)}
-        shapes = {name: type_.get_shape() for name, type_ in types.items() if type_ is not None}
-        shapes[self.port.name] = tuple(shape)
-        if len(shapes) < len(types) or any(DYNAMIC_INDEX in each for each in shapes.values()):
+        shapes = {**input_shapes(self.function), self.port.name: tuple(shape)}
+        if len(shapes) < len(inputs_of(self.function)) or any(DYNAMIC_INDEX in each for each in shapes.values()):
             return False  # the sizes of another input are not known yet
         proof = proof_of(module, shapes, self.function.sym_name.data)
         if isinstance(proof, BatchAxes):

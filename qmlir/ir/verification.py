@@ -1,7 +1,7 @@
 """The verifier: checks structure, dominance, and the rules of each operation."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -336,7 +336,6 @@ def _enter(op: Operation, around: Operation, parts: dict[Operation, list[Operati
 class _Faults:
     """The faults of each part, which is the content of an operation that is isolated from above."""
 
-    parts: Mapping[Operation, Sequence[Operation]]
     found: dict[Operation, list[DiagnosticError]] = field(default_factory=dict[Operation, list[DiagnosticError]])
     faulty: set[Operation] = field(default_factory=set[Operation])
 
@@ -368,7 +367,7 @@ def verify(root: Operation) -> None:
     """
     parts: dict[Operation, list[Operation]] = {root: [root]}
     _enter(root, root, parts)
-    faults = _Faults(parts)
+    faults = _Faults()
     for part, ops in parts.items():
         for op in ops:
             faults.check(part, _verify_structure, op)

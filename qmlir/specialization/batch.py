@@ -35,7 +35,7 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error
 from qmlir.ir.effects import erase_dead
 from qmlir.ir.provenance import describe
 from qmlir.ir.signature import Port, inputs_of, outputs_of
-from qmlir.specialization.inputs import function_of
+from qmlir.specialization.inputs import function_of, input_shapes
 from qmlir.specialization.padding import PaddingWalk, check_function, open_inputs
 from qmlir.specialization.specialize import Shapes, is_open, specialize, specialize_function
 
@@ -93,10 +93,9 @@ def batch_candidates(function: FuncOp) -> list[dict[str, int]]:
     It is the first axis of all these inputs, the second axis of all, or the axis with the same name in all of them.
     """
     ports = inputs_of(function)
-    types = [ranked_tensor(port.type) for port in ports]
-    if None in types:
+    shapes = input_shapes(function)
+    if len(shapes) < len(ports):
         return []
-    shapes = {port.name: type_.get_shape() for port, type_ in zip(ports, types, strict=True) if type_ is not None}
     dynamic = [port for port in ports if DYNAMIC_INDEX in shapes[port.name]]
     found: list[dict[str, int]] = []
     for axis in (0, 1):

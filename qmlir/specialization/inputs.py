@@ -36,6 +36,12 @@ def shape_text(shape: Sequence[int]) -> str:
     return "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in shape) or "scalar"
 
 
+def input_shapes(function: FuncOp) -> dict[str, tuple[int, ...]]:
+    """Returns the shapes of the inputs that are ranked tensors, by name; `DYNAMIC_INDEX` stands for a dynamic size."""
+    types = ((port.name, ranked_tensor(port.type)) for port in inputs_of(function))
+    return {name: type_.get_shape() for name, type_ in types if type_ is not None}
+
+
 def port_text(port: Port) -> str:
     """Formats an input or output for users, such as `image: 1x3x32x32 f32`."""
     port = port.of_caller()

@@ -368,6 +368,11 @@ def _is_safe(name: str) -> bool:
     return name != LIST and "\0" not in name and "\\" not in name and not {"", ".", ".."} & set(name.split("/"))
 
 
+def _above(folder: Path, name: str) -> Iterable[Path]:
+    """Returns the folders inside `folder` that lead to the file `name`, the outermost first."""
+    return [folder / name[: found.start()] for found in re.finditer("/", name)]
+
+
 def _digests(data: JsonValue) -> Mapping[str, str]:
     """Returns digests by the paths of files in the folder. Raises `DiagnosticError` for invalid entries."""
     found = {name: each.text() for name, each in data.entries().items()}
@@ -409,15 +414,10 @@ class _List:
 
 def _matches(folder: Path, name: str, digest: str) -> bool:
     """Whether the file `name` in `folder`, reached without a link, has this digest."""
-    path = folder
-    *above, last = name.split("/")
-    for part in above:
-        path /= part
-        if path.is_symlink():
-            return False
-    path /= last
+    path = folder / name
     try:
-        return _is_plain(path) and _digest(path) == digest
+        is_direct = not any(each.is_symlink() for each in _above(folder, name))
+        return is_direct and _is_plain(path) and _digest(path) == digest
     except OSError:
         return False
 
@@ -448,13 +448,10 @@ class _Folder:
 
     def check_place(self, name: str) -> None:
         """Raises `DiagnosticError` if the file `name` cannot be written."""
-        path = self.path
-        *above, last = name.split("/")
-        for part in above:
-            path /= part
-            if path.is_symlink() or (path.exists() and not path.is_dir()):
-                raise text_error(f"cannot write '{self.path / name}': '{path}' is not a folder; move it")
-        path /= last
+        path = self.path / name
+        for each in _above(self.path, name):
+            if each.is_symlink() or (each.exists() and not each.is_dir()):
+                raise text_error(f"cannot write '{path}': '{each}' is not a folder; move it")
         check_output(path)
         if not os.path.lexists(path):
             return

@@ -71,8 +71,10 @@ def load_model(
         if strip_training:
             run_pipeline(module, STRIP)
     elif is_onnx:
-        cuts = {"cut_inputs": cut_inputs, "cut_outputs": cut_outputs}
-        return load(path, shapes=sizes or None, strip_training=strip_training, **cuts, **onnx)
+        return load(
+            path, shapes=sizes or None, cut_inputs=cut_inputs, cut_outputs=cut_outputs, strip_training=strip_training,
+            **onnx,
+        )  # fmt: skip
     else:
         module = load(path, strip_training=strip_training)
     return specialize_batch(module, sizes, function) if sizes else module

@@ -27,6 +27,9 @@ class Streams:
     stderr: IO[str]
 
 
+_Stream = IO[str] | None
+
+
 class Main(Protocol):
     """The `main` function of a tool, which takes the command-line arguments and returns the exit code."""
 
@@ -34,9 +37,9 @@ class Main(Protocol):
         self,
         argv: Sequence[str] | None = None,
         *,
-        stdin: IO[str] | None = None,
-        stdout: IO[str] | None = None,
-        stderr: IO[str] | None = None,
+        stdin: _Stream = None,
+        stdout: _Stream = None,
+        stderr: _Stream = None,
     ) -> int: ...
 
 
@@ -44,11 +47,7 @@ def main_with(run: Callable[[Sequence[str] | None, Streams], int]) -> Main:
     """Returns a `main` function that calls `run`. By default, it uses the arguments and streams of the process."""
 
     def main(
-        argv: Sequence[str] | None = None,
-        *,
-        stdin: IO[str] | None = None,
-        stdout: IO[str] | None = None,
-        stderr: IO[str] | None = None,
+        argv: Sequence[str] | None = None, *, stdin: _Stream = None, stdout: _Stream = None, stderr: _Stream = None
     ) -> int:
         return run(argv, Streams(stdin or sys.stdin, stdout or sys.stdout, stderr or sys.stderr))
 

@@ -17,13 +17,12 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir import onnx, specialization, workflows
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
-from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler, text_error
-from qmlir.ir.signature import MAIN, inputs_of
+from qmlir.ir.signature import MAIN
 from qmlir.ir.verification import verify
 from qmlir.onnx.filenames import ONNX_SUFFIXES
 from qmlir.passmanager.manager import run_pipeline
-from qmlir.specialization.inputs import function_of
+from qmlir.specialization.inputs import function_of, input_shapes
 from qmlir.targets.cpu.choices import CALLS
 from qmlir.text.files import access, keep_sources, note_sources, path_of
 from qmlir.text.parsing import load_module
@@ -57,6 +56,7 @@ Model: TypeAlias = "ModuleOp | HoldsModule | str | PathLike[str] | ModelProto"
 STRIP = "strip-training,dce"
 """The passes that remove operations needed only for training."""
 
+_Shapes: TypeAlias = Mapping[str, Sequence[int]]
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
 
@@ -135,20 +135,17 @@ def load(
         (1, 10)
     """
     with access() as run:
-        module = _loaded(source, shapes, keep_casts, cut_inputs, cut_outputs, fallback, strip_training)
+        imported = partial(_imported, keep_casts=keep_casts, fallback=fallback, strip_training=strip_training)
+        module = _loaded(source, shapes or {}, (cut_inputs, cut_outputs), imported, strip_training)
         keep_sources(module, run)
     return module
 
 
 def _loaded(
-    source: "str | PathLike[str] | ModelProto",
-    shapes: Mapping[str, Sequence[int]] | None,
-    keep_casts: bool,
-    inputs: Sequence[str] | None,
-    outputs: Sequence[str] | None,
-    fallback: bool,
-    strip_training: bool,
-) -> ModuleOp:
+    source: "str | PathLike[str] | ModelProto", shapes: _Shapes, cuts: Sequence[Sequence[str] | None],
+    imported: Callable[..., ModuleOp], strip_training: bool,
+) -> ModuleOp:  # fmt: skip
+    """Implements `load`; `imported` makes a module of an ONNX model for given shapes."""
     if isinstance(source, str | PathLike):
         source = path_of(source)
         if source.is_dir():
@@ -156,15 +153,14 @@ def _loaded(
     else:
         source = _model_in_memory(source)
     if not isinstance(source, Path) or source.suffix in ONNX_SUFFIXES:
-        model = onnx.cut(onnx.read_model(source), inputs, outputs)
-        imported = partial(_imported, model, keep_casts, fallback, strip_training)
-        module = imported(shapes or {})
+        model = onnx.cut(onnx.read_model(source), *cuts)
+        module = imported(model, shapes)
         if shapes and _is_dynamic(model):
-            _mark_batch(module, imported)
+            _mark_batch(module, partial(imported, model))
         return module
     if help := _OTHER_FORMATS.get(source.suffix.lower()):
         raise text_error(f"cannot read '{source}': expected a .onnx or .mlir file; help: {help}")
-    if inputs is not None or outputs is not None:
+    if any(names is not None for names in cuts):
         raise text_error(f"cut_inputs and cut_outputs require an ONNX model, but got '{source}'")
     module = load_module(default_environment().new_context(), source)
     verify(module)
@@ -174,7 +170,7 @@ def _loaded(
 
 
 def _imported(
-    model: "OnnxModel", keep_casts: bool, fallback: bool, strip_training: bool, shapes: Mapping[str, Sequence[int]]
+    model: "OnnxModel", shapes: _Shapes, *, keep_casts: bool, fallback: bool, strip_training: bool
 ) -> ModuleOp:
     restored = onnx.restored_module(model, shapes=shapes, fallback=fallback)
     module = restored or onnx.import_model(model, shapes=shapes, fallback=fallback, is_training_expected=strip_training)
@@ -192,14 +188,13 @@ def _is_dynamic(model: "OnnxModel") -> bool:
     return any(not dim.HasField("dim_value") for dim in dims)
 
 
-def _mark_batch(module: ModuleOp, imported: Callable[[Mapping[str, Sequence[int]]], ModuleOp]) -> None:
+def _mark_batch(module: ModuleOp, imported: Callable[[_Shapes], ModuleOp]) -> None:
     """Marks `module`, which has static shapes, with the batch proven for the model with its dynamic dimensions.
 
     With a batch of one, operations that mix samples may have been folded away.
     """
     function = function_of(module, MAIN)
-    types = {port.name: ranked_tensor(port.type) for port in inputs_of(function)}
-    known = {name: type_.get_shape() for name, type_ in types.items() if type_ is not None}
+    known = input_shapes(function)
     try:
         with diagnostic_handler(lambda _: None):  # already emitted by the import of `module`
             dynamic = imported({})

@@ -1,9 +1,8 @@
 """Quantization of a float module with samples: lowering, profiling, type decisions, raising and validation."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from typing import IO, Unpack
 
@@ -57,71 +56,6 @@ def _accuracy_recovery(effort: Effort | None) -> AccuracyRecovery | None:
     if effort and found is None:
         raise text_error(f"effort {effort} requires the extension 'recovery', which is left out")
     return found
-
-
-def _quantized(
-    module: ModuleOp,
-    data: Data | None,
-    profiled: Profile | None,
-    validation: ValidationOptions | None,
-    observers: Sequence[str],
-    profile_of: Callable[..., Profile],
-    asked: Effort | None,
-    settings: QuantizeSettings,
-) -> Quantized:
-    """Implements `quantize`; validates only with `validation`.
-
-    All of `data`, which `profile_of` runs, calibrates if nothing is held out: without `validation`, or if that has
-    separate samples.
-    """
-    start = time.monotonic()
-    options = QuantizeOptions.of(settings, module)
-    asked = asked if asked is not None else effort_in(options.recipe)
-    effort = None if asked == AUTO else asked
-    start_recovery = _accuracy_recovery(asked)
-    _refuse(data, profiled, observers, effort or 0)
-    _warn_of_quantized(module, settings)
-    if "keep_composites" in settings:
-        _warn_of_idle_keep(module, options)
-
-    run = stages_of(options, module, unrolls=bool(effort))
-    lowered = module.clone()
-    run(lowered, "target", "lower")
-    hold_out: HoldOut | None = None
-    if data is not None:
-        validates = validation is not None and validation.data is None
-        hold_out = HoldOut(runs_to_compare(module), 0 if effort else ENOUGH if validates else None)
-    recovery: Recovery | None = None
-    if start_recovery is not None:
-        recovery = start_recovery(module, lowered, effort, options.shorten, hold_out)
-    if data is not None:
-        if any(observed(each.value) for each in keyed_values(lowered)):
-            warn("the ranges that the model carries have no effect: those of the samples replace them")
-        chosen = None if hold_out is None else hold_out.calibrating
-        profiled = profile_of(lowered, data, observers=observers, chosen=chosen)
-    elif profiled is None:
-        profiled = _carried(lowered, module)
-    references = References(module)
-    calibrated = Calibrated(module, lowered, profiled, references, recovery, observers)
-    found = calibrated.attempt(options)
-    validating = None if validation is None else Validating.of(references, validation, hold_out)
-    validated = None if validating is None else validating.compared(found.module)
-    remedies: Remedies | None = None
-    if validating is not None and validated is not None:
-        _warn_of_samples(calibrated, validating, is_given=validation is not None and validation.data is not None)
-        if validated.loss and recovery is not None:
-            seconds = time.monotonic() - start
-            remedies, better = recovery.remedied(calibrated, validating, validated, options, seconds)
-            if asked == AUTO and better is not None:
-                found, validated = better
-                remedies = replace(remedies, is_applied=True)
-        validating.tell(validated, "" if remedies is None or remedies.is_applied else remedies.help)
-    module, made = calibrated.stored(found), found.decided
-    return Quantized(
-        module, made.source, found.options.settings, made.profile, made.profiled,
-        made.rules_used, made.float_reasons, made.widened, validated, found.repair,
-        asked, remedies,
-    )  # fmt: skip
 
 
 def _warn_of_samples(calibrated: Calibrated, validating: Validating, *, is_given: bool) -> None:
@@ -253,15 +187,57 @@ def quantize(
         >>> quantized.coverage.operations, quantized.coverage.quantized_operations
         (2, 1)
     """
+    start = time.monotonic()
     given = None if validation is None else preprocessed(validation, preprocess)
-    options = ValidationOptions(given, min_sqnr, min_agreement)
-    return _quantized(
-        module,
-        None if data is None else limited(preprocessed(data, preprocess), samples),
-        profile,
-        options if validate or options.is_asked_for else None,
-        observers,
-        partial(profiling.profile, processes=processes, cluster=cluster, resume=resume, progress=progress),
-        effort,
-        settings,
-    )
+    bounds = ValidationOptions(given, min_sqnr, min_agreement)
+    validates = validate or bounds.is_asked_for
+    calibrating = None if data is None else limited(preprocessed(data, preprocess), samples)
+    options = QuantizeOptions.of(settings, module)
+    asked = effort if effort is not None else effort_in(options.recipe)
+    level = None if asked == AUTO else asked
+    start_recovery = _accuracy_recovery(asked)
+    _refuse(calibrating, profile, observers, level or 0)
+    _warn_of_quantized(module, settings)
+    if "keep_composites" in settings:
+        _warn_of_idle_keep(module, options)
+
+    run = stages_of(options, module, unrolls=bool(level))
+    lowered = module.clone()
+    run(lowered, "target", "lower")
+    hold_out: HoldOut | None = None
+    if calibrating is not None:  # all of it calibrates without a comparison, or if that has separate samples
+        first = 0 if level else ENOUGH if validates and given is None else None
+        hold_out = HoldOut(runs_to_compare(module), first)
+    recovery: Recovery | None = None
+    if start_recovery is not None:
+        recovery = start_recovery(module, lowered, level, options.shorten, hold_out)
+    if calibrating is not None and hold_out is not None:
+        if any(observed(each.value) for each in keyed_values(lowered)):
+            warn("the ranges that the model carries have no effect: those of the samples replace them")
+        profile = profiling.profile(
+            lowered, calibrating, observers=observers, chosen=hold_out.calibrating,
+            processes=processes, cluster=cluster, resume=resume, progress=progress,
+        )  # fmt: skip
+    elif profile is None:
+        profile = _carried(lowered, module)
+    references = References(module)
+    calibrated = Calibrated(module, lowered, profile, references, recovery, observers)
+    found = calibrated.attempt(options)
+    validating = Validating.of(references, bounds, hold_out) if validates else None
+    validated = None if validating is None else validating.compared(found.module)
+    remedies: Remedies | None = None
+    if validating is not None and validated is not None:
+        _warn_of_samples(calibrated, validating, is_given=given is not None)
+        if validated.loss and recovery is not None:
+            seconds = time.monotonic() - start
+            remedies, better = recovery.remedied(calibrated, validating, validated, options, seconds)
+            if asked == AUTO and better is not None:
+                found, validated = better
+                remedies = replace(remedies, is_applied=True)
+        validating.tell(validated, "" if remedies is None or remedies.is_applied else remedies.help)
+    module, made = calibrated.stored(found), found.decided
+    return Quantized(
+        module, made.source, found.options.settings, made.profile, made.profiled,
+        made.rules_used, made.float_reasons, made.widened, validated, found.repair,
+        asked, remedies,
+    )  # fmt: skip

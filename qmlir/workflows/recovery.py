@@ -3,15 +3,15 @@
 The recovery itself is the service `recovery` (`qmlir.workflows.calibrated.AccuracyRecovery`).
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, LiteralString
 
 from qmlir.ir.diagnostics import printable
 from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.recipe_text import RecipeText, RuleTable
 from qmlir.quantization.report import LayerImprovement
+from qmlir.text.data import plain
 from qmlir.text.tables import Readable, counted
 from qmlir.workflows.validating import Validation
 
@@ -86,17 +86,15 @@ class Repair(Readable):
         Returns:
             A dict that can be written as JSON.
         """
-        found = asdict(self)
         layers = [
             {
-                "repair": each.repair, "layer": each.layer, "before_db": _finite(each.before_db),
-                "after_db": _finite(each.after_db), "gain_db": _finite(each.gain_db),
+                "repair": each.repair, "layer": each.layer, "before_db": plain(each.before_db),
+                "after_db": plain(each.after_db), "gain_db": plain(each.gain_db),
             }
             for each in self.layers
         ]  # fmt: skip
-        others = [{"passes": passes, "after_db": _finite(ratio)} for passes, ratio in self.others]
-        ratios = {"before_db": _finite(self.before_db), "after_db": _finite(self.after_db)}
-        return {**found, **ratios, "layers": layers, "others": others, "is_kept": self.is_kept}
+        others = [{"passes": passes, "after_db": plain(ratio)} for passes, ratio in self.others]
+        return {**plain(self), "layers": layers, "others": others, "is_kept": self.is_kept}
 
 
 def gains_text(gains: Iterable[LayerImprovement]) -> str:
@@ -114,11 +112,6 @@ def gains_text(gains: Iterable[LayerImprovement]) -> str:
     left = len(layers) - len(shown)
     more = f"  {'and ' if shown else ''}{counted(left, 'layer')}{' more' if shown else ''}\n"
     return "".join([*lines, *([more] if left else [])])
-
-
-def _finite(ratio: float | None) -> float | None:
-    """Returns a ratio that JSON can represent, or `None`."""
-    return ratio if ratio is not None and math.isfinite(ratio) else None
 
 
 @dataclass(frozen=True)

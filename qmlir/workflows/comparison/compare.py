@@ -12,9 +12,9 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.infer import element_type
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Run, Samples
-from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import LINES, printable, text_error
 from qmlir.ir.signature import inputs_of
+from qmlir.specialization.inputs import input_shapes
 from qmlir.text.tables import Readable, aligned, counted
 from qmlir.workflows.comparison.errors import ErrorSums, TopOne
 from qmlir.workflows.comparison.names import INPUT, OUTPUT, Name, matched
@@ -279,8 +279,7 @@ def _pairs(reference: Subject, candidate: Subject) -> list[_Pair]:
 
 
 def _open_sizes(function: FuncOp) -> int:
-    types = (ranked_tensor(port.type) for port in inputs_of(function))
-    return sum(type_.get_shape().count(DYNAMIC_INDEX) for type_ in types if type_ is not None)
+    return sum(shape.count(DYNAMIC_INDEX) for shape in input_shapes(function).values())
 
 
 def _signature(subjects: Sequence[Subject]) -> FuncOp:
