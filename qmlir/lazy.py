@@ -32,15 +32,11 @@ def _table(package: str) -> Mapping[str, tuple[str, str]]:
     late = [
         each
         for block in ast.parse(source).body
-        if isinstance(block, ast.If) and _is_for_checkers(block.test)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
         for each in block.body
     ]
     imports = [each for each in late if isinstance(each, ast.ImportFrom) and each.module]
     return {row.asname or row.name: (each.module or "", row.name) for each in imports for row in each.names}
-
-
-def _is_for_checkers(test: ast.expr) -> bool:
-    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
 
 
 CONTRIBUTED = "contributed_names"

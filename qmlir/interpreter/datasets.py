@@ -22,8 +22,6 @@ from qmlir.registry.package import module_at
 from qmlir.specialization.inputs import shape_text
 from qmlir.text.files import note_samples, path_of
 
-Item: TypeAlias = Mapping[str, Any] | Sequence[Any] | Array
-
 Preprocess: TypeAlias = str | Callable[[Any], Any]
 """A function that converts an item to a model input, or its name: `package.module:function` or `file.py:function`."""
 

@@ -32,7 +32,7 @@ from qmlir.text.tables import counted
 
 # One input: finds the samples in arrays, and combines them into arguments.
 
-_BATCH_NAMES = frozenset({"n", "b", "bs", "batch"})
+_BATCH_NAMES = frozenset({"n", "b", "bs"})
 _SEQUENCE_NAMES = frozenset(
     {"t", "l", "s", "time", "times", "seq", "sequence", "len", "length", "step", "steps", "frame", "frames", "tokens"}
 )
@@ -264,10 +264,6 @@ def _without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
-def _is_batch_name(name: str) -> bool:
-    return name.lower() in _BATCH_NAMES or "batch" in name.lower()
-
-
 def _is_sequence_name(name: str) -> bool:
     return any(part in _SEQUENCE_NAMES for part in name.lower().split("_"))
 
@@ -284,7 +280,7 @@ def _named_axis(port: Port, shape: Sequence[int]) -> int | None:
         (
             axis
             for axis, name in names.items()
-            if "batch" in name.lower() or (_is_batch_name(name) and axis < max(len(shape) - 1, 1))
+            if "batch" in name.lower() or (name.lower() in _BATCH_NAMES and axis < max(len(shape) - 1, 1))
         ),
         None,
     )

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import cast
 
-from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, Region, SSAValue
+from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, SSAValue
 
 # Structural equivalence of operations, used to check round trips of the text and to detect changes.
 #
@@ -132,9 +132,6 @@ class _Hasher:
     def _defined(self, value: SSAValue) -> bytes:
         return _of(self.attribute(value.type), (value.name_hint or "").encode())
 
-    def _region(self, region: Region) -> bytes:
-        return _of(*(self._block(block) for block in region.blocks))
-
     def _block(self, block: Block) -> bytes:
         arguments = [self._defined(argument) for argument in block.args]
         return _of(_of(*arguments), *(self.operation(op) for op in block.ops))
@@ -148,7 +145,7 @@ class _Hasher:
             self._named(op.properties),
             self._named(op.attributes),
             _of(*(self._blocks[block] for block in op.successors)),
-            *(self._region(region) for region in op.regions),
+            *(_of(*map(self._block, region.blocks)) for region in op.regions),
         )
 
 

@@ -171,11 +171,6 @@ _BYTES_OF_ONE = 16
 """The maximum number of bytes of an element in a hexadecimal literal."""
 
 
-def _of_one(type: Any) -> Any:
-    """Returns the type of a single element of a dense literal."""
-    return builtin.TensorType(type.get_element_type(), [1])
-
-
 class ModuleParser(Parser):
     """Parses one module, with a location for each operation and the bytes of all weights.
 
@@ -532,7 +527,8 @@ class ModuleParser(Parser):
                 return super().parse_dense_int_or_fp_elements_attr(None)
         try:
             # For `<1> : type` xDSL parses one element: otherwise it would build a list with one entry per element.
-            attribute: AnyDense = super().parse_dense_int_or_fp_elements_attr(_of_one(type) if is_splat else type)
+            shaped = builtin.TensorType(type.get_element_type(), [1]) if is_splat else type
+            attribute: AnyDense = super().parse_dense_int_or_fp_elements_attr(shaped)
             data = fit_width(attribute.data.data, attribute.get_element_type())
         except struct.error:  # raised for `index`, which has no range in xDSL
             self.raise_error("integer constant out of range for type", start)

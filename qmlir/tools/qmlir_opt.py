@@ -204,15 +204,12 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
     return args
 
 
-def _version() -> str:
-    return f"{version('qmlir')} (xdsl {version('xdsl')})"
-
-
 def _run(argv: Sequence[str] | None, streams: Streams) -> int:
     parser = build_argument_parser()
     args = parse_arguments(parser, argv)
     if args.help or args.version:
-        streams.stdout.write(parser.format_help() if args.help else f"qmlir-opt {_version()}\n")
+        told = f"qmlir-opt {version('qmlir')} (xdsl {version('xdsl')})\n"
+        streams.stdout.write(parser.format_help() if args.help else told)
         return 0
     if args.input != "-":
         existing_path(args.input)  # before the compiler is imported, which takes a while

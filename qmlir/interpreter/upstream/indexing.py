@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.interpreter.upstream.scalars import is_array
+from qmlir.interpreter.upstream.scalars import is_array, scalar_of
 from qmlir.ir.builtin_types import integer_list
 
 Place = tuple[int, ...]
@@ -34,11 +34,18 @@ def check_place(array: Array, position: Sequence[Any], type_: Attribute) -> tupl
     return indices
 
 
-def checked_size(array: Array, axis: int, type_: Attribute) -> int:
-    """Returns the size of `array` along `axis`. Raises `InterpretationError` if the axis is out of bounds."""
+def element(op: Operation, array: Array, position: Place) -> tuple[Any]:
+    """Evaluates an operation that reads the element of its first operand at `position`."""
+    found: Any = array[check_place(array, position, op.operands[0].type)]
+    return (found if is_array(found) else scalar_of(found, op.results[0].type),)
+
+
+def dimension(op: Operation, array: Array, axis: int) -> tuple[int]:
+    """Evaluates an operation that returns the size of its first operand along `axis`."""
     if not 0 <= axis < array.ndim:
+        type_ = op.operands[0].type
         raise InterpretationError(f"dimension {axis} is out of bounds of {type_} with rank {array.ndim}")
-    return array.shape[axis]
+    return (array.shape[axis],)
 
 
 def mixed(static: DenseArrayBase[Any], dynamic: Sequence[int]) -> Place:

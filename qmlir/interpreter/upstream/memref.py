@@ -21,7 +21,7 @@ from qmlir.interpreter.interpreter import Frame, Interpreter
 from qmlir.interpreter.upstream import indexing
 from qmlir.interpreter.upstream.arith import dense_value
 from qmlir.interpreter.upstream.indexing import Place
-from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten
+from qmlir.interpreter.upstream.scalars import dtype_of, unwritten
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator, check_writable
 
 
@@ -71,11 +71,6 @@ def _buffer_of(array: Array) -> Array:
     while isinstance(buffer.base, np.ndarray) and buffer.base.itemsize == array.itemsize:
         buffer = buffer.base
     return _reshaped(buffer, (buffer.size,)).view(array.dtype)
-
-
-def _load(op: memref.LoadOp, array: Array, position: Place) -> tuple[Any]:
-    found: Any = array[indexing.check_place(array, position, op.memref.type)]
-    return (found if is_array(found) else scalar_of(found, op.res.type),)
 
 
 def _store(op: memref.StoreOp, value: Any, array: Array, position: Place) -> tuple[()]:
@@ -133,10 +128,6 @@ def _cast(op: memref.CastOp | memref.MemorySpaceCastOp, array: Array) -> tuple[A
     if isinstance(op.dest.type, MemRefType):
         indexing.check_shape(array, _shape_of(op.dest.type), op.dest.type)
     return (array,)
-
-
-def _dim(op: memref.DimOp, array: Array, axis: int) -> tuple[int]:
-    return (indexing.checked_size(array, axis, op.source.type),)
 
 
 def _rank(op: memref.RankOp, array: Array) -> tuple[int]:
@@ -209,11 +200,11 @@ EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     memref.CollapseShapeOp: _collapse_shape,
     memref.CopyOp: _copy,
     memref.DeallocOp: _deallocate,
-    memref.DimOp: _dim,
+    memref.DimOp: indexing.dimension,
     memref.ExpandShapeOp: _expand_shape,
     memref.ExtractStridedMetaDataOp: _extract_strided_metadata,
     memref.GetGlobalOp: RegionEvaluator(_get_global),
-    memref.LoadOp: _load,
+    memref.LoadOp: indexing.element,
     memref.MemorySpaceCastOp: _cast,
     memref.RankOp: _rank,
     memref.ReinterpretCastOp: _reinterpret_cast,

@@ -16,7 +16,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.interpreter import Frame
 from qmlir.interpreter.upstream import indexing
 from qmlir.interpreter.upstream.indexing import Place
-from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten
+from qmlir.interpreter.upstream.scalars import dtype_of, unwritten
 from qmlir.ir import builtin_types
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 
@@ -24,11 +24,6 @@ from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 def _empty(op: tensor.EmptyOp, sizes: Place) -> tuple[Array]:
     type_ = op.tensor.type
     return (unwritten(indexing.dynamic_shape(type_.get_shape(), sizes), get_element_type_or_self(type_)),)
-
-
-def _extract(op: tensor.ExtractOp, array: Array, position: Place) -> tuple[Any]:
-    found: Any = array[indexing.check_place(array, position, op.tensor.type)]
-    return (found if is_array(found) else scalar_of(found, op.result.type),)
 
 
 def _insert(op: tensor.InsertOp, scalar: Any, array: Array, position: Place) -> tuple[Array]:
@@ -61,10 +56,6 @@ def _insert_slice(op: tensor.InsertSliceOp, part: Array, array: Array, *dynamic:
         )
     hole[...] = part
     return (changed,)
-
-
-def _dim(op: tensor.DimOp, array: Array, axis: int) -> tuple[int]:
-    return (indexing.checked_size(array, axis, op.source.type),)
 
 
 def _cast(op: tensor.CastOp, array: Array) -> tuple[Array]:
@@ -128,10 +119,10 @@ EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     tensor.CastOp: _cast,
     tensor.CollapseShapeOp: _collapse_shape,
     tensor.ConcatOp: _concat,
-    tensor.DimOp: _dim,
+    tensor.DimOp: indexing.dimension,
     tensor.EmptyOp: _empty,
     tensor.ExpandShapeOp: _expand_shape,
-    tensor.ExtractOp: _extract,
+    tensor.ExtractOp: indexing.element,
     tensor.ExtractSliceOp: _extract_slice,
     tensor.FromElementsOp: _from_elements,
     tensor.InsertOp: _insert,

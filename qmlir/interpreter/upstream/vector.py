@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.interpreter.upstream.arith import BINARY
+from qmlir.interpreter.upstream.arith import BINARY, elementwise, of_floats
 from qmlir.interpreter.upstream.indexing import Place, check_place, mixed, slices
 from qmlir.interpreter.upstream.math import fused_multiply_add
 from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten_value
@@ -70,10 +70,6 @@ def _create_mask(op: vector.CreateMaskOp, sizes: Place) -> tuple[Array]:
 def _bitcast(op: vector.BitcastOp, array: Array) -> tuple[Array]:
     dtype = dtype_of(get_element_type_or_self(op.result.type))
     return (np.ascontiguousarray(array).view(dtype).reshape(_shape_of(op.result)),)
-
-
-def _fma(op: vector.FMAOp, a: Array, b: Array, c: Array) -> tuple[Array]:
-    return (fused_multiply_add(a, b, c),)
 
 
 _COMBINATIONS: dict[Kind, tuple[type[Operation], ...]] = {
@@ -201,7 +197,7 @@ EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     vector.BroadcastOp: _broadcast,
     vector.CreateMaskOp: _create_mask,
     vector.ExtractOp: _extract,
-    vector.FMAOp: _fma,
+    vector.FMAOp: elementwise(of_floats(fused_multiply_add)),
     vector.InsertOp: _insert,
     vector.LoadOp: _load,
     vector.MaskedLoadOp: _masked_load,
