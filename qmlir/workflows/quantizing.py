@@ -26,11 +26,11 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import function_of
 from qmlir.target import targets_of
 from qmlir.text.tables import counted
-from qmlir.workflows import profiling
 from qmlir.workflows.calibrated import AccuracyRecovery, Calibrated, Recovery, stages_of
 from qmlir.workflows.calibration_samples import HoldOut, runs_to_compare, warn_of_other_scale, warn_of_scale
 from qmlir.workflows.choices import ENOUGH
 from qmlir.workflows.loading import takes_model
+from qmlir.workflows.profiling import profile as profile_of
 from qmlir.workflows.quantized import Quantized as Quantized
 from qmlir.workflows.recovery import Remedies
 from qmlir.workflows.validating import References, Validating, ValidationOptions
@@ -214,7 +214,7 @@ def quantize(
     if calibrating is not None and hold_out is not None:
         if any(observed(each.value) for each in keyed_values(lowered)):
             warn("the ranges that the model carries have no effect: those of the samples replace them")
-        profile = profiling.profile(
+        profile = profile_of(
             lowered, calibrating, observers=observers, chosen=hold_out.calibrating,
             processes=processes, cluster=cluster, resume=resume, progress=progress,
         )  # fmt: skip

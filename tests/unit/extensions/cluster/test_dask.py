@@ -181,7 +181,7 @@ def test_quantizing_hands_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
         given.append((cluster, resume))
         return qmlir.profile(*arguments, **options)
 
-    monkeypatch.setattr(quantizing, "profile", profiled)
+    monkeypatch.setattr(quantizing, "profile_of", profiled)
     qmlir.quantize(classifier(), {"x": classified()[0]}, validate=False, cluster="tcp://there", resume="parts")
     assert given == [("tcp://there", "parts")]
 

@@ -289,7 +289,7 @@ def test_interrupted_while_it_profiles(model: Path, tmp_path: Path, monkeypatch:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(quantizing, "profile", interrupt)
+    monkeypatch.setattr(quantizing, "profile_of", interrupt)
     with pytest.raises(KeyboardInterrupt):
         run(model, "--data", data, "-o", out)
     assert files(out) == before
