@@ -7,12 +7,12 @@ the table of levels. A dialect of another package declares the levels that allow
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from enum import Flag, auto
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialect_interfaces import DialectInterface
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.utils.type import get_element_type_or_self
 
 from qmlir import registry
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformType
@@ -121,7 +121,7 @@ def _types_in(type_: Attribute) -> Iterator[tuple[Attribute, Attribute]]:
             for inner in (*type_.inputs.data, *type_.outputs.data):
                 yield from _types_in(inner)
         case _ if isinstance(type_, _CONTAINERS):
-            yield cast(Attribute, type_.element_type), type_
+            yield get_element_type_or_self(type_), type_
         case _:
             yield type_, type_
 

@@ -76,7 +76,8 @@ class Room:
 
 def _room(form: RowForm, summary: str) -> Any:
     """Returns a field of a contribution, which is empty by default."""
-    return field(default_factory=tuple if form is RowForm.ROWS else dict, metadata={"room": Room(form, summary)})
+    empty: Any = tuple if form is RowForm.ROWS else dict
+    return field(default_factory=empty, metadata={"room": Room(form, summary)})
 
 
 @dataclass(frozen=True)
