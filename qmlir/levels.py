@@ -120,10 +120,8 @@ def _types_in(type_: Attribute) -> Iterator[tuple[Attribute, Attribute]]:
         case builtin.FunctionType():
             for inner in (*type_.inputs.data, *type_.outputs.data):
                 yield from _types_in(inner)
-        case _ if isinstance(type_, _CONTAINERS):
-            yield get_element_type_or_self(type_), type_
         case _:
-            yield type_, type_
+            yield get_element_type_or_self(type_), type_
 
 
 def _value_types(op: Operation) -> Iterator[Attribute]:
