@@ -170,9 +170,7 @@ def test_errors_name_the_operation(body: str, message: str) -> None:
 
 def test_a_result_of_another_type_is_a_fault_of_the_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     module = _module(CALLS)
-    monkeypatch.setattr(
-        "qmlir.interpreter.interpreter.evaluator_of", lambda op: lambda op, *values: (np.zeros(2, np.float64),)
-    )
+    monkeypatch.setattr("qmlir.ir.evaluation.evaluator_of", lambda op: lambda op, *values: (np.zeros(2, np.float64),))
     with pytest.raises(
         DiagnosticError, match="a value of type tensor<2xf32> must be an array of float32, but got float64"
     ):
