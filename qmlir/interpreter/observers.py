@@ -276,22 +276,18 @@ class Recorder(Listener):
             op: {role: self._values.setdefault(key, kind(key, None, bins, ())) for role, key in keyed_parts(op).items()}
             for op in open_composites(module)
         }
-        self._keys = list(self._values)
-        self._positions = {key: position for position, key in enumerate(self._keys)}
+        self.keys = list(self._values)
+        """The keys of all observers."""
+        self._positions = {key: position for position, key in enumerate(self.keys)}
         self._firsts: Sequence[int] = (0,)
         self._samples = (0, 0)
         self._infinite_inputs: set[str] = set()
-        self._seen, self._constant_sums = self._nothing_seen(), np.zeros((len(self._keys), 2))
+        self._seen, self._constant_sums = self._nothing_seen(), np.zeros((len(self.keys), 2))
 
     def _nothing_seen(self) -> F64:
-        seen = np.empty((len(self._keys), len(self._firsts), 4))
+        seen = np.empty((len(self.keys), len(self._firsts), 4))
         seen[:] = inf, -inf, 0.0, 0.0
         return seen
-
-    @property
-    def keys(self) -> list[str]:
-        """Returns the keys of all observers."""
-        return list(self._values)
 
     def begin(self, firsts: Sequence[int], samples: int, images: Images | None = None) -> None:
         """Starts recording one run, or several runs that are executed together.
@@ -302,7 +298,7 @@ class Recorder(Listener):
         self._images = images or {}
         self._firsts, self._samples = firsts, (firsts[0], samples)
         self._infinite_inputs.clear()
-        self._seen, self._constant_sums = self._nothing_seen(), np.zeros((len(self._keys), 2))
+        self._seen, self._constant_sums = self._nothing_seen(), np.zeros((len(self.keys), 2))
 
     def end(self) -> RunFigures:
         """Ends recording and returns the ranges and sums of each key.
@@ -311,7 +307,7 @@ class Recorder(Listener):
         interpreter.
         """
         self._seen[:, 0, 2:] += self._constant_sums
-        return RunFigures(self._keys, self._firsts, self._seen)
+        return RunFigures(self.keys, self._firsts, self._seen)
 
     def taken(self) -> dict[str, Statistics]:
         """Returns and resets the statistics of each key observed since the last call, even if it had no elements."""
