@@ -202,14 +202,14 @@ def _pass(name: str, **options: Any) -> ModulePass:
     return make_pass(default_environment().passes, name, options)
 
 
-def _passes(*names: str) -> tuple[ModulePass, ...]:
-    """Returns passes without options."""
-    return tuple(map(_pass, names))
+def _passes(text: LiteralString) -> tuple[ModulePass, ...]:
+    """Returns the passes of a pipeline text that has no options."""
+    return tuple(map(_pass, text.split(",")))
 
 
 def clean_passes() -> tuple[ModulePass, ...]:
     """Returns the passes of the pipeline text `CLEAN`."""
-    return _passes(*CLEAN.split(","))
+    return _passes(CLEAN)
 
 
 STORE: LiteralString = "quant-store-constants"
@@ -231,7 +231,7 @@ IMPORT = NamedPipeline(
         Stage[ImportOptions](
             "raise",
             "an operation between a dequantize and a quantize cast becomes one on quantized types, with one rounding",
-            lambda _: _passes("quant-propagate-types", "dce"),
+            lambda _: _passes("quant-propagate-types,dce"),
         ),
     ),
     ImportOptions(),
@@ -390,10 +390,10 @@ def _lower(options: QuantizeOptions) -> Sequence[ModulePass | Sequence[ModulePas
     unroll = {"unroll": True} if options.unrolls or options.keeps_floats else {}  # passes on weights need the parts
     of_parts = QuantizeOptions(accumulator=options.accumulator, recipe=options.recipe) if keep else QuantizeOptions()
     return [
-        merge, *_passes("quant-expand-floats", "nn-compute-in-f32", "canonicalize", "nn-fold-constants"),
+        merge, *_passes("quant-expand-floats,nn-compute-in-f32,canonicalize,nn-fold-constants"),
         _cse(options), _pass("nn-recognize", keep=keep), _pass("nn-recognize-masks"),
         of_parts.deciding("nn-decompose", keep=keep, **unroll),
-        merge, _pass("canonicalize"), _cse(options), *_passes("dce", "nn-tie-embeddings"),
+        merge, _pass("canonicalize"), _cse(options), *_passes("dce,nn-tie-embeddings"),
     ]  # fmt: skip
 
 
@@ -509,7 +509,7 @@ COMPILE = NamedPipeline(
             lambda _: [
                 *clean_passes(),
                 _pass("quant-expand-floats", integers_only=True),
-                *_passes("convert-nn-to-kernel", "kernel-verify-custom"),
+                *_passes("convert-nn-to-kernel,kernel-verify-custom"),
                 *clean_passes(),
             ],
         ),
@@ -518,14 +518,10 @@ COMPILE = NamedPipeline(
             "layouts become channels-last, elementwise chains are fused; accumulators are proven not to overflow",
             lambda options: [
                 *_passes(
-                    "kernel-propagate-layout",
-                    "kernel-fuse",
-                    "kernel-lookup-tables",
-                    "kernel-narrow",
-                    "kernel-analyze-ranges",
+                    "kernel-propagate-layout,kernel-fuse,kernel-lookup-tables,kernel-narrow,kernel-analyze-ranges"
                 ),
                 _pass("kernel-requantize-by-integers", isa=options.isa),
-                *_passes("kernel-simplify-rounding", "math-expand"),
+                *_passes("kernel-simplify-rounding,math-expand"),
                 *clean_passes(),
             ],
         ),
@@ -539,27 +535,23 @@ COMPILE = NamedPipeline(
                     for name in ("kernel-tile-producers", "kernel-split-rows", "kernel-split-tables")
                 ),
                 _pass("kernel-assign-schedule", **vars(options)),
-                *_passes("kernel-pack", "kernel-fuse-attention", "kernel-fill-halo"),
+                *_passes("kernel-pack,kernel-fuse-attention,kernel-fill-halo"),
             ],
         ),
         Stage(
             "bufferize",
             "tensors become buffers in one arena; each kernel becomes a function; results may lie over inputs",
             lambda _: _passes(
-                "kernel-bufferize",
-                "kernel-mark-in-place",
-                "kernel-outline",
-                "kernel-merge-functions",
-                "kernel-plan-memory",
+                "kernel-bufferize,kernel-mark-in-place,kernel-outline,kernel-merge-functions,kernel-plan-memory"
             ),
         ),
         Stage(
             "loops",
             "kernels become loops over register tiles, divided among threads; read-only arguments are marked",
             lambda _: [
-                *_passes("convert-kernel-to-loops", "simd-legalize"),
+                *_passes("convert-kernel-to-loops,simd-legalize"),
                 *clean_passes(),
-                *_passes("kernel-mark-read-only", "team-divide"),
+                *_passes("kernel-mark-read-only,team-divide"),
             ],
         ),
     ),
