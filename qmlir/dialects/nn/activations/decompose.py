@@ -20,7 +20,7 @@ from qmlir.dialects.nn.activations.ops import (
     SwishOp,
     TanhOp,
 )
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build
 from qmlir.dialects.nn.decomposition import Decompose, Results, scalar
 from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, DivOp, ErfOp, LessOp, MulOp, WhereOp
 from qmlir.ir.decomposition import Parts

@@ -16,8 +16,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.activations.ops import TanhOp
 from qmlir.dialects.nn.attention.ops import AttentionOp
-from qmlir.dialects.nn.base import plain_type
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.decomposition import Decompose, Results, cast, scalar

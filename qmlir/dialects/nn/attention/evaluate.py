@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.attention import ops
-from qmlir.dialects.nn.evaluation.arrays import widened
+from qmlir.dialects.nn.evaluation import widened
 from qmlir.dialects.nn.indexing.evaluate import checked_indices
 from qmlir.dialects.nn.normalization.evaluate import Rounding, rounding, softmax
 from qmlir.ir.evaluation import Evaluator

@@ -16,7 +16,7 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, position
 from qmlir.dialects.nn.activations.ops import TanhOp
 from qmlir.dialects.nn.attention import ops
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, CastOp, DivOp, EqualOp, MulOp, SubOp, WhereOp
 from qmlir.dialects.nn.indexing.ops import GatherOp

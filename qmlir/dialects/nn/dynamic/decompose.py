@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.decomposition import Decompose, Results, scalar

@@ -6,8 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.dialects.nn.base import plain_type
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build, plain_type
 from qmlir.dialects.nn.decomposition import Decompose, Results, cast, per_channel, scalar
 from qmlir.dialects.nn.elementwise.ops import (
     AbsOp,

@@ -9,11 +9,13 @@ from xdsl.ir import Attribute, Operation
 
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array, ordered_mean, ordered_sum
+from qmlir.arithmetic.requantization import SOFTMAX_LARGEST, softmax_powers, softmax_steps
 from qmlir.arithmetic.row_norms import normalized_rows
-from qmlir.dialects.nn.evaluation.arrays import widened
-from qmlir.dialects.nn.evaluation.parameters import centered, uniform_of
+from qmlir.dialects.nn.evaluation import centered, uniform_of, widened
 from qmlir.dialects.nn.normalization import ops
+from qmlir.dialects.nn.requantize import affine
 from qmlir.dialects.quant.evaluate import quantize
+from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import dense_dtype
 
@@ -258,3 +260,19 @@ QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
     ops.LayerNormOp: _quantized_layer_norm,
     ops.RmsNormOp: _quantized_rms_norm,
 }
+
+
+def _qlinear_softmax(op: ops.SoftmaxOp, x: Array, mask: None) -> tuple[Array]:
+    axis, result = op.axis.value.data, uniform_of(op.result)
+    source, target = affine(uniform_of(op.input)), affine(result)
+    powers = softmax_powers(source.scale, x.shape[axis])
+    wide = x.astype(np.int64)
+    raised = powers[255 + wide - wide.max(axis=axis, keepdims=True)]
+    total = np.add.accumulate(raised, axis=axis).take([-1], axis=axis)
+    with np.errstate(over="ignore"):
+        steps = np.minimum(raised * softmax_steps(target.scale) / total, SOFTMAX_LARGEST)
+    stored = np.rint(steps).astype(np.int64) + target.zero_point
+    return (np.asarray(stored.clip(result.storage_min, result.storage_max), storage_dtype(result)),)
+
+
+QLINEAR: dict[type[Operation], Evaluator] = {ops.SoftmaxOp: _qlinear_softmax}

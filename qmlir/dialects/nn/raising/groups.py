@@ -20,9 +20,18 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.decomposition import IMPLIED, components_of, implied_element, is_quantized, result_indices
 from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp
-from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put_together
 from qmlir.dialects.nn.raising.templates import Template
-from qmlir.dialects.nn.raising.unification import CompositeMismatchError, Held, Mismatch, Rules, Unification, unify
+from qmlir.dialects.nn.raising.unification import (
+    CompositeMismatchError,
+    Held,
+    Mismatch,
+    Rules,
+    Unification,
+    constant_of,
+    movement_chain,
+    put_together,
+    unify,
+)
 from qmlir.dialects.nn.requantize import REQUANTIZE, decompose, may_requantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of, tensor

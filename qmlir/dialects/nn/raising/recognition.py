@@ -27,8 +27,7 @@ from qmlir.dialects.nn.activations.ops import (
     SwishOp,
     TanhOp,
 )
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import Kind, NnOp, build, kind_of
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import AbsOp, AddOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, PowOp, SqrtOp, SubOp
 from qmlir.dialects.nn.movement.ops import TransposeOp
@@ -40,7 +39,6 @@ from qmlir.dialects.nn.normalization.ops import (
     RmsNormOp,
     SoftmaxOp,
 )
-from qmlir.dialects.nn.raising.constants import constant_of
 from qmlir.dialects.nn.raising.groups import Raised
 from qmlir.dialects.nn.raising.spellings import (
     Product,
@@ -63,6 +61,7 @@ from qmlir.dialects.nn.raising.spellings import (
     sums_of_squares,
     terms,
 )
+from qmlir.dialects.nn.raising.unification import constant_of
 from qmlir.dialects.nn.reduction.ops import ReduceL1Op, ReduceL2Op, ReduceLogSumExpOp, ReduceLogSumOp, ReduceMaxOp
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.decomposition import marks_on, set_marks

@@ -11,8 +11,8 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.arithmetic.arrays import Array, clipped
 from qmlir.arithmetic.functions import ON_ARRAYS
 from qmlir.dialects.nn import formulas
-from qmlir.dialects.nn.evaluation.arrays import widened
-from qmlir.dialects.nn.evaluation.components import of_parts
+from qmlir.dialects.nn.components import of_parts
+from qmlir.dialects.nn.evaluation import widened
 from qmlir.dialects.nn.recurrent import ops
 from qmlir.ir.evaluation import Evaluator
 

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.evaluation.arrays import computing_dtype
+from qmlir.dialects.nn.evaluation import computing_dtype
 from qmlir.dialects.nn.resizing import ops
 from qmlir.dialects.nn.resizing.ops import Resized
 from qmlir.ir.builtin_types import as_integer, element_of

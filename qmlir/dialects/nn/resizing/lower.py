@@ -17,8 +17,7 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, extracted, position
 from qmlir.dialects.nn.base import plain_type
-from qmlir.dialects.nn.lowering.elements import between_casts, identity
-from qmlir.dialects.nn.lowering.indexing import along_axes, axes_map, run_of
+from qmlir.dialects.nn.lowering import along_axes, axes_map, between_casts, identity, run_of
 from qmlir.dialects.nn.movement.lower import strided
 from qmlir.dialects.nn.resizing import ops
 from qmlir.dialects.nn.resizing.evaluate import (
