@@ -7,17 +7,7 @@ reshapes these operands.
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BoolAttr,
-    FloatAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    f32,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, FloatAttr, IntegerAttr, StringAttr, TensorType, f32, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,

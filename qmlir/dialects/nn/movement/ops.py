@@ -469,9 +469,7 @@ class ConcatOp(NnOp):
         shape = concatenated_shape([shape_of(value) for value in values], axis)
         element: Attribute = element_of(values[0])
         super().__init__(
-            operands=[values],
-            result_types=[TensorType(element, shape)],
-            properties={"axis": IntegerAttr(axis, i64)},
+            operands=[values], result_types=[TensorType(element, shape)], properties={"axis": IntegerAttr(axis, i64)}
         )
 
     def infer_result_types(self) -> Sequence[AnyTensor]:

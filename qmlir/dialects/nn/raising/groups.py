@@ -37,15 +37,7 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.evaluation import evaluate
-from qmlir.ir.provenance import (
-    Origin,
-    describe,
-    merged_origins,
-    origins_of,
-    set_origins,
-    set_tensor_names,
-    tensor_name,
-)
+from qmlir.ir.provenance import Origin, describe, merged_origins, origins_of, set_origins, set_tensor_names, tensor_name
 from qmlir.registry import decompositions
 
 
