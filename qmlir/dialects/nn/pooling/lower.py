@@ -16,16 +16,8 @@ from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, constant, position
+from qmlir.dialects.nn import lowering
 from qmlir.dialects.nn.base import element_limits
-from qmlir.dialects.nn.lowering import (
-    axes_map,
-    between_casts,
-    channels_first,
-    channels_last,
-    exact_integers,
-    nearest,
-    uniform_type,
-)
 from qmlir.dialects.nn.pooling import ops
 from qmlir.dialects.nn.requantize import affine, is_qlinear
 from qmlir.dialects.nn.result_shapes import Windows, covered_elements
@@ -67,12 +59,12 @@ class SlidingWindows:
     @property
     def window_map(self) -> AffineMap:
         """The map from the indices of a result to those of the window."""
-        return axes_map(2 + self.spatial, range(1, 1 + self.spatial))
+        return lowering.axes_map(2 + self.spatial, range(1, 1 + self.spatial))
 
     @property
     def result_map(self) -> AffineMap:
         """The map from the iterators to the result element of the window."""
-        return axes_map(self.dims, range(2 + self.spatial))
+        return lowering.axes_map(self.dims, range(2 + self.spatial))
 
     def data_map(self) -> AffineMap:
         """Returns the map from the iterators to an element of the padded data."""
@@ -95,7 +87,7 @@ class SlidingWindows:
     def inputs(self, at: Lowering, padded: SSAValue, unsigned: bool = False) -> list[Input]:
         """Returns the padded data, and an unread operand whose shape defines the bounds of the kernel taps."""
         taps = at.empty(self.windows.kernel, element_of(padded))
-        map_ = axes_map(self.dims, range(2 + self.spatial, self.dims))
+        map_ = lowering.axes_map(self.dims, range(2 + self.spatial, self.dims))
         return [Input(padded, self.data_map(), unsigned), Input(taps, map_)]
 
 
@@ -124,20 +116,20 @@ def _max_pool(op: ops.MaxPoolOp | ops.GlobalMaxPoolOp, at: Lowering) -> Sequence
             "quant-propagate-types first"
         )
     start, _ = element_limits(element)
-    last = found.padded(at, at.transpose(at.value(op.data), channels_last(rank)), start)
+    last = found.padded(at, at.transpose(at.value(op.data), lowering.channels_last(rank)), start)
 
     def larger(element: Scalar, so_far: Scalar) -> Scalar:
         return Scalar(so_far.value, so_far.builder, is_unsigned).maximum(element)
 
     pooled = _reduced(at, found, last, (start, element_of(last)), larger, is_unsigned)
-    return (at.transpose(pooled, channels_first(rank)),)
+    return (at.transpose(pooled, lowering.channels_first(rank)),)
 
 
 def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: Lowering) -> Sequence[SSAValue]:
     """Tracks the maximum and its index: that of the first of equal elements, or of the first NaN."""
     found, sizes, is_unsigned = _windows(op), shape_of(op.data), at.signedness(op.data)
     start, _ = element_limits(element_of(op.data))
-    last = found.padded(at, at.transpose(at.value(op.data), channels_last(len(sizes))), start)
+    last = found.padded(at, at.transpose(at.value(op.data), lowering.channels_last(len(sizes))), start)
     is_column_major = bool(op.column_major.value.data)
 
     def body(element: Scalar, _: Scalar, so_far: Scalar, number: Scalar) -> Sequence[Scalar]:
@@ -153,7 +145,7 @@ def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, at: Lowering) -> Sequen
         (at.fill(found.shape, kind, first), found.result_map) for kind, first in ((element_of(last), start), (i64, -1))
     ]
     pooled = at.generic(found.inputs(at, last, is_unsigned), outputs, body)
-    return [at.transpose(each, channels_first(len(sizes))) for each in pooled]
+    return [at.transpose(each, lowering.channels_first(len(sizes))) for each in pooled]
 
 
 def _element_number(
@@ -177,7 +169,7 @@ def _average_pool(op: MeanOp, at: Lowering) -> Sequence[SSAValue]:
     found, shape, rank = _windows(op), shape_of(op.data), len(shape_of(op.data))
     with_padding = isinstance(op, ops.AveragePoolOp) and bool(op.count_include_pad.value.data)
     counts = covered_elements(found.windows, found.counts, shape[2:], with_padding)
-    last = at.transpose(at.value(op.data), channels_last(rank))
+    last = at.transpose(at.value(op.data), lowering.channels_last(rank))
     element = quantized.uniform_element(at, op.data)
     if element is None or quantized.uniform_element(at, op.result) is None:
         return (_plain_mean(at, found, last, counts),)
@@ -186,14 +178,14 @@ def _average_pool(op: MeanOp, at: Lowering) -> Sequence[SSAValue]:
     scales, zero_points = (np.asarray(each) for each in broadcast_parameters(element, shape))
     scales = same_along(scales, range(2, scales.ndim))
     if scales is None:
-        return between_casts(op, at)
+        return lowering.between_casts(op, at)
     low, high = storage_limits(element.storage)
     largest = (high - low) * math.prod(found.windows.kernel)
     wide = i32 if largest < 1 << 31 else i64
-    to_result, held = axes_map(rank, channels_first(rank)), quantized.wide_type(element)
+    to_result, held = lowering.axes_map(rank, lowering.channels_first(rank)), quantized.wide_type(element)
     border, is_signed = int(zero_points.reshape(-1)[0]), element.is_signed
     if (zero_points != border).any():  # the border is 0 once the integers are centered
-        last, border, is_signed = exact_integers(at, op.data, held, channels_last(rank)), 0, True
+        last, border, is_signed = lowering.exact_integers(at, op.data, held, lowering.channels_last(rank)), 0, True
     init = at.fill(found.shape, wide, 0)
 
     def add(stored: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
@@ -215,7 +207,7 @@ def _finished(
     from_total = [Input(total, AffineMap.identity(2 + found.spatial)), *inputs]
     element = at.result_element()
     pooled = at.compute(from_total, found.shape, element, lambda sum_, *scalars: write(sum_, scalars))
-    return at.transpose(pooled, channels_first(2 + found.spatial))
+    return at.transpose(pooled, lowering.channels_first(2 + found.spatial))
 
 
 def _computing(element: Attribute) -> AnyFloat:
@@ -250,7 +242,7 @@ def _float_sum(at: Lowering, found: SlidingWindows, last: SSAValue, function: Ca
 
 def _lp_pool(op: ops.LpPoolOp | ops.GlobalLpPoolOp, at: Lowering) -> Sequence[SSAValue]:
     found, rank, p = _windows(op), len(shape_of(op.data)), op.p.value.data
-    last = at.transpose(at.value(op.data), channels_last(rank))
+    last = at.transpose(at.value(op.data), lowering.channels_last(rank))
     computing = _computing(element_of(last))
 
     def raised(x: Scalar) -> Scalar:
@@ -268,11 +260,12 @@ def _lp_pool(op: ops.LpPoolOp | ops.GlobalLpPoolOp, at: Lowering) -> Sequence[SS
 
 def _qlinear_average_pool(op: ops.AveragePoolOp, at: Lowering) -> Sequence[SSAValue] | None:
     """Sums over the kernel in f32, one element after the other; `None` for a single window, which is a global pool."""
-    source, result, sizes = uniform_type(at, op.data), uniform_type(at, op.result), shape_of(op.data)[2:]
+    source, result = lowering.uniform_type(at, op.data), lowering.uniform_type(at, op.result)
+    sizes = shape_of(op.data)[2:]
     if op.is_whole_image(sizes):
         return None
     target, found = affine(result), _windows(op)
-    last = at.transpose(at.value(op.data), channels_last(2 + found.spatial))
+    last = at.transpose(at.value(op.data), lowering.channels_last(2 + found.spatial))
     init, zero_point, scale = at.fill(found.shape, f32, 0.0), source.zero_point, source.scale
 
     def add(stored: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
@@ -291,7 +284,7 @@ def _qlinear_average_pool(op: ops.AveragePoolOp, at: Lowering) -> Sequence[SSAVa
 
     def write(sum_: Scalar, scalars: Sequence[Scalar]) -> Scalar:
         mean = sum_ / divisor.of(scalars, sum_)
-        return nearest(result, mean / float(target.scale) + float(target.zero_point))
+        return lowering.nearest(result, mean / float(target.scale) + float(target.zero_point))
 
     return (_finished(at, found, total, divisor.inputs, write),)
 

@@ -11,16 +11,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.activations.ops import (
-    EluOp,
-    HardSigmoidOp,
-    LeakyReluOp,
-    ReluOp,
-    SigmoidOp,
-    SoftplusOp,
-    SoftsignOp,
-    TanhOp,
-)
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import Kind, build, is_per_tensor, kind_of, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
@@ -50,14 +41,14 @@ def _stored_as(element: StoredType) -> tuple[Attribute, int, int]:
 
 
 _OPERATIONS: dict[str, tuple[type[UnaryOp], tuple[str, ...]]] = {
-    "Relu": (ReluOp, ()),
-    "Tanh": (TanhOp, ()),
-    "Sigmoid": (SigmoidOp, ()),
-    "Softsign": (SoftsignOp, ()),
-    "Softplus": (SoftplusOp, ()),
-    "LeakyRelu": (LeakyReluOp, ("alpha",)),
-    "Elu": (EluOp, ("alpha",)),
-    "HardSigmoid": (HardSigmoidOp, ("alpha", "beta")),
+    "Relu": (activations.ReluOp, ()),
+    "Tanh": (activations.TanhOp, ()),
+    "Sigmoid": (activations.SigmoidOp, ()),
+    "Softsign": (activations.SoftsignOp, ()),
+    "Softplus": (activations.SoftplusOp, ()),
+    "LeakyRelu": (activations.LeakyReluOp, ("alpha",)),
+    "Elu": (activations.EluOp, ("alpha",)),
+    "HardSigmoid": (activations.HardSigmoidOp, ("alpha", "beta")),
 }
 """Activation functions that are single operations, each with the parameters that become properties of the operation."""
 
@@ -69,7 +60,7 @@ def _affine(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSA
 
 def _scaled_tanh(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
     inner = parts.add(f"{gate}/tanh_mul", MulOp(x, scalar(parts, f"{gate}/beta", chosen.beta or 0.0, x))).result
-    curve = parts.add(f"{gate}/tanh", TanhOp(inner)).result
+    curve = parts.add(f"{gate}/tanh", activations.TanhOp(inner)).result
     return parts.add(f"{gate}/scaled_tanh", MulOp(curve, scalar(parts, f"{gate}/alpha", chosen.alpha or 0.0, x))).result
 
 
