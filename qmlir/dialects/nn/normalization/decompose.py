@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.base import build, plain_type
 from qmlir.dialects.nn.decomposition import Decompose, Results, cast, per_channel, scalar
@@ -128,6 +128,12 @@ def _standardized(parts: Parts, data: SSAValue, axes: Sequence[int], epsilon: Fl
     return _over_root(parts, centered, variance, epsilon, "variance")
 
 
+def _scaled_by_channel(op: ops.ScaledChannelNormOp, parts: Parts, value: SSAValue) -> Sequence[SSAValue]:
+    rank = len(shape_of(op.data))
+    factor, offset = (per_channel(parts, role, each, rank) for role, each in (("scale", op.scale), ("bias", op.bias)))
+    return [_scaled(parts, value, factor, offset)]
+
+
 def _scaled(parts: Parts, value: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:
     if scale is not None:
         value = parts.add("mul", MulOp(value, scale)).result
@@ -136,8 +142,7 @@ def _scaled(parts: Parts, value: SSAValue, scale: SSAValue | None, bias: SSAValu
 
 def _rounded(parts: Parts, value: SSAValue, data: SSAValue) -> SSAValue:
     """Casts `value`, the result of the first stage, to the type of the data."""
-    element: Attribute = plain_type(element_of(data))
-    return cast(parts, "rounded", value, element)
+    return cast(parts, "rounded", value, plain_type(element_of(data)))
 
 
 def _layer_norm(op: ops.LayerNormOp, parts: Parts) -> Results:
@@ -164,8 +169,7 @@ def _instance_norm(op: ops.InstanceNormOp, parts: Parts) -> Results:
     if rank == 2:  # the mean over no axes is not a reduction
         return None
     normalized = _standardized(parts, op.data, range(2, rank), op.epsilon)
-    factor, offset = (per_channel(parts, role, value, rank) for role, value in (("scale", op.scale), ("bias", op.bias)))
-    return [_scaled(parts, normalized, factor, offset)]
+    return _scaled_by_channel(op, parts, normalized)
 
 
 def _group_norm(op: ops.GroupNormOp, parts: Parts) -> Results:
@@ -178,10 +182,7 @@ def _group_norm(op: ops.GroupNormOp, parts: Parts) -> Results:
     grouped = parts.add("groups", ReshapeOp(data, split)).result
     normalized = _standardized(parts, grouped, range(2, len(split)), op.epsilon)
     joined = parts.add("channels", ReshapeOp(_rounded(parts, normalized, op.data), shape)).result
-    factor, offset = (
-        per_channel(parts, role, value, len(shape)) for role, value in (("scale", op.scale), ("bias", op.bias))
-    )
-    return [_scaled(parts, joined, factor, offset)]
+    return _scaled_by_channel(op, parts, joined)
 
 
 def _lp_norm(op: ops.LpNormOp, parts: Parts) -> Results:
