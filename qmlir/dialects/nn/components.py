@@ -275,7 +275,8 @@ def _plan(known: _Known) -> _Plan | str:
     joins = {parts.roles.index(f"{end}sequence"): first for first, end in ends.items()}
     sequences = frozenset(parts.roles.index(f"{end}reshape") for end in ends.values())
     given = (value.op for value in operands if isinstance(value, OpResult))
-    constants = {each.result: each.array for each in (*given, *parts.operations) if isinstance(each, ConstantOp)}
+    made = (each for each in (*given, *parts.operations) if isinstance(each, ConstantOp))
+    constants: dict[SSAValue, Array] = {each.result: each.array for each in made}
     return _Plan(
         [each for each in operands if not isinstance(each, OpResult)],
         constants, prepared, walks, joins, sequences, results, len(parts.operations),

@@ -5,7 +5,7 @@ An operation declares the scale of its exact integers and, for a mean, the divis
 """
 
 import abc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import Enum, auto
 from typing import ClassVar
@@ -315,7 +315,7 @@ def _verify_mode(op: Requantizing, mode: Mode) -> None:
 
 
 @contextmanager
-def temporary_parts(composite: Operation, *, may_be_excerpt: bool = True) -> Iterator[Parts]:
+def temporary_parts(composite: Operation, *, may_be_excerpt: bool = True) -> Generator[Parts]:
     """A context with parts of a composite, which are erased at its end."""
     parts = Parts(composite, may_be_excerpt=may_be_excerpt)
     try:

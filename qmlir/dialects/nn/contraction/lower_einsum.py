@@ -100,8 +100,11 @@ class _Sums:
         total = self.at.generic(inputs, [output], add)[0]
         if wide == element:
             return total
-        sums = Input(total, AffineMap.identity(len(shape)))
-        return self.at.compute([sums], shape, element, lambda sum_: sum_.to(element, self.unsigned))
+
+        def narrowed(sum_: Scalar) -> Scalar:
+            return sum_.to(element, self.unsigned)
+
+        return self.at.compute([Input(total, AffineMap.identity(len(shape)))], shape, element, narrowed)
 
 
 def _alone(sums: _Sums, term: _Term, needed: Callable[[str], bool]) -> _Term:

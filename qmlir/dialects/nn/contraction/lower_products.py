@@ -339,7 +339,11 @@ def _summed(at: Lowering, parts: SSAValue, order: Sequence[int]) -> SSAValue:
     """Returns the f32 sum of `parts` over the axes not in `order`, that of the result, in ascending order from 0."""
     shape, rank = shape_of(parts), len(shape_of(parts))
     init = at.fill([shape[each] for each in order], f32, 0.0), axes_map(rank, order)
-    return at.generic([Input(parts, AffineMap.identity(rank))], [init], lambda part, so_far: so_far + part)[0]
+
+    def add(part: Scalar, so_far: Scalar) -> Scalar:
+        return so_far + part
+
+    return at.generic([Input(parts, AffineMap.identity(rank))], [init], add)[0]
 
 
 def _quantized(at: Lowering, total: Input, bias: SSAValue | None, channel_axis: int = 1) -> SSAValue:

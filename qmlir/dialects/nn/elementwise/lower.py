@@ -118,7 +118,10 @@ def _bit_cast(op: ops.BitCastOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _of_formula(formula: Formula) -> Function:
-    return lambda op, *scalars: formula.of(op, STEPS, *scalars)
+    def function(op: Operation, *scalars: Scalar) -> Scalar:
+        return formula.of(op, STEPS, *scalars)
+
+    return function
 
 
 def _sign(op: Operation, x: Scalar) -> Scalar:
@@ -172,10 +175,7 @@ def _rescaled(at: Lowering, values: Sequence[SSAValue], scale: Any, largest: int
     readings = [quantized.centered(at, value, operand_map(at, value)) for value in values]
     writing = quantized.requantizing(at, 0, scale, largest, identity(at))
     wide = i64 if largest >= 1 << 31 else i32
-
-    return quantized.compute(
-        at, readings, writing, lambda *integers: function(at.op, *(integer.to(wide) for integer in integers))
-    )
+    return quantized.compute(at, readings, writing, lambda *integers: function(at.op, *(x.to(wide) for x in integers)))
 
 
 Growth = Callable[[Sequence[int]], int]

@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     StringAttr,
     TensorType,
-    f32,
     i1,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -29,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import Affine, Sum, accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
-from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, kind_of, plain_type, shapes_agree, tensor_like
+from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, build, kind_of, plain_type, shapes_agree, tensor_like
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.nn.result_shapes import check_choice
@@ -294,16 +293,12 @@ class ClipOp(UnaryOp, Recomputable):
     @staticmethod
     def unbounded(value: SSAValue) -> "ClipOp":
         """Returns a clip without bounds, which only requantizes a quantized `value` to another type."""
-        return ClipOp.create(operands=[value], result_types=[tensor_like(value, shape_of(value))])
+        return ClipOp(value)
 
     @staticmethod
     def between(value: SSAValue, minimum: float, maximum: float) -> "ClipOp":
         """Returns a clip of `value` to `[minimum, maximum]`."""
-        return ClipOp.create(
-            operands=[value],
-            result_types=[tensor_like(value, shape_of(value))],
-            properties={"minimum": FloatAttr(minimum, f32), "maximum": FloatAttr(maximum, f32)},
-        )
+        return build(ClipOp, [value], {"minimum": minimum, "maximum": maximum})
 
 
 class BinaryOp(NnOp, ABC):

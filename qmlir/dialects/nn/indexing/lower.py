@@ -150,7 +150,11 @@ def _scattered(op: ops.ScatteringOp, at: Lowering, position: PlaceOf) -> SSAValu
 def _converted(at: Lowering, value: SSAValue, element: Attribute) -> SSAValue:
     if element_of(value) == element:
         return value
-    return at.compute([Input(value, identity(at))], shape_of(value), element, lambda number: number.to(element))
+
+    def convert(number: Scalar) -> Scalar:
+        return number.to(element)
+
+    return at.compute([Input(value, identity(at))], shape_of(value), element, convert)
 
 
 def _scatter_elements(op: ops.ScatterElementsOp, at: Lowering) -> Sequence[SSAValue]:

@@ -104,7 +104,11 @@ def _reduced(
 ) -> SSAValue:
     """Reduces the elements of each window by `body(element, accumulator)`, `[N, windows…, C]`."""
     outputs = [(at.fill(found.shape, start[1], start[0]), found.result_map)]
-    return at.generic(found.inputs(at, padded, unsigned), outputs, lambda element, _, so_far: body(element, so_far))[0]
+
+    def combine(element: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
+        return body(element, so_far)
+
+    return at.generic(found.inputs(at, padded, unsigned), outputs, combine)[0]
 
 
 def _max_pool(op: ops.MaxPoolOp | ops.GlobalMaxPoolOp, at: Lowering) -> Sequence[SSAValue]:
@@ -205,8 +209,11 @@ def _finished(
 ) -> SSAValue:
     """Computes the elements of the result by `write(total, scalars of the inputs)`, and moves the channels back."""
     from_total = [Input(total, AffineMap.identity(2 + found.spatial)), *inputs]
-    element = at.result_element()
-    pooled = at.compute(from_total, found.shape, element, lambda sum_, *scalars: write(sum_, scalars))
+
+    def body(sum_: Scalar, *scalars: Scalar) -> Scalar:
+        return write(sum_, scalars)
+
+    pooled = at.compute(from_total, found.shape, at.result_element(), body)
     return at.transpose(pooled, lowering.channels_first(2 + found.spatial))
 
 

@@ -349,10 +349,7 @@ def _needed(composite: NnOp, parts: Parts, types: Mapping[str, Attribute]) -> di
     for role, part in zip(parts.roles, parts.operations, strict=True):
         if role not in types or not isinstance(part, NnOp):
             continue
-        if exact:
-            implied = implied_element(part)
-        else:
-            implied = plain_type(types[role])
+        implied = implied_element(part) if exact else plain_type(types[role])
         if implied != types[role]:
             needed[role] = types[role]
     return needed if needed or (exact and not isinstance(composite, IMPLIED)) else None

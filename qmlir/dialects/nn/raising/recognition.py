@@ -488,7 +488,9 @@ def _inside(root: Operation, operands: Collection[SSAValue]) -> list[Operation] 
     results = [result for op in found for result in op.results]
     if any(not isinstance(element_of(result), Float32Type) for result in results):
         return None
-    return sorted(found, key=_position(root))
+    assert root.parent is not None
+    places = {op: place for place, op in enumerate(root.parent.ops)}
+    return sorted(found, key=places.__getitem__)
 
 
 def _needed_by(root: Operation, parts: Sequence[Operation]) -> list[Operation]:
@@ -498,12 +500,6 @@ def _needed_by(root: Operation, parts: Sequence[Operation]) -> list[Operation]:
         if all(use.operation in found for result in op.results for use in result.uses):
             found.append(op)
     return found[::-1]
-
-
-def _position(root: Operation) -> Callable[[Operation], int]:
-    assert root.parent is not None
-    positions = {op: position for position, op in enumerate(root.parent.ops)}
-    return positions.__getitem__
 
 
 def _operand(parameter: Parameter, made: list[ConstantOp]) -> SSAValue:

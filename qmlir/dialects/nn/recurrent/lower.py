@@ -28,7 +28,7 @@ from xdsl.rewriter import Rewriter
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, plain_element
 from qmlir.dialects.kernel.lowering.quantized import requantization_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.nn.base import Kind, build, kind_of, plain_type
+from qmlir.dialects.nn.base import Kind, build, is_per_tensor, kind_of, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.decomposition import assign_elements, components_of, current, is_quantized
 from qmlir.dialects.nn.elementwise.ops import CastOp
@@ -186,9 +186,7 @@ class _Way:
 
     def _is_zero(self, value: SSAValue) -> bool:
         known, element = self.at.known(value), element_of(value)
-        if known is None or not isinstance(element, UniformQuantizedType):
-            return False
-        return element.granularity is Granularity.TENSOR and bool((known == element.zero_points.reshape(-1)[0]).all())
+        return known is not None and is_per_tensor(element) and bool((known == element.zero_point).all())
 
     # --- The parts ----------------------------------------------------------------------------------------------------
 
