@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, TensorType, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, TensorType, f32, i8, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -16,11 +16,22 @@ from qmlir.dialects.nn.base import Kind, build, is_per_tensor, kind_of, plain_ty
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.decomposition import Decompose, Results, components_of, scalar
-from qmlir.dialects.nn.dynamic.decompose import DynamicProducts
-from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, GreaterOrEqualOp, LessOp, MulOp, SubOp, UnaryOp, WhereOp
+from qmlir.dialects.nn.dynamic.ops import STORAGE, DynamicQuantizeOp
+from qmlir.dialects.nn.elementwise.ops import (
+    AddOp,
+    CastOp,
+    ClipOp,
+    GreaterOrEqualOp,
+    LessOp,
+    MulOp,
+    SubOp,
+    UnaryOp,
+    WhereOp,
+)
 from qmlir.dialects.nn.movement.ops import ConcatOp, ReshapeOp, SliceOp, SplitOp, UnsqueezeOp
 from qmlir.dialects.nn.recurrent import ops
-from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
+from qmlir.dialects.quant.ops import StorageCastOp
+from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.text.elements import dense_dtype
@@ -139,6 +150,91 @@ def prefix_of(way: int) -> str:
     return "backward/" if way else ""
 
 
+# Products with integer weights, whose other factor is quantized at run time by its own range.
+#
+# The factors become quantized values of scale 1, so that bytes are multiplied; the zero point, which is known at run
+# time only, is corrected for: `sum (a - z) w = sum a w - z sum w`.
+
+_DATA = UniformQuantizedType.per_tensor(STORAGE, f32, 1.0)
+_SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
+
+
+def _of_rows(values: Array, element: UniformQuantizedType, shape: tuple[int, ...], rows: slice, way: int) -> Array:
+    """Returns the parameters of some rows in one direction of weights `[D, rows, terms]`: a single one, or one per
+    row."""
+    match element.granularity:
+        case Granularity.TENSOR:
+            return values.reshape(())
+        case Granularity.AXIS if element.axis == 0:
+            return values[way].reshape(())
+        case Granularity.AXIS if element.axis == 1:
+            return values[rows]
+        case Granularity.BLOCK if values.size == shape[0] * shape[1]:
+            return values.reshape(shape[:2])[way, rows]
+        case _:
+            raise VerifyException(f"weights must have one scale per direction or one per row, but got '{element}'")
+
+
+@dataclass
+class DynamicProducts:
+    """Builds the matrix products of a layer, and shares the quantized data and the weight parameters between them."""
+
+    quantized: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]]
+    )
+    """For each quantized float value: its integers as a quantized value, its scale, and its zero point as i32."""
+
+    of_weights: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
+    )
+    """For each slice of weights: the sums of its rows, and its scales."""
+
+    def rows(self, walk: "Direction", role: str, value: SSAValue, number: int) -> SSAValue:
+        """Slices gate `number` of constant weights `[D, rows, terms]`."""
+        way, count = walk.way, walk.op.hidden_size.value.data
+        constant, element = value.owner, cast(UniformQuantizedType, element_of(value))  # as the operation verifies
+        if not isinstance(constant, ConstantOp):
+            raise VerifyException(f"weights must be constant, but got '{value.type}'")
+        rows, shape = slice(number * count, (number + 1) * count), shape_of(value)
+        stored = constant.array[way, rows]
+        points = _of_rows(element.zero_points, element, shape, rows, way)
+        if points.size > 1 and (points != points.reshape(-1)[0]).any():
+            raise VerifyException("all rows of one direction must have the same zero point")
+        point = int(points.reshape(-1)[0])
+        scales = _of_rows(element.scales, element, shape, rows, way).astype(np.float32)
+        type_ = UniformQuantizedType.per_tensor(element.storage, f32, 1.0, point)
+        weight = walk.add(role, ConstantOp.of(np.ascontiguousarray(stored), TensorType(type_, stored.shape)))
+        total = (stored.astype(np.int64) - point).sum(axis=1).astype(np.int32)
+        sums = walk.add(f"{role}_sum", ConstantOp.of(total, TensorType(i32, total.shape)))
+        scale = walk.add(f"{role}_scale", ConstantOp.of(np.asarray(scales), TensorType(f32, scales.shape)))
+        self.of_weights[weight] = sums, scale
+        return weight
+
+    def _quantized(self, walk: "Direction", role: str, value: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
+        if value not in self.quantized:
+            made = build(DynamicQuantizeOp, [value])
+            walk.add(f"{role}/quantize", made)
+            signless = _cast(walk, f"{role}/bytes", made.result, i8)
+            stored = walk.add(f"{role}/stored", StorageCastOp(signless, TensorType(_DATA, shape_of(value))))
+            self.quantized[value] = stored, made.scale, _cast(walk, f"{role}/zero_point", made.zero_point, i32)
+        return self.quantized[value]
+
+    def product(self, walk: "Direction", role: str, value: SSAValue, weight: SSAValue) -> SSAValue:
+        """Quantizes `value` by its range, and multiplies it by a slice of weights that `rows` returned."""
+        integers, scale, zero_point = self._quantized(walk, role, value)
+        sums, weight_scale = self.of_weights[weight]
+        shape = (*shape_of(value)[:-1], shape_of(weight)[0])
+        product = MatMulOp(integers, weight, True, TensorType(_SUM, shape))
+        total = walk.add(f"{role}/sums", StorageCastOp(walk.add(role, product), TensorType(i32, shape)))
+        total = walk.add(f"{role}/centred", SubOp(total, walk.add(f"{role}/correction", MulOp(zero_point, sums))))
+        both = walk.add(f"{role}/scale", MulOp(scale, weight_scale))
+        return walk.add(f"{role}/scaled", MulOp(_cast(walk, f"{role}/real", total, f32), both))
+
+
+def _cast(walk: "Direction", role: str, value: SSAValue, element: Attribute) -> SSAValue:
+    return walk.add(role, build(CastOp, [value], result_types=[TensorType(element, shape_of(value))]))
+
+
 class StepParts(NamedTuple):
     """The range of a layer's parts that belong to one time step."""
 
@@ -226,8 +322,7 @@ class Direction:
     def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
         """Returns the rows of gate `number` in this direction's weights `value`, as `product` reads them."""
         if isinstance(self.op, ops.DynamicLstmOp):
-            size = self.op.hidden_size.value.data
-            return self.dynamic.rows(self, role, value, (self.way, number * size, size))
+            return self.dynamic.rows(self, role, value, number)
         return self.sliced(role, value, number)
 
     def product(self, role: str, value: SSAValue, weight: SSAValue) -> SSAValue:

@@ -16,12 +16,11 @@ from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, extracted, position
-from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.base import dtype_of, plain_type
 from qmlir.dialects.nn.lowering import along_axes, axes_map, between_casts, identity, run_of
 from qmlir.dialects.nn.movement.lower import strided
 from qmlir.dialects.nn.resizing import evaluate, ops
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.text.elements import dense_dtype
 
 
 def _resize(op: ops.ResizeOp, at: Lowering) -> Sequence[SSAValue]:
@@ -47,9 +46,7 @@ def _resize(op: ops.ResizeOp, at: Lowering) -> Sequence[SSAValue]:
 
 def _dtype(op: ops.ResizeOp) -> np.dtype[Any]:
     """Returns the NumPy type of the elements, which distinguishes unsigned integers."""
-    dtype = dense_dtype(plain_type(element_of(op.input)))
-    assert dtype is not None
-    return dtype
+    return dtype_of(plain_type(element_of(op.input)))
 
 
 def _numbers(op: ops.ResizeOp, at: Lowering) -> SSAValue:
