@@ -46,15 +46,9 @@ def _bias(op: ops.AttentionOp, mask: Array | None, past: int, lengths: Array | N
 
 
 def _attention(
-    op: ops.AttentionOp,
-    query: Array,
-    key: Array,
-    value: Array,
-    mask: Array | None,
-    past_key: Array | None,
-    past_value: Array | None,
-    lengths: Array | None,
-) -> tuple[Array, ...]:
+    op: ops.AttentionOp, query: Array, key: Array, value: Array, mask: Array | None, past_key: Array | None,
+    past_value: Array | None, lengths: Array | None,
+) -> tuple[Array, ...]:  # fmt: skip
     dtype = query.dtype
     rounded = rounding(dtype)
     keys, values = _behind(past_key, key), _behind(past_value, value)
