@@ -17,7 +17,7 @@ from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn import evaluation
 from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
-from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.base import dtype_of, plain_type
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.evaluation import centered, is_integral, of_arrays, of_operation, of_question, rescaled, widened
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
@@ -129,8 +129,7 @@ def _cast(op: ops.CastOp, x: Array) -> tuple[Array]:
 
 def _bit_cast(op: ops.BitCastOp, x: Array) -> tuple[Array]:
     element = plain_type(element_of(op.result))
-    dtype = dense_dtype(element)
-    assert dtype is not None
+    dtype = dtype_of(element)
     bits = x.view(dtype)
     if element == i1:
         return ((bits != 0).astype(dtype),)

@@ -237,17 +237,14 @@ def _along(axis: int, data: SSAValue) -> dict[str, Any]:
     return {} if axis == len(shape_of(data)) - 1 else {"axis": axis}
 
 
-def _log_of_sum(value: SSAValue) -> tuple[SSAValue, Rows] | None:
-    """Returns `x` and its rows if `value` is `log(sum(e^x))` along one axis."""
+def _log_of_sum(value: SSAValue) -> Rows | None:
+    """Returns the rows of `x` if `value` is `log(sum(e^x))`."""
     op = defining_op(row(value))
     if isinstance(op, ReduceLogSumExpOp):
-        rows = Rows.of(op)
-        return None if rows is None else (op.input, rows)
+        return Rows.of(op)
     rows = Rows.of(op) if isinstance(op, ReduceLogSumOp) else summed(op.input) if isinstance(op, LogOp) else None
     raised = None if rows is None else defining_op(rows.data)
-    if rows is None or not isinstance(raised, ExpOp):
-        return None
-    return raised.input, Rows(raised.input, rows.axes)
+    return Rows(raised.input, rows.axes) if rows is not None and isinstance(raised, ExpOp) else None
 
 
 def _log_softmax(root: Operation) -> Recognized | None:
@@ -261,17 +258,17 @@ def _log_softmax(root: Operation) -> Recognized | None:
     if not isinstance(root, SubOp):
         return None
     found = _log_of_sum(root.rhs)
-    axis = None if found is None else one_axis(found[1])
-    if found is not None and axis is not None and found[0] is root.lhs and found[1].fits(root.rhs):
+    axis = one_axis(found)
+    if found is not None and axis is not None and found.data is root.lhs and found.fits(root.rhs):
         return Recognized(normalization.LogSoftmaxOp, [_unshifted(root.lhs, axis)], _along(axis, root.lhs))
     whole = defining_op(row(root.rhs))  # log(sum(e^(x - max))) + max
     for left, right in (whole.operands, whole.operands[::-1]) if isinstance(whole, AddOp) else ():
         found = _log_of_sum(left)
-        axis = None if found is None else one_axis(found[1])
+        axis = one_axis(found)
         if found is None or axis is None or not Rows(root.lhs, (axis,)).fits(root.rhs):
             continue
         largest = defining_op(row(right))
-        is_shifted = _unshifted(found[0], axis) is root.lhs and found[0] is not root.lhs
+        is_shifted = _unshifted(found.data, axis) is root.lhs and found.data is not root.lhs
         if is_shifted and isinstance(largest, ReduceMaxOp) and Rows.of(largest) == Rows(root.lhs, (axis,)):
             return Recognized(normalization.LogSoftmaxOp, [root.lhs], _along(axis, root.lhs))
     return None
