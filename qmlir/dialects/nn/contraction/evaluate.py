@@ -357,11 +357,6 @@ def _as_rows(data: Array) -> Array:
     return data.reshape(1, -1, data.shape[-1])
 
 
-def _by_group(laid_out: Array, groups: int, terms: int) -> Array:
-    """Returns windows `[N, C, *kernel, *counts]` as rows `[groups, rows, terms]`."""
-    return laid_out.reshape(len(laid_out), groups, terms, -1).transpose(1, 0, 3, 2).reshape(groups, -1, terms)
-
-
 def _by_channel(
     op: ops.ConvOp | ops.FullyConnectedOp, groups: int, of_data: Callable[[Array], Array]
 ) -> ContractionRows:
@@ -383,7 +378,7 @@ def _rows_of_transposed(op: ops.ConvTransposeOp) -> ContractionRows:
         laid_out = np.zeros((*data.shape[:2], *kernel, *sizes), data.dtype)
         for position in positions(op.windows, sizes, counts):
             laid_out[(slice(None), slice(None), *position.tap, *position.elements)] = data[(..., *position.windows)]
-        return _by_group(laid_out, groups, terms)
+        return laid_out.reshape(len(laid_out), groups, terms, -1).transpose(1, 0, 3, 2).reshape(groups, -1, terms)
 
     def of_weights(weights: Array) -> Array:
         return weights.reshape(groups, taken, given, -1).swapaxes(1, 2).reshape(groups, given, terms)
@@ -401,10 +396,10 @@ def rows_of(op: Operation) -> ContractionRows | None:
     """
     match op:
         case ops.ConvOp():
-            groups, terms = op.group_count, math.prod(shape_of(op.weight)[1:])
+            windows, groups = op.windows, op.group_count
 
             def windows_of(data: Array) -> Array:
-                return _by_group(columns(data, op.windows, output_sizes(data.shape[2:], op.windows)), groups, terms)
+                return _columns(data, windows, groups, output_sizes(data.shape[2:], windows))
 
             return _by_channel(op, groups, windows_of)
         case ops.ConvTransposeOp():

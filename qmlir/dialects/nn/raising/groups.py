@@ -22,7 +22,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.raising import unification
 from qmlir.dialects.nn.raising.templates import Template
-from qmlir.dialects.nn.requantize import REQUANTIZE, decompose, may_requantize
+from qmlir.dialects.nn.requantize import REQUANTIZE, decompose, may_requantize, temporary_parts
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
@@ -59,13 +59,10 @@ def _given_types(ops: Iterable[Operation]) -> Iterator[tuple[Operation, Attribut
     Operations that only move values are skipped: they have the types of their operands.
     """
     for op in ops:
-        parts = Parts(op, may_be_excerpt=True)
-        try:
+        with temporary_parts(op) as parts:
             if type(op) in decompositions() and isinstance(op, NnOp) and decompose(op, parts) is not None:
                 yield from _given_types(parts.operations)
                 continue
-        finally:
-            parts.discard()
         if isinstance(op, NnOp) and not op.has_trait(ConstantLike) and not op.quantization_slots().shares_parameters:
             yield from ((op, element_of(result)) for result in op.results if result.uses or len(op.results) == 1)
 
@@ -439,19 +436,17 @@ def fault_of(
     """
     if is_quantized(composite) or any(plain_type(type_) != type_ for type_ in types.values()):
         composite.properties[COMPONENTS] = DictionaryAttr(dict(types))
-    parts = Parts(composite, may_be_excerpt=is_excerpt)
     try:
-        results = decompose(composite, parts)
-        if results is None:
-            return "the composite cannot express the types of its parts"
-        needed = _needed(composite, parts, types)
-        same = unification.unify([(results[index], value) for index, value in pairs.items()], _exact_rules(parts))
-        if isinstance(same, unification.Mismatch):
-            return same.reason
+        with temporary_parts(composite, may_be_excerpt=is_excerpt) as parts:
+            results = decompose(composite, parts)
+            if results is None:
+                return "the composite cannot express the types of its parts"
+            needed = _needed(composite, parts, types)
+            same = unification.unify([(results[index], value) for index, value in pairs.items()], _exact_rules(parts))
+            if isinstance(same, unification.Mismatch):
+                return same.reason
     except (VerifyException, InterpretationError) as error:
         return str(error)
-    finally:
-        parts.discard()
     composite.properties.pop(COMPONENTS, None)
     reason: str | None = None
     # If the sum does not imply the type of a bias, the parts determine how it is added, whatever their types are.
