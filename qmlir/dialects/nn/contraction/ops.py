@@ -119,19 +119,13 @@ def block_numbers(weight: UniformQuantizedType, sizes: Mapping[int, int]) -> Arr
 class ContractionOp(NnOp, MultipliesAndAdds, ABC):
     """A sum of products of data and weights, which is accumulated in 32 bits if both are quantized."""
 
-    def verify_channel_axis(self, weight: SSAValue, axis: int | None) -> None:
-        """Verifies that per-axis parameters of the weights vary only along the output channels."""
-        element = quantized_type(weight)
-        if element is not None and element.granularity is Granularity.AXIS and element.axis != axis:
-            raise VerifyException(
-                f"per-channel weights must be quantized along axis {axis}, but got axis {element.axis}"
-            )
-
-    def verify_data_parameters(self, data: SSAValue) -> None:
-        """Verifies that the parameters of the data do not vary along the summed axes."""
-        element = quantized_type(data)
-        if element is not None and element.granularity is not Granularity.TENSOR:
-            raise VerifyException(f"data must have one scale, but got '{element}'")
+    def verify_factors(self, data: SSAValue, weight: SSAValue) -> None:
+        """Verifies that the data has one scale, and that of per-axis weights varies only along the output channels."""
+        x, w, axis = quantized_type(data), quantized_type(weight), self.quantization_slots().weight_channel_axis
+        if x is not None and x.granularity is not Granularity.TENSOR:
+            raise VerifyException(f"data must have one scale, but got '{x}'")
+        if w is not None and w.granularity is Granularity.AXIS and w.axis != axis:
+            raise VerifyException(f"per-channel weights must be quantized along axis {axis}, but got axis {w.axis}")
 
 
 @irdl_op_definition
@@ -182,8 +176,7 @@ class MatMulOp(ContractionOp):
         return volume((*shape_of(self.result), terms))
 
     def verify_quantization(self) -> None:
-        self.verify_data_parameters(self.lhs)
-        self.verify_channel_axis(self.rhs, self.quantization_slots().weight_channel_axis)
+        self.verify_factors(self.lhs, self.rhs)
 
 
 def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> tuple[int, ...]:
@@ -243,8 +236,7 @@ class BiasedContractionOp(ContractionOp, ABC):
         return parameters
 
     def verify_quantization(self) -> None:
-        self.verify_data_parameters(self.data)
-        self.verify_channel_axis(self.weight, self.quantization_slots().weight_channel_axis)
+        self.verify_factors(self.data, self.weight)
         if self.bias is not None and self.components is None:  # the parts add it in their own types
             self._verify_bias_type(self.bias)
 

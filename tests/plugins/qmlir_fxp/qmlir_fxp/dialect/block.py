@@ -45,8 +45,7 @@ class ConvBlockOp(WindowedContractionOp):
 
     def verify_quantization(self) -> None:
         """The bias has a scale of its own: the device shifts it to where the sums are."""
-        self.verify_data_parameters(self.data)
-        self.verify_channel_axis(self.weight, 0)
+        self.verify_factors(self.data, self.weight)
 
 
 def _parts(op: ConvBlockOp, parts: Parts) -> Sequence[SSAValue]:
