@@ -22,8 +22,8 @@ from docs.generator.reasons import REASONS
 from qmlir import registry
 from qmlir.dialects.nn.base import Kind
 from qmlir.dialects.nn.elementwise.ops import UnaryOp
-from qmlir.dialects.nn.lowering.elements import otherwise
-from qmlir.dialects.nn.quantized_evaluators import QUANTIZED
+from qmlir.dialects.nn.evaluators import QUANTIZED
+from qmlir.dialects.nn.lowering import otherwise
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, ReadsShapesOnly
 from qmlir.onnx.export.forms.integer import INTEGER

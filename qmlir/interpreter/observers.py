@@ -29,7 +29,7 @@ from qmlir.arithmetic.statistics import (
 )
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.evaluation.components import of_parts
+from qmlir.dialects.nn.components import of_parts
 from qmlir.interpreter.interpreter import Listener
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.evaluation import arguments_by, operand_layout

@@ -18,8 +18,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.building import Operand, build
+from qmlir.dialects.nn.base import NnOp, Operand, build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp

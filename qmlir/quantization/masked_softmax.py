@@ -12,8 +12,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.attention.ops import AttentionOp
-from qmlir.dialects.nn.base import plain_type, shapes_agree
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build, plain_type, shapes_agree
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import CastOp, EqualOp, WhereOp, broadcast_shapes
 from qmlir.dialects.nn.logic.ops import IsInfOp, IsNaNOp

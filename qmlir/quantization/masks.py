@@ -22,8 +22,7 @@ from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.statistics import Statistics
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of, plain_type
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import Kind, NnOp, build, kind_of, plain_type
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import (

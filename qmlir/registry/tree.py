@@ -163,7 +163,7 @@ TREE = Contribution(
     paddings={"nn": "qmlir.dialects.nn.paddings:RULES", "quant": "qmlir.dialects.quant.pad:RULES"},
     tables={
         "bufferize.destinations": ("qmlir.targets.cpu.scheduled.bufferization.aliases:DESTINATIONS",),
-        "inference": ("qmlir.dialects.nn.inference:RULES", "qmlir.dialects.calib.inference:RULES"),
+        "inference": ("qmlir.dialects.nn.training.decompose:INFERENCE", "qmlir.dialects.calib.inference:RULES"),
         "loops.forms": ("qmlir.targets.cpu.loops.contraction.vector_lowerings:FORMS",),
         "nn.onnx_island": ("qmlir.onnx.islands:INFERENCE", "qmlir.targets.runtimes.islands:RUNNING"),
     },

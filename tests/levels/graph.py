@@ -31,8 +31,7 @@ from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale
 from qmlir.arithmetic.schemes import Grid, Scheme, Storage, parameters, scheme_names
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.nn.attention.ops import AttentionOp
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import Kind, NnOp, build, kind_of
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import MulOp

@@ -11,8 +11,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import PLAIN_FLOATS, NnOp
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import PLAIN_FLOATS, NnOp, build
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.signature import Port, inputs_of, set_ports
 from qmlir.passmanager.manager import run_pipeline

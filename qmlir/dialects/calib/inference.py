@@ -8,8 +8,8 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.calib.evaluate import scale_and_zero_point
 from qmlir.dialects.calib.ops import METHODS, FakeQuantOp, ObserveOp, StraightThroughOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.inference import AtInference
 from qmlir.dialects.nn.terms import Expr, InsertionBuilder
+from qmlir.dialects.nn.training.decompose import AtInference
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of

@@ -11,8 +11,9 @@ The format consists of, in this order:
 """
 
 import math
+from abc import ABC
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Self
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -37,8 +38,6 @@ from xdsl.printer import Printer
 
 from qmlir.ir.builtin_types import as_float, float_list, integer_list
 from qmlir.ir.evaluation import operand_groups
-
-OperationT = TypeVar("OperationT", bound=IRDLOperation)
 
 SEGMENT_SIZES = "operandSegmentSizes"
 _ABSENT = "_"
@@ -100,13 +99,18 @@ def _parse_entry(parser: Parser) -> str | int | float:
 
 
 def _list_attribute(entries: Sequence[str | int | float], parser: Parser) -> Attribute:
-    """Returns a list attribute of strings, of i64, or of f32 if one of its numbers is written as a float."""
+    """Returns a list attribute of strings or of numbers."""
     texts = [entry for entry in entries if isinstance(entry, str)]
     numbers = [entry for entry in entries if not isinstance(entry, str)]
     if texts and numbers:
         parser.raise_error("expected a list of strings or a list of numbers, but got both")
     if texts:
         return ArrayAttr([StringAttr(text) for text in texts])
+    return number_list(numbers)
+
+
+def number_list(numbers: Sequence[int | float]) -> DenseArrayBase:
+    """Returns a list attribute of i64, or of f32 if one of the numbers is a float."""
     if any(isinstance(number, float) for number in numbers):
         return DenseArrayBase.from_list(f32, [float(number) for number in numbers])
     return DenseArrayBase.from_list(i64, [int(number) for number in numbers])
@@ -126,20 +130,7 @@ def parse_value(parser: Parser) -> Attribute:
     return attribute
 
 
-def _visible_properties(op: IRDLOperation) -> dict[str, Attribute]:
-    definitions = op.get_irdl_definition().properties
-    return {
-        name: value
-        for name, value in op.properties.items()
-        if name != SEGMENT_SIZES and value != definitions[name].default_value
-    }
-
-
 def _print_properties(op: IRDLOperation, printer: Printer) -> None:
-    properties = _visible_properties(op)
-    if not properties:
-        return
-
     def print_entry(entry: tuple[str, Attribute]) -> None:
         name, value = entry
         printer.print_string(name)
@@ -147,40 +138,23 @@ def _print_properties(op: IRDLOperation, printer: Printer) -> None:
             printer.print_string(" = ")
             print_value(printer, value)
 
-    printer.print_string(" ")
-    with printer.in_braces():
-        printer.print_list(properties.items(), print_entry)
-
-
-def print_operation(op: IRDLOperation, printer: Printer) -> None:
-    """Prints `op` after its name in the format of this module."""
-    _print_operands(op, printer)
-    _print_properties(op, printer)
-    printer.print_string(" : ")
-    types = (*op.operand_types, *op.result_types)
-    if op.operands and len(set(types)) == 1:
-        printer.print_attribute(types[0])
-        if len(op.results) > 1:
-            printer.print_string(f" x {len(op.results)}")
-    else:
-        printer.print_operation_type(op)
-    printer.print_op_attributes(op.attributes)
+    definitions = op.get_irdl_definition().properties
+    given = [entry for entry in op.properties.items() if entry[0] != SEGMENT_SIZES]
+    if properties := [(name, value) for name, value in given if value != definitions[name].default_value]:
+        printer.print_string(" ")
+        with printer.in_braces():
+            printer.print_list(properties, print_entry)
 
 
 def _parse_operands(parser: Parser) -> list[UnresolvedOperand | None]:
-    slots: list[UnresolvedOperand | None] = []
-
     def parse_slot() -> UnresolvedOperand | None:
-        if parser.parse_optional_keyword(_ABSENT) is not None:
-            return None
-        return parser.parse_unresolved_operand()
+        is_absent = parser.parse_optional_keyword(_ABSENT) is not None
+        return None if is_absent else parser.parse_unresolved_operand()
 
-    if (first := parser.parse_optional_unresolved_operand()) is not None:
-        slots.append(first)
-    elif parser.parse_optional_keyword(_ABSENT) is not None:
-        slots.append(None)
-    else:
-        return slots
+    first = parser.parse_optional_unresolved_operand()
+    if first is None and parser.parse_optional_keyword(_ABSENT) is None:
+        return []
+    slots = [first]
     while parser.parse_optional_punctuation(",") is not None:
         slots.append(parse_slot())
     return slots
@@ -219,37 +193,50 @@ def _segments(parser: Parser, definition: OpDef, slots: Sequence[object | None],
     sizes: list[int] = []
     index = 0
     for operand in definitions:
-        if isinstance(operand, OptionalDef):
-            present = index < len(slots) and slots[index] is not None
-            sizes.append(1 if present else 0)
-            index += 1
-        elif isinstance(operand, VariadicDef):
-            count = max(0, min(spare, len(slots) - index))
-            sizes.append(count)
-            index += count
-        else:
-            if index >= len(slots) or slots[index] is None:
-                parser.raise_error(f"{definition.name} expects more operands", position)
-            sizes.append(1)
-            index += 1
+        is_present = index < len(slots) and slots[index] is not None
+        if isinstance(operand, VariadicDef) and not isinstance(operand, OptionalDef):
+            sizes.append(max(0, min(spare, len(slots) - index)))
+            index += sizes[-1]
+            continue
+        if not is_present and not isinstance(operand, OptionalDef):
+            parser.raise_error(f"{definition.name} expects more operands", position)
+        sizes.append(int(is_present))
+        index += 1
     if index < len(slots):
         parser.raise_error(f"{definition.name} expects at most {index} operands, but got {len(slots)}", position)
     return sizes
 
 
-def parse_operation(cls: type[OperationT], parser: Parser) -> OperationT:
-    """Parses an operation in the format that `print_operation` prints."""
-    definition = cls.get_irdl_definition()
-    position = parser.pos
-    slots = _parse_operands(parser)
-    properties = _parse_properties(parser, definition)
-    parser.parse_punctuation(":")
-    present = [slot for slot in slots if slot is not None]
-    types_position = parser.pos
-    types = _parse_types(parser, len(present))
-    attributes = parser.parse_optional_attr_dict()
-    operands = parser.resolve_operands(present, types.inputs.data, types_position)
-    if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
-        sizes = _segments(parser, definition, slots, position)
-        properties[SEGMENT_SIZES] = DenseArrayBase.from_list(i32, sizes)
-    return cls.create(operands=operands, result_types=types.outputs.data, properties=properties, attributes=attributes)
+class CommonFormatOp(IRDLOperation, ABC):
+    """An operation in the format of this module."""
+
+    def print(self, printer: Printer) -> None:
+        _print_operands(self, printer)
+        _print_properties(self, printer)
+        printer.print_string(" : ")
+        types = (*self.operand_types, *self.result_types)
+        if self.operands and len(set(types)) == 1:
+            printer.print_attribute(types[0])
+            if len(self.results) > 1:
+                printer.print_string(f" x {len(self.results)}")
+        else:
+            printer.print_operation_type(self)
+        printer.print_op_attributes(self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        definition = cls.get_irdl_definition()
+        position = parser.pos
+        slots = _parse_operands(parser)
+        properties = _parse_properties(parser, definition)
+        parser.parse_punctuation(":")
+        present = [slot for slot in slots if slot is not None]
+        types_position = parser.pos
+        types = _parse_types(parser, len(present))
+        attributes = parser.parse_optional_attr_dict()
+        operands = parser.resolve_operands(present, types.inputs.data, types_position)
+        if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
+            sizes = _segments(parser, definition, slots, position)
+            properties[SEGMENT_SIZES] = DenseArrayBase.from_list(i32, sizes)
+        results = types.outputs.data
+        return cls.create(operands=operands, result_types=results, properties=properties, attributes=attributes)

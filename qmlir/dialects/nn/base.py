@@ -1,4 +1,4 @@
-"""The common base of `nn` operations: one assembly format, and one verifier driven by their declarations.
+"""The common base of `nn` operations: one assembly format, one verifier driven by their declarations, and one builder.
 
 An operation declares its operands and properties, the element kinds that it accepts, its quantization slots, and how it
 infers its result types. The verifier derives everything else from these, so that a new operation takes only a few
@@ -9,39 +9,47 @@ import abc
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Flag, auto
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeGuard, TypeVar, cast
 
+import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
     BFloat16Type,
+    BoolAttr,
     DenseArrayBase,
     Float16Type,
     Float32Type,
     Float64Type,
+    FloatAttr,
     IntegerAttr,
     IntegerType,
     Signedness,
+    StringAttr,
     TensorType,
     f32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.irdl import VariadicDef, VarResultDef, operand_def, result_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array, integer_limits
-from qmlir.dialects.nn.assembly import SEGMENT_SIZES, parse_operation, print_operation
-from qmlir.dialects.nn.requantize import Requantizing, verify_requantization
+from qmlir.dialects.nn.assembly import SEGMENT_SIZES, CommonFormatOp, number_list
+from qmlir.dialects.nn.requantize import Requantizing, temporary_parts, verify_parts, verify_requantization
 from qmlir.dialects.nn.types import StringType
 from qmlir.dialects.quant.infer import verify_quantized_tensor
-from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType, UniformFloatType
+from qmlir.dialects.quant.types import (
+    CalibratedQuantizedType,
+    Granularity,
+    StoredType,
+    UniformFloatType,
+    UniformQuantizedType,
+)
 from qmlir.ir.builtin_types import AnyTensor, as_small_float, element_of, integer_list, ranked_tensor, shape_of
-from qmlir.ir.decomposition import Parts
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import (
@@ -55,6 +63,7 @@ from qmlir.ir.interfaces import (
     Replacement,
     Slot,
 )
+from qmlir.text.elements import dense_dtype
 
 PLAIN_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 """The float types of arithmetic operations."""
@@ -142,6 +151,18 @@ def plain_type(element: Attribute) -> Attribute:
             return element
 
 
+def is_per_tensor(element: Attribute) -> TypeGuard[UniformQuantizedType]:
+    """Returns whether `element` is a uniform quantized type with one scale and zero point."""
+    return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.TENSOR
+
+
+def dtype_of(element: Attribute) -> np.dtype[Any]:
+    """Returns the NumPy type of an element type, which must have one."""
+    dtype = dense_dtype(element)
+    assert dtype is not None
+    return dtype
+
+
 def element_limits(element: Attribute) -> tuple[float, float]:
     """Returns the limits `low <= x <= high` of the elements of a type; infinite for floats.
 
@@ -167,7 +188,7 @@ def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
     return len(left) == len(right) and all(a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(left, right, strict=True))
 
 
-class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
+class NnOp(CommonFormatOp, Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
     """An operation of the `nn` dialect, which takes and returns tensors and has no side effects."""
 
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
@@ -289,25 +310,14 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         for role, type_ in self.components.data.items():
             if not isinstance(type_, TypeAttribute):
                 raise VerifyException(f"'components' must map parts to element types, but got '{type_}' for '{role}'")
-        parts = Parts(self, may_be_excerpt=True)
-        try:
+        with temporary_parts(self) as parts:
             if decomposition(self, parts) is None:
                 raise VerifyException(f"components {parts.missing_type()}")
             for role in self.components.data:
                 if not any(role == own or role.startswith(f"{own}/") for own in parts.roles):
                     known = ", ".join(dict.fromkeys(parts.roles))
                     raise VerifyException(f"has no part '{role}' (available: {known})")
-            for role, part in zip(parts.roles, parts.operations, strict=True):
-                self._verify_part(role, part)
-        finally:
-            parts.discard()
-
-    @staticmethod
-    def _verify_part(role: str, part: Operation) -> None:
-        try:
-            part.verify_()
-        except VerifyException as error:
-            raise VerifyException(f"part '{role}' {error}") from error
+            verify_parts(parts, lambda part: part.verify_())
 
     def operands_with_slots(self) -> Iterator[tuple[SSAValue, Slot | None]]:
         slots = self.quantization_slots().operands
@@ -320,13 +330,6 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
         domains = self.quantization_slots().domains
         for name, _, values in operand_groups(self):
             yield from (domains.get(name) for _ in values)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        return parse_operation(cls, parser)
-
-    def print(self, printer: Printer) -> None:
-        print_operation(self, printer)
 
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
@@ -341,8 +344,7 @@ class NnOp(Requantizing, InferResultTypes, HasParameters, Quantizable, abc.ABC):
             self._verify_result(result, expected)
         if kind is Kind.QUANTIZED:
             self.verify_quantization()
-        if self.requantize is not None:
-            verify_requantization(self)
+        verify_requantization(self)
 
     def data_operands(self) -> tuple[SSAValue, ...]:
         """Returns the operands that have a quantization slot."""
@@ -417,3 +419,83 @@ class OneOperandOp(NnOp, abc.ABC):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [tensor_like(self.input, shape_of(self.input))]
+
+
+# --- Construction from operands and plain Python properties -----------------------------------------------------------
+
+Operand = SSAValue | Sequence[SSAValue] | None
+NnOpT = TypeVar("NnOpT", bound=NnOp)
+
+UNKNOWN_TYPE = TensorType(f32, [])
+"""A placeholder for a result type that is inferred later."""
+
+
+def property_attribute(value: Any) -> Attribute:
+    """Converts a Python value to a property: an i64, f32, flag, string, or list of i64 or f32; keeps attributes."""
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return BoolAttr.from_bool(value)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f32)
+        case str():
+            return StringAttr(value)
+        case _:
+            return number_list(list(value))
+
+
+def _merged(inferred: AnyTensor, hint: AnyTensor) -> AnyTensor:
+    """Returns the inferred type, with its dynamic sizes filled in from the hint."""
+    if len(hint.get_shape()) != len(inferred.get_shape()):
+        return inferred
+    sizes = [
+        known if found == DYNAMIC_INDEX else found
+        for found, known in zip(inferred.get_shape(), hint.get_shape(), strict=True)
+    ]
+    return TensorType(inferred.get_element_type(), sizes)
+
+
+def build(
+    operation: type[NnOpT],
+    operands: Sequence[Operand],
+    properties: Mapping[str, Any] | None = None,
+    *,
+    result_types: Sequence[AnyTensor] | None = None,
+    results: int = 1,
+) -> NnOpT:
+    """Builds `operation` and infers its result types. Raises `VerifyException` if the operands are invalid.
+
+    A property whose value is an SSA value becomes the operand `<name>_value`; a property that is `None` is omitted.
+    `result_types` is required if the element type or shape of the operation's results cannot be inferred; otherwise it
+    fills in dimensions that inference leaves dynamic. `results` is the number of results of a variadic definition.
+    """
+    definition = operation.get_irdl_definition()
+    by_name = dict(zip((name for name, _ in definition.operands), operands, strict=False))
+    attributes: dict[str, Attribute] = {}
+    for name, value in (properties or {}).items():
+        if isinstance(value, SSAValue):
+            by_name[f"{name}_value"] = value
+        elif value is not None:
+            attributes[name] = property_attribute(value)
+    grouped: list[Any] = []
+    for name, kind in definition.operands:
+        value = by_name.get(name)
+        values = [] if value is None else [value] if isinstance(value, SSAValue) else list(value)
+        # xDSL expects a list if the number of values is variable, also for an optional operand.
+        grouped.append(values if isinstance(kind, VariadicDef) else next(iter(values), None))
+    is_variadic = any(isinstance(kind, VariadicDef) for _, kind in definition.results)
+    count = results if is_variadic else len(definition.results)
+    hints: list[Any] = [*(result_types or ()), *[UNKNOWN_TYPE] * count][:count]
+    op = operation.build(operands=grouped, result_types=[hints] if is_variadic else hints, properties=attributes)
+    try:
+        inferred = op.infer_result_types()
+    except BaseException:
+        op.drop_all_references()
+        raise
+    for result, type_, hint in zip(tuple(op.results), inferred, hints, strict=True):
+        if result.type != (wanted := _merged(type_, hint)):
+            Rewriter.replace_value_with_new_type(result, wanted)
+    return op

@@ -9,8 +9,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.accumulators import accumulator_type
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of, plain_type
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import Kind, NnOp, build, dtype_of, kind_of, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import ConvOp, ConvTransposeOp, FullyConnectedOp
 from qmlir.dialects.nn.elementwise.ops import CastOp
@@ -20,7 +19,6 @@ from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
-from qmlir.text.elements import dense_dtype
 
 # Building blocks of decompositions: scalar constants, per-channel parameters, casts, and a single rounding of results.
 
@@ -30,10 +28,8 @@ Decompose = Callable[..., Results]
 
 def scalar(parts: Parts, role: str, value: float, like: SSAValue) -> SSAValue:
     """Returns a rank-0 constant of the plain element type of `like`."""
-    element: Attribute = plain_type(element_of(like))
-    dtype = dense_dtype(element)
-    assert dtype is not None
-    return parts.add(role, ConstantOp.of(np.array(value, dtype=dtype), TensorType(element, ()))).result
+    element = plain_type(element_of(like))
+    return parts.add(role, ConstantOp.of(np.array(value, dtype_of(element)), TensorType(element, ()))).result
 
 
 def per_channel(parts: Parts, role: str, value: SSAValue, rank: int) -> SSAValue:
@@ -175,19 +171,18 @@ def _assign(op: NnOp, parts: Parts, results: Sequence[SSAValue]) -> Results:
     return [_typed(value, op.results[index].type) for index, value in enumerate(results)]
 
 
+def current(value: SSAValue) -> SSAValue:
+    """Returns the current result for `value`, since a new type creates a new result."""
+    return value.op.results[value.index] if isinstance(value, OpResult) else value
+
+
 def _typed(value: SSAValue, type_: Attribute) -> SSAValue:
-    """Returns the current result for `value` (a new type creates a new result), with the composite's shape
-    information."""
-    if not isinstance(value, OpResult):
-        return value
-    current = value.op.results[value.index]
-    if (
-        current.type == type_
-        or DYNAMIC_INDEX not in shape_of(current)
-        or element_of(current) != tensor(type_).get_element_type()
-    ):
-        return current
-    return Rewriter.replace_value_with_new_type(current, type_)
+    """Returns the current result for `value`, with the composite's shape information."""
+    found = current(value)
+    if not isinstance(found, OpResult) or DYNAMIC_INDEX not in shape_of(found):
+        return found
+    is_other = found.type != type_ and element_of(found) == tensor(type_).get_element_type()
+    return Rewriter.replace_value_with_new_type(found, type_) if is_other else found
 
 
 def components_of(op: Operation) -> Components:

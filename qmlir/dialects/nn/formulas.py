@@ -12,6 +12,7 @@ once.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.ir import Operation
 
@@ -30,10 +31,6 @@ def relu(e: FunctionSteps, x: Value) -> Value:
 def leaky_relu(e: FunctionSteps, x: Value, slope: Value) -> Value:
     """Computes `x` for `x >= 0`, and `slope x` otherwise; the slope is either a number or a value."""
     return e.where(x < 0, x * slope, x)
-
-
-def _thresholded_relu(e: FunctionSteps, x: Value, alpha: float) -> Value:
-    return e.where(x > alpha, x, 0)
 
 
 def kept_from(e: FunctionSteps, x: Value, alpha: float) -> Value:
@@ -82,26 +79,6 @@ def scaled_tanh(e: FunctionSteps, x: Value, alpha: float, beta: float) -> Value:
     return alpha * tanh(e, x * beta)
 
 
-def _celu(e: FunctionSteps, x: Value, alpha: float) -> Value:
-    return e.where(x < 0, alpha * e.function("expm1", x / alpha), x)
-
-
-def _selu(e: FunctionSteps, x: Value, alpha: float, gamma: float) -> Value:
-    return gamma * elu(e, x, alpha)
-
-
-def _hard_swish(e: FunctionSteps, x: Value) -> Value:
-    return x * hard_sigmoid(e, x, 1 / 6, 0.5)
-
-
-def _swish(e: FunctionSteps, x: Value, alpha: float) -> Value:
-    return x * sigmoid(e, x * alpha)
-
-
-def _mish(e: FunctionSteps, x: Value) -> Value:
-    return x * tanh(e, softplus(e, x))
-
-
 def _gelu(e: FunctionSteps, x: Value, is_tanh: bool) -> Value:
     if is_tanh:
         curve = tanh(e, math.sqrt(2 / math.pi) * (x + x * x * x * 0.044715))
@@ -110,18 +87,21 @@ def _gelu(e: FunctionSteps, x: Value, is_tanh: bool) -> Value:
     return 0.5 * x * (1 + curve)
 
 
-def _reciprocal(e: FunctionSteps, x: Value) -> Value:
-    return 1 / x
-
-
 # --- Rows -------------------------------------------------------------------------------------------------------------
+
+
+Definition = (
+    Callable[[FunctionSteps, Value], Value]
+    | Callable[[FunctionSteps, Value, Any], Value]
+    | Callable[[FunctionSteps, Value, Any, Any], Value]
+)
 
 
 @dataclass(frozen=True)
 class Formula:
     """A formula `definition(steps, *operands, *numbers)`; the numbers are the named properties of the operation."""
 
-    definition: Callable[..., Value]
+    definition: Definition
     properties: tuple[str, ...] = ()
 
     def of(self, op: Operation, steps: FunctionSteps, *operands: Value) -> Value:
@@ -130,55 +110,41 @@ class Formula:
         return self.definition(steps, *operands, *numbers)
 
 
-def _step(name: str) -> Formula:
-    def step(e: FunctionSteps, x: Value) -> Value:
-        return getattr(e, name)(x)
-
-    return Formula(step)
-
-
 def _function(name: str) -> Formula:
-    def function(e: FunctionSteps, x: Value) -> Value:
-        return e.function(name, x)
+    return Formula(lambda e, x: e.function(name, x))
 
-    return Formula(function)
 
+_NAMED = (
+    elementwise.ExpOp, elementwise.LogOp, elementwise.ErfOp, elementwise.SinOp, elementwise.CosOp, elementwise.TanOp,
+    elementwise.AsinOp, elementwise.AcosOp, elementwise.AtanOp, elementwise.SinhOp, elementwise.CoshOp,
+    elementwise.AsinhOp, elementwise.AcoshOp, elementwise.AtanhOp,
+)  # fmt: skip
+"""The operations that are the function of `FunctionSteps` with the same name."""
 
 FORMULAS: dict[type[Operation], Formula] = {
     activations.ReluOp: Formula(relu),
     activations.LeakyReluOp: Formula(leaky_relu, ("alpha",)),
     activations.PReluOp: Formula(leaky_relu),
-    activations.ThresholdedReluOp: Formula(_thresholded_relu, ("alpha",)),
+    activations.ThresholdedReluOp: Formula(lambda e, x, alpha: e.where(x > alpha, x, 0), ("alpha",)),
     activations.EluOp: Formula(elu, ("alpha",)),
-    activations.CeluOp: Formula(_celu, ("alpha",)),
-    activations.SeluOp: Formula(_selu, ("alpha", "gamma")),
+    activations.CeluOp: Formula(
+        lambda e, x, alpha: e.where(x < 0, alpha * e.function("expm1", x / alpha), x), ("alpha",)
+    ),
+    activations.SeluOp: Formula(lambda e, x, alpha, gamma: gamma * elu(e, x, alpha), ("alpha", "gamma")),
     activations.SigmoidOp: Formula(sigmoid),
     activations.HardSigmoidOp: Formula(hard_sigmoid, ("alpha", "beta")),
-    activations.HardSwishOp: Formula(_hard_swish),
-    activations.SwishOp: Formula(_swish, ("alpha",)),
-    activations.MishOp: Formula(_mish),
+    activations.HardSwishOp: Formula(lambda e, x: x * hard_sigmoid(e, x, 1 / 6, 0.5)),
+    activations.SwishOp: Formula(lambda e, x, alpha: x * sigmoid(e, x * alpha), ("alpha",)),
+    activations.MishOp: Formula(lambda e, x: x * tanh(e, softplus(e, x))),
     activations.TanhOp: Formula(tanh),
     activations.SoftplusOp: Formula(softplus),
     activations.SoftsignOp: Formula(softsign),
     activations.GeluOp: Formula(_gelu, ("tanh_approximation",)),
-    elementwise.ReciprocalOp: Formula(_reciprocal),
-    elementwise.SqrtOp: _step("sqrt"),
-    elementwise.FloorOp: _step("floor"),
-    elementwise.CeilOp: _step("ceil"),
-    elementwise.RoundOp: _step("round_even"),
-    elementwise.ExpOp: _function("exp"),
-    elementwise.LogOp: _function("log"),
-    elementwise.ErfOp: _function("erf"),
-    elementwise.SinOp: _function("sin"),
-    elementwise.CosOp: _function("cos"),
-    elementwise.TanOp: _function("tan"),
-    elementwise.AsinOp: _function("asin"),
-    elementwise.AcosOp: _function("acos"),
-    elementwise.AtanOp: _function("atan"),
-    elementwise.SinhOp: _function("sinh"),
-    elementwise.CoshOp: _function("cosh"),
-    elementwise.AsinhOp: _function("asinh"),
-    elementwise.AcoshOp: _function("acosh"),
-    elementwise.AtanhOp: _function("atanh"),
+    elementwise.ReciprocalOp: Formula(lambda e, x: 1 / x),
+    elementwise.SqrtOp: Formula(lambda e, x: e.sqrt(x)),
+    elementwise.FloorOp: Formula(lambda e, x: e.floor(x)),
+    elementwise.CeilOp: Formula(lambda e, x: e.ceil(x)),
+    elementwise.RoundOp: Formula(lambda e, x: e.round_even(x)),
+    **{operation: _function(operation.name.partition(".")[2]) for operation in _NAMED},
 }
 """The formulas of elementwise float operations. Arithmetic that also handles integers and scales has separate rules."""

@@ -19,14 +19,14 @@ from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.symbolic_sizes import Content, Extent, Quotient, Size, as_extent, extents, sizes_in
-from qmlir.dialects.nn.base import Kind, element_limits, kind_of
+from qmlir.dialects.nn.base import Kind, element_limits, is_per_tensor, kind_of
 from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
 from qmlir.dialects.nn.elementwise.ops import CastOp, MaxOp, MinOp, WhereOp
 from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.logic.ops import AndOp
 from qmlir.dialects.nn.movement.ops import ConcatOp
 from qmlir.dialects.nn.terms import Expr, InsertionBuilder
-from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
+from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.evaluation import evaluate
@@ -120,12 +120,6 @@ Fill = Callable[[SSAValue], Array | None]
 """A function that returns the stored value with which an operand's padding is replaced; `None` if its type has none."""
 
 
-def _is_quantized_alike(value: SSAValue) -> bool:
-    """Returns True if `value` is quantized per tensor: all elements have one scale and zero point."""
-    element = element_of(value)
-    return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.TENSOR
-
-
 def zero_of(value: SSAValue) -> Array | None:
     """Returns the stored value that represents 0 in `value`.
 
@@ -151,7 +145,7 @@ def one_of(value: SSAValue) -> Array | None:
 
 def _limit_of(value: SSAValue, *, highest: bool) -> Array | None:
     element = element_of(value)
-    if isinstance(element, UniformQuantizedType) and not _is_quantized_alike(value):
+    if isinstance(element, UniformQuantizedType) and not is_per_tensor(element):
         return None
     dtype = dense_dtype(storage_element(element))
     return None if dtype is None else np.array(element_limits(element)[int(highest)], dtype)
@@ -358,7 +352,7 @@ class PaddingSite:
         if number is None:
             self.decline(f"would read padding of {operand.type}, which has no neutral element")
         valid = self.valid(facts.axes, chosen)
-        if _is_quantized_alike(operand):
+        if is_per_tensor(element_of(operand)):
             made = self._limit(operand, number, valid)
         else:
             made = self.here.add(WhereOp, valid, operand, self.scalar(operand, number)).result

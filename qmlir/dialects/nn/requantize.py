@@ -5,7 +5,8 @@ An operation declares the scale of its exact integers and, for a mean, the divis
 """
 
 import abc
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from enum import Enum, auto
 from typing import ClassVar
 
@@ -186,10 +187,9 @@ def _operand_ratios(op: Requantizing) -> list[npt.NDArray[np.float64]]:
     return [np.asarray(side.astype(np.float64) / reach) for side in sides]
 
 
-def verify_requantization(op: Requantizing) -> None:
-    """Raises `VerifyException` if `op` does not requantize, or if its mode cannot express its ratios."""
-    attribute = op.requantize
-    if attribute is None:
+def verify_requantization(op: Operation) -> None:
+    """Raises `VerifyException` if `op` has a mode but does not requantize, or if the mode cannot express its ratios."""
+    if not isinstance(op, Requantizing) or (attribute := op.requantize) is None:
         return
     if attribute.mode is Mode.QLINEAR:
         _verify_qlinear(op)
@@ -197,7 +197,9 @@ def verify_requantization(op: Requantizing) -> None:
     if not may_requantize(op):
         raise VerifyException("'requantize' requires integers with one scale to rescale")
     if op.components is not None:
-        _verify_parts(op)
+        with temporary_parts(op) as parts:
+            decompose(op, parts)
+            verify_parts(parts, verify_requantization)
     elif attribute.mode is not Mode.F32:
         _verify_mode(op, attribute.mode)
 
@@ -235,12 +237,9 @@ def divides_by_dynamic_size(op: Requantizing) -> bool:
     """Returns whether `op`, or a part of a composite, is a mean whose divisor depends on dynamic sizes."""
     if op.components is None:
         return op.has_dynamic_divisor()
-    parts = Parts(op, may_be_excerpt=True)
-    try:
+    with temporary_parts(op) as parts:
         decompose(op, parts)
         return any(isinstance(part, Requantizing) and part.has_dynamic_divisor() for part in parts.operations)
-    finally:
-        parts.discard()
 
 
 QLINEAR = RequantizeAttr.of(Mode.QLINEAR)
@@ -288,18 +287,13 @@ def _single(value: SSAValue) -> UniformQuantizedType:
     return element
 
 
-def _verify_parts(op: Requantizing) -> None:
-    parts = Parts(op, may_be_excerpt=True)
-    try:
-        decompose(op, parts)
-        for role, part in zip(parts.roles, parts.operations, strict=True):
-            try:
-                if isinstance(part, Requantizing):
-                    verify_requantization(part)
-            except VerifyException as error:
-                raise VerifyException(f"part '{role}' {error}") from error
-    finally:
-        parts.discard()
+def verify_parts(parts: Parts, verify: Callable[[Operation], None]) -> None:
+    """Calls `verify` on each part; the messages of its `VerifyException` then also name the part."""
+    for role, part in zip(parts.roles, parts.operations, strict=True):
+        try:
+            verify(part)
+        except VerifyException as error:
+            raise VerifyException(f"part '{role}' {error}") from error
 
 
 def _verify_mode(op: Requantizing, mode: Mode) -> None:
@@ -318,6 +312,16 @@ def _verify_mode(op: Requantizing, mode: Mode) -> None:
                 fixed_point(found)
     except ValueError as error:
         raise VerifyException(f"cannot requantize in mode '{mode}': {error}") from error
+
+
+@contextmanager
+def temporary_parts(composite: Operation, *, may_be_excerpt: bool = True) -> Generator[Parts]:
+    """A context with parts of a composite, which are erased at its end."""
+    parts = Parts(composite, may_be_excerpt=may_be_excerpt)
+    try:
+        yield parts
+    finally:
+        parts.discard()
 
 
 def decompose(composite: Operation, parts: Parts) -> Sequence[SSAValue] | None:

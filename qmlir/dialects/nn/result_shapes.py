@@ -57,9 +57,9 @@ class Windows:
     @staticmethod
     def of(
         kernel: Sequence[int],
-        strides: Sequence[int] | None,
-        dilations: Sequence[int] | None,
-        pads: Sequence[int] | None,
+        strides: Sequence[int] | None = None,
+        dilations: Sequence[int] | None = None,
+        pads: Sequence[int] | None = None,
     ) -> "Windows":
         """Returns windows with the given parameters, after verifying them.
 

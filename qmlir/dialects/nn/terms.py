@@ -12,8 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import NnOp, plain_type
-from qmlir.dialects.nn.building import Operand, build
+from qmlir.dialects.nn.base import NnOp, Operand, build, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.nn.canonicalize.constants import constant_array
-from qmlir.dialects.nn.evaluation.arrays import rows_of
+from qmlir.dialects.nn.contraction.evaluate import rows_of
 from qmlir.extensions.training.nn_gradient import NnGradient
 from qmlir.extensions.training.value_gradients import PlaceGradients
 from qmlir.interpreter.interpreter import Lockstep

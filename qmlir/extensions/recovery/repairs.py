@@ -21,7 +21,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.evaluation.arrays import ContractionRows
+from qmlir.dialects.nn.contraction.evaluate import ContractionRows
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.evaluate import dequantize
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp

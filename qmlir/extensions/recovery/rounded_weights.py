@@ -15,8 +15,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction import ops
+from qmlir.dialects.nn.contraction.evaluate import ContractionRows, rows_of
 from qmlir.dialects.nn.elementwise.ops import AddOp
-from qmlir.dialects.nn.evaluation.arrays import ContractionRows, rows_of
 from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.evaluate import dequantize, quantize

@@ -118,7 +118,7 @@ def _shaped(at: InsertionBuilder, value: SSAValue, sizes: Sequence[int]) -> SSAV
 # Quantized values as floats that hold their integers: the arithmetic of the integer program, as `nn` operations.
 #
 # A value with scale `s` and zero point `z` becomes the exact floats `q - z` and a separate value for its scale, which
-# can be learned. The formulas follow `qmlir.dialects.nn.quantized_evaluators` step by step, so that every integer
+# can be learned. The formulas follow `qmlir.dialects.nn.evaluators` step by step, so that every integer
 # equals that of the quantized module; a zero may have a negative sign until it is dequantized. If a formula depends on
 # which scales are equal, both variants are computed, and the scales select one at run time. Rounding passes gradients
 # through (`calib.straight_through`), and a clip passes those of values within its limits after rounding. The gradient

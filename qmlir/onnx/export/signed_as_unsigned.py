@@ -28,7 +28,7 @@ from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import ContractionOp
-from qmlir.dialects.nn.evaluation.parameters import requantization_of
+from qmlir.dialects.nn.evaluation import requantization_of
 from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import AnyQuantizedType, StoredType, UniformQuantizedType

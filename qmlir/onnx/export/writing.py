@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.evaluation.parameters import requantization_of
+from qmlir.dialects.nn.evaluation import requantization_of
 from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of

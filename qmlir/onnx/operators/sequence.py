@@ -6,7 +6,7 @@ from onnx import TensorProto
 from xdsl.dialects.builtin import UnrankedTensorType
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 
-from qmlir.dialects.nn.building import Operand
+from qmlir.dialects.nn.base import Operand
 from qmlir.dialects.nn.sequence import ops
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, tensor, unranked_tensor

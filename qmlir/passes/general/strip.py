@@ -10,8 +10,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir import registry
-from qmlir.dialects.nn.inference import AtInference
 from qmlir.dialects.nn.terms import InsertionBuilder
+from qmlir.dialects.nn.training.decompose import AtInference
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES

@@ -11,8 +11,7 @@ from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.statistics import Statistics
 from qmlir.dialects.nn.activations import ops as activations
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import Kind, NnOp, build, kind_of
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise

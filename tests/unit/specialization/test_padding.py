@@ -27,8 +27,7 @@ import qmlir
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.symbolic_sizes import Extent, reshaped
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import NnOp, build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise import ops as elementwise

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32, i8
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.recurrent.ops import GruOp
 from qmlir.dialects.nn.shapes.ops import ExpandOp

@@ -26,8 +26,7 @@ import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.symbolic_sizes import Extent, joined, quotient
 from qmlir.dialects.nn.activations import ops as activations
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import NnOp, build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise

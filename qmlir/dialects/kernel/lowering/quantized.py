@@ -180,7 +180,7 @@ def _power(bits: Scalar, saturates: bool, rounding: PowerRounding) -> Scalar:
 #
 # An `ElementLoad` holds the inputs for an operand (including parameters that vary by element) and the function that
 # combines their scalars; an `ElementStore` does the same for a result. The formulas follow the quantized semantics of
-# `nn` (`qmlir.dialects.nn.quantized_evaluators`) step by step, so that results are bit-identical.
+# `nn` (`qmlir.dialects.nn.evaluators`) step by step, so that results are bit-identical.
 
 ANY = (-(1 << 61), 1 << 61)
 """Limits beyond any rescaled integer; the sum of two values within them still fits in 64 bits."""

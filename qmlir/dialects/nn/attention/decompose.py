@@ -11,13 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.activations.ops import TanhOp
 from qmlir.dialects.nn.attention.ops import AttentionOp
-from qmlir.dialects.nn.base import plain_type
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.decomposition import Decompose, Results, cast, scalar
@@ -39,11 +38,6 @@ from qmlir.dialects.nn.reduction.ops import ReduceMaxOp
 from qmlir.dialects.nn.shapes.ops import RangeOp, ShapeOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
-
-
-def _selects_by_place(op: AttentionOp) -> bool:
-    windows = op.left_window.value.data, op.right_window.value.data
-    return bool(op.is_causal.value.data) or max(windows) >= 0
 
 
 def _has_parts(op: AttentionOp) -> bool:
@@ -119,30 +113,25 @@ def _ungrouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSA
 
 
 def _keep(op: AttentionOp, parts: Parts, keys: SSAValue, mask: SSAValue | None) -> SSAValue | None:
-    """Returns the mask of visible keys (i1) for each query, among all `keys`; `None` if all are visible."""
-    mask = mask if mask is not None and element_of(mask) == i1 else None
-    if not _selects_by_place(op) and op.lengths is None:
+    """Returns the mask of visible keys for each query, among all `keys`, with an i1 `mask`; `None` if all are
+    visible."""
+    if not any(op.distances) and op.lengths is None:
         return mask
     is_known = op.lengths is None and DYNAMIC_INDEX not in shape_of(op.scores)[2:]
     seen = _seen_at_known_places(op, parts) if is_known else _seen_at_places(op, parts, keys)
     return seen if mask is None else parts.add("keep", AndOp(seen, mask)).result
 
 
-def _bounds(op: AttentionOp) -> tuple[int | None, int | None]:
-    """Returns the maximum distance of visible keys before and after a query; `None` for no bound."""
-    left, right = op.left_window.value.data, op.right_window.value.data
-    after = [*([right] if right >= 0 else []), *([0] if op.is_causal.value.data else [])]
-    return left if left >= 0 else None, min(after, default=None)
-
-
 def _seen_at_known_places(op: AttentionOp, parts: Parts) -> SSAValue:
     queries, keys = shape_of(op.scores)[2:]
     past = 0 if op.past_key is None else keys - shape_of(op.key)[2]
     distance = np.arange(keys) - np.arange(queries)[:, None] - past
-    before, after = _bounds(op)
+    before, after = op.distances
     seen = np.ones(distance.shape, np.bool_)
-    seen &= True if after is None else distance <= after
-    seen &= True if before is None else distance >= -before
+    for bound in after:
+        seen &= distance <= bound
+    for bound in before:
+        seen &= distance >= -bound
     return parts.add("causal", ConstantOp.of(seen.astype(np.int8), TensorType(i1, seen.shape))).result
 
 
@@ -164,13 +153,13 @@ def _seen_at_places(op: AttentionOp, parts: Parts, keys: SSAValue) -> SSAValue:
         own = parts.add("query_places_behind", AddOp(own, first)).result
     elif op.past_key is not None:
         own = parts.add("query_places_behind", AddOp(own, _size(parts, "past", op.past_key, 2))).result
-    before, after = _bounds(op)
+    before, after = op.distances
     seen: list[SSAValue] = []
-    if after is not None:
-        last = parts.add("last_key", AddOp(own, _integers(parts, "after", np.array([after])))).result
+    if after:
+        last = parts.add("last_key", AddOp(own, _integers(parts, "after", np.array([min(after)])))).result
         seen.append(parts.add("is_before", LessOrEqualOp(key, last)).result)
-    if before is not None:
-        first = parts.add("first_key", SubOp(own, _integers(parts, "before", np.array([before])))).result
+    if before:
+        first = parts.add("first_key", SubOp(own, _integers(parts, "before", np.array(before)))).result
         seen.append(parts.add("is_after", GreaterOrEqualOp(key, first)).result)
     if ends is not None:
         seen.append(parts.add("counts", LessOp(key, ends)).result)
@@ -184,20 +173,11 @@ def _behind(parts: Parts, role: str, past: SSAValue | None, new: SSAValue) -> SS
     return new if past is None else parts.add(role, ConcatOp([past, new], 2)).result
 
 
-def _bias(mask: SSAValue | None) -> SSAValue | None:
-    """Returns the bias that is added to the scores; `None` if there is none."""
-    return None if mask is None or element_of(mask) == i1 else mask
-
-
-def _never(op: AttentionOp, parts: Parts) -> SSAValue:
-    return scalar(parts, "masked", -math.inf, op.query)
-
-
 def _biased(op: AttentionOp, parts: Parts, scores: SSAValue, keep: SSAValue | None) -> SSAValue:
     """Returns the scores as ONNX defines them after the mask: minus infinity for masked keys."""
     if keep is None or op.scores_are.data != "biased":
         return scores
-    nothing, never = scalar(parts, "zero", 0.0, op.query), _never(op, parts)
+    nothing, never = scalar(parts, "zero", 0.0, op.query), scalar(parts, "masked", -math.inf, op.query)
     return parts.add(
         "masked_scores", AddOp(scores, parts.add("mask", build(WhereOp, [keep, nothing, never])).result)
     ).result
@@ -214,13 +194,12 @@ def _capped(op: AttentionOp, parts: Parts, scores: SSAValue) -> SSAValue:
 
 def _weights(op: AttentionOp, parts: Parts, scores: SSAValue, bias: SSAValue | None, keep: SSAValue | None) -> SSAValue:
     """Computes the softmax of the scores of the keys in `keep`; 0 for a query whose keys are all masked."""
-    element: Attribute = plain_type(element_of(op.query))
     staged = scores if op.softmax_precision is None else cast(parts, "stage", scores, op.softmax_precision)
     probabilities = parts.add("softmax", build(SoftmaxOp, [staged, keep])).result
-    probabilities = cast(parts, "rounded", probabilities, element)
+    probabilities = cast(parts, "rounded", probabilities, plain_type(element_of(op.query)))
     if bias is None:
         return probabilities
-    never = _never(op, parts)
+    never = scalar(parts, "masked", -math.inf, op.query)
     seen = bias if keep is None else parts.add("seen_bias", build(WhereOp, [keep, bias, never])).result
     largest = parts.add("largest_bias", ReduceMaxOp(seen, [len(shape_of(seen)) - 1])).result
     blind = parts.add("is_masked", EqualOp(largest, never)).result
@@ -231,11 +210,7 @@ def _weights(op: AttentionOp, parts: Parts, scores: SSAValue, bias: SSAValue | N
 
 def _attention(op: AttentionOp, parts: Parts) -> Results:
     """Computes `softmax(cap(q k^T) + bias) v`, with query and key both multiplied by the root of the scale."""
-    if not _has_parts(op):
-        return None
-    size = shape_of(op.query)[3]
-    scale = 1 / math.sqrt(size or 1) if op.scale is None else op.scale.value.data
-    if scale < 0:
+    if not _has_parts(op) or (scale := op.score_scale(shape_of(op.query)[3])) < 0:
         return None
     factor = scalar(parts, "scale", math.sqrt(scale), op.query)
     query = _grouped(op, parts, "query_heads", parts.add("query_scaled", MulOp(op.query, factor)).result)
@@ -245,7 +220,8 @@ def _attention(op: AttentionOp, parts: Parts) -> Results:
     raw = parts.add("query_key_matmul", MatMulOp(query, key, True)).result
     capped = _capped(op, parts, raw)
     mask = None if op.mask is None else _grouped(op, parts, "mask_heads", op.mask)
-    bias, keep = _bias(mask), _keep(op, parts, keys, mask)
+    bias = None if mask is None or element_of(mask) == i1 else mask
+    keep = _keep(op, parts, keys, mask if bias is None else None)
     added = capped if bias is None else parts.add("bias_add", AddOp(capped, bias)).result
     biased = _biased(op, parts, added, keep)
     weights = _weights(op, parts, added, bias, keep)

@@ -4,19 +4,17 @@ Sums are computed in f32 (f64 for f64); f16 and bf16 are rounded after each step
 operator.
 """
 
-import math
-
 import numpy as np
 from xdsl.ir import Operation
 
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.attention import ops
-from qmlir.dialects.nn.evaluation.arrays import widened
+from qmlir.dialects.nn.base import dtype_of
+from qmlir.dialects.nn.evaluation import widened
 from qmlir.dialects.nn.indexing.evaluate import checked_indices
 from qmlir.dialects.nn.normalization.evaluate import Rounding, rounding, softmax
 from qmlir.ir.evaluation import Evaluator
-from qmlir.text.elements import dense_dtype
 
 
 def _behind(past: Array | None, new: Array) -> Array:
@@ -30,47 +28,33 @@ def _masked(mask: Array, total: int) -> Array:
     return np.pad(bias, [(0, 0)] * (mask.ndim - 1) + [(0, missing)], constant_values=-np.inf) if missing else bias
 
 
-def _forbidden(op: ops.AttentionOp, queries: int, keys: int, offset: Array) -> Array:
-    """Returns the mask from causality and windows, `[B or 1, 1, S, T]`; `offset` has an element for each batch."""
-    distance = np.arange(keys) - np.arange(queries)[:, None] - offset.reshape(-1, 1, 1, 1)
-    left, right = op.left_window.value.data, op.right_window.value.data
-    bounds = [right] if right >= 0 else []
-    if op.is_causal.value.data:
-        bounds.append(0)
-    outside = np.zeros(distance.shape, np.bool_)
-    for bound in bounds:
-        outside |= distance > bound
-    return outside | (distance < -left) if left >= 0 else outside
-
-
 def _bias(op: ops.AttentionOp, mask: Array | None, past: int, lengths: Array | None, shape: tuple[int, ...]) -> Array:
     """Returns the bias of the scores `[B, Hq, S, T]`, in a shape that broadcasts to theirs."""
     queries, keys = shape[2:]
     offset = np.array([past]) if lengths is None else lengths - queries
-    forbidden = _forbidden(op, queries, keys, offset)
+    distance = np.arange(keys) - np.arange(queries)[:, None] - offset.reshape(-1, 1, 1, 1)
+    before, after = op.distances
+    forbidden = np.zeros(distance.shape, np.bool_)
+    for bound in before:
+        forbidden |= distance < -bound
+    for bound in after:
+        forbidden |= distance > bound
     if lengths is not None:
-        forbidden = forbidden | (np.arange(keys) >= lengths.reshape(-1, 1, 1, 1))
+        forbidden |= np.arange(keys) >= lengths.reshape(-1, 1, 1, 1)
     bias = np.where(forbidden, -np.inf, 0.0)
     return bias if mask is None else bias + _masked(mask, keys)
 
 
 def _attention(
-    op: ops.AttentionOp,
-    query: Array,
-    key: Array,
-    value: Array,
-    mask: Array | None,
-    past_key: Array | None,
-    past_value: Array | None,
-    lengths: Array | None,
-) -> tuple[Array, ...]:
+    op: ops.AttentionOp, query: Array, key: Array, value: Array, mask: Array | None, past_key: Array | None,
+    past_value: Array | None, lengths: Array | None,
+) -> tuple[Array, ...]:  # fmt: skip
     dtype = query.dtype
     rounded = rounding(dtype)
     keys, values = _behind(past_key, key), _behind(past_value, value)
     shared = query.shape[1] // keys.shape[1] if keys.shape[1] else 1
-    scale = 1 / math.sqrt(query.shape[3] or 1) if op.scale is None else op.scale.value.data
     with np.errstate(all="ignore"):  # infinities yield NaN, as in IEEE 754
-        factor = rounded(np.sqrt(np.float64(scale)))
+        factor = rounded(np.sqrt(np.float64(op.score_scale(query.shape[3]))))
         left = rounded(widened(query) * factor)
         right = rounded(widened(keys) * factor)
         raw = rounded(left @ np.repeat(right, shared, axis=1).swapaxes(-1, -2))
@@ -79,8 +63,7 @@ def _attention(
         bias = rounded(_bias(op, mask, past, lengths, raw.shape))
         biased = rounded(capped + bias)
         kept = bias.max(axis=-1, keepdims=True, initial=-np.inf) != -np.inf
-        precision = dtype if op.softmax_precision is None else dense_dtype(op.softmax_precision)
-        assert precision is not None
+        precision = dtype if op.softmax_precision is None else dtype_of(op.softmax_precision)
         probabilities = softmax(biased, -1, rounding(precision))
         weights = np.where(kept, rounded(probabilities), raw.dtype.type(0))
         result = weights @ np.repeat(widened(values), shared, axis=1)
@@ -102,17 +85,14 @@ def _rotary_embedding(
         cosines, sines = (table[checked_indices(positions, len(table))] for table in (cosines, sines))
     cosines, sines = cosines[:, None], sines[:, None]
     size = op.turned(x.shape[3])
-    turned = x[..., :size]
     if op.interleaved.value.data:
-        first, second = turned[..., 0::2], turned[..., 1::2]
+        real, imaginary = slice(0, size, 2), slice(1, size, 2)
     else:
-        first, second = turned[..., : size // 2], turned[..., size // 2 :]
-    real, imaginary = cosines * first - sines * second, sines * first + cosines * second
-    if op.interleaved.value.data:
-        rotated = np.stack((real, imaginary), axis=-1).reshape(turned.shape)
-    else:
-        rotated = np.concatenate((real, imaginary), axis=-1)
-    return (np.concatenate((rotated, x[..., size:]), axis=-1),)
+        real, imaginary = slice(size // 2), slice(size // 2, size)
+    first, second, result = x[..., real], x[..., imaginary], x.copy()
+    result[..., real] = cosines * first - sines * second
+    result[..., imaginary] = sines * first + cosines * second
+    return (result,)
 
 
 EVALUATORS: dict[type[Operation], Evaluator] = {

@@ -16,14 +16,13 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, position
 from qmlir.dialects.nn.activations.ops import TanhOp
 from qmlir.dialects.nn.attention import ops
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build, dtype_of
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import AddOp, CastOp, DivOp, EqualOp, MulOp, SubOp, WhereOp
 from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.text.elements import dense_dtype
 
 
 @dataclass(frozen=True)
@@ -36,16 +35,13 @@ class _Attention:
 
     def number(self, value: float) -> SSAValue:
         """Returns a scalar of the type of the steps."""
-        dtype = dense_dtype(self.element)
-        assert dtype is not None
-        return self.at.constant(np.asarray(value, dtype), self.element)
+        return self.at.constant(np.asarray(value, dtype_of(self.element)), self.element)
 
     def converted(self, value: SSAValue, element: Attribute) -> SSAValue:
         """Casts `value` to another element type."""
         if element_of(value) == element:
             return value
-        type_ = TensorType(element, shape_of(value))
-        return self.at.insert(build(CastOp, [value], result_types=[type_]))
+        return self.at.insert(build(CastOp, [value], result_types=[TensorType(element, shape_of(value))]))
 
     def behind(self, past: SSAValue | None, new: SSAValue) -> SSAValue:
         """Concatenates `past` and `new` along the sequence."""
@@ -68,31 +64,27 @@ class _Attention:
     def bias(self, scores: Sequence[int]) -> SSAValue | None:
         """Returns the bias of the scores, minus infinity for masked keys; `None` if there is none."""
         op, at = self.op, self.at
-        has_window = op.left_window.value.data >= 0 or op.right_window.value.data >= 0
-        position_bias = None
-        if has_window or op.is_causal.value.data or op.lengths is not None:
-            position_bias = self._position_bias(scores)
+        selects_by_place = any(op.distances) or op.lengths is not None
+        position_bias = self._position_bias(scores) if selects_by_place else None
         if op.mask is None:
             return position_bias
         mask = at.value(op.mask)
         if element_of(mask) == i1:
             mask = at.insert(build(WhereOp, [mask, self.number(0.0), self.number(-math.inf)]))
-        shape = shape_of(mask)
-        rest = [0] * (len(shape) - 1)
-        mask = at.pad(mask, (*rest, 0), (*rest, scores[-1] - shape[-1]), -math.inf)
+        *outer, last = shape_of(mask)
+        rest = [0] * len(outer)
+        mask = at.pad(mask, (*rest, 0), (*rest, scores[-1] - last), -math.inf)
         return mask if position_bias is None else at.insert(AddOp(position_bias, mask))
 
     def _position_bias(self, scores: Sequence[int]) -> SSAValue:
         """Returns the bias from causality, windows and lengths, `[B or 1, 1, S, T]`: 0 and minus infinity."""
         op, at = self.op, self.at
         batch, _, queries, keys = scores
-        left, right = op.left_window.value.data, op.right_window.value.data
+        before, after = op.distances
         past = 0 if op.past_key is None else shape_of(op.past_key)[2]
         shape = (1 if op.lengths is None else batch, 1, queries, keys)
-        inputs = (
-            [] if op.lengths is None else [Input(at.value(op.lengths), AffineMap(4, 0, (AffineExpr.dimension(0),)))]
-        )
-        at_most = [*([right] if right >= 0 else []), *([0] if op.is_causal.value.data else [])]
+        batches = AffineMap(4, 0, (AffineExpr.dimension(0),))
+        inputs = [] if op.lengths is None else [Input(at.value(op.lengths), batches)]
 
         def body(*scalars: Scalar) -> Scalar:
             builder = scalars[0].builder
@@ -100,10 +92,10 @@ class _Attention:
             offset = scalars[0] - queries if op.lengths is not None else constant(builder, past, i64)
             distance = key - query - offset
             outside = constant(builder, 0, i1, unsigned=True)
-            for bound in at_most:
+            for bound in after:
                 outside = outside | distance.compare("gt", bound)
-            if left >= 0:
-                outside = outside | distance.compare("lt", -left)
+            for bound in before:
+                outside = outside | distance.compare("lt", -bound)
             if op.lengths is not None:
                 outside = outside | key.compare("ge", scalars[0])
             masked, free = (constant(builder, number, self.element) for number in (-math.inf, 0.0))
@@ -133,7 +125,7 @@ def _attention(op: ops.AttentionOp, at: Lowering) -> Sequence[SSAValue]:
     own = _Attention(op, at, element)
     keys, values = own.behind(op.past_key, op.key), own.behind(op.past_value, op.value)
     heads, scores = shape_of(keys)[1], at.result_shape(3)
-    scale = 1 / math.sqrt(shape_of(query)[3] or 1) if op.scale is None else op.scale.value.data
+    scale = op.score_scale(shape_of(query)[3])
     factor = own.number(math.sqrt(scale) if scale >= 0 else math.nan)
     left, right = (at.insert(MulOp(each, factor)) for each in (query, keys))
     raw = at.reshape(at.value(at.insert(MatMulOp(own.by_keys(left, heads), right, True))), scores)

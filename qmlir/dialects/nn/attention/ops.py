@@ -4,20 +4,11 @@ ONNX's operators also accept heads merged into the last axis, `[batch, sequence,
 reshapes these operands.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    BoolAttr,
-    FloatAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    f32,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, FloatAttr, IntegerAttr, StringAttr, TensorType, f32, i1, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -29,8 +20,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.dialects.nn.base import ComponentwiseOp, Kind, NnOp, shapes_agree, tensor_like, verify_precision
-from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
+from qmlir.dialects.nn.base import ComponentwiseOp, Kind, NnOp, tensor_like, verify_precision
+from qmlir.dialects.nn.elementwise.ops import broadcasts_to
 from qmlir.dialects.nn.result_shapes import check_choice, check_shape, shape_text
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
@@ -90,6 +81,17 @@ class AttentionOp(ComponentwiseOp, MultipliesAndAdds):
     scores_are = opt_prop_def(StringAttr, StringAttr(SCORES[0]))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def score_scale(self, head_size: int) -> float:
+        """Returns the factor of the products of queries and keys with `head_size` elements."""
+        return 1 / math.sqrt(head_size or 1) if self.scale is None else self.scale.value.data
+
+    @property
+    def distances(self) -> tuple[Sequence[int], Sequence[int]]:
+        """The maximum distances of visible keys before and after a query, from causality and windows."""
+        left, right = self.left_window.value.data, self.right_window.value.data
+        after = [0] if self.is_causal.value.data else []
+        return [left] if left >= 0 else [], [right, *after] if right >= 0 else after
 
     def quantization_slots(self) -> QuantizationSlots:
         is_boolean = self.mask is not None and element_of(self.mask) == i1
@@ -170,16 +172,12 @@ class AttentionOp(ComponentwiseOp, MultipliesAndAdds):
         if self.mask is None:
             return
         sizes = shape_of(self.mask)
-        if 1 <= len(sizes) <= 4 and (DYNAMIC_INDEX in (sizes[-1], scores[-1]) or sizes[-1] <= scores[-1]):
-            try:
-                if shapes_agree(broadcast_shapes(sizes[:-1], scores[:-1]), scores[:-1]):
-                    return
-            except VerifyException:
-                pass
-        raise VerifyException(
-            f"mask must broadcast to {shape_text(scores)} (its last dimension may be smaller), but got "
-            f"'{self.mask.type}'"
-        )
+        fits = 1 <= len(sizes) <= 4 and (DYNAMIC_INDEX in (sizes[-1], scores[-1]) or sizes[-1] <= scores[-1])
+        if not fits or not broadcasts_to(sizes[:-1], scores[:-1]):
+            raise VerifyException(
+                f"mask must broadcast to {shape_text(scores)} (its last dimension may be smaller), but got "
+                f"'{self.mask.type}'"
+            )
 
 
 @irdl_op_definition

@@ -13,14 +13,13 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.exact_sums import as_integers, exact_matmul, sum_dtype
 from qmlir.arithmetic.requantization import accumulator_scale, magnitude, to_f32
 from qmlir.arithmetic.requantization import widened as widened_integers
+from qmlir.dialects.nn import evaluation
 from qmlir.dialects.nn.contraction import ops
-from qmlir.dialects.nn.contraction.ops import EinsumOp, values_of
-from qmlir.dialects.nn.evaluation.arrays import columns, is_integral, positions, widened, window_view
-from qmlir.dialects.nn.evaluation.parameters import Centered, centered, rescaled, uniform_of
-from qmlir.dialects.nn.result_shapes import Windows, output_size, output_sizes
+from qmlir.dialects.nn.evaluation import Centered, centered, columns, is_integral, positions, rescaled, uniform_of
+from qmlir.dialects.nn.result_shapes import Windows, output_sizes
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.types import Granularity
-from qmlir.ir.builtin_types import element_of
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import narrowed
 
 # Matrix products and convolutions: sums of products through BLAS, with exact integers.
@@ -39,7 +38,7 @@ def summable(left: Array, right: Array, terms: int) -> tuple[Array, Array]:
     """Converts both factors to the type in which sums of `terms` products are computed."""
     if is_integral(left) and magnitude(left) * magnitude(right) * terms < EXACT_IN_F64:
         return left.astype(np.float64), right.astype(np.float64)
-    return widened(left), widened(right)
+    return evaluation.widened(left), evaluation.widened(right)
 
 
 def settled(total: Array, result: SSAValue, dtype: np.dtype[Any]) -> Array:
@@ -135,7 +134,7 @@ def _fully_connected(op: ops.FullyConnectedOp, data: Array, weight: Array, bias:
 def _einsum(op: ops.EinsumOp, arrays: tuple[Array, ...]) -> tuple[Array]:
     equation = op.parsed
     equation.shape([array.shape for array in arrays])
-    total = np.asarray(np.einsum(str(equation), *map(widened, arrays), optimize=len(arrays) > 1))
+    total = np.asarray(np.einsum(str(equation), *map(evaluation.widened, arrays), optimize=len(arrays) > 1))
     result = total.astype(arrays[0].dtype)  # a copy, since NumPy returns a view if possible
     return (narrowed(result, element_of(op.result)) if is_integral(result) else result,)
 
@@ -156,17 +155,6 @@ EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
 # integer accumulator: their blocks are summed in f32, in an order that is part of the semantics.
 
 Result = tuple[Array] | None
-
-
-def _block_of_each(weight: SSAValue, shape: Sequence[int], axes: Sequence[int]) -> Array:
-    """Returns the index of the block, in row-major order, of each weight along the flattened summed `axes`."""
-    element = uniform_of(weight)
-    sizes = dict(zip(element.axes, element.block_sizes, strict=True))
-    number = np.zeros((), np.int64)
-    for axis in axes:
-        block = sizes.get(axis, shape[axis])
-        number = np.add.outer(number * (shape[axis] // block), np.arange(shape[axis]) // block)
-    return number.reshape(-1)
 
 
 def _sum_of_blocks(left: Array, right: Array, scale: Array, blocks: Array) -> npt.NDArray[np.float32]:
@@ -222,9 +210,11 @@ def _operands(x: Centered, w: Centered, terms: int) -> tuple[Array, Array]:
 
 
 def _blocks(weight: SSAValue, stored: Array, axes: Sequence[int]) -> Array | None:
-    if uniform_of(weight).granularity is not Granularity.BLOCK:
+    """Returns the index of the block, in row-major order, of each weight along the flattened summed `axes`."""
+    element = uniform_of(weight)
+    if element.granularity is not Granularity.BLOCK:
         return None
-    return _block_of_each(weight, stored.shape, axes)
+    return ops.block_numbers(element, {axis: stored.shape[axis] for axis in axes}).reshape(-1)
 
 
 def _bias(op: ops.BiasedContractionOp, bias: Array | None, spatial: int) -> Array | None:
@@ -234,10 +224,6 @@ def _bias(op: ops.BiasedContractionOp, bias: Array | None, spatial: int) -> Arra
     has_blocks = uniform_of(op.weight).granularity is Granularity.BLOCK
     values = dequantize(bias, uniform_of(op.bias)) if has_blocks else bias
     return values.reshape(-1, *(1,) * spatial)
-
-
-def _unchanged(product: Array) -> Array:
-    return product
 
 
 def _quantized_matmul(op: ops.MatMulOp, lhs: Array, rhs: Array) -> Result:
@@ -258,16 +244,14 @@ def _quantized_matmul(op: ops.MatMulOp, lhs: Array, rhs: Array) -> Result:
     def arrange(product: Array) -> Array:
         return product.squeeze(tuple(dropped))
 
-    blocks = _blocks(op.rhs, rhs, (summed,))
-    return _Product(left, right, scale, blocks, arrange if dropped else _unchanged).quantized(op)
+    return _Product(left, right, scale, _blocks(op.rhs, rhs, (summed,)), arrange).quantized(op)
 
 
 def _quantized_fully_connected(op: ops.FullyConnectedOp, data: Array, weight: Array, bias: Array | None) -> Result:
     x, w = centered(op.data, data), centered(op.weight, weight)
     scale = accumulator_scale(x.scale, w.scale)
     left, right = _operands(x, w, data.shape[-1])
-    blocks = _blocks(op.weight, weight, (1,))
-    product = _Product(left, right.T, scale.T, blocks, _unchanged)
+    product = _Product(left, right.T, scale.T, _blocks(op.weight, weight, (1,)), lambda product: product)
     return product.quantized(op, _bias(op, bias, 0))
 
 
@@ -275,7 +259,7 @@ def _columns(data: Array, windows: Windows, groups: int, counts: tuple[int, ...]
     """Returns the windows as rows: `[groups, N * windows, C / groups * taps]`, padded with 0."""
     batch, channels = data.shape[:2]
     spatial = len(counts)
-    view = window_view(data, windows, counts, 0)
+    view = evaluation.window_view(data, windows, counts, 0)
     view = view.reshape(batch, groups, channels // groups, *counts, *windows.kernel)
     order = (1, 0, *range(3, 3 + spatial), 2, *range(3 + spatial, 3 + 2 * spatial))
     terms = channels // groups * math.prod(windows.kernel)
@@ -284,9 +268,8 @@ def _columns(data: Array, windows: Windows, groups: int, counts: tuple[int, ...]
 
 def _quantized_conv(op: ops.ConvOp, data: Array, weight: Array, bias: Array | None) -> Result:
     x, w = centered(op.data, data), centered(op.weight, weight)
-    groups, kernel = op.groups.value.data, weight.shape[2:]
-    windows = Windows.of(kernel, values_of(op.strides), values_of(op.dilations), values_of(op.pads))
-    counts = tuple(output_size(size, windows, axis) for axis, size in enumerate(data.shape[2:]))
+    groups, windows = op.group_count, op.windows_of(weight.shape[2:])
+    counts = output_sizes(data.shape[2:], windows)
     batch, rows, terms = data.shape[0], weight.shape[0] // groups, math.prod(weight.shape[1:])
     left, right = _operands(x, w, terms)
     scale = accumulator_scale(x.scale, w.scale)
@@ -327,7 +310,7 @@ def _quantized_conv_transpose(op: ops.ConvTransposeOp, data: Array, weight: Arra
     return _rescaled(op, accumulator, scale, _bias(op, bias, spatial))
 
 
-def _quantized_einsum(op: EinsumOp, arrays: tuple[Array, ...]) -> Result:
+def _quantized_einsum(op: ops.EinsumOp, arrays: tuple[Array, ...]) -> Result:
     """Computes the exact sum of the products of one or two operands."""
     factors = [centered(value, stored) for value, stored in zip(op.inputs, arrays, strict=True)]
     equation, scales = op.parsed, [factor.scale for factor in factors]
@@ -339,9 +322,97 @@ def _quantized_einsum(op: EinsumOp, arrays: tuple[Array, ...]) -> Result:
 
 
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
-    EinsumOp: _quantized_einsum,
+    ops.EinsumOp: _quantized_einsum,
     ops.MatMulOp: _quantized_matmul,
     ops.FullyConnectedOp: _quantized_fully_connected,
     ops.ConvOp: _quantized_conv,
     ops.ConvTransposeOp: _quantized_conv_transpose,
 }
+
+
+# Contractions as matrix products: each row of the data is multiplied by one row of weights per output channel.
+#
+# The rows of a convolution are its windows. A row consists of the terms of one sum, in the order of the weights.
+# Channel groups are separate products.
+
+
+@dataclass(frozen=True)
+class ContractionRows:
+    """A contraction with constant weights, viewed as one matrix product for each of `groups` channel groups."""
+
+    weight: SSAValue
+    data: SSAValue
+    groups: int
+    of_data: Callable[[Array], Array]
+    """Converts the data to `[groups, rows, terms]`, with 0 where a window extends beyond the data."""
+
+    of_weights: Callable[[Array], Array]
+    """Converts an array of the weights' shape to `[groups, channels, terms]`."""
+
+    to_weights: Callable[[Array], Array]
+    """Converts an array `[groups, channels, terms]` back to the weights' shape."""
+
+
+def _as_rows(data: Array) -> Array:
+    return data.reshape(1, -1, data.shape[-1])
+
+
+def _by_channel(
+    op: ops.ConvOp | ops.FullyConnectedOp, groups: int, of_data: Callable[[Array], Array]
+) -> ContractionRows:
+    """Returns the rows for weights whose first axis is the channels, group by group."""
+    shape = shape_of(op.weight)
+    split = groups, shape[0] // groups, math.prod(shape[1:])
+    return ContractionRows(
+        op.weight, op.data, groups, of_data, lambda given: given.reshape(split), lambda rows: rows.reshape(shape)
+    )
+
+
+def _rows_of_transposed(op: ops.ConvTransposeOp) -> ContractionRows:
+    groups, shape = op.group_count, shape_of(op.weight)
+    taken, given, kernel = shape[0] // groups, shape[1], shape[2:]
+    terms = taken * math.prod(kernel)
+
+    def of_data(data: Array) -> Array:
+        counts, sizes = data.shape[2:], op.output_sizes(data.shape[2:], op.windows)
+        laid_out = np.zeros((*data.shape[:2], *kernel, *sizes), data.dtype)
+        for position in positions(op.windows, sizes, counts):
+            laid_out[(slice(None), slice(None), *position.tap, *position.elements)] = data[(..., *position.windows)]
+        return laid_out.reshape(len(laid_out), groups, terms, -1).transpose(1, 0, 3, 2).reshape(groups, -1, terms)
+
+    def of_weights(weights: Array) -> Array:
+        return weights.reshape(groups, taken, given, -1).swapaxes(1, 2).reshape(groups, given, terms)
+
+    def to_weights(rows: Array) -> Array:
+        return rows.reshape(groups, given, taken, -1).swapaxes(1, 2).reshape(shape)
+
+    return ContractionRows(op.weight, op.data, groups, of_data, of_weights, to_weights)
+
+
+def rows_of(op: Operation) -> ContractionRows | None:
+    """Returns `op` as matrix products of rows.
+
+    Returns `None` if `op` is not a contraction, or if it multiplies stacks of matrices.
+    """
+    match op:
+        case ops.ConvOp():
+            windows, groups = op.windows, op.group_count
+
+            def windows_of(data: Array) -> Array:
+                return _columns(data, windows, groups, output_sizes(data.shape[2:], windows))
+
+            return _by_channel(op, groups, windows_of)
+        case ops.ConvTransposeOp():
+            return _rows_of_transposed(op)
+        case ops.FullyConnectedOp():
+            return _by_channel(op, 1, _as_rows)
+        case ops.MatMulOp() if len(shape_of(op.rhs)) == 2:
+
+            def turned(given: Array) -> Array:
+                return given if op.is_rhs_transposed else given.swapaxes(-1, -2)
+
+            return ContractionRows(
+                op.rhs, op.lhs, 1, _as_rows, lambda given: turned(given)[None], lambda rows: turned(rows[0])
+            )
+        case _:
+            return None

@@ -14,13 +14,13 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.base import computing_type
 from qmlir.dialects.nn.contraction import ops
 from qmlir.dialects.nn.contraction.lower_products import Factor, MatrixProduct, finish_plain
 from qmlir.dialects.nn.contraction.ops import ELLIPSIS, Equation
-from qmlir.dialects.nn.lowering.indexing import axes_map
+from qmlir.dialects.nn.lowering import axes_map, exact_integers, identity, whole
 from qmlir.ir.builtin_types import element_of, shape_of
 
 Labels = tuple[str, ...]
@@ -45,12 +45,8 @@ def _labels(term: str, rank: int) -> Labels:
 
 def _result_labels(equation: Equation, operands: Sequence[Labels]) -> Labels:
     before, dots, after = equation.result.partition(ELLIPSIS)
-    dotted = sorted({each for labels in operands for each in labels if each.startswith(".")}, key=_from_last)
-    return (*before, *(dotted if dots else ()), *after)
-
-
-def _from_last(label: str) -> int:
-    return -int(label[1:])
+    dotted = {int(each[1:]) for labels in operands for each in labels if each.startswith(".")} if dots else ()
+    return (*before, *(f".{position}" for position in sorted(dotted, reverse=True)), *after)
 
 
 @dataclass(frozen=True)
@@ -71,14 +67,14 @@ class _Sums:
         ]
         return AffineMap(len(over), 0, tuple(positions))
 
+    def full(self, term: _Term) -> Labels:
+        """Returns the labels of a term along which it is not broadcast; the others need no iterator."""
+        sizes = zip(term.labels, shape_of(term.value), strict=True)
+        return tuple(label for label, size in sizes if size == self.sizes[label])
+
     def combined(self, terms: Sequence[_Term], kept: Labels, element: Attribute) -> SSAValue:
         """Returns the product of `terms`, summed over all labels except `kept`."""
-        given = {
-            label: None
-            for term in terms
-            for label, size in zip(term.labels, shape_of(term.value), strict=True)
-            if size == self.sizes[label]  # the others are broadcast, without an iterator
-        }
+        given = dict.fromkeys(label for term in terms for label in self.full(term))
         over = (*kept, *(label for label in given if label not in kept))
         inputs = [Input(term.value, self._mapped(term, over), self.unsigned) for term in terms]
         shape = [self.sizes[label] for label in kept]
@@ -104,18 +100,16 @@ class _Sums:
         total = self.at.generic(inputs, [output], add)[0]
         if wide == element:
             return total
-        whole = Input(total, AffineMap.identity(len(shape)))
 
-        def rounded(sum_: Scalar) -> Scalar:
+        def narrowed(sum_: Scalar) -> Scalar:
             return sum_.to(element, self.unsigned)
 
-        return self.at.compute([whole], shape, element, rounded)
+        return self.at.compute([Input(total, AffineMap.identity(len(shape)))], shape, element, narrowed)
 
 
 def _alone(sums: _Sums, term: _Term, needed: Callable[[str], bool]) -> _Term:
     """Reduces a term to the labels that other terms need, without diagonals and broadcast sizes."""
-    full = {label for label, size in zip(term.labels, shape_of(term.value), strict=True) if size == sums.sizes[label]}
-    kept = tuple(dict.fromkeys(label for label in term.labels if needed(label) and label in full))
+    kept = tuple(dict.fromkeys(filter(needed, sums.full(term))))
     if kept == term.labels:
         return term
     return _Term(sums.combined([term], kept, sums.computing), kept)
@@ -160,13 +154,6 @@ def _matrix(sums: _Sums, term: _Term, parts: tuple[Sequence[str], Sequence[str],
     return sums.at.reshape(sums.at.transpose(term.value, order), shape)
 
 
-def _centered(at: Lowering, value: SSAValue, wide: IntegerType) -> SSAValue:
-    """Returns the exact integers `q - z` of a quantized operand."""
-    shape = shape_of(value)
-    reading = quantized.centered(at, value, AffineMap.identity(len(shape)))
-    return at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
-
-
 def _rescaled(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
     """Lowers a sum of quantized values: the products of `q - z` are summed in 64 bits and requantized."""
     elements = [element for value in op.inputs if (element := quantized.uniform_element(at, value)) is not None]
@@ -175,16 +162,10 @@ def _rescaled(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
     largest = prod((1 << element.bits) - 1 for element in elements) * prod(_sizes(op).values())
     if largest > LARGEST:
         raise at.error(f"cannot be compiled: sums up to {largest} overflow 64 bits; use types with fewer bits")
-    total = _summed(op, at, [_centered(at, value, wide) for value in op.inputs], i64)
+    total = _summed(op, at, [exact_integers(at, value, wide) for value in op.inputs], i64)
     scale = accumulator_scale(*scales) if len(scales) > 1 else scales[0]
-    identity = AffineMap.identity(len(at.result_shape()))
-    writing = quantized.requantizing(at, 0, scale, largest, identity)
-    reading = quantized.ElementLoad((Input(total, identity),), lambda scalars: scalars[0])
-
-    def unchanged(integer: Scalar) -> Scalar:
-        return integer
-
-    return (quantized.compute(at, [reading], writing, unchanged),)
+    writing = quantized.requantizing(at, 0, scale, largest, identity(at))
+    return (quantized.compute(at, [whole(at, total)], writing, unchanged),)
 
 
 def _einsum(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:

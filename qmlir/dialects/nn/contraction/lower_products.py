@@ -22,7 +22,7 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import YieldOp
 from qmlir.dialects.nn.contraction import ops
-from qmlir.dialects.nn.lowering.indexing import axes_map
+from qmlir.dialects.nn.lowering import axes_map, exact_integers, uniform_type
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
@@ -73,6 +73,15 @@ class Factor:
         """Returns this factor for `value`, which holds its elements in another layout."""
         return replace(self, value=value, known=known)
 
+    def at_constant(self, at: Lowering, known: Array) -> "Factor":
+        """Returns this factor with its stored elements in another layout."""
+        known = np.ascontiguousarray(known)
+        return self.at_value(at.constant(known, element_of(self.value)), known)
+
+    def reshaped(self, at: Lowering, shape: Sequence[int]) -> "Factor":
+        """Returns this factor with another shape."""
+        return self.at_value(at.reshape(self.value, shape), None if self.known is None else self.known.reshape(shape))
+
 
 def factor(at: Lowering, value: SSAValue) -> Factor:
     """Returns an operand as a factor in its current layout."""
@@ -87,8 +96,7 @@ def arranged(at: Lowering, own: Factor, order: Sequence[int]) -> Factor:
         return own
     if own.known is None:
         return own.at_value(at.transpose(own.value, order))
-    known = np.ascontiguousarray(own.known.transpose(order))
-    return own.at_value(at.constant(known, element_of(own.value)), known)
+    return own.at_constant(at, own.known.transpose(order))
 
 
 def _zero_points(at: Lowering, per_channel: Array) -> SSAValue:
@@ -145,11 +153,6 @@ class Contraction(ABC):
         """Returns an upper bound on the absolute value of every sum."""
         return self.x.largest() * self._largest_weights
 
-    @property
-    def is_float(self) -> bool:
-        """Whether the factors are floats rather than integers."""
-        return isinstance(element_of(self.x.value), AnyFloat)
-
     def accumulator(self) -> IntegerType | AnyFloat:
         """Returns the type in which products are summed; integer sums are exact, or wrap in i64."""
         element = element_of(self.x.value)
@@ -162,15 +165,21 @@ class Contraction(ABC):
     ) -> SSAValue:
         """Builds the kernel; its region applies `body` to the sum and one element of each epilogue operand."""
         accumulator = self.accumulator()
-        if not self.is_float and self.largest() > _LARGEST_WIDE:
-            return self._build_wrapped(at, element, epilogue, body)
+        if isinstance(accumulator, IntegerType) and self.largest() > _LARGEST_WIDE:
+            if self.x.element is not None:
+                raise at.error(
+                    f"cannot be compiled: sums of {self.terms} products up to {self.largest()} overflow 64 bits; "
+                    "use types with fewer bits"
+                )
+            sums = Input(self.wrapped(at, i64), AffineMap.identity(len(self.shape)))
+            return at.compute([sums, *epilogue], self.shape, element, body)
         block = Block(arg_types=[accumulator, *(element_of(each.value) for each in epilogue)])
         builder = ArithBuilder(Builder(InsertPoint.at_end(block)))
         flags = [False, *(each.unsigned for each in epilogue)]
         arguments = [Scalar(argument, builder, flag) for argument, flag in zip(block.args, flags, strict=True)]
         block.add_op(YieldOp(body(*arguments).value))
-        per_channel = self.w.zero_points
-        has_several = bool((per_channel != per_channel[0]).any())
+        first, per_channel = int(self.w.zero_points[0]), self.w.zero_points
+        has_several = bool((per_channel != first).any())
         op = self.operation(
             self.x.value,
             self.w.value,
@@ -178,29 +187,13 @@ class Contraction(ABC):
             result_type=TensorType(element, self.shape),
             epilogue=[(each.value, each.map_) for each in epilogue],
             weight_zero_points=_zero_points(at, per_channel) if has_several else None,
-            zero_points=(int(self.x.zero_points[0]), 0 if has_several else int(per_channel[0])),
+            zero_points=(int(self.x.zero_points[0]), 0 if has_several else first),
             unsigned=(self.x.is_unsigned, self.w.is_unsigned),
         )
         return at.insert(op)
 
-    def _build_wrapped(
-        self, at: Lowering, element: Attribute, epilogue: Sequence[Input], body: Callable[..., Scalar]
-    ) -> SSAValue:
-        if self.x.element is not None:
-            raise at.error(
-                f"cannot be compiled: sums of {self.terms} products up to {self.largest()} overflow 64 bits; "
-                "use types with fewer bits"
-            )
-        sums = Input(self.wrapped(at, i64), axes_map(len(self.shape), range(len(self.shape))))
-        return at.compute([sums, *epilogue], self.shape, element, body)
-
     def _multiplied(
-        self,
-        at: Lowering,
-        wide: IntegerType,
-        shape: Sequence[int],
-        maps: tuple[AffineMap, AffineMap, AffineMap],
-        w: SSAValue,
+        self, at: Lowering, wide: IntegerType, shape: Sequence[int], maps: tuple[AffineMap, ...], w: SSAValue
     ) -> SSAValue:
         x_map, w_map, sum_map = maps
         inputs = [Input(self.x.value, x_map, self.x.is_unsigned), Input(w, w_map, self.w.is_unsigned)]
@@ -297,13 +290,6 @@ def finish_plain(at: Lowering, found: Contraction, element: Attribute, biases: S
 # from 0, the bias is added last, and the total is quantized. A convolution first lays out its windows by blocks.
 
 
-def uniform_type(at: Lowering, weight: SSAValue) -> UniformQuantizedType:
-    """Returns the quantized type of a value."""
-    element = quantized.uniform_element(at, weight)
-    assert element is not None
-    return element
-
-
 def _parameters(at: Lowering, weight: SSAValue) -> tuple[Array, Array]:
     """Returns the scale and the zero point of every weight."""
     shape = shape_of(weight)
@@ -322,11 +308,8 @@ def _with_one_zero_point(at: Lowering, weight: SSAValue) -> Factor:
     if known is not None:
         integers = integers_of(known, element_of(own), is_unsigned=at.signedness(weight))
         centered = (integers - _parameters(at, weight)[1]).astype(f"i{wide.bitwidth // 8}")
-        return Factor(at.constant(centered, wide), element=None, is_unsigned=False, zero_points=none, known=centered)
-    shape = shape_of(own)
-    reading = quantized.centered(at, weight, AffineMap.identity(len(shape)))
-    value = at.compute(reading.inputs, shape, wide, lambda *scalars: reading.read(scalars).to(wide))
-    return Factor(value, element=None, is_unsigned=False, zero_points=none)
+        return Factor(at.constant(centered, wide), None, False, none, centered)
+    return Factor(exact_integers(at, weight, wide), element=None, is_unsigned=False, zero_points=none)
 
 
 def _laid_out(at: Lowering, own: Factor, shapes: Sequence[Sequence[int]], order: Sequence[int]) -> Factor:
@@ -334,8 +317,7 @@ def _laid_out(at: Lowering, own: Factor, shapes: Sequence[Sequence[int]], order:
     first, second = shapes
     if own.known is None:
         return own.at_value(at.reshape(at.transpose(at.reshape(own.value, first), order), second))
-    known = np.ascontiguousarray(own.known.reshape(first).transpose(order).reshape(second))
-    return own.at_value(at.constant(known, element_of(own.value)), known)
+    return own.at_constant(at, own.known.reshape(first).transpose(order).reshape(second))
 
 
 def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue:
@@ -357,20 +339,18 @@ def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue
 def _summed(at: Lowering, parts: SSAValue, order: Sequence[int]) -> SSAValue:
     """Returns the f32 sum of `parts` over the axes not in `order`, that of the result, in ascending order from 0."""
     shape, rank = shape_of(parts), len(shape_of(parts))
-    init = at.fill([shape[each] for each in order], f32, 0.0)
+    init = at.fill([shape[each] for each in order], f32, 0.0), axes_map(rank, order)
 
     def add(part: Scalar, so_far: Scalar) -> Scalar:
         return so_far + part
 
-    part = Input(parts, AffineMap.identity(rank))
-    return at.generic([part], [(init, axes_map(rank, order))], add)[0]
+    return at.generic([Input(parts, AffineMap.identity(rank))], [init], add)[0]
 
 
 def _quantized(at: Lowering, total: Input, bias: SSAValue | None, channel_axis: int = 1) -> SSAValue:
     """Quantizes the f32 totals, plus a per-channel bias, to the type of the result."""
-    result = at.op.results[0]
-    element, shape = uniform_type(at, result), at.result_shape()
-    identity = AffineMap.identity(len(shape))
+    shape = at.result_shape()
+    element, identity = uniform_type(at, at.op.results[0]), AffineMap.identity(len(shape))
     writing = quantized.quantizing(at, element, shape, identity, is_rounded=True)
     readings = [quantized.ElementLoad((total,), lambda scalars: scalars[0])]
     if bias is not None:
@@ -400,7 +380,7 @@ def matrix_product(
     if math.prod(arranged[:-2]) == 1:
         batches, rows, arranged = [], math.prod(batches) * rows, arranged[-2:]
         scales = scales.reshape(arranged[0], count)
-    own = own.at_value(at.reshape(own.value, columns), None if own.known is None else own.known.reshape(columns))
+    own = own.reshaped(at, columns)
     rank = len(arranged)
     turned = (*range(rank - 2), rank - 1, rank - 2, rank)  # […, N, B, K] to […, B, N, K]
     split = [*arranged[:-1], count, size]
@@ -447,6 +427,10 @@ def _windows(
     return at.compute([Input(padded, map_)], shape, element_of(padded), unchanged)
 
 
+Split = tuple[Sequence[int], Sequence[int]]
+"""The shape of weights with each axis split, and the order of the axes `[G, blocks…, O, terms of a block…]`."""
+
+
 @dataclass(frozen=True)
 class _Blocks:
     """The number and size of the blocks of weights along each summed axis, the channels of a group first."""
@@ -467,17 +451,9 @@ class _Blocks:
 
 
 def _convolved(
-    op: ops.WindowedContractionOp,
-    at: Lowering,
-    padded: Factor,
-    blocks: _Blocks,
-    weights: tuple[Sequence[int], Sequence[int]],
-    reading: OperandAccess,
+    op: ops.WindowedContractionOp, at: Lowering, padded: Factor, blocks: _Blocks, weights: Split, reading: OperandAccess
 ) -> SSAValue:
-    """Computes the sums of windows of padded, channels-last data.
-
-    `weights` is the shape of the weights with each axis split, and the order `[G, blocks…, O, terms of a block…]`.
-    """
+    """Computes the sums of windows of padded, channels-last data."""
     own, (split, order) = _with_one_zero_point(at, op.weight), weights
     groups, results = op.group_count, at.result_shape()
     rows, count, size = results[0] * math.prod(results[2:]), math.prod(blocks.counts), math.prod(blocks.sizes)

@@ -7,7 +7,7 @@ If the operands are quantized, the result may have any uniform type. A 32-bit re
 import re
 from abc import ABC
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -37,10 +37,10 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
-from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.dialects.nn.requantize import Accumulator, quantized_type
 from qmlir.dialects.nn.result_shapes import Windows, output_sizes, transposed_size
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, shape_of
+from qmlir.ir.builtin_types import AnyTensor, shape_of
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, QuantizationSlots, Slot, volume
 
@@ -107,63 +107,25 @@ class Equation:
             raise VerifyException(f"label '{letter}' has two different sizes, {known} and {found}") from error
 
 
-def values_of(attribute: DenseArrayBase | None) -> tuple[int, ...] | None:
-    """Returns the integers in a list property; `None` if the property is omitted."""
-    return None if attribute is None else integer_list(attribute)
-
-
-def _unchanged(scales: Array) -> Array:
-    return scales
-
-
-def verify_bias_type(
-    bias: Attribute,
-    data: Attribute,
-    weight: Attribute,
-    of_channels: Callable[[Array], Array] = _unchanged,
-) -> None:
-    """Verifies that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`.
-
-    `of_channels` maps the scales of the weights to the scales of the output channels.
-    """
-    types = (bias, data, weight)
-    if not all(isinstance(type_, UniformQuantizedType) for type_ in types):
-        return
-    uniform = [type_ for type_ in types if isinstance(type_, UniformQuantizedType)]
-    bias_type, data_type, weight_type = uniform
-    if Granularity.BLOCK in (data_type.granularity, weight_type.granularity):
-        return
-    if bias_type.zero_points.any():
-        raise VerifyException(f"bias must have zero point 0, but got '{bias_type}'")
-    product = np.float32(data_type.scales) * np.float32(of_channels(weight_type.scales))
-    found = np.float32(bias_type.scales)
-    if (product.size != 1 and product.shape != found.shape) or not (found == product).all():
-        raise VerifyException(
-            f"bias must have the scale of the data times the scale of the weights ({product.tolist()}), but got "
-            f"{found.tolist()}"
-        )
+def block_numbers(weight: UniformQuantizedType, sizes: Mapping[int, int]) -> Array:
+    """Returns the row-major index of the block of each weight along axes of these `sizes`."""
+    blocks, numbers = dict(zip(weight.axes, weight.block_sizes, strict=True)), np.zeros((), np.int64)
+    for axis, size in sizes.items():
+        block = blocks.get(axis, size)
+        numbers = np.add.outer(numbers * (size // block), np.arange(size) // block)
+    return numbers
 
 
 class ContractionOp(NnOp, MultipliesAndAdds, ABC):
     """A sum of products of data and weights, which is accumulated in 32 bits if both are quantized."""
 
-    def verify_channel_axis(self, weight: SSAValue, axis: int | None) -> None:
-        """Verifies that per-axis parameters of the weights vary only along the output channels."""
-        element = element_of(weight)
-        if (
-            isinstance(element, UniformQuantizedType)
-            and element.granularity is Granularity.AXIS
-            and element.axis != axis
-        ):
-            raise VerifyException(
-                f"per-channel weights must be quantized along axis {axis}, but got axis {element.axis}"
-            )
-
-    def verify_data_parameters(self, data: SSAValue) -> None:
-        """Verifies that the parameters of the data do not vary along the summed axes."""
-        element = element_of(data)
-        if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
-            raise VerifyException(f"data must have one scale, but got '{element}'")
+    def verify_factors(self, data: SSAValue, weight: SSAValue) -> None:
+        """Verifies that the data has one scale, and that of per-axis weights varies only along the output channels."""
+        x, w, axis = quantized_type(data), quantized_type(weight), self.quantization_slots().weight_channel_axis
+        if x is not None and x.granularity is not Granularity.TENSOR:
+            raise VerifyException(f"data must have one scale, but got '{x}'")
+        if w is not None and w.granularity is Granularity.AXIS and w.axis != axis:
+            raise VerifyException(f"per-channel weights must be quantized along axis {axis}, but got axis {w.axis}")
 
 
 @irdl_op_definition
@@ -214,8 +176,7 @@ class MatMulOp(ContractionOp):
         return volume((*shape_of(self.result), terms))
 
     def verify_quantization(self) -> None:
-        self.verify_data_parameters(self.lhs)
-        self.verify_channel_axis(self.rhs, self.quantization_slots().weight_channel_axis)
+        self.verify_factors(self.lhs, self.rhs)
 
 
 def matmul_shape(lhs: Sequence[int], rhs: Sequence[int], transpose_b: bool) -> tuple[int, ...]:
@@ -270,11 +231,28 @@ class BiasedContractionOp(ContractionOp, ABC):
         # Each element of the result is the sum over one kernel.
         return volume((*shape_of(self.result), *shape_of(self.weight)[1:]))
 
+    def of_channels(self, parameters: Array) -> Array:
+        """Returns parameters of the weights, one or several, as parameters of all output channels."""
+        return parameters
+
     def verify_quantization(self) -> None:
-        self.verify_data_parameters(self.data)
-        self.verify_channel_axis(self.weight, 0)
+        self.verify_factors(self.data, self.weight)
         if self.bias is not None and self.components is None:  # the parts add it in their own types
-            verify_bias_type(element_of(self.bias), element_of(self.data), element_of(self.weight))
+            self._verify_bias_type(self.bias)
+
+    def _verify_bias_type(self, bias: SSAValue) -> None:
+        """Verifies that a quantized bias has zero point 0 and the scales of the accumulator, `f32(s_x * s_w)`."""
+        own, data, weight = map(quantized_type, (bias, self.data, self.weight))
+        if own is None or data is None or weight is None or Granularity.BLOCK in (data.granularity, weight.granularity):
+            return
+        if own.zero_points.any():
+            raise VerifyException(f"bias must have zero point 0, but got '{own}'")
+        product, found = np.float32(data.scales) * np.float32(self.of_channels(weight.scales)), np.float32(own.scales)
+        if (product.size != 1 and product.shape != found.shape) or not (found == product).all():
+            raise VerifyException(
+                f"bias must have the scale of the data times the scale of the weights ({product.tolist()}), but got "
+                f"{found.tolist()}"
+            )
 
 
 @irdl_op_definition
@@ -325,7 +303,7 @@ class WindowedContractionOp(BiasedContractionOp, ABC):
 
     def windows_of(self, kernel: Sequence[int]) -> Windows:
         """Returns the geometry of the sliding windows for a kernel of these sizes."""
-        return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
+        return Windows.of(kernel, *map(self.integers, ("strides", "dilations", "pads")))
 
     def verify_groups(self, role: str) -> None:
         """Verifies the ranks, and that the number of groups divides the first axis of the weights (the `role`
@@ -391,14 +369,10 @@ class ConvTransposeOp(WindowedContractionOp):
         """Returns the row-major index of the block that each weight belongs to, in a shape that broadcasts to the
         weights."""
         inputs, _, *kernel = shape_of(self.weight)
-        blocks, numbers = dict(zip(weight.axes, weight.block_sizes, strict=True)), np.zeros((), np.int64)
-        for axis, size in ((0, inputs // self.group_count), *enumerate(kernel, 2)):
-            block = blocks.get(axis, size)
-            numbers = np.add.outer(numbers * (size // block), np.arange(size) // block)
+        numbers = block_numbers(weight, {0: inputs // self.group_count, **dict(enumerate(kernel, 2))})
         return np.tile(numbers, (self.group_count, *(1,) * len(kernel)))[:, None]
 
-    def of_channels(self, parameters: Array) -> Array:
-        """Expands parameters of the weights, which all groups share, to all output channels."""
+    def of_channels(self, parameters: Array) -> Array:  # all groups share the parameters of the weights
         flat = parameters.reshape(-1)
         return flat if flat.size == 1 else np.tile(flat, self.output_channels() // flat.size)
 
@@ -416,19 +390,16 @@ class ConvTransposeOp(WindowedContractionOp):
         )
 
     def verify_quantization(self) -> None:
-        weight, result = element_of(self.weight), element_of(self.result)
-        self.verify_data_parameters(self.data)
-        self.verify_channel_axis(self.weight, self.channel_axis)
-        if isinstance(weight, UniformQuantizedType) and weight.granularity is Granularity.BLOCK:
+        super().verify_quantization()
+        weight, result = quantized_type(self.weight), quantized_type(self.result)
+        if weight is not None and weight.granularity is Granularity.BLOCK:
             rows = shape_of(self.weight)[0] // self.group_count
             if rows % dict(zip(weight.axes, weight.block_sizes, strict=True)).get(0, rows):
                 raise VerifyException(
                     f"the block size of weights must divide the input channels of a group ({rows}), but got '{weight}'"
                 )
-        if isinstance(result, UniformQuantizedType) and result.axes not in ((), (1,)):
+        if result is not None and result.axes not in ((), (1,)):
             raise VerifyException(f"result must have one scale or one per channel, but got '{result}'")
-        if self.bias is not None and self.components is None:
-            verify_bias_type(element_of(self.bias), element_of(self.data), weight, self.of_channels)
 
     def output_channels(self) -> int:
         channels = shape_of(self.weight)[1]
@@ -440,7 +411,7 @@ class ConvTransposeOp(WindowedContractionOp):
 
     def output_sizes(self, sizes: Sequence[int], windows: Windows) -> tuple[int, ...]:
         """Returns the spatial sizes of the result for data of spatial `sizes`."""
-        added = values_of(self.output_padding) or (0,) * len(sizes)
+        added = self.integers("output_padding") or (0,) * len(sizes)
         if len(added) != len(sizes) or min(added) < 0:
             raise VerifyException(f"output_padding must be {len(sizes)} values >= 0, but got {list(added)}")
         return tuple(transposed_size(size, windows, axis, added[axis]) for axis, size in enumerate(sizes))
@@ -494,8 +465,8 @@ class EinsumOp(NnOp, MultipliesAndAdds):
         if len(self.inputs) > MOST_QUANTIZED:
             raise VerifyException(self.float_reason())
         for value in self.inputs:
-            element = element_of(value)
-            if isinstance(element, UniformQuantizedType) and element.granularity is not Granularity.TENSOR:
+            element = quantized_type(value)
+            if element is not None and element.granularity is not Granularity.TENSOR:
                 raise VerifyException(f"operands must have one scale, but got '{element}'")
 
     def multiply_adds(self) -> int:

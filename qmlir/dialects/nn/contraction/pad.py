@@ -85,7 +85,7 @@ def _conv(op: ops.ConvOp, at: PaddingSite) -> Sequence[PaddedValue]:
 
 def _conv_transpose(op: ops.ConvTransposeOp, at: PaddingSite) -> Sequence[PaddedValue]:
     data, weight, windows = at.axes(op.data), at.axes(op.weight), _kernel(op, at)
-    added = ops.values_of(op.output_padding) or (0,) * len(windows.kernel)
+    added = op.integers("output_padding") or (0,) * len(windows.kernel)
     spatial: list[Extent] = []
     reached: list[int] = []
     for axis, extent in enumerate(data[2:]):

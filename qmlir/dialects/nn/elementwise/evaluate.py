@@ -12,25 +12,19 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array, maximum, minimum
-from qmlir.arithmetic.requantization import Mode, accumulator_scale, magnitude, requantize
+from qmlir.arithmetic.requantization import Mode, Sum, accumulator_scale, magnitude, requantize, sigmoid
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
-from qmlir.dialects.nn.activations.ops import ReluOp
-from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn import evaluation
+from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
+from qmlir.dialects.nn.base import dtype_of, plain_type
 from qmlir.dialects.nn.elementwise import ops
-from qmlir.dialects.nn.evaluation.arrays import Evaluator, is_integral, of_arrays, of_operation, of_question, widened
-from qmlir.dialects.nn.evaluation.parameters import (
-    Centered,
-    centered,
-    exact_reals,
-    requantization_of,
-    rescaled,
-    uniform_of,
-)
+from qmlir.dialects.nn.evaluation import centered, is_integral, of_arrays, of_operation, of_question, rescaled, widened
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
-from qmlir.dialects.nn.requantize import common_scale, headroom
-from qmlir.dialects.quant.evaluate import quantize
+from qmlir.dialects.nn.requantize import affine, common_scale, headroom
+from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.ir.builtin_types import as_small_float, element_of
+from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import dense_dtype, narrowed
 
 # Elementwise arithmetic on float, integer and boolean arrays, in the precision of their operands.
@@ -135,8 +129,7 @@ def _cast(op: ops.CastOp, x: Array) -> tuple[Array]:
 
 def _bit_cast(op: ops.BitCastOp, x: Array) -> tuple[Array]:
     element = plain_type(element_of(op.result))
-    dtype = dense_dtype(element)
-    assert dtype is not None
+    dtype = dtype_of(element)
     bits = x.view(dtype)
     if element == i1:
         return ((bits != 0).astype(dtype),)
@@ -200,7 +193,7 @@ def _quantized_clip(op: ops.ClipOp, x: Array) -> Result:
     result = rescaled(op, operand.integers, operand.scale)
     for bound, limit in ((op.minimum, np.maximum), (op.maximum, np.minimum)):
         if bound is not None:
-            result = limit(result, quantize(np.full(result.shape, bound.value.data), uniform_of(op.result)))
+            result = limit(result, quantize(np.full(result.shape, bound.value.data), evaluation.uniform_of(op.result)))
     return (np.asarray(result),)
 
 
@@ -211,7 +204,7 @@ def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Re
         a, b = centered(op.lhs, lhs), centered(op.rhs, rhs)
         if np.all(a.scale == b.scale):
             return (rescaled(op, np.asarray(function(a.integers, b.integers)), a.scale),)
-        if requantization_of(op)[0] is Mode.F32:
+        if evaluation.requantization_of(op)[0] is Mode.F32:
             return None
         scale = common_scale(op, a.scale, b.scale)
         integers = np.asarray(function(_brought(op, op.lhs, a, scale), _brought(op, op.rhs, b, scale)))
@@ -220,15 +213,15 @@ def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Re
     return evaluator
 
 
-def _brought(op: ops.BinaryOp, value: SSAValue, operand: Centered, scale: npt.NDArray[np.float32]) -> Array:
+def _brought(op: ops.BinaryOp, value: SSAValue, operand: evaluation.Centered, scale: npt.NDArray[np.float32]) -> Array:
     """Rescales the integers of `operand` to `scale`: exactly by a shift, otherwise rounded in the mode."""
-    mode, ties = requantization_of(op)
+    mode, ties = evaluation.requantization_of(op)
     bits = 0 if mode is Mode.SHIFT else headroom(value)
     source = np.ldexp(operand.scale, -bits)
     return requantize(operand.integers << bits, source, scale, 0, _ANY, mode, ties)
 
 
-def product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
+def _product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
     """Computes the exact products of two quantized operands, and requantizes them."""
     a, b = centered(op.lhs, lhs), centered(op.rhs, rhs)
     largest = magnitude(a.integers) * magnitude(b.integers)
@@ -237,7 +230,7 @@ def product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
 
 
 def _compare(op: ops.ComparisonOp, lhs: Array, rhs: Array) -> Result:
-    return EVALUATORS[type(op)](op, exact_reals(op.lhs, lhs), exact_reals(op.rhs, rhs))
+    return EVALUATORS[type(op)](op, evaluation.exact_reals(op.lhs, lhs), evaluation.exact_reals(op.rhs, rhs))
 
 
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
@@ -249,10 +242,22 @@ QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
     ops.SubOp: _on_one_scale(np.subtract),
     ops.MinOp: _on_one_scale(np.minimum),
     ops.MaxOp: _on_one_scale(np.maximum),
-    ops.MulOp: product,
-    ops.EqualOp: _compare,
-    ops.GreaterOp: _compare,
-    ops.GreaterOrEqualOp: _compare,
-    ops.LessOp: _compare,
-    ops.LessOrEqualOp: _compare,
+    ops.MulOp: _product,
+    **dict.fromkeys(_COMPARISONS, _compare),
+}
+
+
+def _qlinear_add(op: ops.AddOp, lhs: Array, rhs: Array) -> tuple[Array]:
+    steps = Sum.of(*(affine(evaluation.uniform_of(value)) for value in (op.lhs, op.rhs, op.result)))
+    return (evaluation.nearest(steps.apply(lhs, rhs), evaluation.uniform_of(op.result)),)
+
+
+def _qlinear_sigmoid(op: SigmoidOp, x: Array) -> tuple[Array]:
+    return (quantize(sigmoid(dequantize(x, evaluation.uniform_of(op.input))), evaluation.uniform_of(op.result)),)
+
+
+QLINEAR: dict[type[Operation], Evaluator] = {
+    SigmoidOp: _qlinear_sigmoid,
+    ops.AddOp: _qlinear_add,
+    ops.MulOp: _product,
 }

@@ -23,33 +23,22 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from qmlir.arithmetic.arrays import integer_limits
-from qmlir.arithmetic.requantization import Mode, accumulator_scale, power_of_two_shift
+from qmlir.arithmetic.requantization import Mode, Sum, accumulator_scale, power_of_two_shift
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.quantized import ElementStore, encoded
 from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
-from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.dialects.nn import lowering
+from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
-from qmlir.dialects.nn.lowering.elements import (
-    ExactReading,
-    ExactReal,
-    Function,
-    elementwise,
-    exact_reals,
-    exact_scales,
-    identity,
-    of_scalars,
-    operand_map,
-    reals,
-    through_reals,
-)
-from qmlir.dialects.nn.requantize import common_scale, headroom
+from qmlir.dialects.nn.lowering import Function, elementwise, identity, of_scalars, operand_map, through_reals
+from qmlir.dialects.nn.requantize import affine, common_scale, headroom
 from qmlir.dialects.quant.evaluate import quantize
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
-from qmlir.ir.builtin_types import as_integer, as_small_float, element_of, tensor
+from qmlir.ir.builtin_types import as_integer, as_small_float, element_of, shape_of
 from qmlir.text.elements import narrowed
 
 # Conversions between plain types: floats to integers modulo their width, all others by one or two instructions.
@@ -129,10 +118,10 @@ def _bit_cast(op: ops.BitCastOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _of_formula(formula: Formula) -> Function:
-    def on_scalars(op: Operation, *scalars: Scalar) -> Scalar:
+    def function(op: Operation, *scalars: Scalar) -> Scalar:
         return formula.of(op, STEPS, *scalars)
 
-    return on_scalars
+    return function
 
 
 def _sign(op: Operation, x: Scalar) -> Scalar:
@@ -162,18 +151,12 @@ def _clip(op: ops.ClipOp, x: Scalar) -> Scalar:
 
 
 def _where(op: ops.WhereOp, at: Lowering) -> Sequence[SSAValue]:
-    condition = quantized.stored(at, op.operands[0], operand_map(at, op.operands[0]))
-    element = tensor(op.results[0].type).get_element_type()
-    is_moved = all(tensor(value.type).get_element_type() == element for value in op.operands[1:])
-    readings = (
-        [quantized.stored(at, value, operand_map(at, value)) for value in op.operands[1:]]
-        if is_moved
-        else reals(at, op.operands[1:])
-    )
-    writing = (
-        quantized.ElementStore((), lambda value, scalars: value) if is_moved else quantized.writing(at, 0, identity(at))
-    )
-    return (quantized.compute(at, [condition, *readings], writing, Scalar.select),)
+    is_moved = all(element_of(value) == element_of(op.result) for value in (op.lhs, op.rhs))
+    condition, *values = ((value, operand_map(at, value)) for value in op.operands)
+    read = quantized.stored if is_moved else quantized.real
+    readings = [quantized.stored(at, *condition), *(read(at, *each) for each in values)]
+    writing = _AS_IT_IS if is_moved else quantized.writing(at, 0, identity(at))
+    return (quantized.compute(at, readings, writing, Scalar.select),)
 
 
 def _uniform(at: Lowering, values: Sequence[SSAValue]) -> list[UniformQuantizedType] | None:
@@ -184,8 +167,7 @@ def _uniform(at: Lowering, values: Sequence[SSAValue]) -> list[UniformQuantizedT
 
 def _scale(at: Lowering, value: SSAValue, element: UniformQuantizedType) -> Any:
     """Returns the f32 scales of an operand in a shape that broadcasts to the result."""
-    shape = tensor(value.type).get_shape()
-    scales, _ = broadcast_parameters(element, shape)
+    scales, _ = broadcast_parameters(element, shape_of(value))
     return np.asarray(scales, np.float32)
 
 
@@ -193,18 +175,15 @@ def _rescaled(at: Lowering, values: Sequence[SSAValue], scale: Any, largest: int
     readings = [quantized.centered(at, value, operand_map(at, value)) for value in values]
     writing = quantized.requantizing(at, 0, scale, largest, identity(at))
     wide = i64 if largest >= 1 << 31 else i32
-
-    def combined(*integers: Scalar) -> Scalar:
-        return function(at.op, *(integer.to(wide) for integer in integers))
-
-    return quantized.compute(at, readings, writing, combined)
+    return quantized.compute(at, readings, writing, lambda *integers: function(at.op, *(x.to(wide) for x in integers)))
 
 
-def _on_one_scale(function: Function, growth: Callable[[Sequence[int]], int]) -> Lower:
-    """Returns a lowering of `function` on the integers of quantized operands of one scale, otherwise on floats.
+Growth = Callable[[Sequence[int]], int]
+"""A function that returns the largest absolute value of a result for those of the operands."""
 
-    `growth` returns the largest absolute value of a result for those of the operands.
-    """
+
+def _on_one_scale(function: Function, growth: Growth) -> Lower:
+    """Returns a lowering of `function` on the integers of quantized operands of one scale, otherwise on floats."""
     in_general = elementwise(function)
 
     def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
@@ -223,7 +202,7 @@ def _on_one_scale(function: Function, growth: Callable[[Sequence[int]], int]) ->
 
 
 def _brought_together(
-    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], growth: Callable[[Sequence[int]], int], function: Function
+    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], growth: Growth, function: Function
 ) -> SSAValue:
     """Rescales integers to a common scale, in an integer mode, and applies `function`."""
     mode = quantized.requantization_of(at)
@@ -239,9 +218,8 @@ def _brought_together(
 
 
 def _shifted_together(
-    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], common: Any, growth: Callable[[Sequence[int]], int],
-    function: Function,
-) -> SSAValue | None:  # fmt: skip
+    op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], common: Any, growth: Growth, function: Function
+) -> SSAValue | None:
     """Rescales by left shifts instead; returns `None` if 32 bits don't hold the integers, or the mode is not a
     shift."""
     elements = _uniform(at, op.operands)
@@ -307,33 +285,30 @@ def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
     source, target = elements
     readings = [quantized.centered(at, op.input, identity(at))]
     writing = quantized.requantizing(at, 0, _scale(at, op.input, source), quantized.largest(source), identity(at))
+    limiting = (op.minimum, Scalar.maximum), (op.maximum, Scalar.minimum)
+    shape, element = at.result_shape(), at.result_element()
     bounds = [
-        None
-        if bound is None
-        else quantized.parameter(at, _stored_bound(target, at.result_shape(), bound), at.result_element(), identity(at))
-        for bound in (op.minimum, op.maximum)
+        (quantized.parameter(at, _stored_bound(target, shape, bound), element, identity(at)), limit)
+        for bound, limit in limiting
+        if bound is not None
     ]
-    inputs = tuple(each for bound in bounds if bound is not None for each in bound.inputs)
 
     def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
-        own, *rest = quantized.split(scalars, writing.inputs, *(bound.inputs for bound in bounds if bound is not None))
+        own, *rest = quantized.split(scalars, writing.inputs, *(bound.inputs for bound, _ in bounds))
         value = writing.write(integer, own)
         stored = Scalar(value.value, value.builder, not target.is_signed)
-        for bound, is_minimum in zip(bounds, (True, False), strict=True):
-            if bound is not None:
-                limit = bound.of(rest.pop(0), stored)
-                stored = stored.maximum(limit) if is_minimum else stored.minimum(limit)
+        for (bound, limit), run in zip(bounds, rest, strict=True):
+            stored = limit(stored, bound.of(run, stored))
         return stored
 
-    both = quantized.ElementStore((*writing.inputs, *inputs), write)
+    both = quantized.ElementStore((*writing.inputs, *(each for bound, _ in bounds for each in bound.inputs)), write)
     return (quantized.compute(at, readings, both, unchanged),)
 
 
 def _stored_bound(element: UniformQuantizedType, shape: Sequence[int], bound: FloatAttr[Any]) -> Any:
     """Quantizes a bound like a value, in a shape that broadcasts to the result."""
-    if element.granularity is Granularity.TENSOR:
-        return quantize(np.full((1,) * len(shape), bound.value.data), element)
-    return quantize(np.full(shape, bound.value.data), element)
+    sizes = (1,) * len(shape) if element.granularity is Granularity.TENSOR else shape
+    return quantize(np.full(sizes, bound.value.data), element)
 
 
 def _compare(predicate: str) -> Lower:
@@ -345,25 +320,21 @@ def _compare(predicate: str) -> Lower:
         if elements is None:
             return (through_reals(at, plain),)
         values, maps = op.operands, [operand_map(at, value) for value in op.operands]
-        scales = [exact_scales(value, element) for value, element in zip(values, elements, strict=True)]
-        readings: Sequence[quantized.ElementLoad | ExactReading] = (
-            [quantized.centered(at, value, map_) for value, map_ in zip(values, maps, strict=True)]
-            if np.all(scales[0] == scales[1])
-            else exact_reals(at, list(zip(values, elements, maps, strict=True)))
-        )
+        scales = [lowering.exact_scales(value, element) for value, element in zip(values, elements, strict=True)]
+        if np.all(scales[0] == scales[1]):
+            readings = [quantized.centered(at, value, map_) for value, map_ in zip(values, maps, strict=True)]
+            return (quantized.compute(at, readings, _AS_IT_IS, integers),)
+        first, second = lowering.exact_reals(at, list(zip(values, elements, maps, strict=True)))
 
         def body(*scalars: Scalar) -> Scalar:
-            runs = quantized.split(scalars, *(reading.inputs for reading in readings))
-            left, right = (reading.read(run) for reading, run in zip(readings, runs, strict=True))
-            if isinstance(left, ExactReal) and isinstance(right, ExactReal):
-                return left.compare(predicate, right)
-            assert isinstance(left, Scalar)
-            assert isinstance(right, Scalar)
-            wide = i64 if i64 in (left.type, right.type) else i32
-            return left.to(wide).compare(predicate, right.to(wide))
+            left, right = quantized.split(scalars, first.inputs, second.inputs)
+            return first.read(left).compare(predicate, second.read(right))
 
-        inputs = [each for reading in readings for each in reading.inputs]
-        return (at.compute(inputs, at.result_shape(), at.result_element(), body),)
+        return (at.compute([*first.inputs, *second.inputs], at.result_shape(), at.result_element(), body),)
+
+    def integers(left: Scalar, right: Scalar) -> Scalar:
+        wide = i64 if i64 in (left.type, right.type) else i32
+        return left.to(wide).compare(predicate, right.to(wide))
 
     return lower
 
@@ -407,9 +378,8 @@ def _remainder(op: ops.ModOp, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _power(op: Operation, a: Scalar, b: Scalar) -> Scalar:
-    if a.is_float:
-        return a.apply(math.PowFOp, b.to(a.type))
-    return _integer_power(a, b.to(a.type))
+    exponent = b.to(a.type)
+    return a.apply(math.PowFOp, exponent) if a.is_float else _integer_power(a, exponent)
 
 
 def _integer_power(base: Scalar, exponent: Scalar) -> Scalar:
@@ -438,8 +408,8 @@ def _divided(function: Function) -> Lower:
     """
 
     def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
-        integer = as_integer(tensor(op.lhs.type).get_element_type())
-        meet = integer is not None and (_may_hold(at, op.lhs, storage_limits(integer)[0]) and _may_hold(at, op.rhs, -1))
+        integer = as_integer(element_of(op.lhs))
+        meet = integer is not None and _may_hold(at, op.lhs, storage_limits(integer)[0]) and _may_hold(at, op.rhs, -1)
         return elementwise(wrapping if meet else function)(op, at)
 
     def wrapping(op: Operation, a: Scalar, b: Scalar) -> Scalar:
@@ -454,7 +424,7 @@ def _divided(function: Function) -> Lower:
 def _may_hold(at: Lowering, value: SSAValue, number: int) -> bool:
     """Whether an element of an operand may be `number`; for a constant, whether one is."""
     known = at.known(value)
-    return known is None or bool((narrowed(known, tensor(value.type).get_element_type()) == number).any())
+    return known is None or bool((narrowed(known, element_of(value)) == number).any())
 
 
 FUNCTIONS: dict[type[Operation], Function] = {
@@ -491,4 +461,24 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.WhereOp: _where,
     ops.DivOp: _divided(FUNCTIONS[ops.DivOp]),
     ops.ModOp: _divided(_remainder),
+}
+
+
+def _qlinear_add(op: ops.AddOp, at: Lowering) -> Sequence[SSAValue]:
+    left, right, result = (lowering.uniform_type(at, value) for value in (op.lhs, op.rhs, op.result))
+    steps = Sum.of(*map(affine, (left, right, result)))
+    readings = [quantized.stored(at, value, operand_map(at, value)) for value in op.operands]
+
+    def fused(a: Scalar, b: Scalar) -> Scalar:
+        x, y = a.to(f32), b.to(f32)
+        inner = y.apply(math.FmaOp, y.constant(float(steps.right_ratio)), y.constant(float(steps.offset)))
+        return x.apply(math.FmaOp, x.constant(float(steps.left_ratio)), inner)
+
+    writing = ElementStore((), lambda value, scalars: lowering.nearest(result, value))
+    return (quantized.compute(at, readings, writing, fused),)
+
+
+QLINEAR: dict[type[Operation], Lower] = {
+    SigmoidOp: lambda op, at: (lowering.looked_up(at),),
+    ops.AddOp: _qlinear_add,
 }

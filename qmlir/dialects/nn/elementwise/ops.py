@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     StringAttr,
     TensorType,
-    f32,
     i1,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -29,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import Affine, Sum, accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
-from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, kind_of, plain_type, tensor_like
+from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, build, kind_of, plain_type, shapes_agree, tensor_like
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.nn.result_shapes import check_choice
@@ -59,6 +58,14 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         pairs = zip_longest(reversed(result), reversed(shape), fillvalue=1)
         result = tuple(_broadcast_size(left, right) for left, right in pairs)[::-1]
     return result
+
+
+def broadcasts_to(shape: Sequence[int], wanted: Sequence[int]) -> bool:
+    """Returns whether `shape` broadcasts to `wanted`; dynamic sizes may be any."""
+    try:
+        return shapes_agree(broadcast_shapes(shape, wanted), wanted)
+    except VerifyException:
+        return False
 
 
 class UnaryOp(OneOperandOp, ABC):
@@ -286,16 +293,12 @@ class ClipOp(UnaryOp, Recomputable):
     @staticmethod
     def unbounded(value: SSAValue) -> "ClipOp":
         """Returns a clip without bounds, which only requantizes a quantized `value` to another type."""
-        return ClipOp.create(operands=[value], result_types=[tensor_like(value, shape_of(value))])
+        return ClipOp(value)
 
     @staticmethod
     def between(value: SSAValue, minimum: float, maximum: float) -> "ClipOp":
         """Returns a clip of `value` to `[minimum, maximum]`."""
-        return ClipOp.create(
-            operands=[value],
-            result_types=[tensor_like(value, shape_of(value))],
-            properties={"minimum": FloatAttr(minimum, f32), "maximum": FloatAttr(maximum, f32)},
-        )
+        return build(ClipOp, [value], {"minimum": minimum, "maximum": maximum})
 
 
 class BinaryOp(NnOp, ABC):

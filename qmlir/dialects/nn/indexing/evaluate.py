@@ -8,8 +8,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array, maximum, minimum
-from qmlir.dialects.nn.evaluation.arrays import widened
-from qmlir.dialects.nn.evaluation.parameters import rescaled, uniform_of
+from qmlir.dialects.nn.evaluation import rescaled, uniform_of, widened
 from qmlir.dialects.nn.indexing import ops
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.quant.infer import broadcast_parameters

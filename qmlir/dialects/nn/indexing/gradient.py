@@ -88,14 +88,6 @@ def _scattering(read: Callable[[Backward, Any, SSAValue], SSAValue]) -> Rule:
     return rule
 
 
-def _read_elements(at: Backward, op: ops.ScatterElementsOp, value: SSAValue) -> SSAValue:
-    return at.add(ops.GatherElementsOp, value, op.indices, axis=op.axis).result
-
-
-def _read_slices(at: Backward, op: ops.ScatterNDOp, value: SSAValue) -> SSAValue:
-    return at.add(ops.GatherNDOp, value, op.indices).result
-
-
 def _one_hot(at: Backward, op: ops.OneHotOp, gradient: SSAValue) -> Gradients:
     """Sums the gradient over the off and on positions, for the two values."""
     depth = op.depth if op.depth_value is None else op.depth_value
@@ -116,8 +108,10 @@ RULES: dict[type[Operation], Rule] = {
     ops.GatherOp: first_only(_gather),
     ops.GatherElementsOp: first_only(_gather_elements),
     ops.GatherNDOp: first_only(_gather_nd),
-    ops.ScatterElementsOp: _scattering(_read_elements),
-    ops.ScatterNDOp: _scattering(_read_slices),
+    ops.ScatterElementsOp: _scattering(
+        lambda at, op, value: at.add(ops.GatherElementsOp, value, op.indices, axis=op.axis).result
+    ),
+    ops.ScatterNDOp: _scattering(lambda at, op, value: at.add(ops.GatherNDOp, value, op.indices).result),
     ops.OneHotOp: _one_hot,
     ops.ReverseSequenceOp: first_only(_reverse_sequence),
     TopKOp: _top_k,

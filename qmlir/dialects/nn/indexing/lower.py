@@ -11,8 +11,7 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, constant, extracted, inserted, position
 from qmlir.dialects.nn.indexing import ops
-from qmlir.dialects.nn.lowering.elements import identity
-from qmlir.dialects.nn.lowering.indexing import axes_map, checked, place_of, positions, run_of
+from qmlir.dialects.nn.lowering import axes_map, checked, identity, place_of, positions, run_of, uniform_type
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -52,8 +51,7 @@ def _gather(op: ops.GatherOp, at: Lowering) -> Sequence[SSAValue]:
 
 def _rescaled_slices(op: ops.GatherOp, at: Lowering, index: Input, point: Callable[[Scalar], list[Scalar]]) -> SSAValue:
     """Requantizes integers of slices with separate parameters, which are also looked up by the index."""
-    element, data, sizes = quantized.uniform_element(at, op.input), at.value(op.input), shape_of(op.input)
-    assert element is not None
+    element, data, sizes = uniform_type(at, op.input), at.value(op.input), shape_of(op.input)
     counts = list(element.parameter_shape)
     if element.granularity is Granularity.AXIS:
         counts = [size if axis == op.position else 1 for axis, size in enumerate(sizes)]
@@ -252,9 +250,9 @@ def _ranks(at: Lowering, keys: SSAValue, axis: int, is_largest: bool, unsigned: 
     """Returns, for each element, the number of elements along the axis that precede it; equal ones keep their order."""
     shape = shape_of(keys)
     rank = len(shape)
-    own = AffineMap(rank + 1, 0, tuple(AffineExpr.dimension(index) for index in range(rank)))
-    other = (*own.results[:axis], AffineExpr.dimension(rank), *own.results[axis + 1 :])
-    inputs = [Input(keys, own, unsigned), Input(keys, AffineMap(rank + 1, 0, other), unsigned)]
+    own = axes_map(rank + 1, range(rank))
+    other = axes_map(rank + 1, [rank if index == axis else index for index in range(rank)])
+    inputs = [Input(keys, own, unsigned), Input(keys, other, unsigned)]
     after, before = ("ge", "gt") if is_largest else ("le", "lt")
 
     def count(key: Scalar, another: Scalar, so_far: Scalar) -> Scalar:

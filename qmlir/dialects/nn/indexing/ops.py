@@ -392,7 +392,6 @@ class ReverseSequenceOp(MovementOp):
 
     input = operand_def(TensorType)
     lengths = operand_def(TensorType)
-    result = result_def(TensorType)
 
     batch_axis = opt_prop_def(IntegerAttr, IntegerAttr(1, i64))
     time_axis = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))

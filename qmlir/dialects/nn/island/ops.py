@@ -5,18 +5,16 @@ ONNX.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Self
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, TensorType, i8
 from xdsl.ir import Attribute, SSAValue, TypeAttribute
-from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, traits_def, var_operand_def, var_result_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from xdsl.irdl import irdl_op_definition, prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir import registry
-from qmlir.dialects.nn.assembly import parse_operation, print_operation
+from qmlir.dialects.nn.assembly import CommonFormatOp
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import as_dense, dense, ranked_tensor
@@ -48,7 +46,7 @@ def is_held(type_: Attribute) -> bool:
 
 
 @irdl_op_definition
-class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
+class OnnxIslandOp(CommonFormatOp, InferResultTypes, Quantizable):
     """Nodes of an ONNX model, computed by ONNX Runtime, or by ONNX's reference implementation if that is missing.
 
     `model` is a self-contained ONNX model, stored as i8 bytes, whose inputs are the operands and whose outputs are the
@@ -115,10 +113,3 @@ class OnnxIslandOp(IRDLOperation, InferResultTypes, Quantizable):
                 raise VerifyException(
                     f"operands and results must be plain tensors or sequences of them, but got '{value.type}'"
                 )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        return parse_operation(cls, parser)
-
-    def print(self, printer: Printer) -> None:
-        print_operation(self, printer)

@@ -7,7 +7,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.evaluation.arrays import Evaluator, of_arrays, of_operation, of_question
+from qmlir.dialects.nn.evaluation import Evaluator, of_arrays, of_operation, of_question
 from qmlir.dialects.nn.logic import ops
 from qmlir.ir.builtin_types import as_integer, element_of
 

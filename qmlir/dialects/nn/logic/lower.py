@@ -6,7 +6,7 @@ from xdsl.ir import Operation
 from qmlir.dialects.kernel.lowering.lowering import Lower
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant
 from qmlir.dialects.nn.logic import ops
-from qmlir.dialects.nn.lowering.elements import elementwise, of_scalars
+from qmlir.dialects.nn.lowering import elementwise, of_scalars
 
 
 def _bitwise_not(op: Operation, x: Scalar) -> Scalar:

@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.movement import ops as movement
-from qmlir.dialects.nn.movement.ops import normalized_axes, slice_indices
+from qmlir.dialects.nn.movement.ops import sliced_axes
 from qmlir.ir.builtin_types import shape_of
 
 
@@ -35,9 +35,8 @@ def _transpose(op: movement.TransposeOp, x: Array) -> tuple[Array]:
 
 
 def _slice(op: movement.SliceOp, x: Array, *values: Array | None) -> tuple[Array]:
-    starts, ends, axes, steps = op.bounds(*values)
-    for axis, start, end, step in zip(normalized_axes(axes, x.ndim), starts, ends, steps, strict=True):
-        x = x.take(list(slice_indices(x.shape[axis], start, end, step)), axis=axis)
+    for axis, indices in sliced_axes(x.shape, *op.bounds(*values)).items():
+        x = x.take(list(indices), axis=axis)
     return (x,)
 
 

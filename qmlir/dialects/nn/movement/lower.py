@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.nn.movement import ops
-from qmlir.dialects.nn.movement.ops import normalized_axes, slice_indices
+from qmlir.dialects.nn.movement.ops import sliced_axes
 from qmlir.ir.builtin_types import element_of, shape_of
 
 
@@ -37,12 +37,8 @@ def strided(at: Lowering, value: SSAValue, indices: Sequence[range]) -> SSAValue
 def _slice(op: ops.SliceOp, at: Lowering) -> Sequence[SSAValue]:
     if not all(op.is_known(name) for name in op.PARAMETERS):
         raise at.error("cannot be compiled: starts, ends, axes and steps must be constant")
-    shape = shape_of(op.input)
-    indices = [range(size) for size in shape]
-    starts, ends, axes, steps = op.bounds()
-    for axis, start, end, step in zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True):
-        indices[axis] = slice_indices(shape[axis], start, end, step)
-    return (strided(at, at.value(op.input), indices),)
+    shape, found = shape_of(op.input), sliced_axes(shape_of(op.input), *op.bounds())
+    return (strided(at, at.value(op.input), [found.get(axis, range(size)) for axis, size in enumerate(shape)]),)
 
 
 def _split(op: ops.SplitOp, at: Lowering) -> Sequence[SSAValue]:

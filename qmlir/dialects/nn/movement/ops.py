@@ -31,10 +31,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, NnOp, UnsupportedFormError, kind_of, shapes_agree
-from qmlir.dialects.nn.contraction.ops import values_of
 from qmlir.dialects.nn.result_shapes import check_choice, shape_text
 from qmlir.dialects.quant.types import Granularity, UniformType
-from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, shape_of
 from qmlir.ir.interfaces import KnownValue, QuantizationSlots, Recomputable, Replacement
 
 # Result shapes, and the new position of the axis of per-axis parameters.
@@ -152,33 +151,22 @@ def slice_indices(size: int, start: int, end: int, step: int) -> range:
     return range(*slice(start, None if step < 0 and end < -size else end, step).indices(size))
 
 
-def sliced_shape(
-    shape: Sequence[int],
-    starts: Sequence[int],
-    ends: Sequence[int],
-    axes: Sequence[int],
-    steps: Sequence[int],
-) -> tuple[int, ...]:
-    """Returns the shape of a slice of `shape`."""
+def sliced_axes(
+    shape: Sequence[int], starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
+) -> dict[int, range]:
+    """Returns the indices that a slice of `shape` selects along its axes, except for dynamic ones."""
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise VerifyException("starts, ends, axes and steps must have the same length")
-    sizes = list(shape)
-    for axis, start, end, step in zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True):
-        if sizes[axis] != DYNAMIC_INDEX:
-            sizes[axis] = len(slice_indices(sizes[axis], start, end, step))
-    return tuple(sizes)
+    bounds = zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True)
+    return {axis: slice_indices(shape[axis], *cut) for axis, *cut in bounds if shape[axis] != DYNAMIC_INDEX}
 
 
 def cut_axes(
     shape: Sequence[int], starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
 ) -> tuple[int, ...]:
     """Returns the axes along which a slice of `shape` drops or reorders elements."""
-    bounds = zip(normalized_axes(axes, len(shape)), starts, ends, steps, strict=True)
-    return tuple(
-        axis
-        for axis, start, end, step in bounds
-        if shape[axis] == DYNAMIC_INDEX or slice_indices(shape[axis], start, end, step) != range(shape[axis])
-    )
+    found = sliced_axes(shape, starts, ends, axes, steps)
+    return tuple(axis for axis in normalized_axes(axes, len(shape)) if found.get(axis) != range(shape[axis]))
 
 
 def split_sizes(size: int, sizes: Sequence[int] | None, count: int) -> tuple[int, ...]:
@@ -208,11 +196,6 @@ def regrouped_size(size: int, factor: int) -> int:
 def multiplied_size(size: int, factor: int) -> int:
     """Returns `size` times `factor`; a dynamic size stays dynamic."""
     return size if size == DYNAMIC_INDEX else size * factor
-
-
-def integers(values: Sequence[int]) -> DenseArrayBase:
-    """Returns an attribute that holds a list of i64 integers."""
-    return DenseArrayBase.from_list(i64, list(values))
 
 
 def list_length(value: SSAValue) -> int:
@@ -252,6 +235,8 @@ class MovementOp(NnOp, ABC):
     ACCEPTS: ClassVar[Kind] = Kind.MOVED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(shares_parameters=True)
 
+    result = result_def(TensorType)
+
 
 @irdl_op_definition
 class ReshapeOp(MovementOp, Recomputable):
@@ -266,7 +251,6 @@ class ReshapeOp(MovementOp, Recomputable):
 
     input = operand_def(TensorType)
     shape = opt_operand_def(TensorType)
-    result = result_def(TensorType)
 
     allow_zero = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
@@ -329,18 +313,12 @@ class AxesOp(MovementOp, Recomputable, ABC):
 
     input = operand_def(TensorType)
     axes_value = opt_operand_def(TensorType)
-    result = result_def(TensorType)
 
     axes = opt_prop_def(DenseArrayBase[IntegerType])
 
     def open_type(self, count: int) -> AnyTensor:
         """Returns the operand's type after its shape is replaced with `count` dynamic sizes."""
         return TensorType(moved_element(element_of(self.input), None), [DYNAMIC_INDEX] * count)
-
-    def axis_count(self) -> int:
-        """The number of axes that the operand `axes` lists."""
-        assert self.axes_value is not None
-        return known_length(self.axes_value, "axes")
 
 
 @irdl_op_definition
@@ -363,8 +341,8 @@ class SqueezeOp(AxesOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
-        if not self.is_known("axes"):
-            return [self.open_type(len(shape) - self.axis_count())]
+        if self.axes_value is not None:
+            return [self.open_type(len(shape) - known_length(self.axes_value, "axes"))]
         gone = self.squeezed_axes(shape)
         kept = [axis for axis in range(len(shape)) if axis not in gone]
         element = moved_element(element_of(self.input), {axis: position for position, axis in enumerate(kept)})
@@ -387,8 +365,8 @@ class UnsqueezeOp(AxesOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
-        if not self.is_known("axes"):
-            return [self.open_type(len(shape) + self.axis_count())]
+        if self.axes_value is not None:
+            return [self.open_type(len(shape) + known_length(self.axes_value, "axes"))]
         kept = self.kept_axes(len(shape))
         element = moved_element(element_of(self.input), dict(enumerate(kept)))
         sizes = [1] * (len(shape) + len(self.integers("axes") or ()))
@@ -404,7 +382,6 @@ class TransposeOp(MovementOp):
     name = "nn.transpose"
 
     input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     permutation = prop_def(DenseArrayBase[IntegerType])
 
@@ -412,7 +389,7 @@ class TransposeOp(MovementOp):
         super().__init__(
             operands=[value],
             result_types=[self._type(value, permutation)],
-            properties={"permutation": integers(permutation)},
+            properties={"permutation": DenseArrayBase.from_list(i64, list(permutation))},
         )
 
     @staticmethod
@@ -423,7 +400,7 @@ class TransposeOp(MovementOp):
     @property
     def order(self) -> tuple[int, ...]:
         """The permutation as a tuple of axes."""
-        return values_of(self.permutation) or ()
+        return integer_list(self.permutation)
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         return [self._type(self.input, self.order)]
@@ -443,7 +420,6 @@ class SliceOp(MovementOp):
     ends_value = opt_operand_def(TensorType)
     axes_value = opt_operand_def(TensorType)
     steps_value = opt_operand_def(TensorType)
-    result = result_def(TensorType)
 
     starts = opt_prop_def(DenseArrayBase[IntegerType])
     ends = opt_prop_def(DenseArrayBase[IntegerType])
@@ -466,8 +442,8 @@ class SliceOp(MovementOp):
     def infer_result_types(self) -> Sequence[AnyTensor]:
         before = shape_of(self.input)
         if all(self.is_known(name) for name in self.PARAMETERS):
-            shape = sliced_shape(before, *self.bounds())
-            sliced = cut_axes(before, *self.bounds())
+            found, sliced = sliced_axes(before, *self.bounds()), cut_axes(before, *self.bounds())
+            shape = tuple(len(found[axis]) if axis in found else size for axis, size in enumerate(before))
         else:
             axes = self.integers("axes") if self.is_known("axes") else None
             sliced = range(len(before)) if axes is None else normalized_axes(axes, len(before))
@@ -493,9 +469,7 @@ class ConcatOp(NnOp):
         shape = concatenated_shape([shape_of(value) for value in values], axis)
         element: Attribute = element_of(values[0])
         super().__init__(
-            operands=[values],
-            result_types=[TensorType(element, shape)],
-            properties={"axis": IntegerAttr(axis, i64)},
+            operands=[values], result_types=[TensorType(element, shape)], properties={"axis": IntegerAttr(axis, i64)}
         )
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
@@ -553,7 +527,6 @@ class BlocksOp(MovementOp, ABC):
     `[N, C, H, W]`."""
 
     input = operand_def(TensorType)
-    result = result_def(TensorType)
 
     block_size = prop_def(IntegerAttr)
     mode = opt_prop_def(StringAttr, StringAttr("DCR"))

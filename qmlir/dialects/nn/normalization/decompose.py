@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.base import plain_type
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build, plain_type
 from qmlir.dialects.nn.decomposition import Decompose, Results, cast, per_channel, scalar
 from qmlir.dialects.nn.elementwise.ops import (
     AbsOp,
@@ -23,17 +22,7 @@ from qmlir.dialects.nn.elementwise.ops import (
     WhereOp,
 )
 from qmlir.dialects.nn.movement.ops import ReshapeOp, normalized_axis
-from qmlir.dialects.nn.normalization.ops import (
-    BatchNormOp,
-    GroupNormOp,
-    InstanceNormOp,
-    LayerNormOp,
-    LogSoftmaxOp,
-    LpNormOp,
-    RmsNormOp,
-    SoftmaxLikeOp,
-    SoftmaxOp,
-)
+from qmlir.dialects.nn.normalization import ops
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceSumOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
@@ -41,7 +30,7 @@ from qmlir.ir.decomposition import Parts
 # Decomposition of softmax and its logarithm, shifted by the maximum so that nothing overflows.
 
 
-def _raised(op: SoftmaxLikeOp, parts: Parts, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
+def _raised(op: ops.SoftmaxLikeOp, parts: Parts, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
     """Returns `x - max`, its exponential, and the sum of the exponential."""
     axes = [normalized_axis(op.axis.value.data, len(shape_of(op.input)))]
     largest = parts.add("max", ReduceMaxOp(x, axes)).result
@@ -50,7 +39,7 @@ def _raised(op: SoftmaxLikeOp, parts: Parts, x: SSAValue) -> tuple[SSAValue, SSA
     return shifted, raised, parts.add("sum", ReduceSumOp(raised, axes)).result
 
 
-def _softmax(op: SoftmaxOp, parts: Parts) -> Results:
+def _softmax(op: ops.SoftmaxOp, parts: Parts) -> Results:
     """Decomposes to `e^(x - max)` over its sum."""
     if op.mask is not None and op.fill is None:
         return _masked(op, op.mask, parts)
@@ -58,7 +47,7 @@ def _softmax(op: SoftmaxOp, parts: Parts) -> Results:
     return [parts.add("div", DivOp(raised, total)).result]
 
 
-def _filled(op: SoftmaxOp, parts: Parts) -> SSAValue:
+def _filled(op: ops.SoftmaxOp, parts: Parts) -> SSAValue:
     """Returns the input plus the fill value at masked elements."""
     if op.mask is None or op.fill is None:
         return op.input
@@ -71,7 +60,7 @@ def _filled(op: SoftmaxOp, parts: Parts) -> SSAValue:
 # range of the scores. The minimum of the row does neither: `x - max <= 0` stays true. Its exponential is replaced by 0,
 # which is exact in any type that contains 0. The element `max` itself adds `e^0 = 1` to the sum, if there is one:
 # `sum >= 1`, and `max(sum, 1)` changes only empty rows, where it turns 0 / 0 into 0.
-def _masked(op: SoftmaxOp, mask: SSAValue, parts: Parts) -> Results:
+def _masked(op: ops.SoftmaxOp, mask: SSAValue, parts: Parts) -> Results:
     """Decomposes to `e^(x - max)` over its sum, with maximum and sum of the unmasked elements."""
     shape = shape_of(op.input)
     axis = normalized_axis(op.axis.value.data, len(shape))
@@ -93,7 +82,7 @@ def _masked(op: SoftmaxOp, mask: SSAValue, parts: Parts) -> Results:
     return [parts.add("result", build(WhereOp, [is_empty, uniform, quotient])).result]
 
 
-def _log_softmax(op: LogSoftmaxOp, parts: Parts) -> Results:
+def _log_softmax(op: ops.LogSoftmaxOp, parts: Parts) -> Results:
     """Decomposes to `x - max` minus the logarithm of the sum of its exponential."""
     shifted, _, total = _raised(op, parts, op.input)
     return [parts.add("sub", SubOp(shifted, parts.add("log", LogOp(total)).result)).result]
@@ -102,7 +91,7 @@ def _log_softmax(op: LogSoftmaxOp, parts: Parts) -> Results:
 # Decomposition of normalizations: mean, deviation from it, division, then scale and shift.
 
 
-def _batch_norm(op: BatchNormOp, parts: Parts) -> Results:
+def _batch_norm(op: ops.BatchNormOp, parts: Parts) -> Results:
     """Decomposes to `x * f + (bias - mean * f)` with `f = scale / sqrt(variance + epsilon)`."""
     rank = len(shape_of(op.data))
     factor, offset = op.scale, op.bias
@@ -139,6 +128,12 @@ def _standardized(parts: Parts, data: SSAValue, axes: Sequence[int], epsilon: Fl
     return _over_root(parts, centered, variance, epsilon, "variance")
 
 
+def _scaled_by_channel(op: ops.ScaledChannelNormOp, parts: Parts, value: SSAValue) -> Sequence[SSAValue]:
+    rank = len(shape_of(op.data))
+    factor, offset = (per_channel(parts, role, each, rank) for role, each in (("scale", op.scale), ("bias", op.bias)))
+    return [_scaled(parts, value, factor, offset)]
+
+
 def _scaled(parts: Parts, value: SSAValue, scale: SSAValue | None, bias: SSAValue | None) -> SSAValue:
     if scale is not None:
         value = parts.add("mul", MulOp(value, scale)).result
@@ -147,11 +142,10 @@ def _scaled(parts: Parts, value: SSAValue, scale: SSAValue | None, bias: SSAValu
 
 def _rounded(parts: Parts, value: SSAValue, data: SSAValue) -> SSAValue:
     """Casts `value`, the result of the first stage, to the type of the data."""
-    element: Attribute = plain_type(element_of(data))
-    return cast(parts, "rounded", value, element)
+    return cast(parts, "rounded", value, plain_type(element_of(data)))
 
 
-def _layer_norm(op: LayerNormOp, parts: Parts) -> Results:
+def _layer_norm(op: ops.LayerNormOp, parts: Parts) -> Results:
     """Centers, divides by the deviation, scales and shifts; the first two in the type of the first stage."""
     axes = range(op.first_axis, len(shape_of(op.data)))
     data = cast(parts, "stage", op.data, op.first_stage_type(op.data))
@@ -159,7 +153,7 @@ def _layer_norm(op: LayerNormOp, parts: Parts) -> Results:
     return [_scaled(parts, _rounded(parts, normalized, op.data), op.scale, op.bias)]
 
 
-def _rms_norm(op: RmsNormOp, parts: Parts) -> Results:
+def _rms_norm(op: ops.RmsNormOp, parts: Parts) -> Results:
     """Divides by the root mean square, in the type of the first stage, then scales."""
     axes = range(op.first_axis, len(shape_of(op.data)))
     data = cast(parts, "stage", op.data, op.first_stage_type(op.data))
@@ -169,17 +163,16 @@ def _rms_norm(op: RmsNormOp, parts: Parts) -> Results:
     return [_scaled(parts, _rounded(parts, normalized, op.data), op.scale, None)]
 
 
-def _instance_norm(op: InstanceNormOp, parts: Parts) -> Results:
+def _instance_norm(op: ops.InstanceNormOp, parts: Parts) -> Results:
     """Centers each channel of each instance, divides by the deviation, scales and shifts."""
     rank = len(shape_of(op.data))
     if rank == 2:  # the mean over no axes is not a reduction
         return None
     normalized = _standardized(parts, op.data, range(2, rank), op.epsilon)
-    factor, offset = (per_channel(parts, role, value, rank) for role, value in (("scale", op.scale), ("bias", op.bias)))
-    return [_scaled(parts, normalized, factor, offset)]
+    return _scaled_by_channel(op, parts, normalized)
 
 
-def _group_norm(op: GroupNormOp, parts: Parts) -> Results:
+def _group_norm(op: ops.GroupNormOp, parts: Parts) -> Results:
     """Normalizes each group of channels as one axis, then scales and shifts each channel."""
     shape, groups = shape_of(op.data), op.groups.value.data
     if shape.count(DYNAMIC_INDEX) > 1 or shape[1] == DYNAMIC_INDEX:
@@ -189,13 +182,10 @@ def _group_norm(op: GroupNormOp, parts: Parts) -> Results:
     grouped = parts.add("groups", ReshapeOp(data, split)).result
     normalized = _standardized(parts, grouped, range(2, len(split)), op.epsilon)
     joined = parts.add("channels", ReshapeOp(_rounded(parts, normalized, op.data), shape)).result
-    factor, offset = (
-        per_channel(parts, role, value, len(shape)) for role, value in (("scale", op.scale), ("bias", op.bias))
-    )
-    return [_scaled(parts, joined, factor, offset)]
+    return _scaled_by_channel(op, parts, joined)
 
 
-def _lp_norm(op: LpNormOp, parts: Parts) -> Results:
+def _lp_norm(op: ops.LpNormOp, parts: Parts) -> Results:
     """Divides by the norm along the axis, with result 0 if the norm is 0; or by the norm bounded below by `epsilon`."""
     x, axes = op.input, [normalized_axis(op.axis.value.data, len(shape_of(op.input)))]
     if op.p.value.data == 1:
@@ -213,15 +203,21 @@ def _lp_norm(op: LpNormOp, parts: Parts) -> Results:
 
 
 COMPOSITES: dict[type[Operation], Decompose] = {
-    SoftmaxOp: _softmax,
-    LogSoftmaxOp: _log_softmax,
-    BatchNormOp: _batch_norm,
-    InstanceNormOp: _instance_norm,
-    GroupNormOp: _group_norm,
-    LayerNormOp: _layer_norm,
-    RmsNormOp: _rms_norm,
-    LpNormOp: _lp_norm,
+    ops.SoftmaxOp: _softmax,
+    ops.LogSoftmaxOp: _log_softmax,
+    ops.BatchNormOp: _batch_norm,
+    ops.InstanceNormOp: _instance_norm,
+    ops.GroupNormOp: _group_norm,
+    ops.LayerNormOp: _layer_norm,
+    ops.RmsNormOp: _rms_norm,
+    ops.LpNormOp: _lp_norm,
 }
 
-IN_STAGES: tuple[type[Operation], ...] = (SoftmaxOp, LogSoftmaxOp, GroupNormOp, LayerNormOp, RmsNormOp)
+IN_STAGES: tuple[type[Operation], ...] = (
+    ops.SoftmaxOp,
+    ops.LogSoftmaxOp,
+    ops.GroupNormOp,
+    ops.LayerNormOp,
+    ops.RmsNormOp,
+)
 """Composites that ONNX defines as two stages or several steps, each of which is rounded."""

@@ -5,17 +5,19 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array, ordered_mean, ordered_sum
+from qmlir.arithmetic.requantization import SOFTMAX_LARGEST, softmax_powers, softmax_steps
 from qmlir.arithmetic.row_norms import normalized_rows
-from qmlir.dialects.nn.evaluation.arrays import widened
-from qmlir.dialects.nn.evaluation.parameters import centered, uniform_of
+from qmlir.dialects.nn.base import dtype_of
+from qmlir.dialects.nn.evaluation import centered, uniform_of, widened
 from qmlir.dialects.nn.normalization import ops
+from qmlir.dialects.nn.requantize import affine
 from qmlir.dialects.quant.evaluate import quantize
+from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.ir.evaluation import Evaluator
-from qmlir.text.elements import dense_dtype
 
 # Evaluation of softmax operations; f16 and bf16 are rounded after each step, like separate operations.
 #
@@ -103,25 +105,19 @@ def number(attribute: FloatAttr, like: Array) -> Any:
     return like.dtype.type(attribute.value.data)
 
 
-def _standardized(x: Array, axes: tuple[int, ...], epsilon: FloatAttr) -> Array:
-    """Normalizes `x` to mean 0 and variance 1 over `axes`."""
+def _standardized(op: ops.RowNormOp, x: Array, first: int) -> Array:
+    """Normalizes the rows of `x`, its axes from `first` on, to mean 0 and variance 1, or to mean square 1."""
+    axes = tuple(range(first, x.ndim))
     with np.errstate(invalid="ignore", divide="ignore"):  # the mean of no elements
-        centered = x - ordered_mean(x, axes)
-        return centered / np.sqrt(ordered_mean(centered * centered, axes) + number(epsilon, x))
+        x = x - ordered_mean(x, axes) if op.IS_CENTERED else x
+        return x / np.sqrt(ordered_mean(x * x, axes) + number(op.epsilon, x))
 
 
-def _staged(x: Array, precision: Attribute) -> Array:
-    """Converts `x` to the type of its first stage; f16 and bf16 are rounded to that type, but computed in f32."""
-    dtype = dense_dtype(precision)
-    assert dtype is not None
-    return widened(x.astype(dtype, copy=False))
-
-
-def _between_stages(x: Array, precision: Attribute, dtype: np.dtype[Any]) -> Array:
-    """Rounds the result of the first stage to `precision`, then to `dtype`."""
-    first = dense_dtype(precision)
-    assert first is not None
-    return x.astype(first, copy=False).astype(dtype, copy=False)
+def _first_stage(op: ops.GroupNormOp | ops.TrailingNormOp, data: Array, first: int) -> Array:
+    """Normalizes rows in the type of the first stage and rounds to it; f16 and bf16 are computed in f32."""
+    dtype = dtype_of(op.first_stage_type(op.operands[0]))
+    normalized = _standardized(op, widened(data.astype(dtype, copy=False)), first)
+    return normalized.astype(dtype, copy=False).astype(data.dtype, copy=False)
 
 
 def affine_by_channel(x: Array, scale: Array, bias: Array, mean: Array, variance: Array, epsilon: FloatAttr) -> Array:
@@ -144,34 +140,22 @@ def _batch_norm(
 
 
 def _instance_norm(op: ops.InstanceNormOp, data: Array, scale: Array, bias: Array) -> tuple[Array]:
-    normalized = _standardized(widened(data), tuple(range(2, data.ndim)), op.epsilon)
+    normalized = _standardized(op, widened(data), 2)
     factor, offset = (per_channel(widened(array), data.ndim) for array in (scale, bias))
     return ((normalized * factor + offset).astype(data.dtype, copy=False),)
 
 
 def _group_norm(op: ops.GroupNormOp, data: Array, scale: Array, bias: Array) -> tuple[Array]:
-    precision = op.first_stage_type(op.data)
     groups = op.groups.value.data
     grouped = data.reshape(data.shape[0], groups, data.shape[1] // groups, *data.shape[2:])
-    normalized = _standardized(_staged(grouped, precision), tuple(range(2, grouped.ndim)), op.epsilon)
-    result = _between_stages(normalized, precision, data.dtype).reshape(data.shape)
+    result = _first_stage(op, grouped, 2).reshape(data.shape)
     return (result * per_channel(scale, data.ndim) + per_channel(bias, data.ndim),)
 
 
-def _layer_norm(op: ops.LayerNormOp, data: Array, scale: Array, bias: Array | None) -> tuple[Array]:
-    precision = op.first_stage_type(op.data)
-    normalized = _standardized(_staged(data, precision), tuple(range(op.first_axis, data.ndim)), op.epsilon)
-    result = _between_stages(normalized, precision, data.dtype) * scale
+def _trailing_norm(op: ops.TrailingNormOp, data: Array, scale: Array | None, bias: Array | None = None) -> tuple[Array]:
+    result = _first_stage(op, data, op.first_axis)
+    result = result if scale is None else result * scale
     return (result if bias is None else result + bias,)
-
-
-def _rms_norm(op: ops.RmsNormOp, data: Array, scale: Array | None) -> tuple[Array]:
-    precision = op.first_stage_type(op.data)
-    x = _staged(data, precision)
-    with np.errstate(invalid="ignore", divide="ignore"):  # the mean of no elements
-        normalized = x / np.sqrt(ordered_mean(x * x, tuple(range(op.first_axis, x.ndim))) + number(op.epsilon, x))
-    result = _between_stages(normalized, precision, data.dtype)
-    return (result if scale is None else result * scale,)
 
 
 def _lp_norm(op: ops.LpNormOp, data: Array) -> tuple[Array]:
@@ -211,8 +195,8 @@ EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.BatchNormOp: _batch_norm,
     ops.InstanceNormOp: _instance_norm,
     ops.GroupNormOp: _group_norm,
-    ops.LayerNormOp: _layer_norm,
-    ops.RmsNormOp: _rms_norm,
+    ops.LayerNormOp: _trailing_norm,
+    ops.RmsNormOp: _trailing_norm,
     ops.LpNormOp: _lp_norm,
     ops.LocalResponseNormOp: _local_response_norm,
 }
@@ -235,12 +219,10 @@ def _result(op: ops.RowNormOp, x: Array, scale: Array | None, bias: Array | None
         return (quantize(x if bias is None else x + bias, uniform_of(op.results[0])),)
 
 
-def _quantized_layer_norm(op: ops.LayerNormOp, data: Array, scale: Array, bias: Array | None) -> Result:
+def _quantized_trailing_norm(
+    op: ops.TrailingNormOp, data: Array, scale: Array | None, bias: Array | None = None
+) -> Result:
     return _result(op, _normalized(op, data, data.shape, op.first_axis), scale, bias)
-
-
-def _quantized_rms_norm(op: ops.RmsNormOp, data: Array, scale: Array | None) -> Result:
-    return _result(op, _normalized(op, data, data.shape, op.first_axis), scale, None)
 
 
 def _channel_norm(op: ops.ScaledChannelNormOp, data: Array, scale: Array, bias: Array) -> Result:
@@ -255,6 +237,22 @@ def _channel_norm(op: ops.ScaledChannelNormOp, data: Array, scale: Array, bias: 
 QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
     ops.GroupNormOp: _channel_norm,
     ops.InstanceNormOp: _channel_norm,
-    ops.LayerNormOp: _quantized_layer_norm,
-    ops.RmsNormOp: _quantized_rms_norm,
+    ops.LayerNormOp: _quantized_trailing_norm,
+    ops.RmsNormOp: _quantized_trailing_norm,
 }
+
+
+def _qlinear_softmax(op: ops.SoftmaxOp, x: Array, mask: None) -> tuple[Array]:
+    axis, result = op.axis.value.data, uniform_of(op.result)
+    source, target = affine(uniform_of(op.input)), affine(result)
+    powers = softmax_powers(source.scale, x.shape[axis])
+    wide = x.astype(np.int64)
+    raised = powers[255 + wide - wide.max(axis=axis, keepdims=True)]
+    total = np.add.accumulate(raised, axis=axis).take([-1], axis=axis)
+    with np.errstate(over="ignore"):
+        steps = np.minimum(raised * softmax_steps(target.scale) / total, SOFTMAX_LARGEST)
+    stored = np.rint(steps).astype(np.int64) + target.zero_point
+    return (np.asarray(stored.clip(result.storage_min, result.storage_max), storage_dtype(result)),)
+
+
+QLINEAR: dict[type[Operation], Evaluator] = {ops.SoftmaxOp: _qlinear_softmax}

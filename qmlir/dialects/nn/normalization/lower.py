@@ -4,24 +4,23 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import IndexType, IntegerType, f32, f64, i1, i32, i64
 from xdsl.dialects.math import PowFOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic import requantization
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, broadcast_map, no_lowering
 from qmlir.dialects.kernel.lowering.quantized import normalized
-from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, position
+from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, extracted, position
 from qmlir.dialects.kernel.rows import RowMaxOp, RowSumOp
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import NnOp, build
 from qmlir.dialects.nn.elementwise.lower import FUNCTIONS
-from qmlir.dialects.nn.lowering.elements import identity, operand_map, otherwise
-from qmlir.dialects.nn.lowering.indexing import axes_map
+from qmlir.dialects.nn.lowering import axes_map, identity, operand_map, otherwise, uniform_type, whole
 from qmlir.dialects.nn.normalization import ops
 from qmlir.dialects.nn.reduction.ops import ArgMaxOp, ReduceMaxOp, ReduceMeanOp, ReduceMinOp, ReduceOp, ReduceSumOp
-from qmlir.dialects.nn.requantize import decompose
+from qmlir.dialects.nn.requantize import affine, decompose
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
@@ -96,7 +95,6 @@ def by_rows(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
 
 def _hardmax(op: ops.HardmaxOp, at: Lowering) -> Sequence[SSAValue]:
     shape, element = shape_of(op.input), at.result_element()
-    assert isinstance(element, AnyFloat)
     axis = op.axis.value.data % len(shape)
     positions = at.value(at.insert(build(ArgMaxOp, [op.input], {"axis": axis})))
 
@@ -114,17 +112,11 @@ def _hardmax(op: ops.HardmaxOp, at: Lowering) -> Sequence[SSAValue]:
 
 
 def _rows(
-    op: ops.RowNormOp,
-    at: Lowering,
-    shape: Sequence[int],
-    first: int,
-    scale: Input | None,
-    bias: Input | None,
+    op: ops.RowNormOp, at: Lowering, shape: Sequence[int], first: int, scale: Input | None, bias: Input | None
 ) -> SSAValue:
     """Computes the result in the shape `shape`, whose axes from `first` on form a row."""
     everywhere = AffineMap.identity(len(shape))
-    element = quantized.uniform_element(at, op.operands[0])
-    assert element is not None
+    element = uniform_type(at, op.operands[0])
     zero_point = 0 if op.IS_CENTERED else element.zero_point  # the mean has it too
     largest = max(abs(limit - zero_point) for limit in storage_limits(element.storage))
     written = quantized.writing(at, 0, everywhere)
@@ -197,10 +189,7 @@ def _local_response_norm(op: ops.LocalResponseNormOp, at: Lowering) -> Sequence[
         base = float(bias) + factor * sum_.to(computing)
         return x / base.apply(PowFOp, base.constant(float(beta)))
 
-    readings = [
-        quantized.plain(at, op.input, identity(at)),
-        quantized.ElementLoad((Input(total, identity(at)),), lambda scalars: scalars[0]),
-    ]
+    readings = [quantized.plain(at, op.input, identity(at)), whole(at, total)]
     return (quantized.compute(at, readings, quantized.writing(at, 0, identity(at)), normalized),)
 
 
@@ -224,3 +213,24 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.LpNormOp: by_rows,
     ops.RmsNormOp: _quantized_by(trailing_norm, by_rows),
 }
+
+
+def _qlinear_softmax(op: ops.SoftmaxOp, at: Lowering) -> Sequence[SSAValue]:
+    source, result, shape = uniform_type(at, op.input), uniform_type(at, op.result), shape_of(op.input)
+    target, axis = affine(result), op.axis.value.data % len(shape)
+    table = at.constant(requantization.softmax_powers(affine(source).scale, shape[axis]), f32)
+    steps, largest_result = float(requantization.softmax_steps(target.scale)), float(requantization.SOFTMAX_LARGEST)
+
+    def body(stored: Scalar) -> Scalar:
+        integer = stored.to(i32)
+        position = integer - integer.over_row(RowMaxOp, [axis]) + 255
+        power = extracted(stored.builder, table, [position.to(IndexType())])
+        quotient = (power * steps / power.over_row(RowSumOp, [axis])).minimum(largest_result)
+        whole = quotient.round_even().to(i32) + target.zero_point
+        return whole.clamp(result.storage_min, result.storage_max).to(IntegerType(result.bits))
+
+    data = Input(at.value(op.input), AffineMap.identity(len(shape)), at.signedness(op.input))
+    return (at.compute([data], shape, IntegerType(result.bits), body),)
+
+
+QLINEAR: dict[type[Operation], Lower] = {ops.SoftmaxOp: _qlinear_softmax}

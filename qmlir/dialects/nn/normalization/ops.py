@@ -7,17 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    FloatAttr,
-    IntegerAttr,
-    StringAttr,
-    TensorType,
-    f32,
-    f64,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, FloatAttr, IntegerAttr, StringAttr, TensorType, f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -36,17 +26,19 @@ from qmlir.dialects.nn.base import (
     ComponentwiseOp,
     Kind,
     OneOperandOp,
+    is_per_tensor,
     kind_of,
     plain_type,
     shapes_agree,
     tensor_like,
     verify_precision,
 )
-from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
+from qmlir.dialects.nn.elementwise.ops import broadcast_shapes, broadcasts_to
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.nn.requantize import is_qlinear
 from qmlir.dialects.nn.result_shapes import check_choice
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.dialects.quant.infer import bits_of
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import FixedRange, QuantizationSlots
@@ -221,20 +213,18 @@ class RowNormOp(NormOp, ABC):
     def row_bounds(self) -> RowBounds:
         """Returns the scale-independent part of a quantized norm on integers. Raises `ValueError` if integers cannot be
         used."""
-        types = [element_of(value) for value in (self.operands[0], self.results[0])]
-        for element in types:
-            if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
+        for element in (element_of(self.operands[0]), element_of(self.results[0])):
+            if not is_per_tensor(element):
                 raise ValueError(f"expected one scale, but got '{element}'")
             if element.bits > MOST_BITS or element.expressed_type != f32:
                 raise ValueError(f"expected f32 values quantized to at most {MOST_BITS} bits, but got '{element}'")
-        data = types[0]
-        assert isinstance(data, UniformQuantizedType)
         if isinstance(self, TwoStageOp) and self.first_stage_type(self.operands[0]) != f32:
             raise ValueError(f"precision {self.precision}")
         sizes = self.row_sizes()
         if DYNAMIC_INDEX in sizes or not sizes:
             raise ValueError("the row length is dynamic")
-        return RowBounds(math.prod(sizes), data.bits, float(np.float32(self.epsilon.value.data)), self.IS_CENTERED)
+        bits = bits_of(element_of(self.operands[0]))
+        return RowBounds(math.prod(sizes), bits, float(np.float32(self.epsilon.value.data)), self.IS_CENTERED)
 
     def integer_norm(self) -> RowNorm:
         """Returns the computation of a quantized norm on integers. Raises `ValueError` if integers cannot be used."""
@@ -290,7 +280,7 @@ class TrailingNormOp(TwoStageOp, RowNormOp, ABC):
         normalized_axis(self.axis.value.data, len(sizes))
         self.first_stage_type(data)
         for value in parameters:
-            if value is not None and not _broadcasts_to(shape_of(value), sizes):
+            if value is not None and not broadcasts_to(shape_of(value), sizes):
                 raise VerifyException(
                     f"scale and bias must broadcast to the data '{data.type}', but got '{value.type}'"
                 )
@@ -303,13 +293,6 @@ class TrailingNormOp(TwoStageOp, RowNormOp, ABC):
 
     def row_sizes(self) -> Sequence[int]:
         return shape_of(self.operands[0])[self.first_axis :]
-
-
-def _broadcasts_to(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
-    try:
-        return shapes_agree(broadcast_shapes(sizes, wanted), wanted)
-    except VerifyException:
-        return False
 
 
 @irdl_op_definition

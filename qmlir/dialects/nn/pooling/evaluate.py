@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,23 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array, maximum, ordered_mean, ordered_sum
+from qmlir.arithmetic.requantization import accumulator_scale, moved_mean, requantize
+from qmlir.dialects.nn import evaluation
 from qmlir.dialects.nn.base import NnOp, element_limits
-from qmlir.dialects.nn.evaluation.arrays import widened, window_view
-from qmlir.dialects.nn.evaluation.parameters import Centered, centered, rescaled
+from qmlir.dialects.nn.evaluation import Centered, centered, nearest, rescaled, uniform_of, widened, window_view
 from qmlir.dialects.nn.pooling import ops
 from qmlir.dialects.nn.reduction.evaluate import exact_sum
-from qmlir.dialects.nn.result_shapes import Windows, covered_elements, output_size, taps
-from qmlir.dialects.quant.infer import same_along
+from qmlir.dialects.nn.requantize import affine
+from qmlir.dialects.nn.result_shapes import Windows, taps
+from qmlir.dialects.quant.evaluate import dequantize
+from qmlir.dialects.quant.infer import same_along, storage_dtype
 from qmlir.ir.builtin_types import element_of
+from qmlir.ir.evaluation import Evaluator
 
 # Pooling, one kernel element at a time; f16 and bf16 in f32, rounded once.
 #
 # Sums run in f64 over the elements of a window in row-major order, as in `qmlir.arithmetic.arrays`; other pools process
 # one axis after the other.
-
-Combine = Callable[[Array, Array], Array]
 
 
 def _along(axis: int, position: slice) -> tuple[slice, ...]:
@@ -39,23 +40,18 @@ def _with_count(data: Array, axis: int, count: int, fill: Any, dtype: np.dtype[A
     return np.full(shape, fill, data.dtype if dtype is None else dtype)
 
 
-def pooled(data: Array, windows: Windows, counts: tuple[int, ...], function: Combine, start: Any) -> Array:
-    """Reduces the elements of each window with `function`, starting from `start`; padding is ignored."""
-    for axis, count in enumerate(counts):
-        result = _with_count(data, axis, count, start)
-        for tap in taps(windows, axis, data.shape[axis + 2], count):
-            into = _along(axis, tap.windows)
-            result[into] = function(result[into], data[_along(axis, tap.elements)])
-        data = result
-    return data
-
-
 def _lowest(op: ops.PoolOp | ops.GlobalPoolOp) -> float:
     return element_limits(element_of(op.data))[0]
 
 
 def _max_pool(op: ops.MaxPoolOp, data: Array) -> tuple[Array]:
-    return (pooled(data, op.windows, op.counts(data.shape[2:]), maximum, _lowest(op)),)
+    for axis, count in enumerate(op.counts(data.shape[2:])):
+        result = _with_count(data, axis, count, _lowest(op))
+        for tap in taps(op.windows, axis, data.shape[axis + 2], count):
+            into = _along(axis, tap.windows)
+            result[into] = maximum(result[into], data[_along(axis, tap.elements)])
+        data = result
+    return (data,)
 
 
 def _element_numbers(shape: tuple[int, ...], column_major: bool) -> Array:
@@ -87,21 +83,16 @@ def _max_pool_with_indices(op: ops.MaxPoolWithIndicesOp, data: Array) -> tuple[A
 
 def _summed(data: Array, windows: Windows, counts: tuple[int, ...]) -> Array:
     """Returns the sums of the windows, in the type of `data`; padding is ignored."""
-    sizes = data.shape[2:]
     total = np.zeros((*data.shape[:2], *counts))
-    for positions in product(*(taps(windows, axis, size, counts[axis]) for axis, size in enumerate(sizes))):
-        into = (slice(None), slice(None), *(tap.windows for tap in positions))
-        total[into] += data[(slice(None), slice(None), *(tap.elements for tap in positions))]
+    for position in evaluation.positions(windows, data.shape[2:], counts):
+        total[(..., *position.windows)] += data[(..., *position.elements)]
     return total.astype(data.dtype)
 
 
 def _average_pool(op: ops.AveragePoolOp, data: Array) -> tuple[Array]:
-    windows, sizes = op.windows, data.shape[2:]
-    counts = op.counts(sizes)
-    values = widened(data)
-    counted = covered_elements(windows, counts, sizes, bool(op.count_include_pad.value.data)).astype(values.dtype)
-    total = _summed(values, windows, counts)
-    return ((total / counted).astype(data.dtype, copy=False),)
+    values, sizes = widened(data), data.shape[2:]
+    total = _summed(values, op.windows, op.counts(sizes))
+    return ((total / op.covered_elements(sizes).astype(values.dtype)).astype(data.dtype, copy=False),)
 
 
 def _raised(x: Array, p: int) -> Array:
@@ -137,7 +128,7 @@ def _global_lp_pool(op: ops.GlobalLpPoolOp, data: Array) -> tuple[Array]:
     return (_root(total, p).astype(data.dtype, copy=False),)
 
 
-EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
+EVALUATORS: dict[type[Operation], Evaluator] = {
     ops.MaxPoolOp: _max_pool,
     ops.MaxPoolWithIndicesOp: _max_pool_with_indices,
     ops.AveragePoolOp: _average_pool,
@@ -153,12 +144,6 @@ EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
 Result = tuple[Array] | None
 
 
-def _counts(op: ops.PoolOp, data: Array) -> tuple[int, ...]:
-    """Returns the number of windows along each spatial axis."""
-    is_ceil = bool(op.ceil_mode.value.data)
-    return tuple(output_size(size, op.windows, axis, is_ceil) for axis, size in enumerate(data.shape[2:]))
-
-
 def _mean(op: NnOp, operand: Centered, total: Array, count: Array | int) -> Result:
     """Requantizes the means of sums `total` over `count` elements of one scale."""
     scale = same_along(operand.scale, range(2, total.ndim))
@@ -170,17 +155,15 @@ def _mean(op: NnOp, operand: Centered, total: Array, count: Array | int) -> Resu
 
 
 def _quantized_average_pool(op: ops.AveragePoolOp, data: Array) -> Result:
-    operand, windows, counts = centered(op.data, data), op.windows, _counts(op, data)
+    operand, counts = centered(op.data, data), op.counts(data.shape[2:])
     axes = tuple(range(data.ndim, data.ndim + len(counts)))
-    total = exact_sum(window_view(operand.integers, windows, counts, 0), axes, keep_dims=False)
-    return _mean(
-        op, operand, total, covered_elements(windows, counts, data.shape[2:], bool(op.count_include_pad.value.data))
-    )
+    total = exact_sum(window_view(operand.integers, op.windows, counts, 0), axes, keep_dims=False)
+    return _mean(op, operand, total, op.covered_elements(data.shape[2:]))
 
 
 def _quantized_global_average_pool(op: ops.GlobalAveragePoolOp, data: Array) -> Result:
     operand = centered(op.data, data)
-    total = exact_sum(operand.integers, tuple(range(2, data.ndim)))
+    total = exact_sum(operand.integers, _spatial(data))
     return _mean(op, operand, total, math.prod(data.shape[2:]))
 
 
@@ -188,3 +171,24 @@ QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
     ops.AveragePoolOp: _quantized_average_pool,
     ops.GlobalAveragePoolOp: _quantized_global_average_pool,
 }
+
+
+def _qlinear_average_pool(op: ops.AveragePoolOp, data: Array) -> tuple[Array]:
+    sizes, source, result = data.shape[2:], uniform_of(op.data), uniform_of(op.result)
+    if op.is_whole_image(sizes):
+        total = (data.astype(np.int64) - source.zero_point).sum(axis=_spatial(data), keepdims=True)
+        scale = accumulator_scale(result.scale, math.prod(sizes))
+        limits = result.storage_min, result.storage_max
+        return (requantize(total, source.scale, scale, result.zero_point, limits).astype(storage_dtype(result)),)
+    windows, counts = op.windows, op.counts(sizes)
+    taps = window_view(dequantize(data, source), windows, counts, 0).reshape(*data.shape[:2], *counts, -1)
+    total = np.zeros(taps.shape[:-1], np.float32)
+    for tap in range(taps.shape[-1]):
+        total = total + taps[..., tap]
+    # With `count_include_pad`, a window counts the whole kernel, even beyond the padding.
+    counts_padding = bool(op.count_include_pad.value.data)
+    count = math.prod(windows.kernel) if counts_padding else op.covered_elements(sizes)
+    return (nearest(moved_mean(total, count, affine(result)), result),)
+
+
+QLINEAR: dict[type[Operation], Evaluator] = {ops.AveragePoolOp: _qlinear_average_pool}

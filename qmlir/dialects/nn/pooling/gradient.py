@@ -15,7 +15,7 @@ from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, first_on
 from qmlir.dialects.nn.indexing.ops import ScatterElementsOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.pooling import ops
-from qmlir.dialects.nn.result_shapes import Windows, covered_elements
+from qmlir.dialects.nn.result_shapes import Windows
 from qmlir.dialects.nn.terms import Expr
 from qmlir.ir.builtin_types import shape_of
 
@@ -63,7 +63,7 @@ def _to_windows(at: Backward, value: SSAValue, windows: Windows, data: SSAValue)
 
 def _average_pool(at: Backward, op: ops.AveragePoolOp, gradient: SSAValue) -> SSAValue:
     sizes = at.known_shape(op.data)[2:]
-    counts = covered_elements(op.windows, op.counts(sizes), sizes, bool(op.count_include_pad.value.data))
+    counts = op.covered_elements(sizes)
     count = Expr(at, at.constant(counts, gradient)) if counts.min() != counts.max() else float(counts.max())
     return _to_windows(at, (Expr(at, gradient) / count).value, op.windows, op.data)
 

@@ -13,10 +13,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.requantization import Affine, f32_multiplier
 from qmlir.dialects.nn.base import Kind, NnOp, tensor_like
-from qmlir.dialects.nn.contraction.ops import values_of
 from qmlir.dialects.nn.requantize import Accumulator
 from qmlir.dialects.nn.result_shapes import Windows, covered_elements, known_count, output_sizes
-from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
+from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, shape_of
 from qmlir.ir.interfaces import QuantizationSlots
 
 
@@ -41,8 +40,7 @@ class PoolOp(NnOp, ABC):
     @property
     def windows(self) -> Windows:
         """The geometry of the sliding windows."""
-        kernel = values_of(self.kernel) or ()
-        return Windows.of(kernel, values_of(self.strides), values_of(self.dilations), values_of(self.pads))
+        return Windows.of(integer_list(self.kernel), *map(self.integers, ("strides", "dilations", "pads")))
 
     def counts(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """Returns the number of windows along each spatial axis of data with these sizes."""
@@ -110,8 +108,12 @@ class AveragePoolOp(PoolOp):
         sizes = shape_of(self.data)[2:]
         if DYNAMIC_INDEX in sizes:
             return np.array([math.prod(self.windows.kernel)])
+        return np.unique(self.covered_elements(sizes))
+
+    def covered_elements(self, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Returns the number of elements in each window of data with these spatial sizes."""
         with_padding = bool(self.count_include_pad.value.data)
-        return np.unique(covered_elements(self.windows, self.counts(sizes), sizes, with_padding))
+        return covered_elements(self.windows, self.counts(sizes), sizes, with_padding)
 
     def has_dynamic_divisor(self) -> bool:
         is_partial = any(self.windows.pads) and not self.count_include_pad.value.data

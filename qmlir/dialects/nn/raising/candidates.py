@@ -28,8 +28,8 @@ from qmlir.dialects.nn.contraction.ops import ConvOp, ConvTransposeOp, FullyConn
 from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, SqrtOp, SubOp
 from qmlir.dialects.nn.movement.ops import TransposeOp
 from qmlir.dialects.nn.normalization.ops import LayerNormOp, LogSoftmaxOp, RmsNormOp, SoftmaxOp
-from qmlir.dialects.nn.raising.constants import constant_of
 from qmlir.dialects.nn.raising.spellings import above, defining_op
+from qmlir.dialects.nn.raising.unification import constant_of
 from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceSumOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import COMPONENTS

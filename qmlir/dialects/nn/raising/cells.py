@@ -17,17 +17,15 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.activations.ops import HardSigmoidOp, ReluOp, SigmoidOp, SoftsignOp, TanhOp
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import NnOp, build
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import FullyConnectedOp, MatMulOp
 from qmlir.dialects.nn.decomposition import set_element
 from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, MulOp, SubOp, UnaryOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp, SliceOp, SplitOp
-from qmlir.dialects.nn.raising.constants import constant_of, element_of_whole
 from qmlir.dialects.nn.raising.groups import Raised, fault_of, other_user
 from qmlir.dialects.nn.raising.spellings import defining_op
-from qmlir.dialects.nn.raising.unification import CompositeMismatchError
+from qmlir.dialects.nn.raising.unification import CompositeMismatchError, constant_of, element_of_whole
 from qmlir.dialects.nn.recurrent.ops import LstmOp
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType

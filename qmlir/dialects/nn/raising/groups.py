@@ -20,23 +20,14 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.decomposition import IMPLIED, components_of, implied_element, is_quantized, result_indices
 from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp
-from qmlir.dialects.nn.raising.constants import constant_of, movement_chain, put_together
+from qmlir.dialects.nn.raising import unification
 from qmlir.dialects.nn.raising.templates import Template
-from qmlir.dialects.nn.raising.unification import CompositeMismatchError, Held, Mismatch, Rules, Unification, unify
-from qmlir.dialects.nn.requantize import REQUANTIZE, decompose, may_requantize
+from qmlir.dialects.nn.requantize import REQUANTIZE, decompose, may_requantize, temporary_parts
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
 from qmlir.ir.evaluation import evaluate
-from qmlir.ir.provenance import (
-    Origin,
-    describe,
-    merged_origins,
-    origins_of,
-    set_origins,
-    set_tensor_names,
-    tensor_name,
-)
+from qmlir.ir.provenance import Origin, describe, merged_origins, origins_of, set_origins, set_tensor_names, tensor_name
 from qmlir.registry import decompositions
 
 
@@ -68,13 +59,10 @@ def _given_types(ops: Iterable[Operation]) -> Iterator[tuple[Operation, Attribut
     Operations that only move values are skipped: they have the types of their operands.
     """
     for op in ops:
-        parts = Parts(op, may_be_excerpt=True)
-        try:
+        with temporary_parts(op) as parts:
             if type(op) in decompositions() and isinstance(op, NnOp) and decompose(op, parts) is not None:
                 yield from _given_types(parts.operations)
                 continue
-        finally:
-            parts.discard()
         if isinstance(op, NnOp) and not op.has_trait(ConstantLike) and not op.quantization_slots().shares_parameters:
             yield from ((op, element_of(result)) for result in op.results if result.uses or len(op.results) == 1)
 
@@ -127,7 +115,7 @@ class Raised:
         """
         taken = [op for op in parts if not isinstance(op, ConstantOp)]
         if (fault := _lost_type(taken, composite)) is not None:
-            raise CompositeMismatchError(fault)
+            raise unification.CompositeMismatchError(fault)
         last = [composite, *after][-1]
         return Raised(composite, before, results, parts, after, last.results if values is None else values)
 
@@ -181,7 +169,7 @@ def _properties_differ(mine: Operation, other: Operation, besides: Collection[st
     return None
 
 
-def _naming_parts(parts: Parts, rules: Rules) -> Rules:
+def _naming_parts(parts: Parts, rules: unification.Rules) -> unification.Rules:
     """Wraps `rules` so that their reasons name the part."""
     roles = dict(zip(parts.operations, parts.roles, strict=True))
 
@@ -194,10 +182,10 @@ def _naming_parts(parts: Parts, rules: Rules) -> Rules:
     def compare_operations(mine: Operation, other: Operation) -> str | None:
         return named(mine, rules.compare_operations(mine, other))
 
-    return Rules(compare_values, compare_operations, rules.is_free, rules.held_by)
+    return unification.Rules(compare_values, compare_operations, rules.is_free, rules.held_by)
 
 
-def _template_rules(template: Template) -> Rules:
+def _template_rules(template: Template) -> unification.Rules:
     own = {result for part in template.parts.operations for result in part.results}
 
     def compare_values(mine: SSAValue, other: SSAValue) -> str | None:
@@ -219,11 +207,11 @@ def _template_rules(template: Template) -> Rules:
         return _properties_differ(mine, other, (REQUANTIZE,))
 
     def is_moved(mine: SSAValue) -> bool:
-        source, chain = movement_chain(mine)
+        source, chain = unification.movement_chain(mine)
         return bool(chain) and source not in own
 
-    def held_by(mine: SSAValue, other: SSAValue) -> Sequence[Held]:
-        if constant_of(other) is None:
+    def held_by(mine: SSAValue, other: SSAValue) -> Sequence[unification.Held]:
+        if unification.constant_of(other) is None:
             return ()
         if is_moved(mine):
             return [(mine, other)]
@@ -233,11 +221,11 @@ def _template_rules(template: Template) -> Rules:
         return ()
 
     return _naming_parts(
-        template.parts, Rules(compare_values, compare_operations, lambda value: value not in own, held_by)
+        template.parts, unification.Rules(compare_values, compare_operations, lambda value: value not in own, held_by)
     )
 
 
-def _exact_rules(parts: Parts) -> Rules:
+def _exact_rules(parts: Parts) -> unification.Rules:
     own = {result for part in parts.operations for result in part.results}
 
     def compare_values(mine: SSAValue, other: SSAValue) -> str | None:
@@ -254,10 +242,10 @@ def _exact_rules(parts: Parts) -> Rules:
             return "has different components"
         return _properties_differ(mine, other)
 
-    def held_by(mine: SSAValue, other: SSAValue) -> Sequence[Held]:
+    def held_by(mine: SSAValue, other: SSAValue) -> Sequence[unification.Held]:
         """Matches a constant that was moved at compile time with the parts that would move it."""
-        source, chain = movement_chain(mine)
-        before, after = constant_of(source), constant_of(other)
+        source, chain = unification.movement_chain(mine)
+        before, after = unification.constant_of(source), unification.constant_of(other)
         if not chain or mine not in own or before is None or after is None:
             return ()
         numbers = before.array
@@ -265,10 +253,10 @@ def _exact_rules(parts: Parts) -> Rules:
             (numbers,) = evaluate(op, [numbers]) or (numbers,)
         return [(mine, other)] if numbers.tobytes() == after.array.tobytes() else ()
 
-    return _naming_parts(parts, Rules(compare_values, compare_operations, lambda value: False, held_by))
+    return _naming_parts(parts, unification.Rules(compare_values, compare_operations, lambda value: False, held_by))
 
 
-def _complete(template: Template, found: Unification, rules: Rules) -> None:
+def _complete(template: Template, found: unification.Unification, rules: unification.Rules) -> None:
     """Finds parts that do not contribute to the matched result, through the values that they use."""
     for part in template.parts.operations:
         if part in found.operations or isinstance(part, ConstantOp) or not part.operands:
@@ -277,9 +265,9 @@ def _complete(template: Template, found: Unification, rules: Rules) -> None:
         for use in () if known is None else tuple(known.uses):
             if len(use.operation.results) != len(part.results):
                 continue
-            attempt = Unification(dict(found.values), dict(found.operations), list(found.held))
-            after = unify([(part.results[0], use.operation.results[0])], rules, attempt)
-            if isinstance(after, Unification):
+            attempt = unification.Unification(dict(found.values), dict(found.operations), list(found.held))
+            after = unification.unify([(part.results[0], use.operation.results[0])], rules, attempt)
+            if isinstance(after, unification.Unification):
                 found.values, found.operations, found.held = after.values, after.operations, after.held
                 break
 
@@ -297,7 +285,7 @@ def _without_role(op: Operation, role: str) -> Iterator[Origin]:
 
 def _hand_on(
     template: Template,
-    found: Unification,
+    found: unification.Unification,
     composite: NnOp,
     constants: Mapping[SSAValue, ConstantOp],
     results: Sequence[SSAValue | None],
@@ -309,7 +297,7 @@ def _hand_on(
             origins.extend(_without_role(found.operations[part], role))
     set_origins(composite, origins)
     for placeholder, constant in constants.items():
-        own = (value for held, value in found.held if movement_chain(held)[0] is placeholder)
+        own = (value for held, value in found.held if unification.movement_chain(held)[0] is placeholder)
         slices = [value.op for value in own if isinstance(value, OpResult)]
         # Origins with a role were derived from the operand: they are not the origin of the constant.
         set_origins(constant, (origin for origin in merged_origins(slices) if not origin.role))
@@ -321,7 +309,7 @@ def _hand_on(
         set_tensor_names(composite, names)
 
 
-def _element_types(template: Template, found: Unification) -> dict[str, Attribute]:
+def _element_types(template: Template, found: unification.Unification) -> dict[str, Attribute]:
     """Returns the element types of the inner parts by role.
 
     Raises `CompositeMismatchError` if the steps of a layer neither agree nor imply theirs.
@@ -336,18 +324,18 @@ def _element_types(template: Template, found: Unification) -> dict[str, Attribut
             elements.clear()
         nested = {f"{role}/{inner}": type_ for inner, type_ in components_of(other).items()}
         if any(types.setdefault(key, type_) != type_ for key, type_ in nested.items()):
-            raise CompositeMismatchError(f"steps of its part '{role}' have inner parts of different types")
+            raise unification.CompositeMismatchError(f"steps of its part '{role}' have inner parts of different types")
         if any(types.setdefault(role, element) != element for element in elements):
-            raise CompositeMismatchError(f"steps of its part '{role}' have different types")
+            raise unification.CompositeMismatchError(f"steps of its part '{role}' have different types")
     return types
 
 
-def _counterpart(part: Operation, found: Unification) -> Operation | None:
+def _counterpart(part: Operation, found: unification.Unification) -> Operation | None:
     """Returns the match of a part: an operation, or a slice of a constant of stored integers."""
     if part in found.operations:
         return found.operations[part]
     held = found.values.get(part.results[0]) if len(part.results) == 1 else None
-    constant = None if held is None else constant_of(held)
+    constant = None if held is None else unification.constant_of(held)
     return constant if held is not None and kind_of(element_of(held)) is Kind.QUANTIZED else None
 
 
@@ -358,16 +346,13 @@ def _needed(composite: NnOp, parts: Parts, types: Mapping[str, Attribute]) -> di
     for role, part in zip(parts.roles, parts.operations, strict=True):
         if role not in types or not isinstance(part, NnOp):
             continue
-        if exact:
-            implied = implied_element(part)
-        else:
-            implied = plain_type(types[role])
+        implied = implied_element(part) if exact else plain_type(types[role])
         if implied != types[role]:
             needed[role] = types[role]
     return needed if needed or (exact and not isinstance(composite, IMPLIED)) else None
 
 
-def _type_of_unused(value: SSAValue, found: Unification, plain: Attribute) -> Attribute:
+def _type_of_unused(value: SSAValue, found: unification.Unification, plain: Attribute) -> Attribute:
     """Returns the type of an unused result that the group does not compute: that of the values that it moves."""
     moved = value
     while moved not in found.values and isinstance(op := moved.owner, NnOp) and op.operands:
@@ -388,7 +373,7 @@ class _Exposed:
     back: ReshapeOp
 
     @staticmethod
-    def of(template: Template, found: Unification, number: int) -> "_Exposed | None":
+    def of(template: Template, found: unification.Unification, number: int) -> "_Exposed | None":
         """Creates the reshapes for result `number`, if the group uses only the unreshaped operand; otherwise `None`."""
         result = template.results[number]
         if not isinstance(result, OpResult) or result in found.values or not isinstance(result.op, ReshapeOp):
@@ -422,11 +407,11 @@ class _Exposed:
             made.erase()
 
 
-def _compose(template: Template, found: Unification, constants: Mapping[SSAValue, ConstantOp]) -> NnOp:
+def _compose(template: Template, found: unification.Unification, constants: Mapping[SSAValue, ConstantOp]) -> NnOp:
     """Returns the composite on the matched operands, with the types of the group. Raises `CompositeMismatchError`."""
     values = found.values | {placeholder: constant.result for placeholder, constant in constants.items()}
     if any(placeholder not in values for placeholder in template.block.args):
-        raise CompositeMismatchError("some of its operands do not appear in its parts")
+        raise unification.CompositeMismatchError("some of its operands do not appear in its parts")
     operands = [values[placeholder] for placeholder in template.block.args]
     types: list[Attribute] = []
     for value, result in zip(template.results, template.composite.results, strict=True):
@@ -436,7 +421,7 @@ def _compose(template: Template, found: Unification, constants: Mapping[SSAValue
     parts = [part for part in found.operations.values() if isinstance(part, NnOp) and may_requantize(part)]
     modes = {part.requantize for part in parts}
     if len(modes) > 1:
-        raise CompositeMismatchError("its parts use different requantization modes")
+        raise unification.CompositeMismatchError("its parts use different requantization modes")
     if mode := next(iter(modes), None):
         properties[REQUANTIZE] = mode
     return type(template.composite).create(operands=operands, result_types=types, properties=properties)
@@ -451,19 +436,17 @@ def fault_of(
     """
     if is_quantized(composite) or any(plain_type(type_) != type_ for type_ in types.values()):
         composite.properties[COMPONENTS] = DictionaryAttr(dict(types))
-    parts = Parts(composite, may_be_excerpt=is_excerpt)
     try:
-        results = decompose(composite, parts)
-        if results is None:
-            return "the composite cannot express the types of its parts"
-        needed = _needed(composite, parts, types)
-        same = unify([(results[index], value) for index, value in pairs.items()], _exact_rules(parts))
-        if isinstance(same, Mismatch):
-            return same.reason
+        with temporary_parts(composite, may_be_excerpt=is_excerpt) as parts:
+            results = decompose(composite, parts)
+            if results is None:
+                return "the composite cannot express the types of its parts"
+            needed = _needed(composite, parts, types)
+            same = unification.unify([(results[index], value) for index, value in pairs.items()], _exact_rules(parts))
+            if isinstance(same, unification.Mismatch):
+                return same.reason
     except (VerifyException, InterpretationError) as error:
         return str(error)
-    finally:
-        parts.discard()
     composite.properties.pop(COMPONENTS, None)
     reason: str | None = None
     # If the sum does not imply the type of a bias, the parts determine how it is added, whatever their types are.
@@ -479,7 +462,7 @@ def fault_of(
     return reason
 
 
-def _other_user(template: Template, found: Unification) -> str | None:
+def _other_user(template: Template, found: unification.Unification) -> str | None:
     """Returns why a value inside the group must stay: an operation outside the group uses it. `None` if there is
     none."""
     inside = set(found.operations.values())
@@ -518,8 +501,8 @@ def raise_group(template: Template, root: SSAValue, number: int = 0) -> Raised |
     Returns the replacement of the group, or the reason why there is none.
     """
     rules = _template_rules(template)
-    found = unify([(template.results[number], root)], rules)
-    if isinstance(found, Mismatch):
+    found = unification.unify([(template.results[number], root)], rules)
+    if isinstance(found, unification.Mismatch):
         return Refusal(found.reason, is_computed=False)
     _complete(template, found, rules)
     exposed = [each for index in range(len(template.results)) if (each := _Exposed.of(template, found, index))]
@@ -530,14 +513,14 @@ def raise_group(template: Template, root: SSAValue, number: int = 0) -> Raised |
     return raised
 
 
-def _raise(template: Template, found: Unification) -> Raised | Refusal:
+def _raise(template: Template, found: unification.Unification) -> Raised | Refusal:
     """Returns the replacement of the matched operations, or why there is none."""
     made: list[NnOp] = []
     try:
-        constants = put_together(found.held)
+        constants = unification.put_together(found.held)
         made += constants.values()
         if (fault := _other_user(template, found)) is not None:
-            raise CompositeMismatchError(fault)
+            raise unification.CompositeMismatchError(fault)
         types, composite = _element_types(template, found), _compose(template, found, constants)
         made.insert(0, composite)
         results = [found.values.get(value) for value in template.results]
@@ -546,15 +529,15 @@ def _raise(template: Template, found: Unification) -> Raised | Refusal:
             index: value for index, value in enumerate(results) if isinstance(value, OpResult) and value.op in inner
         }
         if (fault := fault_of(composite, types, pairs, is_excerpt=template.parts.may_be_excerpt)) is not None:
-            raise CompositeMismatchError(fault)
+            raise unification.CompositeMismatchError(fault)
         slices = [value.op for _, value in found.held if isinstance(value, OpResult)]
         in_order = [found.operations[part] for part in template.parts.operations if part in found.operations]
         raised = Raised.of(composite, list(constants.values()), results, list(dict.fromkeys([*slices, *in_order])))
         if not _stands(raised):
-            raise CompositeMismatchError("its operands are defined after uses of its results")
+            raise unification.CompositeMismatchError("its operands are defined after uses of its results")
         _hand_on(template, found, composite, constants, results)
         return raised
-    except CompositeMismatchError as error:
+    except unification.CompositeMismatchError as error:
         for op in made:
             op.erase(safe_erase=False)
         return Refusal(str(error), is_computed=True)

@@ -17,30 +17,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.activations.ops import (
-    GeluOp,
-    HardSigmoidOp,
-    HardSwishOp,
-    MishOp,
-    SigmoidOp,
-    SoftplusOp,
-    SwishOp,
-    TanhOp,
-)
-from qmlir.dialects.nn.base import Kind, NnOp, kind_of
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.base import Kind, NnOp, build, kind_of
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import AbsOp, AddOp, DivOp, ErfOp, ExpOp, LogOp, MulOp, PowOp, SqrtOp, SubOp
 from qmlir.dialects.nn.movement.ops import TransposeOp
-from qmlir.dialects.nn.normalization.ops import (
-    InstanceNormOp,
-    LayerNormOp,
-    LogSoftmaxOp,
-    LpNormOp,
-    RmsNormOp,
-    SoftmaxOp,
-)
-from qmlir.dialects.nn.raising.constants import constant_of
+from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.raising.groups import Raised
 from qmlir.dialects.nn.raising.spellings import (
     Product,
@@ -63,6 +45,7 @@ from qmlir.dialects.nn.raising.spellings import (
     sums_of_squares,
     terms,
 )
+from qmlir.dialects.nn.raising.unification import constant_of
 from qmlir.dialects.nn.reduction.ops import ReduceL1Op, ReduceL2Op, ReduceLogSumExpOp, ReduceLogSumOp, ReduceMaxOp
 from qmlir.ir.builtin_types import element_of, ranked_tensor, shape_of
 from qmlir.ir.decomposition import marks_on, set_marks
@@ -126,20 +109,20 @@ def _sigmoid(root: Operation) -> Recognized | None:
     exponent = _one_and_exp(inverse[0]) if inverse is not None and inverse[1] == -1 else None
     for x, factor, summand in _affine(exponent) if exponent is not None else ():
         if factor == -1 and not summand:
-            return Recognized(SigmoidOp, [x])
+            return Recognized(activations.SigmoidOp, [x])
     return None
 
 
 def _softplus(root: Operation) -> Recognized | None:
     """Matches `ln(1 + e^x)`."""
     x = _one_and_exp(root.input) if isinstance(root, LogOp) else None
-    return None if x is None else Recognized(SoftplusOp, [x])
+    return None if x is None else Recognized(activations.SoftplusOp, [x])
 
 
 def _gate(value: SSAValue) -> tuple[SSAValue, float] | None:
     """Matches a value clipped to `[0, bound]`, including a hard sigmoid; returns the value and the bound."""
     owner = defining_op(value)
-    return (value, 1.0) if isinstance(owner, HardSigmoidOp) else clipped(value)
+    return (value, 1.0) if isinstance(owner, activations.HardSigmoidOp) else clipped(value)
 
 
 def _gates(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, float, float, float]]:
@@ -149,7 +132,7 @@ def _gates(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, float, float, 
         gate = op.results[0] if op.results else None
         if gate is None or (found := _gate(gate)) is None:
             continue
-        if isinstance(op, HardSigmoidOp):
+        if isinstance(op, activations.HardSigmoidOp):
             yield gate, op.input, op.alpha.value.data, op.beta.value.data, 1.0
             continue
         for x, factor, summand in _affine(found[0]):
@@ -158,11 +141,11 @@ def _gates(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, float, float, 
 
 def _hard_sigmoid(root: Operation) -> Recognized | None:
     """Matches `clip(a * x + b, 0, c) / c`."""
-    if isinstance(root, HardSigmoidOp):
+    if isinstance(root, activations.HardSigmoidOp):
         return None
     for gate, x, factor, summand, bound in _gates(root):
         if x is not gate and summand and is_polynomial(root.results[0], (gate,), {(1,): 1 / bound}):
-            return Recognized(HardSigmoidOp, [x], {"alpha": factor / bound, "beta": summand / bound})
+            return Recognized(activations.HardSigmoidOp, [x], {"alpha": factor / bound, "beta": summand / bound})
     return None
 
 
@@ -171,7 +154,7 @@ def _hard_swish(root: Operation) -> Recognized | None:
     for gate, x, factor, summand, bound in _gates(root):
         is_gate = is_close(factor / bound, 1 / 6) and is_close(summand / bound, 0.5)
         if is_gate and is_polynomial(root.results[0], (x, gate), {(1, 1): 1 / bound}):
-            return Recognized(HardSwishOp, [x])
+            return Recognized(activations.HardSwishOp, [x])
     return None
 
 
@@ -182,22 +165,22 @@ def _swish(root: Operation) -> Recognized | None:
     if isinstance(root, DivOp) and exponent is not None:
         for x, factor, summand in _affine(exponent):
             if x is root.lhs and not summand:
-                return Recognized(SwishOp, [x], {"alpha": -factor})
+                return Recognized(activations.SwishOp, [x], {"alpha": -factor})
     for op in above(root, 4):
-        for x, factor, summand in _affine(op.input) if isinstance(op, SigmoidOp) else ():
+        for x, factor, summand in _affine(op.input) if isinstance(op, activations.SigmoidOp) else ():
             if not summand and is_polynomial(value, (x, op.results[0]), {(1, 1): 1.0}):
-                return Recognized(SwishOp, [x], {"alpha": factor})
+                return Recognized(activations.SwishOp, [x], {"alpha": factor})
     return None
 
 
 def _mish(root: Operation) -> Recognized | None:
     """Matches `x * tanh(softplus(x))`."""
     for op in above(root, 4):
-        curve = defining_op(op.input) if isinstance(op, TanhOp) else None
-        if isinstance(curve, SoftplusOp):
+        curve = defining_op(op.input) if isinstance(op, activations.TanhOp) else None
+        if isinstance(curve, activations.SoftplusOp):
             x = curve.input
             if is_polynomial(root.results[0], (x, op.results[0]), {(1, 1): 1.0}):
-                return Recognized(MishOp, [x])
+                return Recognized(activations.MishOp, [x])
     return None
 
 
@@ -207,14 +190,14 @@ _TANH = math.sqrt(2 / math.pi)
 def _gelu(root: Operation) -> Recognized | None:
     """Matches `x / 2 * (1 + erf(x / sqrt(2)))`, or `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`."""
     for op in above(root, DEPTH):
-        if not isinstance(op, ErfOp | TanhOp):
+        if not isinstance(op, ErfOp | activations.TanhOp):
             continue
-        is_tanh = isinstance(op, TanhOp)
+        is_tanh = isinstance(op, activations.TanhOp)
         argument = {(1,): _TANH, (3,): _TANH * 0.044715} if is_tanh else {(1,): math.sqrt(0.5)}
         for x in _sources(op.input):
             is_curve = is_polynomial(op.input, (x,), argument)
             if is_curve and is_polynomial(root.results[0], (x, op.results[0]), {(1, 0): 0.5, (1, 1): 0.5}):
-                return Recognized(GeluOp, [x], {"tanh_approximation": True} if is_tanh else {})
+                return Recognized(activations.GeluOp, [x], {"tanh_approximation": True} if is_tanh else {})
     return None
 
 
@@ -246,7 +229,7 @@ def _softmax(root: Operation) -> Recognized | None:
         op, rows = defining_op(raised), summed(total)
         axis = one_axis(rows)
         if isinstance(op, ExpOp) and rows is not None and axis is not None and rows.data is raised and rows.fits(total):
-            return Recognized(SoftmaxOp, [_unshifted(op.input, axis)], _along(axis, rows.data))
+            return Recognized(normalization.SoftmaxOp, [_unshifted(op.input, axis)], _along(axis, rows.data))
     return None
 
 
@@ -254,39 +237,40 @@ def _along(axis: int, data: SSAValue) -> dict[str, Any]:
     return {} if axis == len(shape_of(data)) - 1 else {"axis": axis}
 
 
-def _log_of_sum(value: SSAValue) -> tuple[SSAValue, Rows] | None:
-    """Returns `x` and its rows if `value` is `log(sum(e^x))` along one axis."""
+def _log_of_sum(value: SSAValue) -> Rows | None:
+    """Returns the rows of `x` if `value` is `log(sum(e^x))`."""
     op = defining_op(row(value))
     if isinstance(op, ReduceLogSumExpOp):
-        rows = Rows.of(op)
-        return None if rows is None else (op.input, rows)
+        return Rows.of(op)
     rows = Rows.of(op) if isinstance(op, ReduceLogSumOp) else summed(op.input) if isinstance(op, LogOp) else None
     raised = None if rows is None else defining_op(rows.data)
-    if rows is None or not isinstance(raised, ExpOp):
-        return None
-    return raised.input, Rows(raised.input, rows.axes)
+    return Rows(raised.input, rows.axes) if rows is not None and isinstance(raised, ExpOp) else None
 
 
 def _log_softmax(root: Operation) -> Recognized | None:
     """Matches the logarithm of a softmax, or `x` minus the logarithm of the sums of `e^x` along one axis."""
-    if isinstance(root, LogOp) and isinstance(softmax := defining_op(root.input), SoftmaxOp) and softmax.mask is None:
-        return Recognized(LogSoftmaxOp, [softmax.input], {"axis": softmax.axis})
+    if (
+        isinstance(root, LogOp)
+        and isinstance(softmax := defining_op(root.input), normalization.SoftmaxOp)
+        and softmax.mask is None
+    ):
+        return Recognized(normalization.LogSoftmaxOp, [softmax.input], {"axis": softmax.axis})
     if not isinstance(root, SubOp):
         return None
     found = _log_of_sum(root.rhs)
-    axis = None if found is None else one_axis(found[1])
-    if found is not None and axis is not None and found[0] is root.lhs and found[1].fits(root.rhs):
-        return Recognized(LogSoftmaxOp, [_unshifted(root.lhs, axis)], _along(axis, root.lhs))
+    axis = one_axis(found)
+    if found is not None and axis is not None and found.data is root.lhs and found.fits(root.rhs):
+        return Recognized(normalization.LogSoftmaxOp, [_unshifted(root.lhs, axis)], _along(axis, root.lhs))
     whole = defining_op(row(root.rhs))  # log(sum(e^(x - max))) + max
     for left, right in (whole.operands, whole.operands[::-1]) if isinstance(whole, AddOp) else ():
         found = _log_of_sum(left)
-        axis = None if found is None else one_axis(found[1])
+        axis = one_axis(found)
         if found is None or axis is None or not Rows(root.lhs, (axis,)).fits(root.rhs):
             continue
         largest = defining_op(row(right))
-        is_shifted = _unshifted(found[0], axis) is root.lhs and found[0] is not root.lhs
+        is_shifted = _unshifted(found.data, axis) is root.lhs and found.data is not root.lhs
         if is_shifted and isinstance(largest, ReduceMaxOp) and Rows.of(largest) == Rows(root.lhs, (axis,)):
-            return Recognized(LogSoftmaxOp, [root.lhs], _along(axis, root.lhs))
+            return Recognized(normalization.LogSoftmaxOp, [root.lhs], _along(axis, root.lhs))
     return None
 
 
@@ -323,7 +307,9 @@ def _lp_norm(root: Operation) -> Recognized | None:
         axis = None if found is None else one_axis(found[0])
         if found is not None and axis is not None and found[0].data is x and found[0].fits(norm) and found[2] >= 0:
             properties = {**_along(axis, x), **({} if found[1] == 2 else {"p": found[1]})}
-            return Recognized(LpNormOp, [x], {**properties, **({"epsilon": found[2]} if found[2] else {})})
+            return Recognized(
+                normalization.LpNormOp, [x], {**properties, **({"epsilon": found[2]} if found[2] else {})}
+            )
     return None
 
 
@@ -457,10 +443,10 @@ def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSA
         parameters = list(zip([own[0] * (scale.factor if arrays else 1), *own[1:]], sources, strict=True))
         if scale.is_variance:
             order = [] if rows.is_trailing else order
-            return Recognized(LayerNormOp, [rows.data], properties, parameters, order)
-        return Recognized(RmsNormOp, [rows.data], properties, [] if is_plain else parameters)
+            return Recognized(normalization.LayerNormOp, [rows.data], properties, parameters, order)
+        return Recognized(normalization.RmsNormOp, [rows.data], properties, [] if is_plain else parameters)
     if not scale.is_variance:
-        return Recognized(RmsNormOp, [rows.data], properties) if is_plain else None
+        return Recognized(normalization.RmsNormOp, [rows.data], properties) if is_plain else None
     # A per-channel scale, [C, 1, ...]: an instance norm.
     if not rows.is_trailing or first != 2 or len(shape) < 3 or DYNAMIC_INDEX in shape[1:2]:
         return None
@@ -469,7 +455,9 @@ def _with_parameters(scale: _Scale, product: Product, biases: Sequence[tuple[SSA
     if found is None:
         return None
     flat = (each.reshape(-1) for each in found)
-    return Recognized(InstanceNormOp, [rows.data], epsilon, list(zip(flat, (*sources, None)[:2], strict=True)))
+    return Recognized(
+        normalization.InstanceNormOp, [rows.data], epsilon, list(zip(flat, (*sources, None)[:2], strict=True))
+    )
 
 
 # --- From a recognized function to the composite ----------------------------------------------------------------------
@@ -497,7 +485,9 @@ def _inside(root: Operation, operands: Collection[SSAValue]) -> list[Operation] 
     results = [result for op in found for result in op.results]
     if any(not isinstance(element_of(result), Float32Type) for result in results):
         return None
-    return sorted(found, key=_position(root))
+    assert root.parent is not None
+    places = {op: place for place, op in enumerate(root.parent.ops)}
+    return sorted(found, key=places.__getitem__)
 
 
 def _needed_by(root: Operation, parts: Sequence[Operation]) -> list[Operation]:
@@ -507,12 +497,6 @@ def _needed_by(root: Operation, parts: Sequence[Operation]) -> list[Operation]:
         if all(use.operation in found for result in op.results for use in result.uses):
             found.append(op)
     return found[::-1]
-
-
-def _position(root: Operation) -> Callable[[Operation], int]:
-    assert root.parent is not None
-    positions = {op: position for position, op in enumerate(root.parent.ops)}
-    return positions.__getitem__
 
 
 def _operand(parameter: Parameter, made: list[ConstantOp]) -> SSAValue:

@@ -27,7 +27,7 @@ from qmlir.dialects.nn.elementwise.ops import (
     SubOp,
 )
 from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, normalized_axis
-from qmlir.dialects.nn.raising.constants import constant_of
+from qmlir.dialects.nn.raising.unification import constant_of
 from qmlir.dialects.nn.reduction.ops import ReduceMeanOp, ReduceOp, ReduceSumOp, ReduceSumSquareOp
 from qmlir.dialects.nn.shapes.ops import ExpandOp
 from qmlir.ir.builtin_types import element_of, shape_of

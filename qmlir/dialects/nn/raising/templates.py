@@ -27,8 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir import registry
 from qmlir.dialects.nn.assembly import SEGMENT_SIZES
-from qmlir.dialects.nn.base import NnOp, plain_type, shapes_agree
-from qmlir.dialects.nn.building import UNKNOWN_TYPE
+from qmlir.dialects.nn.base import UNKNOWN_TYPE, NnOp, plain_type, shapes_agree
 from qmlir.dialects.nn.recurrent.decompose import ROUNDED, prefix_of
 from qmlir.dialects.nn.recurrent.ops import DIRECTIONS, RecurrentOp
 from qmlir.ir.builtin_types import AnyTensor, element_of, integer_list, ranked_tensor, shape_of

@@ -2,40 +2,41 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, TensorType, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, TensorType, f32, i8, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.activations.ops import (
-    EluOp,
-    HardSigmoidOp,
-    LeakyReluOp,
-    ReluOp,
-    SigmoidOp,
-    SoftplusOp,
-    SoftsignOp,
-    TanhOp,
-)
-from qmlir.dialects.nn.base import Kind, kind_of, plain_type
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.activations import ops as activations
+from qmlir.dialects.nn.base import Kind, build, is_per_tensor, kind_of, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.decomposition import Decompose, Results, components_of, scalar
-from qmlir.dialects.nn.dynamic.decompose import DynamicProducts
-from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp, GreaterOrEqualOp, LessOp, MulOp, SubOp, UnaryOp, WhereOp
+from qmlir.dialects.nn.dynamic.ops import STORAGE, DynamicQuantizeOp
+from qmlir.dialects.nn.elementwise.ops import (
+    AddOp,
+    CastOp,
+    ClipOp,
+    GreaterOrEqualOp,
+    LessOp,
+    MulOp,
+    SubOp,
+    UnaryOp,
+    WhereOp,
+)
 from qmlir.dialects.nn.movement.ops import ConcatOp, ReshapeOp, SliceOp, SplitOp, UnsqueezeOp
 from qmlir.dialects.nn.recurrent import ops
+from qmlir.dialects.quant.ops import StorageCastOp
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.text.elements import dense_dtype
 
-# Gates of recurrent layers: a gate's slice of the weights, and its activation function.
+# Gates of recurrent layers: constants that are sliced, and activation functions.
 
 
 def _in_memory(value: SSAValue) -> ConstantOp | None:
@@ -50,89 +51,15 @@ def _stored_as(element: StoredType) -> tuple[Attribute, int, int]:
     return element.storage, element.storage_min, element.storage_max
 
 
-@dataclass
-class DirectionWeights:
-    """Slices of the weights of one direction; slices of constants are folded to constants."""
-
-    op: ops.Layer
-    parts: Parts
-    prefix: str
-    way: int
-
-    def _constant(self, role: str, source: ConstantOp, array: Array) -> SSAValue:
-        constant = ConstantOp.of(array, TensorType(self._element(role, source), array.shape))
-        return self.parts.add(self.prefix + role, constant).result
-
-    def _element(self, role: str, source: ConstantOp) -> Attribute:
-        """Returns the element type of a constant's slice: its own, or for stored integers the one in `components`.
-
-        Raises `VerifyException` if `components` has no type for it, or one with another storage.
-        """
-        own = element_of(source.result)
-        if not isinstance(own, StoredType):
-            return own
-        given = components_of(self.op).get(self.prefix + role)
-        if given is None and isinstance(own, UniformQuantizedType) and own.granularity is Granularity.TENSOR:
-            return own
-        if not isinstance(given, UniformQuantizedType):
-            raise VerifyException(
-                f"'components' must have a type for part '{self.prefix}{role}', a constant of type '{own}'"
-            )
-        if _stored_as(given) != _stored_as(own):
-            raise VerifyException(
-                f"component '{self.prefix}{role}' must have the storage of '{own}', but got '{given}'"
-            )
-        return given
-
-    def _sum(self, role: str, source: ConstantOp, first: Array, second: Array) -> SSAValue:
-        """Returns the sum of two slices of a constant; for stored integers the sum must be exact in their common
-        type."""
-        element = self._element(role, source)
-        if not isinstance(element, UniformQuantizedType):
-            return self._constant(role, source, (first + second).astype(first.dtype, copy=False))
-        total = first.astype(np.int64) + second
-        if element.zero_points.any() or (total < element.storage_min).any() or (total > element.storage_max).any():
-            raise VerifyException(f"the sum of the biases for '{self.prefix}{role}' does not fit '{element}'")
-        return self._constant(role, source, total.astype(first.dtype))
-
-    def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
-        """Returns rows `number * hidden_size` to `(number + 1) * hidden_size - 1` of `value` `[D, rows, …]` for this
-        direction."""
-        size = self.op.hidden_size.value.data
-        start = number * size
-        if (constant := _in_memory(value)) is not None:
-            return self._constant(role, constant, constant.array[self.way, start : start + size])
-        bounds = {"starts": [self.way, start], "ends": [self.way + 1, start + size]}
-        part = value
-        if shape_of(value)[:2] != (1, size):
-            part = self.parts.add(f"{self.prefix}{role}/slice", build(SliceOp, [value], bounds)).result
-        return self.parts.add(self.prefix + role, ReshapeOp(part, shape_of(part)[1:])).result
-
-    def bias_sum(self, role: str, bias: SSAValue, number: int) -> SSAValue:
-        """Returns the sum of the biases of `W` and `R` for gate `number`."""
-        size, gates = self.op.hidden_size.value.data, self.op.GATES
-        if (constant := _in_memory(bias)) is not None:
-            first, second = constant.array[self.way].reshape(2, gates, size)[:, number]
-            return self._sum(role, constant, first, second)
-        of_input = self.rows(f"{role}/input", bias, number)
-        of_recurrence = self.rows(f"{role}/recurrence", bias, gates + number)
-        return self.parts.add(self.prefix + role, AddOp(of_input, of_recurrence)).result
-
-    def direction(self, role: str, value: SSAValue) -> SSAValue:
-        """Returns the slice `[1, …]` of `value` `[D, …]` for this direction."""
-        bounds = {"starts": [self.way], "ends": [self.way + 1]}
-        return self.parts.add(self.prefix + role, build(SliceOp, [value], bounds)).result
-
-
 _OPERATIONS: dict[str, tuple[type[UnaryOp], tuple[str, ...]]] = {
-    "Relu": (ReluOp, ()),
-    "Tanh": (TanhOp, ()),
-    "Sigmoid": (SigmoidOp, ()),
-    "Softsign": (SoftsignOp, ()),
-    "Softplus": (SoftplusOp, ()),
-    "LeakyRelu": (LeakyReluOp, ("alpha",)),
-    "Elu": (EluOp, ("alpha",)),
-    "HardSigmoid": (HardSigmoidOp, ("alpha", "beta")),
+    "Relu": (activations.ReluOp, ()),
+    "Tanh": (activations.TanhOp, ()),
+    "Sigmoid": (activations.SigmoidOp, ()),
+    "Softsign": (activations.SoftsignOp, ()),
+    "Softplus": (activations.SoftplusOp, ()),
+    "LeakyRelu": (activations.LeakyReluOp, ("alpha",)),
+    "Elu": (activations.EluOp, ("alpha",)),
+    "HardSigmoid": (activations.HardSigmoidOp, ("alpha", "beta")),
 }
 """Activation functions that are single operations, each with the parameters that become properties of the operation."""
 
@@ -144,7 +71,7 @@ def _affine(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSA
 
 def _scaled_tanh(parts: Parts, gate: str, x: SSAValue, chosen: ops.Activation) -> SSAValue:
     inner = parts.add(f"{gate}/tanh_mul", MulOp(x, scalar(parts, f"{gate}/beta", chosen.beta or 0.0, x))).result
-    curve = parts.add(f"{gate}/tanh", TanhOp(inner)).result
+    curve = parts.add(f"{gate}/tanh", activations.TanhOp(inner)).result
     return parts.add(f"{gate}/scaled_tanh", MulOp(curve, scalar(parts, f"{gate}/alpha", chosen.alpha or 0.0, x))).result
 
 
@@ -223,6 +150,91 @@ def prefix_of(way: int) -> str:
     return "backward/" if way else ""
 
 
+# Products with integer weights, whose other factor is quantized at run time by its own range.
+#
+# The factors become quantized values of scale 1, so that bytes are multiplied; the zero point, which is known at run
+# time only, is corrected for: `sum (a - z) w = sum a w - z sum w`.
+
+_DATA = UniformQuantizedType.per_tensor(STORAGE, f32, 1.0)
+_SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
+
+
+def _of_rows(values: Array, element: UniformQuantizedType, shape: tuple[int, ...], rows: slice, way: int) -> Array:
+    """Returns the parameters of some rows in one direction of weights `[D, rows, terms]`: a single one, or one per
+    row."""
+    match element.granularity:
+        case Granularity.TENSOR:
+            return values.reshape(())
+        case Granularity.AXIS if element.axis == 0:
+            return values[way].reshape(())
+        case Granularity.AXIS if element.axis == 1:
+            return values[rows]
+        case Granularity.BLOCK if values.size == shape[0] * shape[1]:
+            return values.reshape(shape[:2])[way, rows]
+        case _:
+            raise VerifyException(f"weights must have one scale per direction or one per row, but got '{element}'")
+
+
+@dataclass
+class DynamicProducts:
+    """Builds the matrix products of a layer, and shares the quantized data and the weight parameters between them."""
+
+    quantized: dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue, SSAValue]]
+    )
+    """For each quantized float value: its integers as a quantized value, its scale, and its zero point as i32."""
+
+    of_weights: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
+    )
+    """For each slice of weights: the sums of its rows, and its scales."""
+
+    def rows(self, walk: "Direction", role: str, value: SSAValue, number: int) -> SSAValue:
+        """Slices gate `number` of constant weights `[D, rows, terms]`."""
+        way, count = walk.way, walk.op.hidden_size.value.data
+        constant, element = value.owner, cast(UniformQuantizedType, element_of(value))  # as the operation verifies
+        if not isinstance(constant, ConstantOp):
+            raise VerifyException(f"weights must be constant, but got '{value.type}'")
+        rows, shape = slice(number * count, (number + 1) * count), shape_of(value)
+        stored = constant.array[way, rows]
+        points = _of_rows(element.zero_points, element, shape, rows, way)
+        if points.size > 1 and (points != points.reshape(-1)[0]).any():
+            raise VerifyException("all rows of one direction must have the same zero point")
+        point = int(points.reshape(-1)[0])
+        scales = _of_rows(element.scales, element, shape, rows, way).astype(np.float32)
+        type_ = UniformQuantizedType.per_tensor(element.storage, f32, 1.0, point)
+        weight = walk.add(role, ConstantOp.of(np.ascontiguousarray(stored), TensorType(type_, stored.shape)))
+        total = (stored.astype(np.int64) - point).sum(axis=1).astype(np.int32)
+        sums = walk.add(f"{role}_sum", ConstantOp.of(total, TensorType(i32, total.shape)))
+        scale = walk.add(f"{role}_scale", ConstantOp.of(np.asarray(scales), TensorType(f32, scales.shape)))
+        self.of_weights[weight] = sums, scale
+        return weight
+
+    def _quantized(self, walk: "Direction", role: str, value: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
+        if value not in self.quantized:
+            made = build(DynamicQuantizeOp, [value])
+            walk.add(f"{role}/quantize", made)
+            signless = _cast(walk, f"{role}/bytes", made.result, i8)
+            stored = walk.add(f"{role}/stored", StorageCastOp(signless, TensorType(_DATA, shape_of(value))))
+            self.quantized[value] = stored, made.scale, _cast(walk, f"{role}/zero_point", made.zero_point, i32)
+        return self.quantized[value]
+
+    def product(self, walk: "Direction", role: str, value: SSAValue, weight: SSAValue) -> SSAValue:
+        """Quantizes `value` by its range, and multiplies it by a slice of weights that `rows` returned."""
+        integers, scale, zero_point = self._quantized(walk, role, value)
+        sums, weight_scale = self.of_weights[weight]
+        shape = (*shape_of(value)[:-1], shape_of(weight)[0])
+        product = MatMulOp(integers, weight, True, TensorType(_SUM, shape))
+        total = walk.add(f"{role}/sums", StorageCastOp(walk.add(role, product), TensorType(i32, shape)))
+        total = walk.add(f"{role}/centred", SubOp(total, walk.add(f"{role}/correction", MulOp(zero_point, sums))))
+        both = walk.add(f"{role}/scale", MulOp(scale, weight_scale))
+        return walk.add(f"{role}/scaled", MulOp(_cast(walk, f"{role}/real", total, f32), both))
+
+
+def _cast(walk: "Direction", role: str, value: SSAValue, element: Attribute) -> SSAValue:
+    return walk.add(role, build(CastOp, [value], result_types=[TensorType(element, shape_of(value))]))
+
+
 class StepParts(NamedTuple):
     """The range of a layer's parts that belong to one time step."""
 
@@ -259,11 +271,6 @@ class Direction:
     def prefix(self) -> str:
         """The prefix of the roles of this direction."""
         return prefix_of(self.way)
-
-    @property
-    def weights(self) -> DirectionWeights:
-        """The slices of the weights."""
-        return DirectionWeights(self.op, self.parts, self.prefix, self.way)
 
     @property
     def steps(self) -> int:
@@ -307,23 +314,86 @@ class Direction:
 
     def biases(self, gate: str, number: int) -> SSAValue | None:
         """Returns the sum of both biases of a gate."""
-        return None if self.op.bias is None else self.weights.bias_sum(f"{gate}/bias", self.op.bias, number)
+        return None if self.op.bias is None else self._bias_sum(f"{gate}/bias", self.op.bias, number)
 
     def recurrence(self, gate: str, number: int) -> SSAValue:
         return self.rows(f"{gate}/recurrence_weight", self.op.recurrence, number)
 
     def rows(self, role: str, value: SSAValue, number: int) -> SSAValue:
-        """Returns the rows of gate `number` (`hidden_size` of them) in this direction's weights `value`."""
+        """Returns the rows of gate `number` in this direction's weights `value`, as `product` reads them."""
         if isinstance(self.op, ops.DynamicLstmOp):
-            size = self.op.hidden_size.value.data
-            return self.dynamic.rows(self, role, value, (self.way, number * size, size))
-        return self.weights.rows(role, value, number)
+            return self.dynamic.rows(self, role, value, number)
+        return self.sliced(role, value, number)
 
     def product(self, role: str, value: SSAValue, weight: SSAValue) -> SSAValue:
         """Returns the matrix product of `value` and the transpose of `weight`."""
         if isinstance(self.op, ops.DynamicLstmOp):
             return self.dynamic.product(self, role, value, weight)
         return self.add(role, MatMulOp(value, weight, True))
+
+    # --- Slices of operands; slices of constants are folded to constants ------------------------------------------
+
+    def _constant(self, role: str, source: ConstantOp, array: Array) -> SSAValue:
+        return self.add(role, ConstantOp.of(array, TensorType(self._element(role, source), array.shape)))
+
+    def _element(self, role: str, source: ConstantOp) -> Attribute:
+        """Returns the element type of a constant's slice: its own, or for stored integers the one in `components`.
+
+        Raises `VerifyException` if `components` has no type for it, or one with another storage.
+        """
+        own = element_of(source.result)
+        if not isinstance(own, StoredType):
+            return own
+        role = self.prefix + role
+        given = components_of(self.op).get(role)
+        if given is None and is_per_tensor(own):
+            return own
+        if not isinstance(given, UniformQuantizedType):
+            raise VerifyException(f"'components' must have a type for part '{role}', a constant of type '{own}'")
+        if _stored_as(given) != _stored_as(own):
+            raise VerifyException(f"component '{role}' must have the storage of '{own}', but got '{given}'")
+        return given
+
+    def sliced(self, role: str, value: SSAValue, number: int) -> SSAValue:
+        """Returns rows `number * hidden_size` to `(number + 1) * hidden_size - 1` of `value` `[D, rows, …]` for this
+        direction."""
+        size = self.op.hidden_size.value.data
+        start = number * size
+        if (constant := _in_memory(value)) is not None:
+            return self._constant(role, constant, constant.array[self.way, start : start + size])
+        bounds = {"starts": [self.way, start], "ends": [self.way + 1, start + size]}
+        part = value
+        if shape_of(value)[:2] != (1, size):
+            part = self.add(f"{role}/slice", build(SliceOp, [value], bounds))
+        return self.add(role, ReshapeOp(part, shape_of(part)[1:]))
+
+    def _bias_sum(self, role: str, bias: SSAValue, number: int) -> SSAValue:
+        """Returns the sum of the biases of `W` and `R` for gate `number`; that of stored integers must be exact."""
+        size, gates = self.op.hidden_size.value.data, self.op.GATES
+        if (constant := _in_memory(bias)) is None:
+            of_input = self.sliced(f"{role}/input", bias, number)
+            return self.add(role, AddOp(of_input, self.sliced(f"{role}/recurrence", bias, gates + number)))
+        first, second = constant.array[self.way].reshape(2, gates, size)[:, number]
+        element = self._element(role, constant)
+        if not isinstance(element, UniformQuantizedType):
+            return self._constant(role, constant, (first + second).astype(first.dtype, copy=False))
+        total = first.astype(np.int64) + second
+        if element.zero_points.any() or (total < element.storage_min).any() or (total > element.storage_max).any():
+            raise VerifyException(f"the sum of the biases for '{self.prefix}{role}' does not fit '{element}'")
+        return self._constant(role, constant, total.astype(first.dtype))
+
+    def initial_state(self, name: str) -> SSAValue:
+        """Returns the initial state `name`."""
+        given: SSAValue | None = getattr(self.op, f"initial_{name}")
+        if given is None:
+            element: Attribute = plain_type(element_of(self.op.data))
+            zeros = np.zeros((1, 1, self.op.hidden_size.value.data), dense_dtype(element))
+            return self.add(f"{name}/initial", ConstantOp.of(zeros, TensorType(element, zeros.shape)))
+        if self.op.directions == 1:
+            return given
+        return self.add(f"{name}/initial", build(SliceOp, [given], {"starts": [self.way], "ends": [self.way + 1]}))
+
+    # --- Steps --------------------------------------------------------------------------------------------------------
 
     def clipped(self, gate: str, value: SSAValue) -> SSAValue:
         if self.op.clip is None:
@@ -377,7 +447,7 @@ def _lstm(op: ops.LstmLayer, walk: Direction) -> Step:
     peepholes: dict[str, SSAValue] = {}
     if op.peepholes is not None:
         for gate in gates[:-1]:
-            peepholes[gate] = walk.weights.rows(f"{gate}/peephole_weight", op.peepholes, _PEEPHOLES[gate])
+            peepholes[gate] = walk.sliced(f"{gate}/peephole_weight", op.peepholes, _PEEPHOLES[gate])
     one = scalar(walk.parts, f"{walk.prefix}forget_gate/one", 1.0, op.data) if is_coupled else None
 
     def gate_at(gate: str, position: int, read: SSAValue, cell: SSAValue, function: int) -> SSAValue:
@@ -413,8 +483,8 @@ def _gru(op: ops.GruOp, walk: Direction) -> Step:
     weights = [walk.recurrence(gate, number) for number, gate in enumerate(_GRU_GATES)]
     bias = recurrence_bias = None
     if op.bias is not None and is_linear:
-        bias = walk.weights.rows("hidden_gate/bias", op.bias, 2)
-        recurrence_bias = walk.weights.rows("hidden_gate/recurrence_bias", op.bias, 5)
+        bias = walk.sliced("hidden_gate/bias", op.bias, 2)
+        recurrence_bias = walk.sliced("hidden_gate/recurrence_bias", op.bias, 5)
     elif op.bias is not None:
         bias = walk.biases("hidden_gate", 2)
     new_inputs = walk.projected("hidden_gate", 2, bias)
@@ -446,48 +516,6 @@ def _gru(op: ops.GruOp, walk: Direction) -> Step:
     return step
 
 
-def initial_state(walk: Direction, name: str) -> SSAValue:
-    """Returns the initial state `name` of a direction."""
-    given: SSAValue | None = getattr(walk.op, f"initial_{name}")
-    if given is not None:
-        return given if walk.op.directions == 1 else walk.weights.direction(f"{name}/initial", given)
-    element: Attribute = plain_type(element_of(walk.op.data))
-    shape = (1, 1, walk.op.hidden_size.value.data)
-    zeros = np.zeros(shape, dense_dtype(element))
-    return walk.add(f"{name}/initial", ConstantOp.of(zeros, TensorType(element, shape)))
-
-
-@dataclass
-class Mask:
-    """The masks of the sequences that have not ended, `[1, N, 1]` for each position."""
-
-    walk: Direction
-    zero: SSAValue
-    runs: AtTimeStep
-
-    @staticmethod
-    def of(walk: Direction) -> "Mask | None":
-        """Returns the masks for the layer's lengths, or `None` if the layer has no lengths."""
-        lengths = walk.op.lengths
-        if lengths is None:
-            return None
-        (count,) = shape_of(lengths)
-        runs = walk.running(walk.add("lengths", ReshapeOp(lengths, (1, count, 1))))
-        return Mask(walk, scalar(walk.parts, f"{walk.prefix}hidden/zero", 0.0, walk.op.data), runs)
-
-    def kept(self, position: int, new: State, old: State) -> State:
-        """Returns the state after a step; a sequence that has ended keeps its old state."""
-        names = ("hidden/kept", "cell/kept")
-        return tuple(
-            self.walk.add(name, build(WhereOp, [self.runs[position], after, before]))
-            for name, after, before in zip(names, new, old, strict=False)
-        )
-
-    def output(self, position: int, hidden: SSAValue) -> SSAValue:
-        """Returns the hidden state of a step for the output sequence, which is 0 after the end of a sequence."""
-        return self.walk.add("hidden/output", build(WhereOp, [self.runs[position], hidden, self.zero]))
-
-
 def _joined(parts: Parts, role: str, values: Sequence[SSAValue], axis: int) -> SSAValue:
     return values[0] if len(values) == 1 else parts.add(role, ConcatOp(values, axis)).result
 
@@ -507,15 +535,29 @@ class Walk(NamedTuple):
     states: tuple[str, ...]
 
     def step(self, direction: Direction) -> Callable[[int, State], tuple[State, SSAValue]]:
-        """Returns a function that computes the new state and the hidden state to output at a position."""
-        take, mask = self.make(direction.op, direction), Mask.of(direction)
+        """Returns a function that computes the new state and the hidden state to output at a position.
+
+        A sequence that has ended keeps its old state, and its output is 0.
+        """
+        take, lengths = self.make(direction.op, direction), direction.op.lengths
+        if lengths is None:
+
+            def whole_step(position: int, state: State) -> tuple[State, SSAValue]:
+                after = take(position, state)
+                return after, after[0]
+
+            return whole_step
+        (count,) = shape_of(lengths)
+        runs = direction.running(direction.add("lengths", ReshapeOp(lengths, (1, count, 1))))
+        zero = scalar(direction.parts, f"{direction.prefix}hidden/zero", 0.0, direction.op.data)
+
+        def choose(role: str, position: int, running: SSAValue, ended: SSAValue) -> SSAValue:
+            return direction.add(role, build(WhereOp, [runs[position], running, ended]))
 
         def step(position: int, state: State) -> tuple[State, SSAValue]:
-            after = take(position, state)
-            if mask is None:
-                return after, after[0]
-            kept = mask.kept(position, after, state)
-            return kept, mask.output(position, kept[0])
+            pairs = zip(self.states, take(position, state), state, strict=True)
+            kept = tuple(choose(f"{name}/kept", position, new, old) for name, new, old in pairs)
+            return kept, choose("hidden/output", position, kept[0], zero)
 
         return step
 
@@ -533,7 +575,7 @@ def unrolled(walk: Walk, walked: list[Direction] | None = None) -> Decompose:
         for way, is_reversed in enumerate(op.walks):
             direction = Direction(op, parts, way)
             step = walk.step(direction)
-            state: State = tuple(initial_state(direction, name) for name in walk.states)
+            state: State = tuple(direction.initial_state(name) for name in walk.states)
             outputs: dict[int, SSAValue] = {}
             for position in range(direction.steps)[:: -1 if is_reversed else 1]:
                 before, start = state, len(parts.operations)

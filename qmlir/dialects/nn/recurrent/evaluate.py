@@ -11,8 +11,8 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.arithmetic.arrays import Array, clipped
 from qmlir.arithmetic.functions import ON_ARRAYS
 from qmlir.dialects.nn import formulas
-from qmlir.dialects.nn.evaluation.arrays import widened
-from qmlir.dialects.nn.evaluation.components import of_parts
+from qmlir.dialects.nn.components import of_parts
+from qmlir.dialects.nn.evaluation import widened
 from qmlir.dialects.nn.recurrent import ops
 from qmlir.ir.evaluation import Evaluator
 
@@ -124,16 +124,13 @@ def _walk(parts: Array, lengths: Array, is_reversed: bool, step: Step, state: St
 MakeStep = Callable[[Sequence[Function], Array, Array], Step]
 """Creates the step function of one direction from its activation functions, `R [G*H, H]`, and the bias of `R`."""
 
-Operands = tuple[Array, Array, Array, Array | None, Array | None]
-"""Data, weight, recurrence, bias and lengths."""
-
 
 def _layer(
-    op: ops.Layer, makers: Sequence[MakeStep], operands: Operands, initial: Sequence[Array | None]
-) -> tuple[Array, ...]:
+    op: ops.Layer, makers: Sequence[MakeStep], data: Array, weight: Array, recurrence: Array, bias: Array | None,
+    lengths: Array | None, *initial: Array | None,
+) -> tuple[Array, ...]:  # fmt: skip
     """Returns all hidden states `[T, D, N, H]`, and the last states `[D, N, H]`; `makers` has one entry per
     direction."""
-    data, weight, recurrence, bias, lengths = operands
     x = widened(data)
     time, batch = x.shape[:2]
     size, count = op.hidden_size.value.data, op.directions
@@ -156,35 +153,25 @@ def _layer(
     return tuple(each.astype(data.dtype, copy=False) for each in results)
 
 
-def _rnn(
-    op: ops.RnnOp, x: Array, weight: Array, recurrence: Array, bias: Array | None, lengths: Array | None,
-    initial_hidden: Array | None,
-) -> tuple[Array, ...]:  # fmt: skip
-    makers = [partial(_rnn_step, op)] * op.directions
-    return _layer(op, makers, (x, weight, recurrence, bias, lengths), [initial_hidden])
+def _of_hidden_state(make: Callable[..., Step]) -> Evaluator:
+    """Returns the evaluator of a layer whose only state is the hidden one, with the steps of `make`."""
+
+    def evaluator(op: ops.HiddenStateOp, data: Array, *operands: Any) -> tuple[Array, ...]:
+        return _layer(op, [partial(make, op)] * op.directions, data, *operands)
+
+    return evaluator
 
 
-def _gru(
-    op: ops.GruOp, x: Array, weight: Array, recurrence: Array, bias: Array | None, lengths: Array | None,
-    initial_hidden: Array | None,
-) -> tuple[Array, ...]:  # fmt: skip
-    makers = [partial(_gru_step, op)] * op.directions
-    return _layer(op, makers, (x, weight, recurrence, bias, lengths), [initial_hidden])
-
-
-def _lstm(
-    op: ops.LstmOp, x: Array, weight: Array, recurrence: Array, bias: Array | None, lengths: Array | None,
-    initial_hidden: Array | None, initial_cell: Array | None, peepholes: Array | None,
-) -> tuple[Array, ...]:  # fmt: skip
+def _lstm(op: ops.LstmOp, data: Array, *operands: Any) -> tuple[Array, ...]:
+    *others, peepholes = operands
     shape = (op.directions, 3 * op.hidden_size.value.data)
-    peeps = np.zeros(shape, x.dtype) if peepholes is None else peepholes
-    makers = [partial(_lstm_step, op, widened(each)) for each in peeps]
-    return _layer(op, makers, (x, weight, recurrence, bias, lengths), [initial_hidden, initial_cell])
+    peeps = np.zeros(shape, data.dtype) if peepholes is None else peepholes
+    return _layer(op, [partial(_lstm_step, op, widened(each)) for each in peeps], data, *others)
 
 
 EVALUATORS: dict[type[Operation], Evaluator] = {
-    ops.RnnOp: _rnn,
+    ops.RnnOp: _of_hidden_state(_rnn_step),
     ops.LstmOp: _lstm,
-    ops.GruOp: _gru,
+    ops.GruOp: _of_hidden_state(_gru_step),
     ops.DynamicLstmOp: of_parts,  # a different rounding could change a range, and thus all integers
 }

@@ -28,10 +28,9 @@ from xdsl.rewriter import Rewriter
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, plain_element
 from qmlir.dialects.kernel.lowering.quantized import requantization_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.nn.base import Kind, kind_of, plain_type
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import Kind, build, is_per_tensor, kind_of, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.decomposition import assign_elements, components_of, is_quantized
+from qmlir.dialects.nn.decomposition import assign_elements, components_of, current, is_quantized
 from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.dialects.nn.recurrent import ops
 from qmlir.dialects.nn.recurrent.decompose import WALKS, AtTimeStep, Direction, State, Walk, prefix_of
@@ -52,11 +51,6 @@ def _stand_in(element: Attribute, shape: Sequence[int]) -> SSAValue:
     """Returns a placeholder of an `nn` type, for a value that only the loop provides."""
     type_ = TensorType(cast(Any, element), shape)
     return UnrealizedConversionCastOp.get([], [type_]).outputs[0]
-
-
-def _current(value: SSAValue) -> SSAValue:
-    """Returns the current result for `value`, since a new type creates a new result."""
-    return value.op.results[value.index] if isinstance(value, OpResult) else value
 
 
 @dataclass
@@ -192,9 +186,7 @@ class _Way:
 
     def _is_zero(self, value: SSAValue) -> bool:
         known, element = self.at.known(value), element_of(value)
-        if known is None or not isinstance(element, UniformQuantizedType):
-            return False
-        return element.granularity is Granularity.TENSOR and bool((known == element.zero_points.reshape(-1)[0]).all())
+        return known is not None and is_per_tensor(element) and bool((known == element.zero_point).all())
 
     # --- The parts ----------------------------------------------------------------------------------------------------
 
@@ -215,12 +207,12 @@ class _Way:
     def _finish(self, step: _Step) -> bool:
         """Sets the types of the parts of a step, and of its slices of values known so far."""
         for index, (slice_, whole) in enumerate(step.slices):
-            type_ = TensorType(cast(Any, element_of(_current(whole))), shape_of(slice_))
-            step.slices[index] = Rewriter.replace_value_with_new_type(slice_, type_), _current(whole)
+            type_ = TensorType(cast(Any, element_of(current(whole))), shape_of(slice_))
+            step.slices[index] = Rewriter.replace_value_with_new_type(slice_, type_), current(whole)
         giving = self._giving(step)
         if giving is None or not _typed(self.op, step.parts, giving):
             return False
-        step.after, step.output = tuple(map(_current, step.after)), _current(step.output)
+        step.after, step.output = tuple(map(current, step.after)), current(step.output)
         return True
 
     def _steps(self, elements: Sequence[Attribute]) -> list[_Step] | None:

@@ -12,8 +12,7 @@ from qmlir.arithmetic.arrays import Array, Extreme, maximum, minimum, ordered_me
 from qmlir.arithmetic.requantization import magnitude
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.dialects.nn.base import element_limits
-from qmlir.dialects.nn.evaluation.arrays import is_integral, widened
-from qmlir.dialects.nn.evaluation.parameters import centered, exact_reals, rescaled
+from qmlir.dialects.nn.evaluation import centered, exact_reals, is_integral, rescaled, widened
 from qmlir.dialects.nn.reduction import ops
 from qmlir.dialects.quant.infer import same_along
 from qmlir.ir.builtin_types import element_of

@@ -8,13 +8,13 @@ import numpy as np
 from xdsl.dialects import math
 from xdsl.dialects.builtin import AnyFloat, IntegerType, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest, unchanged
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Number, Scalar, extracted, inserted, position
 from qmlir.dialects.nn.base import computing_type, element_limits
-from qmlir.dialects.nn.lowering.elements import ExactReading, ExactReal, exact_reals, identity
+from qmlir.dialects.nn.lowering import ExactReading, ExactReal, axes_map, exact_reals, identity, whole
 from qmlir.dialects.nn.reduction import ops
 from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
@@ -23,36 +23,27 @@ from qmlir.ir.builtin_types import element_of, shape_of
 Step = Callable[[Scalar], Scalar]
 
 
-def _same(x: Scalar) -> Scalar:
-    return x
-
-
-def _square(x: Scalar) -> Scalar:
-    return x * x
-
-
-def _square_root(x: Scalar) -> Scalar:
-    return x.apply(math.SqrtOp)
-
-
-def _logarithm(x: Scalar) -> Scalar:
-    return x.apply(math.LogOp)
-
-
 @dataclass(frozen=True)
 class _Reduction:
     """The steps of a reduction `after(combine of before(x))`: on each element, on pairs, and on the result."""
 
-    before: Step = _same
+    before: Step = unchanged
     combine: Callable[[Scalar, Scalar], Scalar] = Scalar.__add__
     start: Number = 0
-    after: Step = _same
+    after: Step = unchanged
     in_float: bool = False
     """Whether integers are computed in f64."""
 
 
 def _kept_map(rank: int, gone: Sequence[int]) -> AffineMap:
-    return AffineMap(rank, 0, tuple(AffineExpr.dimension(axis) for axis in range(rank) if axis not in gone))
+    return axes_map(rank, [axis for axis in range(rank) if axis not in gone])
+
+
+def _output(
+    at: Lowering, shape: Sequence[int], gone: Sequence[int], element: Attribute, start: Number
+) -> tuple[SSAValue, AffineMap]:
+    """Returns an output for the reduction of a tensor of this shape over the axes `gone`, filled with `start`."""
+    return at.fill(ops.reduced_shape(shape, gone, keep_dims=False), element, start), _kept_map(len(shape), gone)
 
 
 def _combined(
@@ -61,7 +52,7 @@ def _combined(
     """Combines the elements of an operand in the type `wide`, over the axes `gone`, which the result lacks."""
     shape = shape_of(value)
     reading = quantized.real(at, value, AffineMap.identity(len(shape)))
-    init = at.fill([size for axis, size in enumerate(shape) if axis not in gone], wide, rule.start)
+    output = _output(at, shape, gone, wide, rule.start)
     unsigned = at.signedness(value) and not isinstance(wide, AnyFloat)
 
     def body(*scalars: Scalar) -> Scalar:
@@ -69,14 +60,13 @@ def _combined(
         element = rule.before(reading.read(own).to(computing, unsigned)).to(wide, unsigned)
         return rule.combine(so_far, element)
 
-    return at.generic(reading.inputs, [(init, _kept_map(len(shape), gone))], body)[0]
+    return at.generic(reading.inputs, [output], body)[0]
 
 
 def _finished(at: Lowering, reduced: SSAValue, after: Step, unsigned: bool = False) -> SSAValue:
     """Applies `after` to every reduced element, in the shape and the type of the result."""
-    whole = at.reshape(reduced, at.result_shape())
-    reading = quantized.ElementLoad((Input(whole, identity(at), unsigned),), lambda scalars: after(scalars[0]))
-    return quantized.compute(at, [reading], quantized.writing(at, 0, identity(at)), _same)
+    reading = whole(at, at.reshape(reduced, at.result_shape()), unsigned)
+    return quantized.compute(at, [reading], quantized.writing(at, 0, identity(at)), after)
 
 
 def _reduce(rule: _Reduction, is_mean: bool = False) -> Lower:
@@ -132,19 +122,16 @@ def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: boo
     largest = (high - low) * max(count, 1)
     wide = i32 if largest < 1 << 31 else i64
     reading = quantized.centered(at, op.input, AffineMap.identity(len(shape)))
-    init = at.fill([size for axis, size in enumerate(shape) if axis not in gone], wide, 0)
+    output = _output(at, shape, gone, wide, 0)
 
     def add(*scalars: Scalar) -> Scalar:
         return scalars[-1] + reading.read(scalars[:-1]).to(wide)
 
-    total = at.generic(reading.inputs, [(init, _kept_map(len(shape), gone))], add)[0]
+    total = at.generic(reading.inputs, [output], add)[0]
     if scale.ndim and not op.keeps_axes:
         scale = scale.squeeze(tuple(gone))
     writing = quantized.requantizing(at, 0, scale, largest, identity(at), count if is_mean else 1)
-    whole = quantized.ElementLoad(
-        (Input(at.reshape(total, at.result_shape()), identity(at)),), lambda scalars: scalars[0]
-    )
-    return quantized.compute(at, [whole], writing, _same)
+    return quantized.compute(at, [whole(at, at.reshape(total, at.result_shape()))], writing, unchanged)
 
 
 def _log_sum_exp(op: ops.ReduceLogSumExpOp, at: Lowering) -> Sequence[SSAValue]:
@@ -153,7 +140,7 @@ def _log_sum_exp(op: ops.ReduceLogSumExpOp, at: Lowering) -> Sequence[SSAValue]:
     element = quantized.uniform_element(at, op.input)
     plain = element_of(at.value(op.input)) if element is None else element.expressed
     computing: Attribute = f64 if isinstance(plain, IntegerType) else computing_type(plain)
-    largest = _combined(at, op.input, gone, _Reduction(_same, Scalar.maximum, -numbers.inf), computing, computing)
+    largest = _combined(at, op.input, gone, _Reduction(unchanged, Scalar.maximum, -numbers.inf), computing, computing)
     kept, every = _kept_map(len(shape), gone), AffineMap.identity(len(shape))
     reading = quantized.real(at, op.input, every)
     init = at.fill(shape_of(largest), f64, 0.0)
@@ -165,7 +152,7 @@ def _log_sum_exp(op: ops.ReduceLogSumExpOp, at: Lowering) -> Sequence[SSAValue]:
 
     total = at.generic([*reading.inputs, Input(largest, kept)], [(init, kept)], add)[0]
     both = [at.reshape(each, at.result_shape()) for each in (total, largest)]
-    readings = [quantized.ElementLoad((Input(each, identity(at)),), lambda scalars: scalars[0]) for each in both]
+    readings = [whole(at, each) for each in both]
 
     def finish(sum_: Scalar, extreme: Scalar) -> Scalar:
         return sum_.to(computing).apply(math.LogOp) + _finite(extreme)
@@ -186,14 +173,14 @@ def _extreme(is_largest: bool) -> Lower:
         shape, unsigned = shape_of(op.input), at.signedness(op.input)
         gone = op.reduced_axes(len(shape))
         value, start = at.value(op.input), element_limits(element_of(op.input))[0 if is_largest else 1]
-        init = at.fill([size for axis, size in enumerate(shape) if axis not in gone], element_of(value), start)
+        output = _output(at, shape, gone, element_of(value), start)
 
         def body(x: Scalar, so_far: Scalar) -> Scalar:
             before = Scalar(so_far.value, so_far.builder, unsigned)
             return before.maximum(x) if is_largest else before.minimum(x)
 
         source = Input(value, AffineMap.identity(len(shape)), unsigned)
-        reduced = at.generic([source], [(init, _kept_map(len(shape), gone))], body)[0]
+        reduced = at.generic([source], [output], body)[0]
         return (at.reshape(reduced, at.result_shape()),)
 
     return lower
@@ -212,7 +199,7 @@ def _arg_extreme(is_largest: bool) -> Lower:
             reading = (quantized.plain if element is None else quantized.stored)(at, op.input, every)
             return (_place_of_number(op, at, axis, reading, predicate),)
         (exact,) = exact_reals(at, [(op.input, element, every)])
-        return (_place_of_real(op, at, axis, exact, predicate),)
+        return (_place_of_real(at, axis, exact, predicate),)
 
     return lower
 
@@ -227,23 +214,20 @@ def _is_ordered(value: SSAValue, element: UniformQuantizedType, axis: int) -> bo
     return all(same_along(each, (axis,)) is not None for each in parameters)
 
 
-def _positions(
-    op: ops.ArgExtremeOp,
-    at: Lowering,
-    axis: int,
-    inputs: Sequence[Input],
-    best: Attribute,
-    step: Callable[[Sequence[Scalar]], tuple[Scalar, Sequence[Scalar]]],
-    count: int = 1,
-) -> SSAValue:
-    """Returns the index of the best element: `step` takes an element and the previous best, `count` scalars each.
+Better = Callable[[Sequence[Scalar]], tuple[Scalar, Sequence[Scalar]]]
+"""A function that takes the scalars of an element and of the previous best.
 
-    `step` returns whether the element is better, and its scalars.
-    """
-    shape = shape_of(op.input)
-    kept, sizes = _kept_map(len(shape), (axis,)), [size for index, size in enumerate(shape) if index != axis]
+It returns whether the element is better, and its scalars.
+"""
+
+
+def _positions(
+    at: Lowering, axis: int, inputs: Sequence[Input], best: Attribute, step: Better, count: int = 1
+) -> SSAValue:
+    """Returns the index of the best element; elements and the previous best have `count` scalars each."""
+    shape = shape_of(at.op.operands[0])
     start: Number = 0.0 if isinstance(best, AnyFloat) else 0
-    outputs = [(at.fill(sizes, best, start), kept) for _ in range(count)]
+    outputs = [_output(at, shape, (axis,), best, start) for _ in range(count)]
 
     def body(*scalars: Scalar) -> Sequence[Scalar]:
         *rest, index = scalars
@@ -254,7 +238,7 @@ def _positions(
         chosen = [better.select(own, old) for own, old in zip(candidate, before, strict=True)]
         return [*chosen, better.select(here, index)]
 
-    found = at.generic(inputs, [*outputs, (at.fill(sizes, i64, -1), kept)], body)[-1]
+    found = at.generic(inputs, [*outputs, _output(at, shape, (axis,), i64, -1)], body)[-1]
     return at.reshape(found, at.result_shape())
 
 
@@ -273,17 +257,17 @@ def _place_of_number(
         return better, [candidate]
 
     computing: Attribute = computing_type(element_of(reading.inputs[0].value))
-    return _positions(op, at, axis, reading.inputs, computing, step)
+    return _positions(at, axis, reading.inputs, computing, step)
 
 
-def _place_of_real(op: ops.ArgExtremeOp, at: Lowering, axis: int, reading: ExactReading, predicate: str) -> SSAValue:
+def _place_of_real(at: Lowering, axis: int, reading: ExactReading, predicate: str) -> SSAValue:
     def step(scalars: Sequence[Scalar]) -> tuple[Scalar, Sequence[Scalar]]:
         own, before = scalars[: -reading.count], scalars[-reading.count :]
         candidate = reading.read(own)
         best = ExactReal(before[0], before[1] if reading.count > 1 else None)
         return candidate.compare(predicate, best), candidate.parts
 
-    return _positions(op, at, axis, reading.inputs, f64, step, reading.count)
+    return _positions(at, axis, reading.inputs, f64, step, reading.count)
 
 
 # --- Scans ------------------------------------------------------------------------------------------------------------
@@ -315,11 +299,8 @@ def _scan(combine: Callable[[Scalar, Scalar], Scalar], neutral: int) -> Lower:
                 return inserted(builder, number.compare("le", 1).select(first, both), carried, position(number))
             return inserted(builder, is_first.select(own, both), carried, position(number))
 
-        from_empty = at.empty(shape, computing)
-        total = nest(at.builder, shape, from_empty, step)
-        if computing == at.result_element():
-            return (total,)
-        return (_finished(at, total, _same),)
+        total = nest(at.builder, shape, at.empty(shape, computing), step)
+        return (total if computing == at.result_element() else _finished(at, total, unchanged),)
 
     return lower
 
@@ -329,9 +310,9 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.ReduceMeanOp: _reduce(_Reduction(), is_mean=True),
     ops.ReduceProdOp: _reduce(_Reduction(combine=Scalar.__mul__, start=1)),
     ops.ReduceL1Op: _reduce(_Reduction(before=Scalar.absolute)),
-    ops.ReduceSumSquareOp: _reduce(_Reduction(before=_square)),
-    ops.ReduceL2Op: _reduce(_Reduction(before=_square, after=_square_root, in_float=True)),
-    ops.ReduceLogSumOp: _reduce(_Reduction(after=_logarithm, in_float=True)),
+    ops.ReduceSumSquareOp: _reduce(_Reduction(before=lambda x: x * x)),
+    ops.ReduceL2Op: _reduce(_Reduction(before=lambda x: x * x, after=lambda x: x.apply(math.SqrtOp), in_float=True)),
+    ops.ReduceLogSumOp: _reduce(_Reduction(after=lambda x: x.apply(math.LogOp), in_float=True)),
     ops.ReduceLogSumExpOp: _log_sum_exp,
     ops.ReduceMaxOp: _extreme(is_largest=True),
     ops.ReduceMinOp: _extreme(is_largest=False),

@@ -70,10 +70,7 @@ class ReduceOp(NnOp, ABC):
         super().__init__(
             operands=[value, None],
             result_types=[tensor_like(value, reduced_shape(shape, reduced_axes(axes, len(shape)), keep_dims))],
-            properties={
-                "axes": DenseArrayBase.from_list(i64, list(axes)),
-                "keep_dims": BoolAttr.from_bool(keep_dims),
-            },
+            properties={"axes": DenseArrayBase.from_list(i64, list(axes)), "keep_dims": BoolAttr.from_bool(keep_dims)},
         )
 
     @property

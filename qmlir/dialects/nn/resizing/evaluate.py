@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.evaluation.arrays import computing_dtype
+from qmlir.dialects.nn.evaluation import computing_dtype
 from qmlir.dialects.nn.resizing import ops
 from qmlir.dialects.nn.resizing.ops import Resized
 from qmlir.ir.builtin_types import as_integer, element_of
@@ -92,17 +92,16 @@ NEAREST: dict[str, Callable[[Floats, Axis], Floats]] = {
 """For each mode, the function that maps positions in the input to element indices."""
 
 
-def _linear(distance: Floats, a: float) -> Floats:
-    return np.maximum(1 - distance, 0)
-
-
 def _cubic(distance: Floats, a: float) -> Floats:
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
     return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
 
 
-FILTERS: dict[str, tuple[int, Callable[[Floats, float], Floats]]] = {"linear": (1, _linear), "cubic": (2, _cubic)}
+FILTERS: dict[str, tuple[int, Callable[[Floats, float], Floats]]] = {
+    "linear": (1, lambda distance, a: np.maximum(1 - distance, 0)),
+    "cubic": (2, _cubic),
+}
 """The reach of each filter, and the function for its weight at a distance and the cubic coefficient `a`."""
 
 

@@ -7,28 +7,20 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.gradient_rules import Backward, Rule, first_only
 from qmlir.dialects.nn.movement.gradient import along
-from qmlir.dialects.nn.resizing import ops
-from qmlir.dialects.nn.resizing.evaluate import (
-    Axis,
-    changed_axes,
-    coordinates,
-    is_outside,
-    nearest_elements,
-    weights_of,
-)
+from qmlir.dialects.nn.resizing import evaluate, ops
 
 
-def _weights(op: ops.ResizeOp, axis: Axis) -> np.ndarray[Any, Any]:
+def _weights(op: ops.ResizeOp, axis: evaluate.Axis) -> np.ndarray[Any, Any]:
     """Returns the weight of each element for each position of the result, `[places, elements]`."""
-    x = coordinates(op, axis)
+    x = evaluate.coordinates(op, axis)
     if op.is_nearest:
-        elements, weights = nearest_elements(op, x, axis)[:, None], np.ones((axis.to.size, 1))
+        elements, weights = evaluate.nearest_elements(op, x, axis)[:, None], np.ones((axis.to.size, 1))
     else:
-        elements, weights = weights_of(op, x, axis)
+        elements, weights = evaluate.weights_of(op, x, axis)
     matrix = np.zeros((axis.to.size, axis.length))
     np.add.at(matrix, (np.arange(axis.to.size)[:, None], elements), weights)
     if op.is_crop:
-        matrix[is_outside(x, axis)] = 0
+        matrix[evaluate.is_outside(x, axis)] = 0
     return matrix
 
 
@@ -37,7 +29,7 @@ def _resize(at: Backward, op: ops.ResizeOp, gradient: SSAValue) -> SSAValue:
     resized = op.resized(shape)
     if resized is None or op.scales_value is not None or op.roi_value is not None:
         raise at.error("sizes, scales and roi must be constant")
-    for axis in changed_axes(op, shape, resized):
+    for axis in evaluate.changed_axes(op, shape, resized):
         gradient = along(at, gradient, axis.to.axis, _weights(op, axis))
     return gradient
 

@@ -16,23 +16,11 @@ from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, extracted, position
-from qmlir.dialects.nn.base import plain_type
-from qmlir.dialects.nn.lowering.elements import between_casts, identity
-from qmlir.dialects.nn.lowering.indexing import along_axes, axes_map, run_of
+from qmlir.dialects.nn.base import dtype_of, plain_type
+from qmlir.dialects.nn.lowering import along_axes, axes_map, between_casts, identity, run_of
 from qmlir.dialects.nn.movement.lower import strided
-from qmlir.dialects.nn.resizing import ops
-from qmlir.dialects.nn.resizing.evaluate import (
-    Axis,
-    as_elements,
-    changed_axes,
-    coordinates,
-    is_outside,
-    nearest_elements,
-    summing_dtype,
-    weights_of,
-)
+from qmlir.dialects.nn.resizing import evaluate, ops
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.text.elements import dense_dtype
 
 
 def _resize(op: ops.ResizeOp, at: Lowering) -> Sequence[SSAValue]:
@@ -40,7 +28,7 @@ def _resize(op: ops.ResizeOp, at: Lowering) -> Sequence[SSAValue]:
     resized = op.resized(shape)
     if resized is None or op.scales_value is not None or op.roi_value is not None:
         raise at.error("cannot be compiled: sizes, scales and roi must be constant")
-    axes = changed_axes(op, shape, resized)
+    axes = evaluate.changed_axes(op, shape, resized)
     if any(axis.length == 0 for axis in axes):
         raise at.error(f"cannot resize an empty axis of shape {list(shape)}")
     if op.moves_values:
@@ -58,15 +46,13 @@ def _resize(op: ops.ResizeOp, at: Lowering) -> Sequence[SSAValue]:
 
 def _dtype(op: ops.ResizeOp) -> np.dtype[Any]:
     """Returns the NumPy type of the elements, which distinguishes unsigned integers."""
-    dtype = dense_dtype(plain_type(element_of(op.input)))
-    assert dtype is not None
-    return dtype
+    return dtype_of(plain_type(element_of(op.input)))
 
 
 def _numbers(op: ops.ResizeOp, at: Lowering) -> SSAValue:
     """Returns the operand in the type in which its elements are summed."""
     shape = shape_of(op.input)
-    computing = f64 if summing_dtype(_dtype(op)) == np.float64 else f32
+    computing = f64 if evaluate.summing_dtype(_dtype(op)) == np.float64 else f32
     reading = quantized.plain(at, op.input, AffineMap.identity(len(shape)))
     return at.compute(reading.inputs, shape, computing, lambda *given: reading.read(given).to(computing))
 
@@ -74,8 +60,8 @@ def _numbers(op: ops.ResizeOp, at: Lowering) -> SSAValue:
 # --- Nearest elements -------------------------------------------------------------------------------------------------
 
 
-def _nearest(op: ops.ResizeOp, at: Lowering, value: SSAValue, axes: Sequence[Axis]) -> SSAValue:
-    tables = {axis.to.axis: nearest_elements(op, coordinates(op, axis), axis) for axis in axes}
+def _nearest(op: ops.ResizeOp, at: Lowering, value: SSAValue, axes: Sequence[evaluate.Axis]) -> SSAValue:
+    tables = {axis.to.axis: evaluate.nearest_elements(op, evaluate.coordinates(op, axis), axis) for axis in axes}
     runs = {number: run_of(table) for number, table in tables.items()}
     if all(run is not None for run in runs.values()):
         whole = [runs.get(number) or range(size) for number, size in enumerate(shape_of(value))]
@@ -106,12 +92,12 @@ def _repeated(at: Lowering, value: SSAValue, tables: Mapping[int, Array]) -> SSA
 # --- Between elements -------------------------------------------------------------------------------------------------
 
 
-def _interpolated(op: ops.ResizeOp, at: Lowering, value: SSAValue, axis: Axis) -> SSAValue:
+def _interpolated(op: ops.ResizeOp, at: Lowering, value: SSAValue, axis: evaluate.Axis) -> SSAValue:
     """Computes the weighted sums along one axis, sample by sample; samples whose weight is always 0 are omitted."""
     number, element = axis.to.axis, element_of(value)
     shape = list(shape_of(value))
     rank, shape[number] = len(shape), axis.to.size
-    elements, weights = weights_of(op, coordinates(op, axis), axis)
+    elements, weights = evaluate.weights_of(op, evaluate.coordinates(op, axis), axis)
     own = AffineMap.identity(rank)
     layout = [-1 if index == number else 1 for index in range(rank)]
     dtype = np.float64 if element == f64 else np.float32
@@ -139,15 +125,15 @@ def _interpolated(op: ops.ResizeOp, at: Lowering, value: SSAValue, axis: Axis) -
 # --- Elements of the result -------------------------------------------------------------------------------------------
 
 
-def _finished(op: ops.ResizeOp, at: Lowering, value: SSAValue, axes: Sequence[Axis]) -> SSAValue:
+def _finished(op: ops.ResizeOp, at: Lowering, value: SSAValue, axes: Sequence[evaluate.Axis]) -> SSAValue:
     """Converts computed numbers to elements of the result; a crop has a separate value outside the input."""
     dtype, element = _dtype(op), plain_type(element_of(op.input))
     masks = [
         Input(at.constant(mask.astype(np.int8), i1), axes_map(len(at.result_shape()), [axis.to.axis]), unsigned=True)
         for axis in (axes if op.is_crop else ())
-        if (mask := is_outside(coordinates(op, axis), axis)).any()
+        if (mask := evaluate.is_outside(evaluate.coordinates(op, axis), axis)).any()
     ]
-    beyond = as_elements(np.asarray(op.extrapolation_value.value.data), element, dtype).item()
+    beyond = evaluate.as_elements(np.asarray(op.extrapolation_value.value.data), element, dtype).item()
 
     def body(number: Scalar, *outside: Scalar) -> Scalar:
         own = number if op.is_nearest else _rounded(number, element, dtype)

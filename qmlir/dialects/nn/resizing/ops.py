@@ -92,14 +92,9 @@ NEAREST, LINEAR, CUBIC = MODES = ("nearest", "linear", "cubic")
 
 CROP = "tf_crop_and_resize"
 COORDINATE_MODES = (
-    "half_pixel",
-    "half_pixel_symmetric",
-    "pytorch_half_pixel",
-    "align_corners",
-    "asymmetric",
-    "tf_half_pixel_for_nn",
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
     CROP,
-)
+)  # fmt: skip
 
 FLOOR_UP_CEIL_DOWN = "floor_up_ceil_down"
 NEAREST_MODES = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil", FLOOR_UP_CEIL_DOWN)
@@ -200,13 +195,10 @@ class ResizeOp(NnOp):
         return [TensorType(moved_element(element_of(self.input), whole), shape)]
 
     def _verify_choices(self) -> None:
-        for name, accepted in (
-            ("mode", MODES),
-            ("coordinate_transformation_mode", COORDINATE_MODES),
-            ("nearest_mode", NEAREST_MODES),
-            ("keep_aspect_ratio_policy", POLICIES),
-        ):
-            check_choice(name, getattr(self, name).data, accepted)
+        check_choice("mode", self.mode.data, MODES)
+        check_choice("coordinate_transformation_mode", self.coordinate_transformation_mode.data, COORDINATE_MODES)
+        check_choice("nearest_mode", self.nearest_mode.data, NEAREST_MODES)
+        check_choice("keep_aspect_ratio_policy", self.keep_aspect_ratio_policy.data, POLICIES)
         given = [name for name in ("scales", "sizes") if getattr(self, name) or getattr(self, f"{name}_value")]
         if len(given) != 1:
             raise VerifyException(f"expected either scales or sizes, but got {' and '.join(given) or 'none'}")

@@ -13,12 +13,12 @@ from qmlir.dialects.nn.sequence import ops
 Tensors = tuple[Array, ...]
 
 
-def _position(position: Array, count: int) -> int:
-    """Returns the index of one of `count` tensors, counted from the front."""
+def _position(position: Array, count: int, end: int) -> int:
+    """Returns an index below `end` in a sequence of `count` tensors, counted from the front."""
     index = int(position.reshape(()))
-    if not -count <= index < count:
+    if not -count <= index < end:
         raise InterpretationError(f"position {index} is out of range for a sequence of length {count}")
-    return index % count
+    return index + count if index < 0 else index
 
 
 def _construct(op: ops.SequenceConstructOp, tensors: Sequence[Array]) -> tuple[Tensors]:
@@ -32,20 +32,17 @@ def _empty(op: ops.SequenceEmptyOp) -> tuple[Tensors]:
 def _insert(op: ops.SequenceInsertOp, tensors: Tensors, tensor: Array, position: Array | None) -> tuple[Tensors]:
     # In ONNX, negative positions refer to the sequence before the insertion: -1 inserts before the last tensor.
     count = len(tensors)
-    index = count if position is None else int(position.reshape(()))
-    if not -count <= index <= count:
-        raise InterpretationError(f"position {index} is out of range for a sequence of length {count}")
-    index += count if index < 0 else 0
+    index = count if position is None else _position(position, count, count + 1)
     return ((*tensors[:index], tensor, *tensors[index:]),)
 
 
 def _erase(op: ops.SequenceEraseOp, tensors: Tensors, position: Array | None) -> tuple[Tensors]:
-    index = _position(np.array(-1) if position is None else position, len(tensors))
+    index = _position(np.array(-1) if position is None else position, len(tensors), len(tensors))
     return (tensors[:index] + tensors[index + 1 :],)
 
 
 def _at(op: ops.SequenceAtOp, tensors: Tensors, position: Array) -> tuple[Array]:
-    return (tensors[_position(position, len(tensors))],)
+    return (tensors[_position(position, len(tensors), len(tensors))],)
 
 
 def _length(op: ops.SequenceLengthOp, tensors: Tensors) -> tuple[Array]:

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
-    IRDLOperation,
     OpResult,
     irdl_op_definition,
     operand_def,
@@ -33,15 +32,12 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
-from qmlir.dialects.nn.assembly import parse_operation, print_operation
-from qmlir.dialects.nn.base import shapes_agree
-from qmlir.dialects.nn.building import UNKNOWN_TYPE, Operand, build, property_attribute
+from qmlir.dialects.nn.assembly import CommonFormatOp
+from qmlir.dialects.nn.base import UNKNOWN_TYPE, Operand, build, property_attribute, shapes_agree
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.movement.ops import ConcatOp, SplitOp, SqueezeOp, UnsqueezeOp, normalized_axis
 from qmlir.dialects.nn.types import SequenceType
@@ -120,7 +116,7 @@ def _made_of(tensors: Sequence[SSAValue], type_: TypeAttribute) -> "SequenceOp":
     return SequenceConstructOp.of(list(tensors)) if tensors else SequenceEmptyOp.of(result_type=type_)
 
 
-class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
+class SequenceOp(CommonFormatOp, InferResultTypes, HasParameters, ABC):
     """An operation with one result that takes or returns a sequence.
 
     Compiled code has no sequences. If positions and sizes are constant, the tensors in a sequence are known SSA values,
@@ -195,13 +191,6 @@ class SequenceOp(IRDLOperation, InferResultTypes, HasParameters, ABC):
     def value(self) -> OpResult:
         """The only result of the operation."""
         return self.results[0]
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        return parse_operation(cls, parser)
-
-    def print(self, printer: Printer) -> None:
-        print_operation(self, printer)
 
     def verify_(self) -> None:
         (inferred,) = self.infer_result_types()

@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
-from qmlir.dialects.nn.evaluation.arrays import widened
+from qmlir.dialects.nn.evaluation import widened
 from qmlir.dialects.nn.shapes import ops
 from qmlir.dialects.nn.shapes.ops import padded_shape, range_size
 from qmlir.dialects.quant.infer import broadcast_parameters

@@ -12,8 +12,7 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.quantized import Parameter, parameter
 from qmlir.dialects.kernel.lowering.scalars import Scalar, position
-from qmlir.dialects.nn.lowering.elements import identity
-from qmlir.dialects.nn.lowering.indexing import along_axes, one_element
+from qmlir.dialects.nn.lowering import along_axes, identity, one_element
 from qmlir.dialects.nn.movement.lower import strided
 from qmlir.dialects.nn.shapes import ops
 from qmlir.dialects.quant.infer import broadcast_parameters

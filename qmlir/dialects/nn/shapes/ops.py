@@ -158,7 +158,6 @@ class ExpandOp(MovementOp, Recomputable):
 
     input = operand_def(TensorType)
     shape_value = opt_operand_def(TensorType)
-    result = result_def(TensorType)
 
     shape = opt_prop_def(DenseArrayBase[IntegerType])
 
@@ -183,7 +182,6 @@ class TileOp(MovementOp):
 
     input = operand_def(TensorType)
     repeats_value = opt_operand_def(TensorType)
-    result = result_def(TensorType)
 
     repeats = opt_prop_def(DenseArrayBase[IntegerType])
 
@@ -223,7 +221,6 @@ class PadOp(MovementOp):
     value = opt_operand_def(TensorType)
     pads_value = opt_operand_def(TensorType)
     axes_value = opt_operand_def(TensorType)
-    result = result_def(TensorType)
 
     pads = opt_prop_def(DenseArrayBase[IntegerType])
     axes = opt_prop_def(DenseArrayBase[IntegerType])
@@ -282,7 +279,6 @@ class TriluOp(MovementOp):
 
     input = operand_def(TensorType)
     k_value = opt_operand_def(TensorType)
-    result = result_def(TensorType)
 
     k = opt_prop_def(IntegerAttr, IntegerAttr(0, i64))
     upper = opt_prop_def(BoolAttr, BoolAttr.from_bool(True))

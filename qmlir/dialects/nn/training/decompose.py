@@ -1,16 +1,21 @@
-"""Decomposition of batch normalization in training: batch statistics, running statistics, and the normalization."""
+"""Operations in training mode by other operations: parts of batch normalization, and forms for inference."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import numpy as np
+from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.decomposition import Decompose, Results, scalar
 from qmlir.dialects.nn.elementwise.ops import AddOp, MulOp
 from qmlir.dialects.nn.movement.ops import SqueezeOp
 from qmlir.dialects.nn.normalization.decompose import moments
 from qmlir.dialects.nn.normalization.ops import BatchNormOp
-from qmlir.dialects.nn.training.ops import BatchNormTrainingOp
+from qmlir.dialects.nn.terms import InsertionBuilder
+from qmlir.dialects.nn.training.ops import BatchNormTrainingOp, DropoutOp
 from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.decomposition import Parts
 
@@ -36,3 +41,29 @@ def _batch_norm_training(op: BatchNormTrainingOp, parts: Parts) -> Results:
 
 
 COMPOSITES: dict[type[Operation], Decompose] = {BatchNormTrainingOp: _batch_norm_training}
+
+
+# Inference forms, for `strip-training`.
+#
+# A rule `(at, op)` adds operations through `at`, and returns the values that replace the results of `op`; `None` for an
+# unused result. A package lists its rules in the table `inference` of its contribution.
+
+AtInference = Callable[[InsertionBuilder, Any], Sequence[SSAValue | None]]
+
+
+def _dropout(at: InsertionBuilder, op: DropoutOp) -> Sequence[SSAValue | None]:
+    """Keeps every element."""
+    if op.mask.first_use is None:
+        return [op.input, None]
+    kept = at.append(ConstantOp.of(np.ones((), np.int8), TensorType(i1, ()))).result
+    return [op.input, at.expanded(kept, op.input)]
+
+
+def _batch_norm(at: InsertionBuilder, op: BatchNormTrainingOp) -> Sequence[SSAValue]:
+    """Normalizes by the running statistics, and leaves these unchanged."""
+    statistics = op.mean, op.variance
+    result = at.add(BatchNormOp, op.data, op.scale, op.bias, *statistics, epsilon=op.epsilon).result
+    return [result, *statistics, *statistics]
+
+
+INFERENCE: dict[type[Operation], AtInference] = {DropoutOp: _dropout, BatchNormTrainingOp: _batch_norm}

@@ -4,7 +4,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array, ordered_mean
-from qmlir.dialects.nn.evaluation.arrays import widened
+from qmlir.dialects.nn.evaluation import widened
 from qmlir.dialects.nn.normalization.evaluate import affine_by_channel, number, per_channel
 from qmlir.dialects.nn.training import ops
 from qmlir.ir.evaluation import Evaluator

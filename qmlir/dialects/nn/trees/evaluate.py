@@ -15,15 +15,11 @@ BEGINNINGS: dict[str, float] = {"sum": 0.0, "min": np.inf, "max": -np.inf}
 """For each kind of aggregation, the initial score before the first tree."""
 
 
-def _least(score: Array, weight: Array) -> Array:
-    return np.where(weight < score, weight, score)
-
-
-def _largest(score: Array, weight: Array) -> Array:
-    return np.where(weight > score, weight, score)
-
-
-_JOINED: dict[str, Callable[[Array, Array], Array]] = {"sum": np.add, "min": _least, "max": _largest}
+_JOINED: dict[str, Callable[[Array, Array], Array]] = {
+    "sum": np.add,
+    "min": lambda score, weight: np.where(weight < score, weight, score),
+    "max": lambda score, weight: np.where(weight > score, weight, score),
+}
 
 
 def checked_trees(

@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import InterpretationError
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest, unchanged
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, extracted, inserted
-from qmlir.dialects.nn.lowering.indexing import axes_map
+from qmlir.dialects.nn.lowering import axes_map
 from qmlir.dialects.nn.trees import ops
 from qmlir.dialects.nn.trees.evaluate import BEGINNINGS, checked_trees
 from qmlir.ir.builtin_types import element_of, shape_of

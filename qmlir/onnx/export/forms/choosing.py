@@ -10,7 +10,7 @@ from qmlir import registry
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.evaluation.parameters import is_quantized, requantization_of
+from qmlir.dialects.nn.evaluation import is_quantized, requantization_of
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp
 from qmlir.dialects.nn.recurrent.ops import Layer
 from qmlir.dialects.nn.requantize import decompose

@@ -3,7 +3,7 @@
 Exact integers are i32, or i64 if the bound on their magnitude requires it. The formulas are those of
 `qmlir.arithmetic.requantization`. ONNX has no arithmetic shift: `v >> n` is exported as `(v - mod(v, 2^n)) / 2^n`,
 where the remainder is never negative. Each exporter computes exactly the integers of
-`qmlir.dialects.nn.quantized_evaluators`. An operation without an exporter here, or whose parameters don't allow exact
+`qmlir.dialects.nn.evaluators`. An operation without an exporter here, or whose parameters don't allow exact
 integers, is exported between casts.
 """
 
@@ -35,7 +35,7 @@ from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.evaluation.parameters import requantization_of
+from qmlir.dialects.nn.evaluation import requantization_of
 from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction

@@ -17,10 +17,10 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import evaluate as elementwise_evaluators
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.evaluation.parameters import requantization_of, through_float
+from qmlir.dialects.nn.evaluation import requantization_of, through_float
+from qmlir.dialects.nn.evaluators import QUANTIZED
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
-from qmlir.dialects.nn.quantized_evaluators import QUANTIZED
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout

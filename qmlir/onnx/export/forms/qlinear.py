@@ -25,7 +25,7 @@ from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.evaluation.parameters import requantization_of
+from qmlir.dialects.nn.evaluation import requantization_of
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType

@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, TensorType
 from xdsl.rewriter import Rewriter
 
-from qmlir.dialects.nn.building import build
+from qmlir.dialects.nn.base import build
 from qmlir.dialects.nn.contraction.ops import FullyConnectedOp, MatMulOp
 from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.raising.groups import Raised

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.nn.evaluation.arrays import rows_of
+from qmlir.dialects.nn.contraction.evaluate import rows_of
 from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.text.parsing import parse_module

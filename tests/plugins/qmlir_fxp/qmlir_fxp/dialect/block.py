@@ -14,10 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.activations.ops import ReluOp
 from qmlir.dialects.nn.base import tensor_like
+from qmlir.dialects.nn.components import of_parts
 from qmlir.dialects.nn.contraction.ops import ConvOp, WindowedContractionOp
 from qmlir.dialects.nn.decomposition import with_types
 from qmlir.dialects.nn.elementwise.ops import AddOp, ClipOp
-from qmlir.dialects.nn.evaluation.components import of_parts
 from qmlir.dialects.nn.movement.ops import ReshapeOp
 from qmlir.dialects.nn.result_shapes import output_sizes
 from qmlir.ir.builtin_types import shape_of
@@ -45,8 +45,7 @@ class ConvBlockOp(WindowedContractionOp):
 
     def verify_quantization(self) -> None:
         """The bias has a scale of its own: the device shifts it to where the sums are."""
-        self.verify_data_parameters(self.data)
-        self.verify_channel_axis(self.weight, 0)
+        self.verify_factors(self.data, self.weight)
 
 
 def _parts(op: ConvBlockOp, parts: Parts) -> Sequence[SSAValue]:

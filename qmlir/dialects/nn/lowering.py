@@ -1,15 +1,15 @@
-"""Lowering of elementwise operations to exact integers, exact real values or floats."""
+"""Building blocks of lowerings: elementwise operations on exact integers, exact reals or floats; indices; windows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import math
-from xdsl.dialects.builtin import Float64Type, IndexType, TensorType, f64, i32
+from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, TensorType, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 from xdsl.utils.test_value import create_ssa_value
@@ -18,15 +18,16 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, broadcast_map
 from qmlir.dialects.kernel.lowering.quantized import ElementLoad
-from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted
-from qmlir.dialects.nn.base import NnOp, plain_type
+from qmlir.dialects.kernel.lowering.scalars import Scalar, extracted, position
+from qmlir.dialects.nn.base import NnOp, is_per_tensor, plain_type
 from qmlir.dialects.nn.decomposition import is_quantized
 from qmlir.dialects.nn.elementwise.ops import UnaryOp
+from qmlir.dialects.nn.indexing.evaluate import checked_indices
 from qmlir.dialects.quant.evaluate import dequantize
 from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
-from qmlir.ir.builtin_types import tensor
+from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
+from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.evaluation import evaluate
 
 # Exact comparison of the real values of stored integers: as one float if it can hold the integer times the scale,
@@ -82,7 +83,7 @@ class ExactReading:
 
 def exact_scales(value: SSAValue, element: UniformQuantizedType) -> npt.NDArray[np.float64]:
     """Returns the scales with which an operand is compared, in a shape that broadcasts to it."""
-    scales, _ = broadcast_parameters(element, tensor(value.type).get_shape())
+    scales, _ = broadcast_parameters(element, shape_of(value))
     return scales if isinstance(element.expressed, Float64Type) else scales.astype(np.float32).astype(np.float64)
 
 
@@ -140,7 +141,7 @@ def of_scalars(function: Callable[..., Scalar]) -> Function:
 
 def operand_map(at: Lowering, value: SSAValue) -> AffineMap:
     """Returns the map from indices of a result to indices of an operand that is broadcast to it."""
-    return broadcast_map(tensor(value.type).get_shape(), at.result_shape())
+    return broadcast_map(shape_of(value), at.result_shape())
 
 
 def identity(at: Lowering) -> AffineMap:
@@ -163,15 +164,8 @@ def through_reals(at: Lowering, function: Function) -> SSAValue:
 def _is_table(op: IRDLOperation) -> bool:
     if len(op.operands) != 1:
         return False
-    element = tensor(op.operands[0].type).get_element_type()
-    result = tensor(op.results[0].type).get_element_type()
-    return (
-        all(
-            isinstance(each, UniformQuantizedType) and each.granularity is Granularity.TENSOR
-            for each in (element, result)
-        )
-        and cast(UniformQuantizedType, element).bits <= TABLE_BITS
-    )
+    element, result = element_of(op.operands[0]), element_of(op.results[0])
+    return is_per_tensor(element) and is_per_tensor(result) and element.bits <= TABLE_BITS
 
 
 def table_of(op: IRDLOperation) -> Array:
@@ -180,7 +174,7 @@ def table_of(op: IRDLOperation) -> Array:
     If the type narrows its storage range, the table also covers the values outside of that range, so that every lookup
     is in bounds.
     """
-    element = tensor(op.operands[0].type).get_element_type()
+    element = element_of(op.operands[0])
     assert isinstance(element, UniformQuantizedType)
     low, high = storage_limits(element.storage)
     stored = np.arange(low, high + 1).astype(storage_dtype(element))
@@ -197,7 +191,7 @@ def table_of(op: IRDLOperation) -> Array:
     try:
         results = evaluate(everything, [stored])
     except InterpretationError:
-        given = tensor(op.results[0].type).get_element_type()
+        given = element_of(op.results[0])
         assert isinstance(given, UniformQuantizedType)
         table = np.full(stored.shape, given.zero_point, storage_dtype(given))
         is_defined = _is_defined(everything, dequantize(stored, element))
@@ -234,15 +228,40 @@ def _where_defined(op: IRDLOperation, stored: Array, given: UniformQuantizedType
     return results[0]
 
 
+def uniform_type(at: Lowering, value: SSAValue) -> UniformQuantizedType:
+    """Returns the uniform type of a quantized operand or result."""
+    element = quantized.uniform_element(at, value)
+    assert element is not None
+    return element
+
+
+def whole(at: Lowering, value: SSAValue, unsigned: bool = False) -> ElementLoad:
+    """Reads the elements of a tensor that has the shape of the result."""
+    return ElementLoad((Input(value, identity(at), unsigned),), lambda scalars: scalars[0])
+
+
+def exact_integers(at: Lowering, value: SSAValue, element: IntegerType, order: Sequence[int] | None = None) -> SSAValue:
+    """Returns the exact integers `q - z` of a quantized operand, with its axes permuted by `order`."""
+    shape = shape_of(value)
+    axes = range(len(shape)) if order is None else order
+    reading = quantized.centered(at, value, axes_map(len(axes), np.argsort(axes).tolist()))
+    sizes = [shape[axis] for axis in axes]
+    return at.compute(reading.inputs, sizes, element, lambda *scalars: reading.read(scalars).to(element))
+
+
+def nearest(element: UniformQuantizedType, value: Scalar) -> Scalar:
+    """Rounds a float that includes the zero point to a stored integer. It fits in 32 bits, so its limits are exact."""
+    whole = value.round_even().clamp(element.storage_min, element.storage_max)
+    return whole.to(i32).to(IntegerType(element.bits))
+
+
 def looked_up(at: Lowering) -> SSAValue:
     """Lowers the operation to lookups in a table of its results."""
     op = at.op
     assert isinstance(op, IRDLOperation)
-    element = tensor(op.operands[0].type).get_element_type()
-    assert isinstance(element, UniformQuantizedType)
     table = at.constant(table_of(op), at.result_element())
     reading = quantized.stored(at, op.operands[0], identity(at))
-    first, _ = storage_limits(element.storage)
+    first, _ = storage_limits(uniform_type(at, op.operands[0]).storage)
 
     def body(stored: Scalar) -> Scalar:
         position = stored.to(i32).to(IndexType())
@@ -287,10 +306,7 @@ def or_parts(lower: Lower) -> Lower:
     def chosen(op: NnOp, at: Lowering) -> Sequence[SSAValue] | None:
         if op.components is None or not is_quantized(op):
             return lower(op, at)
-        is_alike = all(
-            isinstance(each, UniformQuantizedType) and each.granularity is Granularity.TENSOR
-            for each in op.components.data.values()
-        )
+        is_alike = all(map(is_per_tensor, op.components.data.values()))
         return (looked_up(at),) if is_alike and isinstance(op, UnaryOp) and _is_table(op) else None
 
     return chosen
@@ -315,3 +331,110 @@ def elementwise(function: Function) -> Lower:
         return (looked_up(at) if _is_table(op) else through_reals(at, function),)
 
     return lower
+
+
+# Computed and tabulated indices: indices that may count from the end, and index tables for axes.
+
+
+def one_element(at: Lowering, value: SSAValue, dims: int) -> Input:
+    """Returns the only element of an operand, as an input of a structured operation with `dims` iterators."""
+    zeros = (AffineExpr.constant(0),) * len(shape_of(value))
+    return Input(at.value(value), AffineMap(dims, 0, zeros), at.signedness(value))
+
+
+def place_of(index: Scalar, size: int) -> Scalar:
+    """Converts an index that may count from the end to an index from the start of an axis of `size` elements.
+
+    Negative indices count from the end. The interpreter raises an error if an index is out of range; loops clamp it, so
+    that accesses stay in bounds.
+    """
+    wide = index.to(i64)
+    if not index.unsigned:
+        wide = wide.compare("lt", 0).select(wide + size, wide)
+    return wide.clamp(0, size - 1).to(IndexType())
+
+
+def checked(at: Lowering, indices: Array, size: int) -> Array:
+    """Returns constant indices counted from the start. Raises `DiagnosticError` if one is out of range."""
+    try:
+        return checked_indices(indices, size)
+    except InterpretationError as error:
+        raise at.error(str(error)) from error
+
+
+@dataclass(frozen=True)
+class IndexTable:
+    """Indices into an axis of `size` elements, read from an input of a structured operation."""
+
+    input: Input
+    size: int
+    is_checked: bool
+    """Whether the indices are constants that were checked and are counted from the start."""
+
+    def of(self, index: Scalar) -> Scalar:
+        """Returns the index from the start of the axis, for an index read from `input`."""
+        return index.to(IndexType()) if self.is_checked else place_of(index, self.size)
+
+
+def positions(at: Lowering, indices: SSAValue, map_: AffineMap, size: int, component: int | None = None) -> IndexTable:
+    """Reads indices into an axis of `size` elements from an operand with the indexing map `map_`.
+
+    With `component`, the last axis of the operand holds index tuples, of which the component with that number is read;
+    `map_` covers the other axes.
+    """
+    if not size:
+        raise at.error("cannot index an empty axis")
+    known = at.known(indices)
+    if known is not None:
+        chosen = known if component is None else known[..., component]
+        table = at.constant(checked(at, chosen, size).astype(np.int32), i32)
+        return IndexTable(Input(table, map_), size, is_checked=True)
+    last = () if component is None else (AffineExpr.constant(component),)
+    whole = AffineMap(map_.num_dims, 0, (*map_.results, *last))
+    return IndexTable(Input(at.value(indices), whole, at.signedness(indices)), size, is_checked=False)
+
+
+def run_of(indices: Array) -> range | None:
+    """Returns indices with a constant positive step as a range; `None` for any other indices."""
+    first = int(indices[0])
+    step = int(indices[1]) - first if len(indices) > 1 else 1
+    found = range(first, first + step * len(indices), step) if step > 0 else range(0)
+    return found if len(found) == len(indices) and (indices == np.asarray(found)).all() else None
+
+
+def axes_map(dims: int, axes: Sequence[int]) -> AffineMap:
+    """Returns the map from `dims` iterators to the iterators listed in `axes`."""
+    return AffineMap(dims, 0, tuple(AffineExpr.dimension(axis) for axis in axes))
+
+
+def along_axes(at: Lowering, value: SSAValue, tables: Mapping[int, Array]) -> SSAValue:
+    """Selects elements of a tensor along several axes in one operation; `tables` holds the indices for each axis."""
+    if not tables:
+        return value
+    shape = [len(tables[axis]) if axis in tables else size for axis, size in enumerate(shape_of(value))]
+    inputs = [
+        Input(at.constant(table.astype(np.int32), i32), axes_map(len(shape), [axis])) for axis, table in tables.items()
+    ]
+
+    def body(*found: Scalar) -> Scalar:
+        builder = found[0].builder
+        named = dict(zip(tables, found, strict=True))
+        point = [
+            named[axis].to(IndexType()) if axis in named else position(builder, axis) for axis in range(len(shape))
+        ]
+        return extracted(builder, value, point)
+
+    return at.compute(inputs, shape, element_of(value), body)
+
+
+# Windows over spatial axes: channels last.
+
+
+def channels_last(rank: int) -> tuple[int, ...]:
+    """Returns the permutation of axes from `[N, C, …]` to `[N, …, C]`."""
+    return (0, *range(2, rank), 1)
+
+
+def channels_first(rank: int) -> tuple[int, ...]:
+    """Returns the permutation of axes from `[N, …, C]` to `[N, C, …]`."""
+    return (0, rank - 1, *range(1, rank - 1))

@@ -1,7 +1,7 @@
-"""Evaluation of a recurrent layer step by step. The parts of only three steps are built, however long the sequence is.
+"""Evaluation of quantized composites by their parts, whose types the property `components` holds.
 
-The first step reads the initial states, and the last step defines results of the layer. All other steps have the roles
-and types of the middle step. The integers are thus identical to those of the parts of all steps.
+Float composites keep their direct evaluators, because a profiled range does not change any value. Recurrent layers are
+evaluated step by step: the parts of only three steps are built, however long the sequence is.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,28 +10,106 @@ from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import Float32Type, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import plain_type
+from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.decomposition import with_types
+from qmlir.dialects.nn.decomposition import current, with_types
+from qmlir.dialects.nn.evaluation import is_quantized
 from qmlir.dialects.nn.recurrent.decompose import WALKS, Direction, StepParts, unrolled
 from qmlir.dialects.nn.recurrent.ops import Layer
-from qmlir.dialects.nn.requantize import hand_on_requantization
-from qmlir.ir.builtin_types import element_of
+from qmlir.dialects.nn.requantize import decompose, hand_on_requantization, temporary_parts
+from qmlir.ir import evaluation
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
-from qmlir.ir.evaluation import Evaluator, Layout, RegionEvaluator, Results, arguments_by, evaluator_of, operand_layout
+from qmlir.ir.evaluation import ByOperation, Evaluator, Layout, RegionEvaluator, Results, evaluate, operand_groups
 from qmlir.ir.provenance import Origin, origins_of, set_origins
-
-STEPS = 3
-"""The number of steps for which parts are built."""
 
 Watch = Callable[[str, Operation, Sequence[Any]], None]
 """A callback that receives each part: its role, the operation, and its results."""
+
+
+def _by_operand(op: NnOp, arguments: tuple[Any, ...]) -> dict[SSAValue, Any]:
+    """Returns the value of each operand of `op`."""
+    values: dict[SSAValue, Any] = {}
+    for (_, _, operands), argument in zip(operand_groups(op), arguments, strict=True):
+        each = cast(tuple[Any, ...], argument) if isinstance(argument, tuple) else (argument,)
+        values.update(zip(operands, each, strict=False))
+    return values
+
+
+def of_parts(op: NnOp, *arguments: Any, watch: Watch | None = None) -> Results:
+    """Evaluates a composite part by part."""
+    values = _by_operand(op, arguments)
+    if isinstance(op, Layer) and (found := of_steps(op, values, watch)) is not None:
+        return found
+    with temporary_parts(op, may_be_excerpt=False) as parts:
+        results = decompose(op, parts)
+        if results is None:
+            raise InterpretationError(f"'components' of {op.name} {parts.missing_type()}")
+        if parts.is_excerpt:
+            return _of_known_sizes(op, values, arguments, watch)
+        for role, part in zip(parts.roles, parts.operations, strict=True):
+            found = evaluate(part, [values[operand] for operand in part.operands])
+            if found is None:
+                raise InterpretationError(f"part '{part.name}' of {op.name} cannot be interpreted")
+            values.update(zip(part.results, found, strict=True))
+            if watch is not None:
+                watch(role, part, found)
+        return tuple(values[result] for result in results)
+
+
+def _of_known_sizes(
+    op: NnOp, values: Mapping[SSAValue, Any], arguments: tuple[Any, ...], watch: Watch | None
+) -> Results:
+    """Evaluates a composite of dynamic length by all its parts, with the actual sizes of the values."""
+    is_open = [DYNAMIC_INDEX in shape_of(operand) for operand in op.operands]
+    types = [TensorType(cast(Any, element_of(value)), np.shape(values[value])) for value in op.operands]
+    stand_ins = iter(Block(arg_types=[type_ for type_, each in zip(types, is_open, strict=True) if each]).args)
+    known = type(op).create(
+        operands=[next(stand_ins) if each else value for value, each in zip(op.operands, is_open, strict=True)],
+        result_types=op.result_types,
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
+    try:
+        _infer_sizes(known)
+        return of_parts(known, *arguments, watch=watch)
+    finally:
+        known.erase(safe_erase=False)
+
+
+def _infer_sizes(op: NnOp) -> None:
+    """Gives the results of `op` the shapes that follow from its operands."""
+    for result, inferred in zip(tuple(op.results), op.infer_result_types(), strict=True):
+        Rewriter.replace_value_with_new_type(result, TensorType(element_of(result), inferred.get_shape()))
+
+
+def _or_parts(evaluator: Evaluator) -> ByOperation:
+    def choose(op: NnOp) -> Evaluator | RegionEvaluator:
+        if op.components is not None and any(is_quantized(value) for value in op.data_operands()):
+            return of_parts
+        return evaluator.choose(op) if isinstance(evaluator, ByOperation) else evaluator
+
+    return ByOperation(choose)
+
+
+def with_components(evaluators: Mapping[type[Operation], Evaluator]) -> dict[type[Operation], Evaluator]:
+    """Extends the evaluators of composites: those with typed parts are evaluated part by part."""
+    return {operation: _or_parts(evaluator) for operation, evaluator in evaluators.items()}
+
+
+# Recurrent layers.
+#
+# The first step reads the initial states, and the last step defines results of the layer. All other steps have the
+# roles and types of the middle step. The integers are thus identical to those of the parts of all steps.
+
+STEPS = 3
+"""The number of steps for which parts are built."""
 
 _KEPT = 16
 """The number of layers whose parts are cached for evaluating further samples."""
@@ -63,15 +141,12 @@ class _Part:
 
     def run(self, values: dict[SSAValue, Any], watch: Watch | None) -> None:
         """Evaluates the part, and adds the results to `values`."""
-        found = self.evaluator(self.op, *arguments_by(self.layout, [values[each] for each in self.op.operands]))
+        found = self.evaluator(
+            self.op, *evaluation.arguments_by(self.layout, [values[each] for each in self.op.operands])
+        )
         values.update(zip(self.op.results, found, strict=True))
         if watch is not None:
             watch(self.role, self.op, found)
-
-
-def _current(value: SSAValue) -> SSAValue:
-    """Returns the current result for `value`, since a new type creates a new result."""
-    return value.op.results[value.index] if isinstance(value, OpResult) else value
 
 
 @dataclass(frozen=True)
@@ -98,7 +173,7 @@ class _Walk:
         for number in range(step.start, step.end):
             if number in self.parts:
                 self.parts[number].run(values, watch)
-        return [values[_current(each)] for each in step.after], values[_current(step.output)]
+        return [values[current(each)] for each in step.after], values[current(step.output)]
 
     def run(self, time: int, values: dict[SSAValue, Any], watch: Watch | None) -> Array:
         """Returns the hidden states of all positions, `[T, N, H]`, and adds the last states to `values`."""
@@ -109,7 +184,7 @@ class _Walk:
             step = first if number == 0 else last if number == time - 1 else middle
             after, outputs[position] = self._run_step(step, position, values, watch)
             if number < time - 2:
-                values.update(zip(map(_current, middle.before), after, strict=True))
+                values.update(zip(map(current, middle.before), after, strict=True))
         return np.concatenate([outputs[position] for position in range(time)])
 
 
@@ -157,10 +232,10 @@ def _prepared(parts: Parts, skipped: frozenset[Operation]) -> Iterator[tuple[int
     for number, (role, part) in enumerate(zip(parts.roles, parts.operations, strict=True)):
         if isinstance(part, ConstantOp) or part in skipped:
             continue
-        evaluator = evaluator_of(part)
+        evaluator = evaluation.evaluator_of(part)
         if evaluator is None or isinstance(evaluator, RegionEvaluator):
             raise InterpretationError(f"{part.name}, a part of {parts.composite.name}, has no evaluator")
-        yield number, _Part(role, part, evaluator, operand_layout(part))
+        yield number, _Part(role, part, evaluator, evaluation.operand_layout(part))
 
 
 @lru_cache(_KEPT)
@@ -183,8 +258,7 @@ def _plan(known: _Known) -> _Plan | str:
         ),
     )
     set_origins(op, known.origins)
-    for result, inferred in zip(tuple(op.results), op.infer_result_types(), strict=True):
-        Rewriter.replace_value_with_new_type(result, TensorType(cast(Any, element_of(result)), inferred.get_shape()))
+    _infer_sizes(op)
     parts, directions = Parts(op), list[Direction]()
     results = with_types(unrolled(WALKS[known.kind], directions))(op, parts)
     if results is None:
@@ -197,19 +271,15 @@ def _plan(known: _Known) -> _Plan | str:
     for each in directions:
         running = [prepared.pop(numbers[cast(OpResult, value).op]) for value in each.running_at]
         walks[each.taken[0].start] = _Walk(each, prepared, running)
-    joins, sequences = dict[int, int](), set[int]()
-    for first, walk in walks.items():
-        ends = f"{walk.direction.prefix}hidden/"
-        joins[parts.roles.index(f"{ends}sequence")] = first
-        sequences.add(parts.roles.index(f"{ends}reshape"))
-    constants: dict[SSAValue, Array] = {}
+    ends = {first: f"{walk.direction.prefix}hidden/" for first, walk in walks.items()}
+    joins = {parts.roles.index(f"{end}sequence"): first for first, end in ends.items()}
+    sequences = frozenset(parts.roles.index(f"{end}reshape") for end in ends.values())
     given = (value.op for value in operands if isinstance(value, OpResult))
-    for each in (*given, *parts.operations):
-        if isinstance(each, ConstantOp):
-            constants[each.result] = each.array
+    made = (each for each in (*given, *parts.operations) if isinstance(each, ConstantOp))
+    constants: dict[SSAValue, Array] = {each.result: each.array for each in made}
     return _Plan(
         [each for each in operands if not isinstance(each, OpResult)],
-        constants, prepared, walks, joins, frozenset(sequences), results, len(parts.operations),
+        constants, prepared, walks, joins, sequences, results, len(parts.operations),
     )  # fmt: skip
 
 
