@@ -26,8 +26,8 @@ from qmlir.dialects.nn.lowering.elements import otherwise
 from qmlir.dialects.nn.quantized_evaluators import QUANTIZED
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, ReadsShapesOnly
-from qmlir.onnx.export.forms.integer import INTEGER
-from qmlir.onnx.export.forms.qlinear import QLINEAR
+from qmlir.onnx.export.integer import INTEGER
+from qmlir.onnx.export.qlinear import QLINEAR
 
 _SHOWN = 3
 """How many names a cell shows."""

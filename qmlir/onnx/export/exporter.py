@@ -22,6 +22,7 @@ from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.onnx.export import naming
+from qmlir.onnx.export.choosing import exporter_of
 from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
 from qmlir.onnx.export.emission import (
     OLDEST_OPSET,
@@ -34,7 +35,6 @@ from qmlir.onnx.export.emission import (
     has_onnx_type,
     value_info,
 )
-from qmlir.onnx.export.forms.choosing import exporter_of
 from qmlir.onnx.export.functions import Group, with_functions
 from qmlir.onnx.export.naming import ValueNames, names_of
 from qmlir.onnx.export.signed_as_unsigned import unsigned_values

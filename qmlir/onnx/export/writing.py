@@ -20,9 +20,9 @@ from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.export import naming
+from qmlir.onnx.export.choosing import write, write_constant
 from qmlir.onnx.export.emission import Exporter, ExportForm, NodeEmitter, Settings, packed_type, tensor_proto
-from qmlir.onnx.export.forms.choosing import write, write_constant
-from qmlir.onnx.export.forms.qdq import can_be_between_casts
+from qmlir.onnx.export.qdq import can_be_between_casts
 from qmlir.onnx.export.signed_as_unsigned import shifted_constant, write_as_held
 from qmlir.onnx.filenames import ONNX_SUFFIXES, TEXT_SUFFIXES
 from qmlir.text.files import read_regular

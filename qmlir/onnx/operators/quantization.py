@@ -35,8 +35,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCa
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float, element_of, shape_of
 from qmlir.ir.diagnostics import op_error
-from qmlir.onnx.export.emission import Exporter, NodeEmitter
-from qmlir.onnx.export.forms.casts import (
+from qmlir.onnx.export.casts import (
     PRECISION_OPSET,
     WIDE_BITS,
     dequantize,
@@ -45,6 +44,7 @@ from qmlir.onnx.export.forms.casts import (
     quantize,
     uniform,
 )
+from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir.onnx.parameters import QParams

@@ -13,8 +13,8 @@ from qmlir.dialects.nn.recurrent import ops
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.casts import uniform
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, attributes_of, container, number, plain_proto
-from qmlir.onnx.export.forms.casts import uniform
 from qmlir.onnx.export.signed_as_unsigned import UNSIGNED, offset, shifted
 from qmlir.onnx.node import Importer, Node
 

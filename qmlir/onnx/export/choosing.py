@@ -17,7 +17,9 @@ from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import ReadsShapesOnly
+from qmlir.onnx.export.casts import has_blocks
 from qmlir.onnx.export.control import has_steps, write_steps
+from qmlir.onnx.export.data_movement import between_equal_casts, write_between_equal_casts, write_moved
 from qmlir.onnx.export.emission import (
     Exporter,
     ExportForm,
@@ -27,11 +29,9 @@ from qmlir.onnx.export.emission import (
     held_element,
     plain_proto,
 )
-from qmlir.onnx.export.forms.casts import has_blocks
-from qmlir.onnx.export.forms.data_movement import between_equal_casts, write_between_equal_casts, write_moved
-from qmlir.onnx.export.forms.integer import write_blocks, write_integer
-from qmlir.onnx.export.forms.qdq import can_be_between_casts, is_certain, is_fused_alike, write_between_casts
-from qmlir.onnx.export.forms.qlinear import write_qlinear, write_source
+from qmlir.onnx.export.integer import write_blocks, write_integer
+from qmlir.onnx.export.qdq import can_be_between_casts, is_certain, is_fused_alike, write_between_casts
+from qmlir.onnx.export.qlinear import write_qlinear, write_source
 
 Exporters = Mapping[type[Operation], Exporter]
 

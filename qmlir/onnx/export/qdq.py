@@ -24,8 +24,7 @@ from qmlir.dialects.nn.quantized_evaluators import QUANTIZED
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
-from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, container
-from qmlir.onnx.export.forms.casts import (
+from qmlir.onnx.export.casts import (
     WIDE_BITS,
     dequantize,
     has_cast,
@@ -35,9 +34,10 @@ from qmlir.onnx.export.forms.casts import (
     quantize,
     uniform,
 )
-from qmlir.onnx.export.forms.data_movement import whole_storage, write_inside
-from qmlir.onnx.export.forms.integer import EXACT_F32, is_function, magnitude_of, product_of
-from qmlir.onnx.export.forms.qlinear import agrees_with_qlinear, has_qlinear_types, is_whole, saturated_storage
+from qmlir.onnx.export.data_movement import whole_storage, write_inside
+from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, container
+from qmlir.onnx.export.integer import EXACT_F32, is_function, magnitude_of, product_of
+from qmlir.onnx.export.qlinear import agrees_with_qlinear, has_qlinear_types, is_whole, saturated_storage
 
 # Operators that ONNX Runtime fuses, unless its optimizations are off.
 #

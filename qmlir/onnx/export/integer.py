@@ -46,8 +46,8 @@ from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
+from qmlir.onnx.export.casts import dequantize, has_blocks, per_tensor, quantize, saturated, uniform
 from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, attributes_of, container
-from qmlir.onnx.export.forms.casts import dequantize, has_blocks, per_tensor, quantize, saturated, uniform
 
 EXACT_F32 = 1 << 24
 """The magnitude up to which f32 represents every integer, so that sums of integers below it are exact."""

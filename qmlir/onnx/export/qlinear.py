@@ -31,8 +31,8 @@ from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
+from qmlir.onnx.export.casts import is_narrower, per_tensor
 from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, NodeEmitter, attributes_of, container
-from qmlir.onnx.export.forms.casts import is_narrower, per_tensor
 
 
 def _element(value: SSAValue) -> UniformQuantizedType | None:

@@ -16,8 +16,8 @@ from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.casts import dequantize, has_cast, quantize, uniform
 from qmlir.onnx.export.emission import Exporter, NodeEmitter, container
-from qmlir.onnx.export.forms.casts import dequantize, has_cast, quantize, uniform
 
 DIRECT: tuple[type[Operation], ...] = (
     movement.ReshapeOp,
