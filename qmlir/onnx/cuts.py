@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 from qmlir.ir.diagnostics import nearest_name
+from qmlir.onnx import metadata
 from qmlir.onnx.checking import check_text, declared_infos, inferred_types
 from qmlir.onnx.errors import describe_node, model_error
-from qmlir.onnx.export import naming
 from qmlir.onnx.order import producers_of, used_tensors
 from qmlir.onnx.reading import OnnxModel
 
@@ -136,5 +136,5 @@ def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Seq
         opset_import=proto.opset_import,
         functions=proto.functions,
         graph=found,
-        metadata_props=[each for each in proto.metadata_props if not each.key.startswith(naming.PREFIX)],
+        metadata_props=[each for each in proto.metadata_props if not each.key.startswith(metadata.PREFIX)],
     )

@@ -33,8 +33,7 @@ from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import set_ports
 from qmlir.ir.verification import verify
-from qmlir.onnx import checking, ports
-from qmlir.onnx.annotations import take_ranges
+from qmlir.onnx import checking, metadata, ports
 from qmlir.onnx.control import STRUCTURED, Control, NoRegionForm
 from qmlir.onnx.errors import (
     RefusedNodeError,
@@ -45,7 +44,6 @@ from qmlir.onnx.errors import (
     reason_of,
     verification_error,
 )
-from qmlir.onnx.export import naming
 from qmlir.onnx.graph import GraphBuilder, suggest_name
 from qmlir.onnx.islands import (
     OPEN_RANK,
@@ -69,7 +67,6 @@ from qmlir.onnx.islands import (
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_tensors
 from qmlir.onnx.reading import OnnxModel
-from qmlir.onnx.restoring import restored
 from qmlir.onnx.signatures import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
 from qmlir.specialization.specialize import specialize
 
@@ -170,7 +167,7 @@ class _ModelImporter:
         module = ModuleOp([function], _metadata(self.model))
         _follow_producer(module, self.model)
         self.operators.tell_islands(module, self.model.name)
-        take_ranges(graph, module)
+        metadata.take_ranges(graph, module)
         verify(module)
         return module
 
@@ -528,11 +525,11 @@ class _ModelImporter:
 def _metadata(model: OnnxModel) -> dict[str, Attribute]:
     """Returns the attributes for the metadata and the producer of the model."""
     given = model.proto.metadata_props
-    entries = [(each.key, each.value) for each in given if not each.key.startswith(naming.PREFIX)]
+    entries = [(each.key, each.value) for each in given if not each.key.startswith(metadata.PREFIX)]
     found: dict[str, Attribute] = {}
     if entries:
         found["nn.metadata"] = ArrayAttr(ArrayAttr(map(StringAttr, entry)) for entry in entries)
-    if model.proto.producer_name and all(each.key != naming.PRODUCER for each in given):
+    if model.proto.producer_name and all(each.key != metadata.PRODUCER for each in given):
         version = f" {model.proto.producer_version}" if model.proto.producer_version else ""
         found["nn.producer"] = StringAttr(f"{model.proto.producer_name}{version}")
     return found
@@ -577,7 +574,7 @@ def restored_module(
 
     See `import_model` for `shapes` and `fallback`.
     """
-    module = restored(model)
+    module = metadata.restored(model)
     if module is None:
         return None
     others = dict(module.attributes)

@@ -16,10 +16,10 @@ from qmlir.dialects.nn.recurrent.ops import Layer
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
+from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import ReadsShapesOnly
 from qmlir.onnx.export.casts import has_blocks
 from qmlir.onnx.export.control import has_steps, write_steps
-from qmlir.onnx.export.data_movement import between_equal_casts, write_between_equal_casts, write_moved
 from qmlir.onnx.export.emission import (
     Exporter,
     ExportForm,
@@ -30,20 +30,28 @@ from qmlir.onnx.export.emission import (
     plain_proto,
 )
 from qmlir.onnx.export.integer import write_blocks, write_integer
-from qmlir.onnx.export.qdq import can_be_between_casts, is_certain, is_fused_alike, write_between_casts
+from qmlir.onnx.export.qdq import (
+    between_equal_casts,
+    can_be_between_casts,
+    is_certain,
+    is_fused_alike,
+    write_between_casts,
+    write_between_equal_casts,
+    write_moved,
+)
 from qmlir.onnx.export.qlinear import write_qlinear, write_source
 
 Exporters = Mapping[type[Operation], Exporter]
 
 
-def exporter_of(out: NodeEmitter, op: Operation, exporters: Exporters) -> Exporter:
+def exporter_of(op: Operation, exporters: Exporters) -> Exporter:
     """Returns the exporter of an operation. Raises `DiagnosticError` if there is none."""
     found = exporters.get(type(op))
     if found is None:
-        raise out.error(
-            "cannot be exported to ONNX: only operations of the graph, profiled and quantized levels can; a "
-            "package adds "
-            f"exporters through the entry point group '{registry.ONNX_EXPORTERS_GROUP}'"
+        raise op_error(
+            op,
+            "cannot be exported to ONNX: only operations of the graph, profiled and quantized levels can; a package "
+            f"adds exporters through the entry point group '{registry.ONNX_EXPORTERS_GROUP}'",
         )
     return found
 
@@ -55,17 +63,17 @@ def write(out: NodeEmitter, op: Operation, exporters: Exporters) -> None:
         if type_ is not None:
             out.needs(element_since(type_.get_element_type()), f"elements of {type_.get_element_type()}")
     if not isinstance(op, NnOp) or not any(map(is_quantized, (*op.data_operands(), *op.results))):
-        exporter_of(out, op, exporters)(out, op)
+        exporter_of(op, exporters)(out, op)
     elif op.components is not None:
         write_parts(out, op, exporters)
     elif op.has_trait(ReadsShapesOnly):
-        exporter_of(out, op, exporters)(out, op)
+        exporter_of(op, exporters)(out, op)
     elif not op.quantization_slots().shares_parameters:
-        _write_computed(out, op, exporter_of(out, op, exporters))
+        _write_computed(out, op, exporter_of(op, exporters))
     elif out.settings.form is ExportForm.QDQ and between_equal_casts(op):
-        write_between_equal_casts(out, op, exporter_of(out, op, exporters))
+        write_between_equal_casts(out, op, exporter_of(op, exporters))
     else:
-        write_moved(out, op, exporter_of(out, op, exporters))
+        write_moved(out, op, exporter_of(op, exporters))
 
 
 def _write_computed(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:

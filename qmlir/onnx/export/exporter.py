@@ -1,19 +1,20 @@
 """Exports a module with one function as an ONNX model.
 
 The model's metadata contains the text of the module, so that importing an exported model restores the module
-(`qmlir.onnx.restoring`).
+(`qmlir.onnx.metadata`).
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import cast
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.nn.constant.ops import ConstantOp
@@ -21,7 +22,7 @@ from qmlir.ir.diagnostics import op_error, text_error, unknown
 from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
-from qmlir.onnx.export import naming
+from qmlir.onnx import metadata
 from qmlir.onnx.export.choosing import exporter_of
 from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
 from qmlir.onnx.export.emission import (
@@ -30,18 +31,14 @@ from qmlir.onnx.export.emission import (
     Exporter,
     ExportForm,
     NeedsOpsetError,
-    NodeEmitter,
     Settings,
     has_onnx_type,
     value_info,
 )
-from qmlir.onnx.export.functions import Group, with_functions
 from qmlir.onnx.export.naming import ValueNames, names_of
 from qmlir.onnx.export.signed_as_unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
 from qmlir.onnx.order import nodes_within, subgraphs, used_tensors
-from qmlir.onnx.restoring import HeldConstants, keep
-from qmlir.quantization.profiles.attributes import STATS
 
 NEWEST_OPSET = defs.onnx_opset_version()
 
@@ -63,7 +60,7 @@ class _ModuleExporter:
     tables: set[str] = field(default_factory=set[str])
     """The names of shared tables added so far."""
 
-    constants: HeldConstants = field(default_factory=HeldConstants)
+    constants: metadata.HeldConstants = field(default_factory=metadata.HeldConstants)
 
     versions: dict[str, int] = field(default_factory=dict[str, int])
     """The versions of other operator sets (not ONNX's own) that operations require."""
@@ -81,7 +78,7 @@ class _ModuleExporter:
         self.unsigned = unsigned_values(function, self.settings, self.packed) - of_regions(function)
         self.control = ControlWriter(self.names, taken, self.node_names, self._added)
         ops = list(function.body.block.ops)
-        groups = [Group(op, self._added(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
+        groups = [_Group(op, self._added(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
         self._add_ports(graph, function, inputs, outputs)
         ends = {port.name for port in outputs}
         results = [result for op in ops for result in op.results if has_onnx_type(result.type)]
@@ -92,8 +89,8 @@ class _ModuleExporter:
                 structured, "has subgraphs, which require an export without local functions (functions=False)"
             )
         if self.settings.functions:
-            with_functions(model, groups, [port.name for port in outputs])
-        keep(model, self.constants.text(module), self.settings)
+            _move_to_functions(model, groups, [port.name for port in outputs])
+        metadata.keep(model, self.constants.text(module), self.settings)
         return model
 
     def _added(self, graph: GraphProto, op: Operation) -> Sequence[NodeProto]:
@@ -107,7 +104,7 @@ class _ModuleExporter:
         if op.regions:
             raise op_error(op, "cannot be exported: it has a region")
         if not isinstance(op, ConstantOp):
-            exporter_of(NodeEmitter(op, self.settings, self.names, []), op, self.exporters)
+            exporter_of(op, self.exporters)
         with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
             found = written(op, self.settings, self.names, self.exporters, self.packed, self.unsigned)
         if isinstance(op, ConstantOp):
@@ -130,15 +127,14 @@ class _ModuleExporter:
         return found.nodes
 
     def _add_ports(self, graph: GraphProto, function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
-        said = function.arg_attrs.data if function.arg_attrs is not None else [DictionaryAttr({})] * len(inputs)
         # ONNX Runtime infers types in branches that these sizes may never take, and rejects mismatches there. So inputs
         # that are used in branches are declared with dynamic sizes.
         in_branches = {name for node in graph.node if subgraphs(node) for name in used_tensors(node)}
-        for argument, port, entry in zip(function.body.block.args, inputs, said, strict=True):
+        for argument, port in zip(function.body.block.args, inputs, strict=True):
             if not has_onnx_type(argument.type):
                 raise text_error(f"input '{port.name}' has type {argument.type}, which ONNX does not support")
             info = value_info(port.name, argument.type, port.dims)
-            naming.write(info, naming.statistics_of(naming.stats_of(entry.data.get(STATS), 0)))
+            metadata.write_statistics(info, argument)
             if port.name in in_branches:
                 for dim in info.type.tensor_type.shape.dim:
                     dim.ClearField("dim_value")
@@ -150,7 +146,7 @@ class _ModuleExporter:
                 raise text_error(f"output '{port.name}' has type {value.type}, which ONNX does not support")
             info = value_info(port.name, value.type, port.dims)
             if self.names[value] == port.name:
-                naming.write(info, _statistics(value))
+                metadata.write_statistics(info, value)
             else:  # the value is also an input or another output
                 graph.node.append(helper.make_node("Identity", [self.names[value]], [port.name]))
             graph.output.append(info)
@@ -162,7 +158,7 @@ class _ModuleExporter:
             info.type.tensor_type.elem_type = self.packed[value]
         if value in self.unsigned:
             info.type.tensor_type.elem_type = TensorProto.UINT8
-        naming.write(info, _statistics(value))
+        metadata.write_statistics(info, value)
         return info
 
     def _model(self, graph: GraphProto) -> ModelProto:
@@ -180,7 +176,7 @@ class _ModuleExporter:
             key, value = pair
             model.metadata_props.add(key=key.data, value=value.data)
         if "nn.producer" not in given:
-            naming.write(model, {naming.PRODUCER: ""})
+            metadata.write(model, {metadata.PRODUCER: ""})
         return model
 
 
@@ -200,11 +196,101 @@ def _only_function(module: ModuleOp) -> FuncOp:
     return function
 
 
-def _statistics(value: SSAValue) -> dict[str, str]:
-    """Returns the metadata entries for the statistics of a value."""
-    if not isinstance(value, OpResult):
-        return {}
-    return naming.statistics_of(naming.stats_of(value.op.attributes.get(STATS), value.index))
+# --- Local functions for composites -----------------------------------------------------------------------------------
+#
+# Each contains the nodes of one operation, or of the components of one model node. Tensors have the same names inside
+# and outside a function. Each function has a single call.
+
+DOMAIN = "qmlir"
+"""The domain of local functions in exported models."""
+
+
+@dataclass(frozen=True)
+class _Group:
+    """An operation and its nodes."""
+
+    op: Operation
+    nodes: Sequence[NodeProto]
+
+
+def _composite(op: Operation) -> tuple[str, str] | None:
+    """Returns name and operator of the model node that an operation is a component of, or `None`."""
+    origins = origins_of(op)
+    if len(origins) != 1 or not origins[0].role:
+        return None
+    return origins[0].name, origins[0].op_type
+
+
+def _runs(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
+    """Groups adjacent components of one composite; every other operation is a separate group."""
+    run: list[_Group] = []
+    for group in groups:
+        if isinstance(group.op, ConstantOp):
+            continue  # tensors have no position among the nodes
+        composite = _composite(group.op)
+        if run and (composite is None or composite != _composite(run[-1].op)):
+            yield run
+            run = []
+        run.append(group)
+    if run:
+        yield run
+
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
+
+
+def _function_name(run: Sequence[_Group]) -> str:
+    composite = _composite(run[0].op)
+    kind = composite[1] if composite and composite[1] else run[0].op.name.rpartition(".")[2]
+    origins = origins_of(run[0].op)
+    own = origins[0].name if composite and origins else "_".join(map(str, origins))
+    return _NO_NAME.sub("_", f"{kind}_{own}" if own else kind).strip("_")
+
+
+def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: Iterable[str]) -> None:
+    """Moves the nodes of each composite with several nodes into a function, and replaces them with a call."""
+    graph = model.graph
+    rest = list(graph.node)[sum(len(group.nodes) for group in groups) :]
+    wanted = set(outputs)
+    users: dict[str, int] = {}
+    for node in graph.node:
+        for name in node.input:
+            users[name] = users.get(name, 0) + 1
+    names, nodes = ValueNames(), list[NodeProto]()
+    opsets = list(model.opset_import)
+    infos = {each.name: each for each in graph.value_info}
+    for run in _runs(groups):
+        body = [node for group in run for node in group.nodes]
+        if len(body) < 2:
+            nodes.extend(body)
+            continue
+        function = FunctionProto(name=names.take(_function_name(run)), domain=DOMAIN)
+        function.opset_import.extend(opsets)
+        inside = {name for node in body for name in node.output if name}
+        used = [name for node in body for name in node.input if name]
+        function.input.extend(dict.fromkeys(name for name in used if name not in inside))
+        function.output.extend(
+            name
+            for node in body
+            for name in node.output
+            if name and (name in wanted or users.get(name, 0) > used.count(name) or name not in used)
+        )
+        function.node.extend(body)
+        kept = inside - set(function.output)
+        function.value_info.extend(infos.pop(name) for name in list(infos) if name in kept)
+        origins = dict.fromkeys(origin.name for group in run for origin in origins_of(group.op))
+        function.doc_string = ", ".join(origins)
+        model.functions.append(function)
+        nodes.append(helper.make_node(function.name, function.input, function.output, function.name, domain=DOMAIN))
+    del graph.node[:]
+    graph.node.extend([*nodes, *rest])
+    del graph.value_info[:]
+    graph.value_info.extend(infos.values())
+    if model.functions:
+        model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
+
+
+# --- The whole model --------------------------------------------------------------------------------------------------
 
 
 def chosen_form(form: str) -> ExportForm:

@@ -1,17 +1,12 @@
-"""Names of exported tensors, and keys of `metadata_props` for data without a field in ONNX."""
+"""Names of exported tensors, and name hints of imported ones."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable
 
-import numpy as np
-from onnx import ModelProto
-from xdsl.dialects.builtin import ArrayAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
+from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from qmlir.analysis.symbols import first_free
-from qmlir.dialects.calib.types import StatsAttr
 from qmlir.ir.provenance import origins_of, tensor_name
 from qmlir.ir.signature import Port
 
@@ -78,62 +73,3 @@ def hint_of(name: str) -> str | None:
     """Returns the name hint in the IR for an imported tensor, or `None` if its name can't be used as one."""
     hint = _NO_NAME.sub("_", name).strip("_.-")
     return hint if SSAValue.is_valid_name(hint) and not hint.isdecimal() else None
-
-
-# Keys and values in `metadata_props` for data without a field in ONNX.
-#
-# The model stores the text of its module, and each value its recorded statistics.
-
-PREFIX = "qmlir."
-
-EXPORT = "qmlir.export"
-"""Key on a model: the export settings, the version of this metadata, and the digest of the model, as JSON."""
-
-MODULE = "qmlir.module"
-"""Key on a model: the text of the module, which refers to tensors of the model for large constants."""
-
-PRODUCER = "qmlir.producer"
-"""Key on a model: an empty entry means that the module names no producer."""
-
-STATISTICS = {name: f"qmlir.{name}" for name in ("min", "max", "mean", "std", "count")}
-"""Keys on a value: its recorded statistics, as decimal numbers; the module has all statistics in `calib.stats`."""
-
-
-def entries(proto: Any) -> dict[str, str]:
-    """Returns the metadata of a model, graph, node, tensor or value."""
-    return {each.key: each.value for each in proto.metadata_props}
-
-
-def write(proto: Any, pairs: Mapping[str, str]) -> None:
-    """Adds metadata to a model, graph, node, tensor or value."""
-    for key, value in pairs.items():
-        proto.metadata_props.add(key=key, value=value)
-
-
-def without_module(model: ModelProto) -> ModelProto:
-    """Returns a copy of a model without the text of its module, which is easier to read."""
-    found = ModelProto()
-    found.CopyFrom(model)
-    del found.metadata_props[:]
-    write(found, {key: value for key, value in entries(model).items() if key not in (EXPORT, MODULE)})
-    return found
-
-
-def stats_of(attribute: Attribute | None, position: int) -> StatsAttr | None:
-    """Returns the statistics of the result at index `position` from the attribute of its operation, or `None`."""
-    if isinstance(attribute, ArrayAttr):
-        found = list(cast(ArrayAttr[Attribute], attribute))
-        attribute = found[position] if position < len(found) else None
-    elif position:
-        return None
-    return attribute if isinstance(attribute, StatsAttr) else None
-
-
-def statistics_of(stats: StatsAttr | None) -> dict[str, str]:
-    """Returns the metadata entries for the statistics of a value."""
-    if stats is None:
-        return {}
-    summary = stats.summary
-    numbers = (summary.minimum, summary.maximum, summary.mean, summary.deviation)
-    texts = [np.format_float_positional(number, trim="-") for number in numbers]
-    return dict(zip(STATISTICS.values(), [*texts, str(summary.count)], strict=True))

@@ -1,13 +1,12 @@
 """Exports single operations to nodes and tensors, and writes model files."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, NodeProto, TensorProto, printer
+from onnx import ModelProto, TensorProto, printer
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -19,7 +18,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import text_error
-from qmlir.onnx.export import naming
+from qmlir.onnx import metadata
 from qmlir.onnx.export.choosing import write, write_constant
 from qmlir.onnx.export.emission import Exporter, ExportForm, NodeEmitter, Settings, packed_type, tensor_proto
 from qmlir.onnx.export.qdq import can_be_between_casts
@@ -30,16 +29,6 @@ from qmlir.text.weights import ExternalWeightsAttr
 from qmlir.text.writing import Derived, check_file, write_file, write_with_derived
 
 
-@dataclass(frozen=True)
-class Written:
-    """The nodes and tensors of an exported operation."""
-
-    nodes: Sequence[NodeProto]
-    initializers: Sequence[TensorProto]
-    versions: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The versions of other operator sets (not ONNX's own) that the operation requires."""
-
-
 def written(
     op: Operation,
     settings: Settings,
@@ -47,25 +36,21 @@ def written(
     exporters: Mapping[type[Operation], Exporter],
     packed: Mapping[SSAValue, int],
     unsigned: AbstractSet[SSAValue],
-) -> Written:
+) -> NodeEmitter:
     """Exports one operation; `names` contains the names of its operands and results.
 
     `packed` and `unsigned` contain the values whose exported tensors have another type than the values.
     """
     out = NodeEmitter(op, settings, names, [names[result] for result in op.results], packed=packed)
-    if isinstance(op, ConstantOp):
-        return Written([], [_constant(out, op, is_unsigned=op.result in unsigned)])
-    write_as_held(out, op, unsigned, lambda out, op: write(out, op, exporters))
-    return Written(out.nodes, out.initializers, out.versions)
-
-
-def _constant(out: NodeEmitter, op: ConstantOp, *, is_unsigned: bool) -> TensorProto:
-    if isinstance(op.value, ExternalWeightsAttr):
+    if not isinstance(op, ConstantOp):
+        write_as_held(out, op, unsigned, lambda out, op: write(out, op, exporters))
+    elif isinstance(op.value, ExternalWeightsAttr):
         raise out.error("has elided weights; read the module together with its weights file")
-    if op.result in out.packed:
-        return tensor_proto(out.output, op.array, out.packed[op.result])
-    write_constant(out, shifted_constant(op) if is_unsigned else op)
-    return out.initializers[0]
+    elif op.result in packed:
+        out.tensor(tensor_proto(out.output, op.array, packed[op.result]))
+    else:
+        write_constant(out, shifted_constant(op) if op.result in unsigned else op)
+    return out
 
 
 def packed_constants(function: FuncOp, settings: Settings) -> dict[SSAValue, int]:
@@ -102,7 +87,7 @@ _ALIGNMENT = 64
 
 def model_text(model: ModelProto) -> str:
     """Returns a model in ONNX's textual syntax, without the text of its module."""
-    return printer.to_text(naming.without_module(model))
+    return printer.to_text(metadata.without_module(model))
 
 
 def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = None) -> None:
@@ -117,7 +102,7 @@ def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = Non
         write_file(path, model_text(model))
         return
     size = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
-    size += len(naming.entries(model).get(naming.MODULE, ""))
+    size += len(metadata.entries(model).get(metadata.MODULE, ""))
     if external_data is None:
         external_data = size > MOST_BYTES
     if not external_data:
@@ -151,7 +136,7 @@ def _names_data(content: bytes, data: Path) -> bool:
     named = [{entry.key: entry.value for entry in each} for each in external]
     checksum = _checksum(read_regular(data, follow=False))
     is_named = [each.get("location") == data.name and each.get("checksum") == checksum for each in named]
-    return naming.EXPORT in naming.entries(model) and bool(named) and all(is_named)
+    return metadata.EXPORT in metadata.entries(model) and bool(named) and all(is_named)
 
 
 def _checksum(data: bytes) -> str:

@@ -1,13 +1,14 @@
-"""Import and export of operators on sequences of tensors."""
+"""Import and export of operators on sequences of tensors, and of those on strings."""
 
 from typing import Any
 
 from onnx import TensorProto
-from xdsl.dialects.builtin import UnrankedTensorType
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnrankedTensorType
 from xdsl.ir import Operation, SSAValue, TypeAttribute
 
 from qmlir.dialects.nn.building import Operand
 from qmlir.dialects.nn.sequence import ops
+from qmlir.dialects.nn.strings.ops import StringNormalizerOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, tensor, unranked_tensor
 from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type
@@ -69,6 +70,20 @@ def _concat(node: Node) -> SSAValue:
     return _added(node, ops.ConcatFromSequenceOp, sequence, result_type=type_, axis=axis, new_axis=new_axis)
 
 
+LOCALES = ("", "en_US", "en_US.UTF-8")
+"""The supported values of `locale`; other languages have different rules for upper and lower case."""
+
+
+def _normalizer(node: Node) -> SSAValue:
+    locale = node.attribute("locale") or ""
+    if locale not in LOCALES:
+        raise node.unsupported(f"locale must be en_US, but got '{locale}'")
+    words = [StringAttr(word) for word in node.attribute("stopwords") or ()]
+    given = "case_change_action=case_change is_case_sensitive"
+    stopwords = ArrayAttr(words) if words else None
+    return node.add(StringNormalizerOp, node.input(), attributes=given, stopwords=stopwords).result
+
+
 def _export_empty(out: NodeEmitter, op: ops.SequenceEmptyOp) -> None:
     element = ops.sequence_of(op.result).tensors.get_element_type()
     out.node("SequenceEmpty", [], out.output, dtype=data_type(element))
@@ -83,6 +98,7 @@ IMPORTERS: dict[str, Importer] = {
     "SequenceLength": lambda node: _added(node, ops.SequenceLengthOp, node.sequence()),
     "SplitToSequence": _split,
     "ConcatFromSequence": _concat,
+    "StringNormalizer": _normalizer,
 }
 
 EXPORTERS: dict[type[Operation], Exporter] = {ops.SequenceEmptyOp: _export_empty}
