@@ -26,9 +26,8 @@ from onnx.shape_inference import InferenceError, infer_shapes
 from xdsl.ir import SSAValue
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
-from qmlir.onnx.errors import model_error, node_error, reason_of
-from qmlir.onnx.order import nodes_within
 from qmlir.onnx.ports import type_name
+from qmlir.onnx.protos import node_error, nodes_within, reason_of
 from qmlir.onnx.reading import OnnxModel, external_file
 from qmlir.onnx.signatures import UNBOUNDED, Functions, attribute_kind, declared_kind, is_added, schema_of
 
@@ -48,14 +47,14 @@ def opsets(imports: Sequence[Any]) -> dict[str, int]:
     for each in imports:
         domain = "" if each.domain == "ai.onnx" else each.domain
         if found.setdefault(domain, each.version) != each.version:
-            raise model_error(
+            raise text_error(
                 f"the model imports operator set '{domain}' twice, in versions {found[domain]} and {each.version}"
             )
         if not 1 <= each.version <= UNBOUNDED:
-            raise model_error(f"the version of operator set '{domain}' must be at least 1, but got {each.version}")
+            raise text_error(f"the version of operator set '{domain}' must be at least 1, but got {each.version}")
     newest = defs.onnx_opset_version()
     if found.get("", 1) > newest:
-        raise model_error(
+        raise text_error(
             f"the model uses operator set {found['']}, but the installed 'onnx' package supports up to {newest}; "
             "update 'onnx'"
         )
@@ -82,7 +81,7 @@ def check_text(message: Message) -> None:
                     if isinstance(text, bytes):
                         kind = each.DESCRIPTOR.name.removesuffix("Proto").lower()
                         article = "an" if kind[0] in "aeiou" else "a"
-                        raise model_error(f"the {field.name} {text!r} of {article} {kind} must be UTF-8 text")
+                        raise text_error(f"the {field.name} {text!r} of {article} {kind} must be UTF-8 text")
 
 
 _TENSOR_FIELDS = tuple(
@@ -240,7 +239,7 @@ def check_standard(model: OnnxModel, held: set[str]) -> None:
     try:
         cast(Any, onnx.checker).check_model(_without_weights(model, held).SerializeToString())
     except ValidationError as error:
-        raise model_error(f"{model.name} is not a valid ONNX model: {reason_of(error)}") from error
+        raise text_error(f"{model.name} is not a valid ONNX model: {reason_of(error)}") from error
 
 
 def _skeleton(model: ModelProto) -> ModelProto:

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-from qmlir.ir.diagnostics import nearest_name
+from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.onnx import metadata
 from qmlir.onnx.checking import check_text, declared_infos, inferred_types
-from qmlir.onnx.errors import describe_node, model_error
-from qmlir.onnx.order import producers_of, used_tensors
+from qmlir.onnx.protos import describe_node, producers_of, used_tensors
 from qmlir.onnx.reading import OnnxModel
 
 MAX_NAMED = 12
@@ -82,15 +81,15 @@ def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> N
         *(each.name for each in graph.initializer),
     ]
     if names is not None and not names:
-        raise model_error(f"{what}: expected at least one tensor name")
+        raise text_error(f"{what}: expected at least one tensor name")
     for position, name in enumerate(names or ()):
         if name not in known:
             near = nearest_name(name, known)
             ends = [each.name for each in (graph.input if what == "inputs" else graph.output)]
             shown = ", ".join(f"'{end}'" for end in ends[:MAX_NAMED])
-            raise model_error(f"{what}: the model has no tensor '{name}'{near} ({what} of the model: {shown})")
+            raise text_error(f"{what}: the model has no tensor '{name}'{near} ({what} of the model: {shown})")
         if name in (names or ())[:position]:
-            raise model_error(f"{what}: duplicate name '{name}'")
+            raise text_error(f"{what}: duplicate name '{name}'")
 
 
 def _check_inputs(part: _Part, inputs: Sequence[str], needed: Sequence[str]) -> None:
@@ -98,13 +97,13 @@ def _check_inputs(part: _Part, inputs: Sequence[str], needed: Sequence[str]) -> 
         if name not in inputs:
             user = part.tensors[name]
             where = "an output" if user is None else describe_node(user)
-            raise model_error(
+            raise text_error(
                 f"inputs: the outputs also depend on the model input '{name}', which is used by {where}; add it, or a "
                 "tensor between it and the outputs, to the inputs"
             )
     for name in inputs:
         if name not in part.tensors:
-            raise model_error(f"inputs: no output depends on the tensor '{name}'")
+            raise text_error(f"inputs: no output depends on the tensor '{name}'")
 
 
 def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Sequence[str]) -> ModelProto:
@@ -115,7 +114,7 @@ def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Seq
         infos = {name: ValueInfoProto(name=name, type=type_) for name, type_ in inferred_types(model).items()} | infos
     for name in inputs:
         if name not in infos:
-            raise model_error(f"inputs: the type of '{name}' is neither declared nor inferred")
+            raise text_error(f"inputs: the type of '{name}' is neither declared nor inferred")
     annotations = [each for each in graph.quantization_annotation if each.tensor_name in part.tensors]
     parameters = {entry.value for each in annotations for entry in each.quant_parameter_tensor_names}
     kept = part.tensors.keys() - set(inputs)

@@ -23,9 +23,9 @@ from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor, shape_of, tensor
 from qmlir.ir.control_flow import has_uses
+from qmlir.ir.diagnostics import text_error
 from qmlir.ir.provenance import Origin, hand_on, origins_of, set_origins
 from qmlir.onnx.constant_shapes import Known, known_results
-from qmlir.onnx.errors import model_error
 from qmlir.onnx.export.naming import hint_of
 from qmlir.onnx.reading import tensor_bytes
 from qmlir.onnx.types import ELEMENT_TYPES
@@ -228,7 +228,7 @@ class GraphBuilder:
         """Returns the NumPy type of an element type. Raises `DiagnosticError` if it has none."""
         dtype = dense_dtype(element)
         if dtype is None:
-            raise model_error(f"a constant must contain numbers, but got elements of type {element}")
+            raise text_error(f"a constant must contain numbers, but got elements of type {element}")
         return dtype
 
     @staticmethod

@@ -28,22 +28,13 @@ from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
 from qmlir.dialects.nn.training.ops import BatchNormTrainingOp, DropoutOp
 from qmlir.dialects.quant.types import QuantizedType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx import checking, metadata, ports
 from qmlir.onnx.control import STRUCTURED, Control, NoRegionForm
-from qmlir.onnx.errors import (
-    RefusedNodeError,
-    describe_node,
-    model_error,
-    node_error,
-    node_name,
-    reason_of,
-    verification_error,
-)
 from qmlir.onnx.graph import GraphBuilder, suggest_name
 from qmlir.onnx.islands import (
     OPEN_RANK,
@@ -53,19 +44,30 @@ from qmlir.onnx.islands import (
     UnknownRankError,
     add_island,
     chosen_branch,
-    domain_of,
     is_structured,
     island_of,
     island_of_graph,
     nodes_of,
-    operator_key,
     reason_text,
-    shown_names,
     untyped_here,
     with_islands,
 )
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_tensors
+from qmlir.onnx.protos import (
+    RefusedNodeError,
+    captured_tensors,
+    describe_node,
+    domain_of,
+    needed_nodes,
+    node_error,
+    node_name,
+    operator_key,
+    reason_of,
+    shown_names,
+    subgraphs,
+    used_tensors,
+    verification_error,
+)
 from qmlir.onnx.reading import OnnxModel
 from qmlir.onnx.signatures import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
 from qmlir.specialization.specialize import specialize
@@ -178,7 +180,7 @@ class _ModelImporter:
             value = self._value(each.name, scope, None)
             found, declared = ports.type_name(value), ports.declared_name(each.type)
             if each.type.WhichOneof("value") and found not in (None, declared):
-                raise model_error(f"output '{each.name}' is declared as {declared}, but is {found}")
+                raise text_error(f"output '{each.name}' is declared as {declared}, but is {found}")
             outputs.append(value)
         return outputs
 
@@ -220,9 +222,9 @@ class _ModelImporter:
 
     def _check_tensors(self, graph: GraphProto) -> None:
         if graph.sparse_initializer:
-            raise model_error(f"tensor '{graph.sparse_initializer[0].values.name}' is sparse, which is not supported")
+            raise text_error(f"tensor '{graph.sparse_initializer[0].values.name}' is sparse, which is not supported")
         if not graph.output:
-            raise model_error(f"{self.model.name} has no outputs")
+            raise text_error(f"{self.model.name} has no outputs")
 
     # Nodes
 
@@ -516,7 +518,7 @@ class _ModelImporter:
         proto = scope.initializers.get(name)
         if proto is None:
             where = "the graph's output" if user is None else describe_node(user)
-            raise model_error(f"{where}: tensor '{name}' is not defined")
+            raise text_error(f"{where}: tensor '{name}' is not defined")
         value = scope.values[name] = scope.builder.initializer(proto, name)
         suggest_name(value, name)
         return value
@@ -561,7 +563,7 @@ def modernized(model: OnnxModel) -> OnnxModel:
     try:
         newer = version_converter.convert_version(model.proto, OLDEST_OPSET)
     except (RuntimeError, ValueError, version_converter.ConvertError, shape_inference.InferenceError) as error:
-        raise model_error(
+        raise text_error(
             f"{model.name} uses operator set {version}, which cannot be converted to {OLDEST_OPSET}: {reason_of(error)}"
         ) from error
     return replace(model, proto=newer)

@@ -22,15 +22,27 @@ from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.island.ops import RUNS, TABLE, OnnxIslandOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.onnx.checking import inferred_outputs, is_large, opsets, type_fault
 from qmlir.onnx.control import STRUCTURED
-from qmlir.onnx.errors import RefusedNodeError, describe_node, model_error, node_error, node_name, reason_of
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
-from qmlir.onnx.order import nodes_within, producers_of, subgraphs, used_tensors
 from qmlir.onnx.ports import tensor_type
+from qmlir.onnx.protos import (
+    RefusedNodeError,
+    describe_node,
+    domain_of,
+    node_error,
+    node_name,
+    nodes_within,
+    operator_key,
+    producers_of,
+    reason_of,
+    shown_names,
+    subgraphs,
+    used_tensors,
+)
 from qmlir.onnx.reading import inlined
 from qmlir.onnx.signatures import Functions, fixed_definition, is_defined_by_function
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
@@ -38,19 +50,6 @@ from qmlir.text.elements import dense_dtype
 
 _OPTIMIZED_DOMAINS = ("com.microsoft.nchwc", "com.ms.internal.nhwc")
 """The domains of operators whose data layout ONNX Runtime's optimizer has chosen for the CPU that it ran on."""
-
-MAX_NODES_NAMED = 5
-"""The maximum number of nodes per operator that an error names."""
-
-
-def domain_of(node: NodeProto) -> str:
-    """Returns the domain of a node's operator; empty for ONNX's own domain."""
-    return "" if node.domain == "ai.onnx" else node.domain
-
-
-def operator_key(node: NodeProto) -> str:
-    """Returns the key of a node's operator in the tables of importers, such as `Relu` or `com.example::Relu`."""
-    return f"{node.domain}::{node.op_type}" if domain_of(node) else node.op_type
 
 
 def is_structured(node: NodeProto) -> bool:
@@ -65,12 +64,6 @@ def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None
     name = "then_branch" if condition.item() else "else_branch"
     graph = next(attribute.g for attribute in node.attribute if attribute.name == name)
     return None if graph.sparse_initializer else graph
-
-
-def shown_names(names: Sequence[str]) -> str:
-    """Returns a string with at most `MAX_NODES_NAMED` of the names, followed by the number of omitted names."""
-    more = f" and {len(names) - MAX_NODES_NAMED} more" if len(names) > MAX_NODES_NAMED else ""
-    return ", ".join(f"'{name}'" for name in names[:MAX_NODES_NAMED]) + more
 
 
 def _shown_operators(nodes: Mapping[str, Sequence[str]]) -> str:
@@ -136,7 +129,7 @@ class Operators:
         helps = {advice_for(key.rpartition("::")[0]) for key in missing}
         causes += [f"{reason} ({shown_names(names)})" for reason, names in refused.items()]
         if not self.fallback:
-            raise model_error(f"{model} has nodes that would run in ONNX Runtime: {'; '.join(causes)}")
+            raise text_error(f"{model} has nodes that would run in ONNX Runtime: {'; '.join(causes)}")
         message = (
             f"{model} has {len(islands)} subgraph{'s' if len(islands) > 1 else ''} that will run in ONNX Runtime "
             "or ONNX's "
@@ -146,7 +139,7 @@ class Operators:
 
     @staticmethod
     def _error(missing: Mapping[str, Sequence[str]], model: str) -> DiagnosticError:
-        return model_error(
+        return text_error(
             f"{model} uses {len(missing)} unsupported operator{'s' if len(missing) > 1 else ''}: "
             f"{_shown_operators(missing)}; help: a package can add importers through the entry point group "
             f"'{registry.ONNX_IMPORTERS_GROUP}'"

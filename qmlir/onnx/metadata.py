@@ -29,7 +29,7 @@ from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer, tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
 from qmlir.ir.verification import verify
 from qmlir.onnx.export.emission import Settings
-from qmlir.onnx.order import nodes_within, subgraphs
+from qmlir.onnx.protos import nodes_within, subgraphs
 from qmlir.onnx.reading import OnnxModel, tensor_bytes
 from qmlir.onnx.types import ELEMENT_TYPES
 from qmlir.quantization.profiles.attributes import attach, set_ranges, stats_of

@@ -28,8 +28,8 @@ from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
-from qmlir.onnx.errors import RefusedNodeError, node_error, verification_error
 from qmlir.onnx.export.emission import attribute_names
+from qmlir.onnx.protos import RefusedNodeError, node_error, verification_error
 from qmlir.onnx.signatures import attribute_kind, schema_of
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 

@@ -10,9 +10,8 @@ from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
-from qmlir.ir.diagnostics import nearest_name
+from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import Port
-from qmlir.onnx.errors import model_error
 from qmlir.onnx.export.emission import describe_type
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
@@ -101,7 +100,7 @@ def input_ports(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[
     for name in shapes:
         if name not in known:
             near = nearest_name(name, known)
-            raise model_error(f"the model has no input '{name}'{near} (available: {', '.join(known)})")
+            raise text_error(f"the model has no input '{name}'{near} (available: {', '.join(known)})")
     fixed: dict[str, int] = {}
     for info in infos:
         if info.name in shapes:
@@ -119,10 +118,10 @@ def _fix(info: ValueInfoProto, shape: Sequence[int], fixed: dict[str, int]) -> N
         size not in (DYNAMIC_INDEX, given) for size, given in zip(sizes, shape, strict=True)
     ):
         wanted = "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in sizes)
-        raise model_error(f"input '{info.name}' must have shape {wanted}, but got {'x'.join(map(str, shape))}")
+        raise text_error(f"input '{info.name}' must have shape {wanted}, but got {'x'.join(map(str, shape))}")
     for name, given in zip(dimension_names(info), shape, strict=True):
         if name and fixed.setdefault(name, given) != given:
-            raise model_error(
+            raise text_error(
                 f"dimension '{name}' must have one size, but got {given} for input '{info.name}' and {fixed[name]} "
                 "for another input"
             )
@@ -135,11 +134,11 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
     element = _tensors(info.name, type_).get_element_type()
     names = dimension_names(info)
     if (fault := shape_fault(_sizes(type_.tensor_type.shape) if shape is None else shape)) is not None:
-        raise model_error(f"input '{info.name}' has {fault}")
+        raise text_error(f"input '{info.name}' has {fault}")
     if shape is not None:
         return Port(info.name, TensorType(element, list(shape)))
     if not type_.tensor_type.HasField("shape"):
-        raise model_error(
+        raise text_error(
             f"input '{info.name}' has no static rank; set its shape with --shape {info.name}=1x3x224x224 (shapes=)"
         )
     declared = _sizes(type_.tensor_type.shape)
@@ -151,10 +150,10 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
 def _tensors(name: str, type_: TypeProto) -> AnyTensor | AnyUnrankedTensorType:
     """Returns the declared type of the tensors in input `name`. Raises `DiagnosticError` for other kinds of inputs."""
     if not type_.HasField("tensor_type"):
-        raise model_error(f"input '{name}' must be a tensor or a sequence of tensors, but got '{declared_name(type_)}'")
+        raise text_error(f"input '{name}' must be a tensor or a sequence of tensors, but got '{declared_name(type_)}'")
     declared = type_.tensor_type
     if declared.elem_type not in ELEMENT_TYPES:
-        raise model_error(f"input '{name}' has unsupported elements of {data_type_name(declared.elem_type)}")
+        raise text_error(f"input '{name}' has unsupported elements of {data_type_name(declared.elem_type)}")
     return tensor_type(declared)
 
 

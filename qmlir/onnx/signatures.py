@@ -13,8 +13,9 @@ from typing import Any, Protocol, cast
 
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
 
-from qmlir.onnx.errors import model_error, node_error, reason_of
+from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.export.emission import MICROSOFT
+from qmlir.onnx.protos import node_error, reason_of
 
 UNBOUNDED = 2**31 - 1
 """The maximum number of inputs of a variadic operator."""
@@ -89,7 +90,7 @@ class Functions:
 
         def size(function: FunctionProto, depth: int) -> int:
             if depth > MAX_CALL_DEPTH:
-                raise model_error(f"function '{function.name}' exceeds the call depth of {MAX_CALL_DEPTH}")
+                raise text_error(f"function '{function.name}' exceeds the call depth of {MAX_CALL_DEPTH}")
             if id(function) not in sizes:
                 sizes[id(function)] = sum(own(node, depth + 1) for node in function.node)
             return sizes[id(function)]

@@ -38,7 +38,7 @@ from qmlir.onnx.export.emission import (
 from qmlir.onnx.export.naming import ValueNames, names_of
 from qmlir.onnx.export.signed_as_unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
-from qmlir.onnx.order import nodes_within, subgraphs, used_tensors
+from qmlir.onnx.protos import nodes_within, subgraphs, used_tensors
 
 NEWEST_OPSET = defs.onnx_opset_version()
 

@@ -13,9 +13,8 @@ from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.provenance import Origin
 from qmlir.ir.signature import Port, set_ports
-from qmlir.onnx.errors import node_name
-from qmlir.onnx.order import needed_nodes
 from qmlir.onnx.ports import declared_types, input_ports
+from qmlir.onnx.protos import needed_nodes, node_name
 from qmlir.onnx.reading import read_model
 from qmlir.onnx.types import ELEMENT_TYPES
 from qmlir.quantization.profiles.keys import ENTRY
