@@ -90,8 +90,8 @@ UPSTREAM_REPLACED = frozenset({"apply-pdl", "canonicalize", "cse", "dce"})
 """Passes whose names xDSL also uses. qmlir's tools run these passes; `xdsl-opt` runs its own."""
 
 _ONNX = (
-    "attention", "contraction", "elementwise", "machine_learning", "movement", "normalization",
-    "pooling", "quantization", "recurrent", "resizing", "sequence", "shapes",
+    "attention", "contraction", "elementwise", "machine_learning", "movement", "normalization", "quantization",
+    "recurrent", "resizing", "sequence", "shapes",
 )  # fmt: skip
 """The families of ONNX operators with both importers and exporters."""
 

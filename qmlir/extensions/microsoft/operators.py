@@ -30,12 +30,12 @@ from qmlir.dialects.nn.requantize import QLINEAR
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.extensions.microsoft.fused import channels_first
+from qmlir.extensions.microsoft.layers import channels_first
 from qmlir.ir.builtin_types import shape_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import quantization
-from qmlir.onnx.operators.pooling import pool_properties
+from qmlir.onnx.operators.contraction import pool_properties
 from qmlir.onnx.operators.quantization import storage_of
 from qmlir.onnx.parameters import QParams
 
