@@ -13,6 +13,7 @@ Runtime's tools. `--shape` and the graph determine them.
 An exported model is checked before it is written, by the ONNX checker and by type inference.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -27,7 +28,7 @@ from xdsl.ir import SSAValue
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.onnx.ports import type_name
-from qmlir.onnx.protos import node_error, nodes_within, reason_of
+from qmlir.onnx.protos import domain_of, node_error, nodes_within, reason_of, shown_names
 from qmlir.onnx.reading import OnnxModel, external_file
 from qmlir.onnx.signatures import UNBOUNDED, Functions, attribute_kind, declared_kind, is_added, schema_of
 
@@ -36,9 +37,6 @@ _PRIVATE = "qmlir.added"
 
 LARGE = 1024
 """The number of elements above which a tensor is not copied for the checker."""
-
-MAX_NAMED = 12
-"""The maximum number of valid names that an error lists."""
 
 
 def opsets(imports: Sequence[Any]) -> dict[str, int]:
@@ -98,9 +96,7 @@ def check_nodes(model: ModelProto) -> None:
     This includes nodes in functions. Nodes in subgraphs are checked by the ONNX checker.
     """
     functions = Functions.of(model.functions)
-    versions = opsets(model.opset_import)
-    for node in model.graph.node:
-        _check_node(node, versions, functions, None)
+    check_branch(model.graph, opsets(model.opset_import), functions)
     for function in model.functions:
         own = opsets(function.opset_import)
         given = {*function.attribute, *(each.name for each in function.attribute_proto)}
@@ -109,7 +105,7 @@ def check_nodes(model: ModelProto) -> None:
 
 
 def check_branch(graph: GraphProto, versions: Mapping[str, int], functions: Functions) -> None:
-    """Raises `DiagnosticError`, like `check_nodes`, for the nodes of a branch that replaces its If node on import."""
+    """Raises `DiagnosticError`, like `check_nodes`, for the nodes of a graph, such as a branch that replaces its If."""
     for node in graph.node:
         _check_node(node, versions, functions, None)
 
@@ -136,7 +132,7 @@ def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functio
         for attribute in node.attribute:
             _check_known(node, attribute, known)
         return
-    domain = "" if node.domain == "ai.onnx" else node.domain
+    domain = domain_of(node)
     version = versions.get(domain)
     if version is None:
         raise node_error(node, f"the model does not declare a version of the operator set '{domain}'")
@@ -161,10 +157,8 @@ def _since(node: NodeProto) -> str:
     return f", which is there from {min(versions)} on" if versions else ""
 
 
-def _named(names: Sequence[str] | set[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in sorted(names)[:MAX_NAMED])
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return f"{shown}{more}" if names else "none"
+def _named(names: set[str]) -> str:
+    return shown_names(sorted(names), 12) or "none"
 
 
 def _check_count(node: NodeProto, what: str, count: int, least: int, most: int) -> None:
@@ -182,7 +176,7 @@ def _check_inputs(node: NodeProto, schema: defs.OpSchema) -> None:
     _check_count(node, "outputs", len(node.output), 0, schema.max_output)
 
 
-def _check_known(node: NodeProto, attribute: AttributeProto, known: Sequence[str] | set[str]) -> None:
+def _check_known(node: NodeProto, attribute: AttributeProto, known: set[str]) -> None:
     if attribute.name not in known:
         near = nearest_name(attribute.name, known)
         raise node_error(node, f"has no attribute '{attribute.name}'{near} (available: {_named(known)})")
@@ -264,7 +258,7 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
             info.type.tensor_type.shape.SetInParent()
     for tensor in source.initializer:
         copy = graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
-        if tensor.data_location == TensorProto.EXTERNAL or (tensor.name in held and is_large(tensor)):
+        if tensor.data_location == TensorProto.EXTERNAL or (tensor.name in held and is_large(tensor.dims)):
             _empty(copy, tensor, model)
         else:
             copy.CopyFrom(tensor)
@@ -280,12 +274,9 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
     return light
 
 
-def is_large(tensor: TensorProto) -> bool:
+def is_large(dims: Sequence[int]) -> bool:
     """Returns True if a tensor has more than `LARGE` elements; the checks then omit its data."""
-    count = 1
-    for size in tensor.dims:
-        count *= size
-    return LARGE < count < UNBOUNDED and all(size > 0 for size in tensor.dims)
+    return LARGE < math.prod(dims) < UNBOUNDED and all(size > 0 for size in dims)
 
 
 def _empty(copy: TensorProto, tensor: TensorProto, model: OnnxModel) -> None:
@@ -318,7 +309,7 @@ def _with_weights_as_inputs(model: ModelProto) -> ModelProto:
     graph.value_info.MergeFrom(source.value_info)
     known = {info.name for info in source.input}
     for tensor in source.initializer:
-        if tensor.data_location != TensorProto.EXTERNAL and not is_large(tensor):
+        if tensor.data_location != TensorProto.EXTERNAL and not is_large(tensor.dims):
             graph.initializer.append(tensor)
         elif tensor.name not in known:
             graph.input.append(make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))

@@ -1,10 +1,11 @@
 """Extracts the part of a model between named tensors as a separate model."""
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
+from qmlir.ir.control_flow import reached
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.onnx import metadata
 from qmlir.onnx.checking import check_text, declared_infos, inferred_types
@@ -15,34 +16,27 @@ MAX_NAMED = 12
 """The maximum number of names that an error lists."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Part:
     """The backward slice of a graph from outputs to the named inputs."""
 
-    graph: GraphProto
-    inputs: Collection[str]
-    nodes: set[int] = field(default_factory=set[int])
-    """The indices of the nodes in the slice."""
+    nodes: Sequence[NodeProto]
+    """The nodes in the slice, in the order of the graph."""
 
-    tensors: dict[str, NodeProto | None] = field(default_factory=dict[str, NodeProto | None])
-    """All tensors in the slice, each with a node that uses it, or with `None` if it is an output."""
+    tensors: Set[str]
+    """The names of all tensors in the slice, including its ends."""
 
-    def follow(self, outputs: Sequence[str]) -> None:
-        """Adds the nodes and tensors that `outputs` depend on."""
-        producers = producers_of(self.graph.node)
-        self.tensors |= dict.fromkeys(outputs)
-        waiting = list(outputs)
-        while waiting:
-            name = waiting.pop()
-            position = producers.get(name)
-            if name in self.inputs or position is None or position in self.nodes:
-                continue
-            self.nodes.add(position)
-            node = self.graph.node[position]
-            for each in used_tensors(node):
-                if each and each not in self.tensors:
-                    self.tensors[each] = node
-                    waiting.append(each)
+    @staticmethod
+    def between(graph: GraphProto, inputs: Collection[str], outputs: Sequence[str]) -> "_Part":
+        """Returns the nodes and tensors that `outputs` depend on, up to `inputs`."""
+        producers = {name: at for name, at in producers_of(graph.node).items() if name not in inputs}
+
+        def before(name: str) -> Iterator[str]:
+            return filter(None, used_tensors(graph.node[producers[name]])) if name in producers else iter(())
+
+        tensors = set(reached(outputs, before))
+        positions = sorted({producers[name] for name in tensors if name in producers})
+        return _Part([graph.node[position] for position in positions], tensors)
 
 
 def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None) -> OnnxModel:
@@ -59,8 +53,7 @@ def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] |
     _check_names(graph, "inputs", inputs)
     _check_names(graph, "outputs", outputs)
     wanted = [each.name for each in graph.output] if outputs is None else list(outputs)
-    part = _Part(graph, set(inputs or ()))
-    part.follow(wanted)
+    part = _Part.between(graph, set(inputs or ()), wanted)
     needed = [each.name for each in _model_inputs(graph) if each.name in part.tensors]
     if inputs is not None:
         _check_inputs(part, inputs, needed)
@@ -95,7 +88,7 @@ def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> N
 def _check_inputs(part: _Part, inputs: Sequence[str], needed: Sequence[str]) -> None:
     for name in needed:
         if name not in inputs:
-            user = part.tensors[name]
+            user = next((node for node in part.nodes if name in used_tensors(node)), None)
             where = "an output" if user is None else describe_node(user)
             raise text_error(
                 f"inputs: the outputs also depend on the model input '{name}', which is used by {where}; add it, or a "
@@ -117,10 +110,10 @@ def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Seq
             raise text_error(f"inputs: the type of '{name}' is neither declared nor inferred")
     annotations = [each for each in graph.quantization_annotation if each.tensor_name in part.tensors]
     parameters = {entry.value for each in annotations for entry in each.quant_parameter_tensor_names}
-    kept = part.tensors.keys() - set(inputs)
+    kept = part.tensors - set(inputs)
     found = GraphProto(
         name=graph.name,
-        node=[graph.node[position] for position in sorted(part.nodes)],
+        node=part.nodes,
         input=[infos[name] for name in inputs],
         output=[infos.get(name) or ValueInfoProto(name=name) for name in outputs],
         initializer=[each for each in graph.initializer if each.name in kept or each.name in parameters],

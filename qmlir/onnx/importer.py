@@ -46,7 +46,6 @@ from qmlir.onnx.islands import (
     chosen_branch,
     is_structured,
     island_of,
-    island_of_graph,
     nodes_of,
     reason_text,
     untyped_here,
@@ -345,7 +344,7 @@ class _ModelImporter:
         ) -> list[SSAValue]:
             inner = replace(inside(graph, builder, []), declared={})
             given = {each.name: type_ for each, type_ in zip(graph.output, types, strict=True)}
-            self._add_island(island_of_graph(graph), reason, inner, [origin], given)
+            self._add_island(island_of(graph.node, given), reason, inner, [origin], given)
             return [self._value(each.name, inner, node) for each in graph.output]
 
         if condition is not None and len(graphs) == 1:
@@ -360,7 +359,7 @@ class _ModelImporter:
                 if not self.operators.fallback:
                     raise
                 reason = reason_of(refused) if isinstance(refused, DiagnosticError) else str(refused)
-                self._import_island(island_of(node), {operator_key(node): reason}, scope)
+                self._import_island(island_of([node]), {operator_key(node): reason}, scope)
                 return
         for name, value in zip(node.output, values, strict=False):
             if name:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 from google.protobuf.message import DecodeError
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, defs, helper, version_converter
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, version_converter
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
@@ -44,7 +44,7 @@ from qmlir.onnx.protos import (
     used_tensors,
 )
 from qmlir.onnx.reading import inlined
-from qmlir.onnx.signatures import Functions, fixed_definition, is_defined_by_function
+from qmlir.onnx.signatures import Functions, fixed_definition, is_defined_by_function, standard_schema
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
 from qmlir.text.elements import dense_dtype
 
@@ -95,7 +95,7 @@ class Operators:
 
     def may_be_island(self, node: NodeProto) -> bool:
         """Returns True if a node may fall back to another runtime."""
-        return self.fallback and _may_run(node)
+        return self.fallback and bool(registry.table(TABLE)["knows"](domain_of(node), node.op_type))
 
     def check(self, nodes: Iterable[NodeProto], versions: Mapping[str, int], model: str) -> None:
         """Raises one `DiagnosticError` that lists every unsupported operator that can't be in an island."""
@@ -172,10 +172,6 @@ def advice_for(domain: str, *, is_refused: bool = False) -> str:
     return ""
 
 
-def _may_run(node: NodeProto) -> bool:
-    return bool(registry.table(TABLE)["knows"](domain_of(node), node.op_type))
-
-
 @dataclass(frozen=True)
 class Island:
     """Nodes that another runtime executes, in order, with the names of their input and output tensors."""
@@ -221,18 +217,12 @@ def nodes_of(step: NodeProto | Island) -> Sequence[NodeProto]:
     return step.nodes if isinstance(step, Island) else (step,)
 
 
-def island_of(node: NodeProto) -> Island:
-    """Returns an island of one node."""
-    used = dict.fromkeys(name for name in used_tensors(node) if name)
-    return Island((node,), tuple(used), tuple(name for name in node.output if name))
-
-
-def island_of_graph(graph: GraphProto) -> Island:
-    """Returns an island with all nodes of a graph that has no inputs; initializers become inputs of the island."""
-    inside = {name for node in graph.node for name in node.output}
-    used = [name for node in graph.node for name in used_tensors(node) if name and name not in inside]
-    outputs = [each.name for each in graph.output if each.name in inside]
-    return Island(tuple(graph.node), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(outputs)))
+def island_of(nodes: Sequence[NodeProto], outputs: Iterable[str] | None = None) -> Island:
+    """Returns the island of `nodes`, with all tensors that they compute as outputs, or only with those in `outputs`."""
+    given = dict.fromkeys(name for node in nodes for name in node.output if name)
+    used = dict.fromkeys(name for node in nodes for name in used_tensors(node) if name and name not in given)
+    kept = given if outputs is None else dict.fromkeys(name for name in outputs if name in given)
+    return Island(tuple(nodes), tuple(used), tuple(kept))
 
 
 def with_islands(
@@ -270,10 +260,9 @@ def with_islands(
         if positions[0] not in missing:
             return nodes[positions[0]]
         inside = [nodes[position] for position in positions]
-        given = [name for node in inside for name in node.output if name]
-        used = dict.fromkeys(name for node in inside for name in used_tensors(node) if name and name not in given)
-        outputs = [name for name in given if wanted is None or name in wanted or users[name] - set(positions)]
-        return Island(tuple(inside), tuple(used), tuple(outputs))
+        given = (name for node in inside for name in node.output)
+        others = (name for name in given if wanted is None or name in wanted or users[name] - set(positions))
+        return island_of(inside, others)
 
     return [made(positions) for positions in members.values()]
 
@@ -372,14 +361,12 @@ def add_island(
             operands.append(value)
             continue
         plain = builder.plain(value)
-        array = builder.constant_value(plain)
-        kind = DATA_TYPES.get(element_of(plain)) if array is not None else None
-        tensor = None if array is None or kind is None else TensorProto(data_type=kind, dims=array.shape)
-        if array is None or tensor is None or is_large(tensor):
+        array, element = builder.constant_value(plain), element_of(plain)
+        if array is None or element not in DATA_TYPES or is_large(array.shape):
             graph.input.append(value_info(name, plain.type))
             operands.append(plain)
         else:
-            graph.initializer.append(plain_proto(name, array, element_of(plain)))
+            graph.initializer.append(plain_proto(name, array, element))
     model = ModelProto(
         ir_version=max(head.ir_version, OLDEST_FORMAT), opset_import=head.opset_import, functions=head.functions,
         graph=graph,
@@ -585,7 +572,12 @@ def _in_opset(model: ModelProto, out: NodeEmitter) -> ModelProto:
     versions = opsets(model.opset_import)
     own = versions.get("", out.opset)
     nodes = (node for node in nodes_within(model.graph.node) if not domain_of(node))
-    changed = [node for node in nodes if _since(node, own) != _since(node, out.opset)]
+
+    def since(node: NodeProto, version: int) -> int:
+        schema = standard_schema(node.op_type, version)
+        return 0 if schema is None else schema.since_version
+
+    changed = [node for node in nodes if since(node, own) != since(node, out.opset)]
     if not changed:
         return model
     out.needs(own, f"the island's {changed[0].op_type}")
@@ -596,13 +588,6 @@ def _in_opset(model: ModelProto, out: NodeEmitter) -> ModelProto:
             f"its {changed[0].op_type} uses operator set {own}, which cannot be converted to {out.opset}: "
             f"{reason_of(error)}"
         ) from error
-
-
-def _since(node: NodeProto, version: int) -> int:
-    try:
-        return int(defs.get_schema(node.op_type, version, "").since_version)
-    except defs.SchemaError:
-        return 0
 
 
 def _export_island(out: NodeEmitter, op: OnnxIslandOp) -> None:

@@ -287,8 +287,7 @@ def _python_value(attribute: AttributeProto, node: Node) -> Any:
         case AttributeProto.GRAPH:
             return attribute.g
         case AttributeProto.INT | AttributeProto.INTS | AttributeProto.FLOAT | AttributeProto.FLOATS:
-            value = helper.get_attribute_value(attribute)
-            return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
+            return helper.get_attribute_value(attribute)
         case _:
             raise node.error(f"attribute '{attribute.name}' has the unsupported kind {attribute_kind(attribute.type)}")
 

@@ -34,18 +34,9 @@ def _sizes(shape: TensorShapeProto) -> list[int]:
 
 def declared_types(graph: GraphProto) -> dict[str, AnyTensor]:
     """Returns the declared types of all tensors with a known rank, by name."""
-    types: dict[str, AnyTensor] = {}
-    for info in (*graph.value_info, *graph.output):
-        declared = declared_type(info)
-        if declared is not None:
-            types[info.name] = declared
-    return types
-
-
-def declared_type(info: ValueInfoProto) -> AnyTensor | None:
-    """Returns the declared type of a tensor, or `None` if it isn't a tensor of known rank."""
-    declared = info.type.tensor_type
-    return ranked_tensor(tensor_type(declared)) if declared.elem_type in ELEMENT_TYPES else None
+    declared = ((info.name, info.type.tensor_type) for info in (*graph.value_info, *graph.output))
+    types = {name: ranked_tensor(tensor_type(type_)) for name, type_ in declared if type_.elem_type in ELEMENT_TYPES}
+    return {name: type_ for name, type_ in types.items() if type_ is not None}
 
 
 def tensor_type(declared: TypeProto.Tensor) -> AnyTensor | AnyUnrankedTensorType:

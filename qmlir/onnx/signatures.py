@@ -6,16 +6,16 @@ with ONNX, whose checker treats these operators as unknown. Functions are the lo
 definitions of operators in terms of other operators.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.export.emission import MICROSOFT
-from qmlir.onnx.protos import node_error, reason_of
+from qmlir.onnx.protos import domain_of, node_error, reason_of
 
 UNBOUNDED = 2**31 - 1
 """The maximum number of inputs of a variadic operator."""
@@ -36,20 +36,25 @@ def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
     """Returns the schema of the node's operator in `version` of its operator set, or `None` if there is none."""
     if node.domain == MICROSOFT:
         return _microsoft(node.op_type)
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    found = _standard(node.op_type, version, domain)
+    domain = domain_of(node)
+    found = standard_schema(node.op_type, version, domain)
     if found is not None or domain:
         return found
-    return _microsoft(node.op_type) if node.op_type in ADDED else _standard(node.op_type, EARLIER.get(node.op_type, 0))
+    return (
+        _microsoft(node.op_type)
+        if node.op_type in ADDED
+        else standard_schema(node.op_type, EARLIER.get(node.op_type, 0))
+    )
 
 
 def is_added(node: NodeProto, version: int) -> bool:
     """Returns True if ONNX Runtime adds the node's operator to the given version of ONNX's operator set."""
     known = node.op_type in ADDED or node.op_type in EARLIER
-    return known and node.domain in ("", "ai.onnx") and _standard(node.op_type, version) is None
+    return known and not domain_of(node) and standard_schema(node.op_type, version) is None
 
 
-def _standard(op_type: str, version: int, domain: str = "") -> defs.OpSchema | None:
+def standard_schema(op_type: str, version: int, domain: str = "") -> defs.OpSchema | None:
+    """Returns the schema that the onnx package has for an operator, or `None` if there is none."""
     try:
         return defs.get_schema(op_type, version, domain)
     except defs.SchemaError:
@@ -106,39 +111,23 @@ class Functions:
                 raise node_error(node, f"the model has more than {MAX_NODES} nodes after inlining its functions")
 
 
-class _Definition(Protocol):
-    """The fields of an ONNX schema about function definitions, which the stubs of the package omit."""
-
-    has_function: bool
-    has_context_dependent_function: bool
-    function_body: FunctionProto
-
-    def get_context_dependent_function_with_opset_version(
-        self, version: int, node: bytes, types: Sequence[bytes], /
-    ) -> bytes: ...
-
-
-def _schema(node: NodeProto, version: int) -> _Definition | None:
-    return cast(_Definition | None, schema_of(node, version))
-
-
 def is_defined_by_function(node: NodeProto, version: int) -> bool:
     """Returns True if ONNX defines the operator in terms of other operators."""
-    schema = _schema(node, version)
+    schema: Any = schema_of(node, version)  # the stubs of the package omit its fields about functions
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
 def fixed_definition(node: NodeProto, version: int) -> FunctionProto | None:
     """Returns ONNX's definition of the operator, or `None` if there is none or it depends on the node's inputs."""
-    schema = _schema(node, version)
+    schema: Any = schema_of(node, version)
     return schema.function_body if schema is not None and schema.has_function else None
 
 
 def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> FunctionProto | None:
     """Returns ONNX's definition of the operator for inputs of `types`, or `None` if there is none."""
-    schema, fixed = _schema(node, version), fixed_definition(node, version)
-    if schema is None or fixed is not None or not schema.has_context_dependent_function:
-        return fixed
+    schema: Any = schema_of(node, version)
+    if schema is None or schema.has_function or not schema.has_context_dependent_function:
+        return fixed_definition(node, version)
     try:
         body = schema.get_context_dependent_function_with_opset_version(
             version, node.SerializeToString(), [type_.SerializeToString() for type_ in types]
@@ -330,10 +319,7 @@ _OUTPUTS = {
 }  # fmt: skip
 """The maximum number of outputs, for operators with more than one output."""
 
-_OPTIONS = {
-    "?": defs.OpSchema.FormalParameterOption.Optional,
-    "*": defs.OpSchema.FormalParameterOption.Variadic,
-}
+_OPTIONS = {"?": defs.OpSchema.FormalParameterOption.Optional, "*": defs.OpSchema.FormalParameterOption.Variadic}
 
 
 @cache

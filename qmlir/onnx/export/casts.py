@@ -196,12 +196,13 @@ def kept_apart(
 
 
 def saturated(
-    out: NodeEmitter, rounded: str, element: UniformQuantizedType, shape: tuple[int, ...], output: str | None
-) -> str:
-    """Adds the zero point to rounded f64 values and clamps them to the storage range."""
+    out: NodeEmitter, rounded: str, element: UniformQuantizedType, shape: tuple[int, ...], output: str | None,
+    arithmetic: AnyFloat = f64,
+) -> str:  # fmt: skip
+    """Adds the zero point to rounded values of the type `arithmetic` and clamps them to the storage range."""
     if element.zero_points.any():
-        rounded = out.node("Add", [rounded, out.constant(spread(element, shape, element.zero_points), f64)])
-    low, high = (out.constant(np.array(float(limit)), f64) for limit in (element.storage_min, element.storage_max))
+        rounded = out.node("Add", [rounded, out.constant(spread(element, shape, element.zero_points), arithmetic)])
+    low, high = (out.constant(float(limit), arithmetic) for limit in (element.storage_min, element.storage_max))
     return out.cast(out.node("Clip", [rounded, low, high]), container(element), output)
 
 

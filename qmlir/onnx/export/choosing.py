@@ -1,6 +1,6 @@
 """Selects how to export an operation, based on its types and on the format that the user selected."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -78,50 +78,35 @@ def write(out: NodeEmitter, op: Operation, exporters: Exporters) -> None:
 
 def _write_computed(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
     """Exports an operation in the first supported way of the chosen format."""
-    settings = out.settings
-    if requantization_of(op)[0] is Mode.QLINEAR:
+    form, exact, mode = out.settings.form, out.settings.exact, requantization_of(op)[0]
+    if mode is Mode.QLINEAR:
         write_source(out, op)
         return
-    has_casts = can_be_between_casts(op)
-    packed = [value for value in dict.fromkeys(op.operands) if value in out.packed]
-    ways: list[Callable[[], bool]] = []
-
-    def between_casts() -> bool:
+    if form is ExportForm.QOPERATOR and write_qlinear(out, op):
+        return
+    is_between = form is not ExportForm.INTEGER and can_be_between_casts(op)
+    if form is ExportForm.QDQ and exact is False:
+        # Casts only support rounding to nearest, ties to even.
+        is_between = is_between and mode is Mode.F32 and not _fails(op)
+    elif is_between:
+        may_be_fused = form is ExportForm.QDQ and exact is None and out.packed.keys().isdisjoint(op.operands)
+        is_between = is_certain(op) or (may_be_fused and is_fused_alike(op))
+    if is_between or not _write_integers(out, op):
         write_between_casts(out, op, exporter)
-        return True
 
-    def certain() -> bool:
-        return has_casts and is_certain(op) and between_casts()
 
-    def fused() -> bool:
-        return has_casts and not packed and is_fused_alike(op) and between_casts()
-
-    def integer() -> bool:
-        if packed and any(map(has_blocks, op.operands)):
-            return False
-        before = len(out.nodes)
-        names = {**out.names, **{value: out.cast(out.name(value), held_element(element_of(value))) for value in packed}}
-        unpacked = replace(out, names=names, packed={}) if packed else out
-        if write_integer(unpacked, op) or write_blocks(unpacked, op):
-            return True
-        del out.nodes[before:]
+def _write_integers(out: NodeEmitter, op: NnOp) -> bool:
+    """Exports an operation in integer arithmetic, with unpacked constants. Returns False if that is not supported."""
+    packed = [value for value in dict.fromkeys(op.operands) if value in out.packed]
+    if packed and any(map(has_blocks, op.operands)):
         return False
-
-    match settings.form:
-        case ExportForm.QDQ if settings.exact is False:
-            # Casts only support rounding to nearest, ties to even.
-            is_between = has_casts and requantization_of(op)[0] is Mode.F32 and not _fails(op)
-            ways = [between_casts] if is_between else [integer]
-        case ExportForm.QDQ if settings.exact is None:
-            ways = [certain, fused, integer]
-        case ExportForm.QDQ:
-            ways = [certain, integer]
-        case ExportForm.QOPERATOR:
-            ways = [lambda: write_qlinear(out, op), certain, integer]
-        case ExportForm.INTEGER:
-            ways = [integer]
-    if not any(way() for way in [*ways, between_casts]):
-        raise out.error(f"cannot be exported in the form '{settings.form}'")
+    before = len(out.nodes)
+    names = {**out.names, **{value: out.cast(out.name(value), held_element(element_of(value))) for value in packed}}
+    unpacked = replace(out, names=names, packed={}) if packed else out
+    if write_integer(unpacked, op) or write_blocks(unpacked, op):
+        return True
+    del out.nodes[before:]
+    return False
 
 
 def _fails(op: NnOp) -> bool:

@@ -73,7 +73,7 @@ class _ModuleExporter:
             sink_constants(function)
         inputs, outputs = inputs_of(function), outputs_of(function)
         self.names, taken = names_of(function, inputs, outputs, nested_values(function))
-        graph = GraphProto(name=_graph_name(self.module, function))
+        graph = GraphProto(name=(self.module.sym_name or function.sym_name).data)
         self.packed = packed_constants(function, self.settings)
         self.unsigned = unsigned_values(function, self.settings, self.packed) - of_regions(function)
         self.control = ControlWriter(self.names, taken, self.node_names, self._added)
@@ -178,11 +178,6 @@ class _ModuleExporter:
         if "nn.producer" not in given:
             metadata.write(model, {metadata.PRODUCER: ""})
         return model
-
-
-def _graph_name(module: ModuleOp, function: FuncOp) -> str:
-    name = module.sym_name
-    return name.data if name is not None else function.sym_name.data
 
 
 def _only_function(module: ModuleOp) -> FuncOp:
@@ -293,14 +288,6 @@ def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: Ite
 # --- The whole model --------------------------------------------------------------------------------------------------
 
 
-def chosen_form(form: str) -> ExportForm:
-    """Returns the export format named `form`. Raises `DiagnosticError` if there is none."""
-    try:
-        return ExportForm(form)
-    except ValueError:
-        raise text_error(unknown("form", form, ExportForm)) from None
-
-
 def export_model(
     module: ModuleOp,
     *,
@@ -323,7 +310,10 @@ def export_model(
 
     Raises `DiagnosticError` with the name of the operation if an operation can't be exported.
     """
-    chosen = chosen_form(format)
+    try:
+        chosen = ExportForm(format)
+    except ValueError:
+        raise text_error(unknown("form", format, ExportForm)) from None
     if opset is not None and not OLDEST_OPSET <= opset <= NEWEST_OPSET:
         raise text_error(f"opset must be in [{OLDEST_OPSET}, {NEWEST_OPSET}], but got {opset}")
     settings = Settings(chosen, opset or OLDEST_OPSET, exact=exact, functions=functions, signed=signed)

@@ -154,10 +154,7 @@ def rescaled(
     product = out.node("Mul", [out.cast(total.name, f32), out.constant(multiplier, f32)])
     rounded = out.node("Round", [product])
     if element.bits <= 16:
-        if zero_points.any():
-            rounded = out.node("Add", [rounded, out.constant(zero_points, f32)])
-        limits = [out.constant(np.array(float(each)), f32) for each in (element.storage_min, element.storage_max)]
-        return out.cast(out.node("Clip", [rounded, *limits]), container(element), output)
+        return saturated(out, rounded, element, shape_of(result), output, f32)
     rounded = out.cast(rounded, f64)
     if (multiplier == 1).any() and total.bound >= EXACT_F32:
         is_kept = out.constant(multiplier == 1, IntegerType(1))
@@ -452,9 +449,16 @@ def _factor_scales(out: NodeEmitter, x: SSAValue, w: SSAValue) -> Array:
     return accumulator_scale(left.scales, right.scales)
 
 
+def _is_transposed(op: NnOp) -> bool:
+    """Returns True if the columns of the right factor come first."""
+    return isinstance(op, contraction.FullyConnectedOp) or (
+        isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
+    )
+
+
 def _matrices(out: NodeEmitter, op: contraction.MatMulOp | contraction.FullyConnectedOp) -> Scaled:
     lhs, rhs = op.operands[:2]
-    is_transposed = isinstance(op, contraction.FullyConnectedOp) or op.is_rhs_transposed
+    is_transposed = _is_transposed(op)
     rank, bound = len(shape_of(rhs)), _largest_sum(out, lhs, rhs, shape_of(lhs)[-1])
     if _has_operator(out, lhs, rhs):
         right = out.transposed(out.name(rhs), rank) if is_transposed else out.name(rhs)
@@ -783,13 +787,10 @@ def write_integer(out: NodeEmitter, op: NnOp) -> bool:
 def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed: tuple[int, ...]) -> Array:
     """Returns for each weight the index of its block among the blocks of its sum, in row-major order."""
     sizes = dict(zip(element.axes, element.block_sizes, strict=True))
-    numbers = np.zeros(shape, np.int64)
+    numbers, places = np.zeros(shape, np.int64), np.indices(shape, sparse=True)
     for axis in summed:
         block = sizes.get(axis, shape[axis])
-        along = (np.arange(shape[axis]) // block).reshape(
-            [-1 if position == axis else 1 for position in range(len(shape))]
-        )
-        numbers = numbers * (shape[axis] // block) + along
+        numbers = numbers * (shape[axis] // block) + places[axis] // block
     return numbers
 
 
@@ -838,13 +839,9 @@ def _rows(summed: Sequence[int], weights: Array) -> Array:
 
 
 def _summed_axes(op: NnOp, rank: int) -> tuple[int, ...]:
-    match op:
-        case contraction.MatMulOp():
-            return (rank - 1 if op.is_rhs_transposed or rank == 1 else rank - 2,)
-        case contraction.FullyConnectedOp():
-            return (1,)
-        case _:
-            return tuple(range(1, rank))
+    if isinstance(op, contraction.WindowedContractionOp):
+        return tuple(range(1, rank))
+    return (rank - 1 if _is_transposed(op) or rank == 1 else rank - 2,)
 
 
 def _contraction(out: NodeEmitter, op: NnOp, value: str, integers: Array, wide: Any, bound: int) -> str:
@@ -852,8 +849,5 @@ def _contraction(out: NodeEmitter, op: NnOp, value: str, integers: Array, wide: 
     if isinstance(op, contraction.WindowedContractionOp):
         rows = op.by_output(integers) if isinstance(op, contraction.ConvTransposeOp) else integers
         return out.cast(sums_of_windows(out, op, integers, bound, math.prod(rows.shape[1:])).name, f32)
-    is_transposed = isinstance(op, contraction.FullyConnectedOp) or (
-        isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
-    )
-    factor = out.constant(integers.swapaxes(-1, -2) if is_transposed else integers, wide)
+    factor = out.constant(integers.swapaxes(-1, -2) if _is_transposed(op) else integers, wide)
     return out.cast(out.node("MatMul", [value, factor]), f32)

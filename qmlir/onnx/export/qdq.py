@@ -44,7 +44,7 @@ from qmlir.onnx.export.casts import (
 )
 from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, container
 from qmlir.onnx.export.integer import EXACT_F32, is_function, magnitude_of, product_of
-from qmlir.onnx.export.qlinear import agrees_with_qlinear, has_qlinear_types, is_whole, saturated_storage
+from qmlir.onnx.export.qlinear import agrees_with_qlinear, is_whole, qlinear_types, saturated_storage
 
 # Operators that ONNX Runtime fuses, unless its optimizations are off.
 #
@@ -62,7 +62,7 @@ OWN_ARITHMETIC: tuple[type[Operation], ...] = (
 
 def is_fused_alike(op: NnOp) -> bool:
     """Returns True if ONNX Runtime replaces an operation between casts with one that computes the same integers."""
-    return requantization_of(op)[0] is Mode.F32 and has_qlinear_types(op)
+    return requantization_of(op)[0] is Mode.F32 and qlinear_types(op) is not None
 
 
 def is_fused_otherwise(op: NnOp) -> bool:
@@ -110,27 +110,29 @@ def write_inside(
     op: NnOp,
     exporter: Exporter,
     hint: str,
-    element: Callable[[SSAValue], Attribute],
     before: Callable[[SSAValue], str],
     after: Callable[[SSAValue, str, str], None],
+    carrier: Attribute | None = None,
 ) -> None:
-    """Exports `op` on converted tensors instead of on stored integers; `element` returns their element types.
+    """Exports `op` on tensors of type `carrier`, by default of the expressed types, instead of on stored integers.
 
     `before` converts an operand and returns the name of the converted tensor. `after` converts a result back: its
     arguments are the value, the name of the converted tensor, and the name of the result. `hint` becomes part of the
     names of the converted tensors.
     """
-    names, elements = dict(out.names), dict(out.elements)
+    converted = {value: carrier or uniform(out, element_of(value)).expressed_type for value in _stored(op)}
+    names = dict(out.names)
     for value in dict.fromkeys(op.operands):
-        if isinstance(element_of(value), StoredType):
-            names[value], elements[value] = before(value), element(value)
+        if value in converted:
+            names[value] = before(value)
     base, outputs = out.fresh(hint), list(out.outputs)
-    results = [(position, each) for position, each in enumerate(op.results) if isinstance(element_of(each), StoredType)]
-    for position, result in results:
-        outputs[position], elements[result] = f"{base}_{position}", element(result)
+    results = [result for result in op.results if result in converted]
+    for result in results:
+        outputs[result.index] = f"{base}_{result.index}"
+    elements = {**out.elements, **converted}
     exporter(replace(out, names=names, outputs=outputs, elements=elements, prefix=out.prefix or out.outputs[0]), op)
-    for position, result in results:
-        after(result, outputs[position], out.outputs[position])
+    for result in results:
+        after(result, outputs[result.index], out.outputs[result.index])
 
 
 def write_between_casts(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
@@ -159,10 +161,7 @@ def write_between_casts(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
         if bias:
             inner.node("Add", [name, *bias], inner.output)
 
-    def real(value: SSAValue) -> Attribute:
-        return uniform(out, element_of(value)).expressed_type
-
-    write_inside(out, op, exporter if right is None else product, "real", real, before, after)
+    write_inside(out, op, exporter if right is None else product, "real", before, after)
 
 
 def _hidden(out: NodeEmitter, op: Operation, value: SSAValue, name: str, shape: Sequence[int]) -> str:
@@ -348,7 +347,7 @@ def write_between_equal_casts(out: NodeEmitter, op: NnOp, exporter: Exporter) ->
     def before(value: SSAValue) -> str:
         return dequantize(out, out.name(value), value, own(value))
 
-    write_inside(out, op, exporter, "moved", lambda value: own(value).expressed_type, before, after)
+    write_inside(out, op, exporter, "moved", before, after)
 
 
 def whole_storage(element: UniformQuantizedType) -> UniformQuantizedType:
@@ -382,7 +381,7 @@ def _write_as(out: NodeEmitter, op: NnOp, exporter: Exporter, carrier: Attribute
         assert isinstance(element, StoredType)
         out.cast(out.node("Add", [name, offset]) if offset else name, container(element), output)
 
-    write_inside(out, op, exporter, "moved", lambda _: carrier, before, after)
+    write_inside(out, op, exporter, "moved", before, after, carrier)
 
 
 def _write_around_zero_point(out: NodeEmitter, op: NnOp, exporter: Exporter, element: StoredType) -> None:
@@ -390,10 +389,8 @@ def _write_around_zero_point(out: NodeEmitter, op: NnOp, exporter: Exporter, ele
     carrier = f32 if element.bits <= CAST_BITS else f64 if isinstance(op, shapes.PadOp) else i64
     offset = ""
     if isinstance(element, UniformQuantizedType) and element.zero_points.any():
-        points = element.zero_points
-        if points.ndim:
-            if (points != points.flat[0]).any():
-                raise out.error(f"pads {element}, which must have a single zero point")
-            points = points.flat[0]
-        offset = out.constant(np.asarray(points), carrier)
+        point = element.zero_points.flat[0]
+        if (element.zero_points != point).any():
+            raise out.error(f"pads {element}, which must have a single zero point")
+        offset = out.constant(point, carrier)
     _write_as(out, op, exporter, carrier, offset)

@@ -93,11 +93,6 @@ def _is_kept_factor(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and use is not None and use.index in _right_factors(use.operation)
 
 
-def _keeps_factors(settings: Settings) -> bool:
-    """Returns True if constant right operands of a single contraction stay signed."""
-    return settings.exact is False
-
-
 def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Settings) -> bool:
     """Returns True for contractions of signed data, which ONNX Runtime fully supports only on unsigned integers.
 
@@ -113,7 +108,7 @@ def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Set
     if any(value in packed for value in factors):
         return False
     return any(map(_has_twin, op.results)) or any(
-        _has_twin(value) and not (_keeps_factors(settings) and _is_kept_factor(value)) for value in factors
+        _has_twin(value) and not (settings.exact is False and _is_kept_factor(value)) for value in factors
     )
 
 
@@ -134,7 +129,7 @@ def unsigned_values(function: FuncOp, settings: Settings, packed: Mapping[SSAVal
         if _has_twin(result)
         and result not in returned
         and result not in packed
-        and not (_keeps_factors(settings) and _is_kept_factor(result))
+        and not (settings.exact is False and _is_kept_factor(result))
     }
 
 

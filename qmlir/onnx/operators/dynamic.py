@@ -70,12 +70,8 @@ class _Factor:
             return _Factor(parameters, value, _of_scale_1(storage, np.zeros(())), True)
         if known.size == 1:
             return _Factor(parameters, value, _of_scale_1(storage, known.reshape(())), False)
-        aligned = parameters.layout.aligned(node, known.shape)
-        if (
-            axis is None
-            or parameters.layout.block
-            or [position for position, n in enumerate(aligned) if n > 1] != [axis]
-        ):
+        several = [position for position, n in enumerate(parameters.aligned(known.shape)) if n > 1]
+        if axis is None or parameters.block or several != [axis]:
             return None
         return _Factor(parameters, value, _of_scale_1(storage, known.reshape(-1), axis), False)
 
@@ -106,8 +102,7 @@ class _Factor:
         """Returns the i32 sums over `axes` (kept with size 1) of the integers minus the zero point of the type."""
         known = self.node.graph.constant_value(self.value)
         if known is None:
-            constant = None if self.is_corrected else self.parameters.zero_point
-            typed = QParams(self.node, None, constant, self.parameters.layout)
+            typed = replace(self.parameters, zero_point=None) if self.is_corrected else self.parameters
             return self.node.add(reduction.ReduceSumOp, centered(typed, self.value, i32), axes=axes).result
         points = self.element.zero_points
         if points.size > 1:

@@ -186,7 +186,7 @@ def _over_input(node: Node) -> QParams:
     parameters = QParams.of(node, 1, 2, node.shape(), axis, block)
     if parameters.zero_point is not None:
         found = node.shape(2), node.shape(1)
-        if any(parameters.layout.aligned(node, shape) != parameters.layout.aligned(node, found[0]) for shape in found):
+        if any(parameters.aligned(shape) != parameters.aligned(found[0]) for shape in found):
             raise node.error(
                 f"zero point and scale must have the same shape, but got {list(found[0])} and {list(found[1])}"
             )
@@ -273,13 +273,18 @@ def _qlinear_conv(node: Node) -> SSAValue:
 
 def _bias_type(x: UniformQuantizedType, w: UniformQuantizedType) -> UniformQuantizedType | None:
     """Returns the type of a bias, with scale `f32(s_x * s_w)`; `None` if no type can represent it."""
-    scales = accumulator_scale(x.scales, w.scales)
     try:
-        if w.granularity is Granularity.TENSOR:
-            return UniformQuantizedType.per_tensor(i32, f32, float(scales))
-        return UniformQuantizedType.per_axis(i32, f32, w.axis, scales)
+        return accumulator_type(x, w, 0 if w.granularity is Granularity.TENSOR else w.axis)
     except VerifyException:
         return None
+
+
+def accumulator_type(x: UniformQuantizedType, w: UniformQuantizedType, axis: int) -> UniformQuantizedType:
+    """Returns the type of sums of products, with scale `f32(s_x * s_w)`; `axis` is that of the channels, if any."""
+    scales = accumulator_scale(x.scales, w.scales)
+    if w.granularity is Granularity.TENSOR:
+        return UniformQuantizedType.per_tensor(i32, f32, float(scales))
+    return UniformQuantizedType.per_axis(i32, f32, axis, scales.reshape(-1))
 
 
 def matrix_parameters(
