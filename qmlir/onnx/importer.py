@@ -6,17 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
-from onnx import (
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    TypeProto,
-    helper,
-    shape_inference,
-    version_converter,
-)
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx.shape_inference import InferenceError
+from onnx.version_converter import ConvertError, convert_version
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -33,40 +25,11 @@ from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import set_ports
 from qmlir.ir.verification import verify
-from qmlir.onnx import checking, metadata, ports
+from qmlir.onnx import checking, islands, metadata, ports, protos
 from qmlir.onnx.control import STRUCTURED, Control, NoRegionForm
 from qmlir.onnx.graph import GraphBuilder, suggest_name
-from qmlir.onnx.islands import (
-    OPEN_RANK,
-    Island,
-    Operators,
-    RefusedNodes,
-    UnknownRankError,
-    add_island,
-    chosen_branch,
-    is_structured,
-    island_of,
-    nodes_of,
-    reason_text,
-    untyped_here,
-    with_islands,
-)
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.protos import (
-    RefusedNodeError,
-    captured_tensors,
-    describe_node,
-    domain_of,
-    needed_nodes,
-    node_error,
-    node_name,
-    operator_key,
-    reason_of,
-    shown_names,
-    subgraphs,
-    used_tensors,
-    verification_error,
-)
+from qmlir.onnx.protos import RefusedNodeError, describe_node, node_error, node_name, operator_key, verification_error
 from qmlir.onnx.reading import OnnxModel
 from qmlir.onnx.signatures import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
 from qmlir.specialization.specialize import specialize
@@ -98,10 +61,7 @@ class _Scope:
 
 
 def _check_given(
-    node: NodeProto,
-    found: Sequence[SSAValue | None],
-    declared: Mapping[str, AnyTensor],
-    where: str,
+    node: NodeProto, found: Sequence[SSAValue | None], declared: Mapping[str, AnyTensor], where: str
 ) -> None:
     """Raises `DiagnosticError` if the importer of a package returns values that don't match the outputs of its node."""
     if len(found) > len(node.output):
@@ -131,14 +91,14 @@ class _ModelImporter:
         self.is_training_expected = is_training_expected
         self.importers = importers
         self.functions = Functions.of(model.proto.functions)
-        self.operators = Operators(importers, self.functions, fallback)
+        self.operators = islands.Operators(importers, self.functions, fallback)
         self.names: Counter[str] = Counter()
 
     def run(self, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
         graph = self.model.proto.graph
         versions = checking.opsets(self.model.proto.opset_import)
         self._check_tensors(graph)
-        nodes = needed_nodes(graph)
+        nodes = protos.needed_nodes(graph)
         self.operators.check(nodes, versions, self.model.name)
         self._check_model({name for node in nodes for name in node.input})
         inputs = ports.input_ports(self.model.proto, shapes)
@@ -148,11 +108,10 @@ class _ModelImporter:
         block = function.body.block
         values: dict[str, SSAValue] = {port.name: value for port, value in zip(inputs, block.args, strict=True)}
         initializers = {each.name: each for each in graph.initializer}
-        scope = _Scope(GraphBuilder(block, self.model.directory), versions, values, initializers)
-        scope.declared = ports.declared_types(graph) if not shapes else {}
-        scope.types = {
-            each.name: ports.declared_name(each.type) for each in graph.value_info if each.type.WhichOneof("value")
-        }
+        declared = ports.declared_types(graph) if not shapes else {}
+        infos = (each for each in graph.value_info if each.type.WhichOneof("value"))
+        types = {each.name: ports.declared_name(each.type) for each in infos}
+        scope = _Scope(GraphBuilder(block, self.model.directory), versions, values, initializers, declared, types)
         for port in inputs:
             suggest_name(scope.values[port.name], port.name)
         self._import_nodes(nodes, scope, {each.name for each in graph.output})
@@ -186,7 +145,7 @@ class _ModelImporter:
     def _warn_of_training(self, function: FuncOp) -> None:
         """Warns if results depend on the batch or on random numbers, and suggests a fix."""
         found = [
-            f"{what} ({shown_names(names)})"
+            f"{what} ({protos.shown_names(names)})"
             for kind, what in _IN_TRAINING.items()
             if (names := [str(origin) for op in function.walk() if isinstance(op, kind) for origin in origins_of(op)])
         ]
@@ -205,8 +164,9 @@ class _ModelImporter:
             return
         given = {each.name for each in proto.graph.initializer}
         others = ",".join(each.name for each in proto.graph.input if each.name not in given)
+        shown = protos.shown_names(list(names))
         message = (
-            f"{self.model.name} has defaults for its inputs {shown_names(list(names))}, which every call must pass; "
+            f"{self.model.name} has defaults for its inputs {shown}, which every call must pass; "
             f"help: --cut-inputs {others}, or cut_inputs= of qmlir.load, makes the defaults constants"
         )
         emit(Diagnostic(Severity.WARNING, message))
@@ -232,46 +192,42 @@ class _ModelImporter:
 
         If an importer rejects a node, that node is put into an island, and the remaining nodes are reordered.
         """
-        waiting, refused = list(nodes), RefusedNodes()
+        waiting, refused = list(nodes), islands.RefusedNodes()
         while waiting:
             waiting = self._import_until_refused(waiting, refused, scope, wanted)
 
     def _import_until_refused(
-        self,
-        nodes: Sequence[NodeProto],
-        refused: RefusedNodes,
-        scope: _Scope,
-        wanted: Collection[str] | None,
+        self, nodes: Sequence[NodeProto], refused: islands.RefusedNodes, scope: _Scope, wanted: Collection[str] | None
     ) -> list[NodeProto]:
         """Imports nodes until one is rejected and added to `refused`; returns that node and the remaining ones."""
-        steps = with_islands(nodes, self._missing(nodes, scope) | refused.positions(nodes), wanted)
+        steps = islands.with_islands(nodes, self._missing(nodes, scope) | refused.positions(nodes), wanted)
         for position, step in enumerate(steps):
             try:
-                if isinstance(step, Island):
+                if isinstance(step, islands.Island):
                     self._import_island(step, refused.reasons(step.nodes), scope)
-                elif is_structured(step):
+                elif islands.is_structured(step):
                     self._import_structured(step, scope)
                 else:
                     self._import_operation(step, scope)
             except RefusedNodeError as refusal:
-                if isinstance(step, Island) or not self.operators.may_be_island(step):
+                if isinstance(step, islands.Island) or not self.operators.may_be_island(step):
                     raise
                 refused.add(step, refusal)
-            except UnknownRankError as error:
-                assert isinstance(step, Island)
-                left = [node for each in steps[position + 1 :] for node in nodes_of(each)]
-                users = [node for node in left if error.tensor in used_tensors(node)]
+            except islands.UnknownRankError as error:
+                assert isinstance(step, islands.Island)
+                left = [node for each in steps[position + 1 :] for node in islands.nodes_of(each)]
+                users = [node for node in left if error.tensor in protos.used_tensors(node)]
                 is_inside = wanted is not None and error.tensor not in wanted
                 if not is_inside or not all(map(self.operators.may_be_island, users)):
                     raise refused.first(step.nodes) or error from error
                 for user in users:
-                    refused.add(user, RefusedNodeError(user, OPEN_RANK))
+                    refused.add(user, RefusedNodeError(user, islands.OPEN_RANK))
             except DiagnosticError as error:
-                first = refused.first(step.nodes) if isinstance(step, Island) else None
+                first = refused.first(step.nodes) if isinstance(step, islands.Island) else None
                 raise (first or error) from (error if first else error.__cause__)
             else:
                 continue
-            return [node for each in steps[position:] for node in nodes_of(each)]
+            return [node for each in steps[position:] for node in islands.nodes_of(each)]
         return []
 
     def _import_operation(self, node: NodeProto, scope: _Scope) -> None:
@@ -312,13 +268,13 @@ class _ModelImporter:
     def _import_structured(self, node: NodeProto, scope: _Scope) -> None:
         """Imports a node with subgraphs: as regions, as one branch if the condition is known, or else as islands."""
         inputs = tuple(self._value(name, scope, node) if name else None for name in node.input)
-        graphs = subgraphs(node)
+        graphs = protos.subgraphs(node)
         condition = inputs[0] if node.op_type == "If" else None
         known = None if condition is None else scope.builder.constant_value(condition)
-        if (branch := chosen_branch(node, known)) is not None:
+        if (branch := islands.chosen_branch(node, known)) is not None:
             graphs = [branch]
         for graph in graphs:
-            for name in captured_tensors(graph):  # a tensor used by several graphs or nodes is a single value
+            for name in protos.captured_tensors(graph):  # a tensor used by several graphs or nodes is a single value
                 self._value(name, scope, node)
         origin = self._origin(node, scope)
 
@@ -344,7 +300,7 @@ class _ModelImporter:
         ) -> list[SSAValue]:
             inner = replace(inside(graph, builder, []), declared={})
             given = {each.name: type_ for each, type_ in zip(graph.output, types, strict=True)}
-            self._add_island(island_of(graph.node, given), reason, inner, [origin], given)
+            self._add_island(islands.island_of(graph.node, given), reason, inner, [origin], given)
             return [self._value(each.name, inner, node) for each in graph.output]
 
         if condition is not None and len(graphs) == 1:
@@ -358,8 +314,8 @@ class _ModelImporter:
                     raise node_error(node, f"{refused}: the operator is unsupported") from refused
                 if not self.operators.fallback:
                     raise
-                reason = reason_of(refused) if isinstance(refused, DiagnosticError) else str(refused)
-                self._import_island(island_of([node]), {operator_key(node): reason}, scope)
+                reason = protos.reason_of(refused) if isinstance(refused, DiagnosticError) else str(refused)
+                self._import_island(islands.island_of([node]), {operator_key(node): reason}, scope)
                 return
         for name, value in zip(node.output, values, strict=False):
             if name:
@@ -376,7 +332,7 @@ class _ModelImporter:
             found |= {
                 position
                 for position, node in enumerate(nodes)
-                if untyped_here(self._types, (*node.input, *node.output))
+                if islands.untyped_here(self._types, (*node.input, *node.output))
             }
         return found
 
@@ -385,16 +341,16 @@ class _ModelImporter:
         """The declared and inferred types of the model's tensors."""
         return checking.inferred_types(self.model)
 
-    def _import_island(self, island: Island, refused: Mapping[str, str], scope: _Scope) -> None:
+    def _import_island(self, island: islands.Island, refused: Mapping[str, str], scope: _Scope) -> None:
         """Adds the island of unsupported nodes; `refused` gives the reasons for rejected ones, by operator."""
         origins = [self._origin(node, scope) for node in island.nodes]
-        self._add_island(island, reason_text(island, refused), scope, origins)
+        self._add_island(island, islands.reason_text(island, refused), scope, origins)
         if scope.call is None:
             name_results([scope.values[name] for name in island.outputs], island.outputs)
 
     def _add_island(
         self,
-        island: Island,
+        island: islands.Island,
         reason: str,
         scope: _Scope,
         origins: Sequence[Origin],
@@ -406,11 +362,11 @@ class _ModelImporter:
         head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if calls else ())
         head.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in scope.opsets.items())
         declared: Mapping[str, TypeProto] = self._types if scope.call is None else {}
-        results = add_island(island, values, head, scope.builder, origins, declared, reason, types)
+        results = islands.add_island(island, values, head, scope.builder, origins, declared, reason, types)
         for name, value in zip(island.outputs, results, strict=True):
             self._enter(island.nodes[-1], name, value, scope)
 
-    def _island_input(self, name: str, island: Island, scope: _Scope) -> SSAValue | TensorProto:
+    def _island_input(self, name: str, island: islands.Island, scope: _Scope) -> SSAValue | TensorProto:
         """Returns the value of a tensor or, for a constant of strings, the tensor of the model."""
         if self._is_text(name, scope):
             return scope.initializers[name]
@@ -439,7 +395,7 @@ class _ModelImporter:
         if function is not None:
             inner = _Scope(scope.builder, checking.opsets(function.opset_import), call=origin)
             return self._inline(function, node, inputs, inner)
-        version = scope.opsets[domain_of(node)]
+        version = scope.opsets[protos.domain_of(node)]
         checking.check_types(node, version, inputs)
         importer = self.importers.get(operator_key(node))
         if importer is not None:
@@ -473,7 +429,7 @@ class _ModelImporter:
 
     def _node(self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope) -> Node:
         """Returns a node for its importer."""
-        version, origin = scope.opsets[domain_of(node)], self._origin(node, scope)
+        version, origin = scope.opsets[protos.domain_of(node)], self._origin(node, scope)
         return Node(node, version, inputs, scope.builder, origin, scope.values, scope.declared)
 
     def _origin(self, node: NodeProto, scope: _Scope) -> Origin:
@@ -556,14 +512,15 @@ def modernized(model: OnnxModel) -> OnnxModel:
     version = checking.opsets(model.proto.opset_import).get("", OLDEST_OPSET)
     if version >= OLDEST_OPSET:
         return model
-    needed_nodes(model.proto.graph)
+    protos.needed_nodes(model.proto.graph)
     checking.check_nodes(model.proto)
     checking.check_standard(model, set())
     try:
-        newer = version_converter.convert_version(model.proto, OLDEST_OPSET)
-    except (RuntimeError, ValueError, version_converter.ConvertError, shape_inference.InferenceError) as error:
+        newer = convert_version(model.proto, OLDEST_OPSET)
+    except (RuntimeError, ValueError, ConvertError, InferenceError) as error:
+        reason = protos.reason_of(error)
         raise text_error(
-            f"{model.name} uses operator set {version}, which cannot be converted to {OLDEST_OPSET}: {reason_of(error)}"
+            f"{model.name} uses operator set {version}, which cannot be converted to {OLDEST_OPSET}: {reason}"
         ) from error
     return replace(model, proto=newer)
 
@@ -581,7 +538,8 @@ def restored_module(
     others = dict(module.attributes)
     module.attributes.clear()
     module.attributes.update(_metadata(model) | others)
-    Operators(registry.onnx_importers(), Functions.of(model.proto.functions), fallback).tell_islands(module, model.name)
+    operators = islands.Operators(registry.onnx_importers(), Functions.of(model.proto.functions), fallback)
+    operators.tell_islands(module, model.name)
     return specialize(module, shapes) if shapes else module
 
 

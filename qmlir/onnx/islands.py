@@ -24,25 +24,13 @@ from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.provenance import Origin, origins_of
+from qmlir.onnx import protos
 from qmlir.onnx.checking import inferred_outputs, is_large, opsets, type_fault
 from qmlir.onnx.control import STRUCTURED
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.ports import tensor_type
-from qmlir.onnx.protos import (
-    RefusedNodeError,
-    describe_node,
-    domain_of,
-    node_error,
-    node_name,
-    nodes_within,
-    operator_key,
-    producers_of,
-    reason_of,
-    shown_names,
-    subgraphs,
-    used_tensors,
-)
+from qmlir.onnx.protos import RefusedNodeError, describe_node, node_error, node_name, operator_key
 from qmlir.onnx.reading import inlined
 from qmlir.onnx.signatures import Functions, fixed_definition, is_defined_by_function, standard_schema
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
@@ -54,7 +42,7 @@ _OPTIMIZED_DOMAINS = ("com.microsoft.nchwc", "com.ms.internal.nhwc")
 
 def is_structured(node: NodeProto) -> bool:
     """Returns True if the subgraphs of a node are imported as regions, or replace the node."""
-    return node.op_type in STRUCTURED and not domain_of(node)
+    return node.op_type in STRUCTURED and not protos.domain_of(node)
 
 
 def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None:
@@ -68,7 +56,7 @@ def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None
 
 def _shown_operators(nodes: Mapping[str, Sequence[str]]) -> str:
     """Returns operators with the names of their nodes as text, such as `Det (1: 'd'); Fancy (2: 'a', 'b')`."""
-    return "; ".join(f"{key} ({len(names)}: {shown_names(names)})" for key, names in sorted(nodes.items()))
+    return "; ".join(f"{key} ({len(names)}: {protos.shown_names(names)})" for key, names in sorted(nodes.items()))
 
 
 @dataclass(frozen=True)
@@ -84,9 +72,9 @@ class Operators:
         if self.functions.find(node) is not None or operator_key(node) in self.importers:
             return True
         if is_structured(node):  # for an If, only one branch may be imported
-            nodes = (inner for graph in subgraphs(node) for inner in graph.node)
+            nodes = (inner for graph in protos.subgraphs(node) for inner in graph.node)
             return node.op_type == "If" or all(self.has(inner, versions) for inner in nodes)
-        version = versions.get(domain_of(node), 0)
+        version = versions.get(protos.domain_of(node), 0)
         body = fixed_definition(node, version)
         if body is None:
             return is_defined_by_function(node, version)
@@ -95,7 +83,7 @@ class Operators:
 
     def may_be_island(self, node: NodeProto) -> bool:
         """Returns True if a node may fall back to another runtime."""
-        return self.fallback and bool(registry.table(TABLE)["knows"](domain_of(node), node.op_type))
+        return self.fallback and bool(registry.table(TABLE)["knows"](protos.domain_of(node), node.op_type))
 
     def check(self, nodes: Iterable[NodeProto], versions: Mapping[str, int], model: str) -> None:
         """Raises one `DiagnosticError` that lists every unsupported operator that can't be in an island."""
@@ -127,7 +115,7 @@ class Operators:
             raise self._error(missing, model)
         causes = [f"unsupported operators {_shown_operators(missing)}"] if missing else []
         helps = {advice_for(key.rpartition("::")[0]) for key in missing}
-        causes += [f"{reason} ({shown_names(names)})" for reason, names in refused.items()]
+        causes += [f"{reason} ({protos.shown_names(names)})" for reason, names in refused.items()]
         if not self.fallback:
             raise text_error(f"{model} has nodes that would run in ONNX Runtime: {'; '.join(causes)}")
         message = (
@@ -183,7 +171,7 @@ class Island:
     @property
     def has_subgraphs(self) -> bool:
         """Whether any node contains subgraphs, which may call functions of the model."""
-        return any(map(subgraphs, self.nodes))
+        return any(map(protos.subgraphs, self.nodes))
 
     @property
     def operators(self) -> Mapping[str, Sequence[str]]:
@@ -220,7 +208,7 @@ def nodes_of(step: NodeProto | Island) -> Sequence[NodeProto]:
 def island_of(nodes: Sequence[NodeProto], outputs: Iterable[str] | None = None) -> Island:
     """Returns the island of `nodes`, with all tensors that they compute as outputs, or only with those in `outputs`."""
     given = dict.fromkeys(name for node in nodes for name in node.output if name)
-    used = dict.fromkeys(name for node in nodes for name in used_tensors(node) if name and name not in given)
+    used = dict.fromkeys(name for node in nodes for name in protos.used_tensors(node) if name and name not in given)
     kept = given if outputs is None else dict.fromkeys(name for name in outputs if name in given)
     return Island(tuple(nodes), tuple(used), tuple(kept))
 
@@ -237,8 +225,8 @@ def with_islands(
     """
     if not missing:
         return nodes
-    producers = producers_of(nodes)
-    before = [[producers[name] for name in used_tensors(node) if name in producers] for node in nodes]
+    producers = protos.producers_of(nodes)
+    before = [[producers[name] for name in protos.used_tensors(node) if name in producers] for node in nodes]
     phases: list[int] = []
     island = list(range(len(nodes)))  # for each node, the first node that it is connected with
     for position in range(len(nodes)):
@@ -253,7 +241,7 @@ def with_islands(
         members[island[position]].append(position)
     users: dict[str, set[int]] = defaultdict(set)
     for position, node in enumerate(nodes):
-        for name in used_tensors(node):
+        for name in protos.used_tensors(node):
             users[name].add(position)
 
     def made(positions: Sequence[int]) -> NodeProto | Island:
@@ -383,7 +371,7 @@ def add_island(
     try:
         _open(data)
     except (InterpretationError, DiagnosticError) as error:
-        help = advice_for(domain_of(first), is_refused=True)
+        help = advice_for(protos.domain_of(first), is_refused=True)
         raise node_error(first, f"is unsupported and cannot run in ONNX Runtime: {error}{help}") from error
     result_types = [_type_of(info.name, info.type, first) for info in model.graph.output]
     return builder.append(OnnxIslandOp.of(data, reason, operands, result_types), origins).results
@@ -401,9 +389,10 @@ def _without_files(node: NodeProto, builder: GraphBuilder) -> NodeProto:
     """Returns a copy of `node` in which all tensors, including those of subgraphs, contain their data."""
     copy = NodeProto()
     copy.CopyFrom(node)
-    tensors = [tensor for inner in nodes_within([copy]) for graph in subgraphs(inner) for tensor in graph.initializer]
-    for attribute in (attribute for inner in nodes_within([copy]) for attribute in inner.attribute):
-        tensors += [*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors]
+    inside = list(protos.nodes_within([copy]))
+    tensors = [tensor for node in inside for graph in protos.subgraphs(node) for tensor in graph.initializer]
+    attributes = (attribute for node in inside for attribute in node.attribute)
+    tensors += [tensor for attribute in attributes for tensor in (attribute.t, *attribute.tensors)]
     for tensor in tensors:
         if tensor.data_location == TensorProto.EXTERNAL:
             tensor.CopyFrom(inlined(tensor, builder.directory))
@@ -433,7 +422,7 @@ def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: No
     except (InterpretationError, DiagnosticError) as error:
         if not runs and not all(_is_known(info.type) for info in model.graph.output):
             reason = "has no importer, and the model does not declare the types that an island needs"
-            help = advice_for(domain_of(node), is_refused=True)
+            help = advice_for(protos.domain_of(node), is_refused=True)
             raise node_error(node, f"{reason}: {error}{help}") from error
     for info, *results in zip(model.graph.output, *runs, strict=True):
         if _is_known(info.type) or not isinstance(results[0], np.ndarray):
@@ -571,7 +560,7 @@ def _in_opset(model: ModelProto, out: NodeEmitter) -> ModelProto:
     """Converts `model` to the exported version of ONNX's operator set; returns it unchanged if no operator differs."""
     versions = opsets(model.opset_import)
     own = versions.get("", out.opset)
-    nodes = (node for node in nodes_within(model.graph.node) if not domain_of(node))
+    nodes = (node for node in protos.nodes_within(model.graph.node) if not protos.domain_of(node))
 
     def since(node: NodeProto, version: int) -> int:
         schema = standard_schema(node.op_type, version)
@@ -586,7 +575,7 @@ def _in_opset(model: ModelProto, out: NodeEmitter) -> ModelProto:
     except (RuntimeError, ValueError, version_converter.ConvertError) as error:
         raise out.error(
             f"its {changed[0].op_type} uses operator set {own}, which cannot be converted to {out.opset}: "
-            f"{reason_of(error)}"
+            f"{protos.reason_of(error)}"
         ) from error
 
 
@@ -608,14 +597,15 @@ def _export_island(out: NodeEmitter, op: OnnxIslandOp) -> None:
         _rename(node, names)
         out.nodes.append(node)
     versions = opsets(model.opset_import)
-    out.versions |= {domain: versions[domain] for node in nodes_within(graph.node) if (domain := domain_of(node))}
+    domains = {protos.domain_of(node) for node in protos.nodes_within(graph.node)} - {""}
+    out.versions |= {domain: versions[domain] for domain in domains}
 
 
 def _rename(node: NodeProto, names: Mapping[str, str]) -> None:
     """Renames the inputs and outputs of `node`, also in its subgraphs unless they redefine a name."""
     for field in (node.input, node.output):
         field[:] = [names.get(name, name) for name in field]
-    for graph in subgraphs(node):
+    for graph in protos.subgraphs(node):
         own = {each.name for each in (*graph.input, *graph.initializer)}
         own |= {name for inner in graph.node for name in inner.output}
         outer = {name: new for name, new in names.items() if name not in own}

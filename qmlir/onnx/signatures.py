@@ -40,11 +40,9 @@ def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
     found = standard_schema(node.op_type, version, domain)
     if found is not None or domain:
         return found
-    return (
-        _microsoft(node.op_type)
-        if node.op_type in ADDED
-        else standard_schema(node.op_type, EARLIER.get(node.op_type, 0))
-    )
+    if node.op_type in ADDED:
+        return _microsoft(node.op_type)
+    return standard_schema(node.op_type, EARLIER.get(node.op_type, 0))
 
 
 def is_added(node: NodeProto, version: int) -> bool:

@@ -4,28 +4,8 @@ import math
 from collections.abc import Sequence
 
 from onnx import TensorProto
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    Float4E2M1FNType,
-    Float6E2M3FNType,
-    Float6E3M2FNType,
-    Float8E4M3FNType,
-    Float8E4M3FNUZType,
-    Float8E5M2FNUZType,
-    Float8E5M2Type,
-    Float8E8M0FNUType,
-    IntegerType,
-    Signedness,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i1,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, Signedness, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
 from qmlir.dialects.nn.movement.ops import MAX_AXES
@@ -54,14 +34,14 @@ ELEMENT_TYPES: dict[int, Attribute] = {
     TensorProto.UINT16: _unsigned(16),
     TensorProto.UINT32: _unsigned(32),
     TensorProto.UINT64: _unsigned(64),
-    TensorProto.FLOAT4E2M1: Float4E2M1FNType(),
-    TensorProto.FLOAT6E2M3: Float6E2M3FNType(),
-    TensorProto.FLOAT6E3M2: Float6E3M2FNType(),
-    TensorProto.FLOAT8E4M3FN: Float8E4M3FNType(),
-    TensorProto.FLOAT8E4M3FNUZ: Float8E4M3FNUZType(),
-    TensorProto.FLOAT8E5M2: Float8E5M2Type(),
-    TensorProto.FLOAT8E5M2FNUZ: Float8E5M2FNUZType(),
-    TensorProto.FLOAT8E8M0: Float8E8M0FNUType(),
+    TensorProto.FLOAT4E2M1: builtin.Float4E2M1FNType(),
+    TensorProto.FLOAT6E2M3: builtin.Float6E2M3FNType(),
+    TensorProto.FLOAT6E3M2: builtin.Float6E3M2FNType(),
+    TensorProto.FLOAT8E4M3FN: builtin.Float8E4M3FNType(),
+    TensorProto.FLOAT8E4M3FNUZ: builtin.Float8E4M3FNUZType(),
+    TensorProto.FLOAT8E5M2: builtin.Float8E5M2Type(),
+    TensorProto.FLOAT8E5M2FNUZ: builtin.Float8E5M2FNUZType(),
+    TensorProto.FLOAT8E8M0: builtin.Float8E8M0FNUType(),
     TensorProto.STRING: StringType(),
 }
 """The element type of each ONNX data type that `nn` supports."""

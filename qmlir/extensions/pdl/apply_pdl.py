@@ -22,15 +22,7 @@ from qmlir import registry
 from qmlir.extensions.pdl.matching import COMMUTATIVE, Found, Matcher, roots_among
 from qmlir.extensions.pdl.natives import NativeFunction, Role, TypeMismatchError, native_functions
 from qmlir.extensions.pdl.rewriting import Rewrite, check_property
-from qmlir.ir.diagnostics import (
-    DiagnosticError,
-    nearest_name,
-    note,
-    op_error,
-    source_location,
-    text_error,
-    unknown,
-)
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, note, op_error, source_location, text_error, unknown
 from qmlir.ir.passes import EVERY_BIT, MEANING, ROUNDED, Preservation, count
 from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily
 from qmlir.ir.verification import verify
@@ -144,85 +136,79 @@ def _check_results(op: Operation, function: NativeFunction) -> None:
         raise op_error(op, f"must match the result types of {function}, but got {found}")
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Converts each `pdl.pattern` to a rewrite pattern."""
+def _read(ctx: Context, op: pdl.PatternOp, package: str) -> PdlPattern:
+    """Converts a `pdl.pattern` to a rewrite pattern."""
+    body = list(op.body.block.ops)
+    rewrite = cast(pdl.RewriteOp, op.body.block.last_op)  # ensured by its verifier
+    operations = [each for each in body if isinstance(each, pdl.OperationOp)]
+    constraints: list[tuple[pdl.ApplyNativeConstraintOp, NativeFunction]] = []
+    commutative: set[SSAValue] = set()
+    for each in body:
+        if not isinstance(each, pdl.ApplyNativeConstraintOp):
+            continue
+        if each.constraint_name.data == COMMUTATIVE:
+            if each.res or each.is_negated.value.data or any(not _is_operation(value) for value in each.args):
+                raise op_error(each, f"'{COMMUTATIVE}' must be applied to an operation of the pattern")
+            commutative.update(each.args)
+            continue
+        function = _function(each, each.constraint_name.data, each.args, Role.CONSTRAINT)
+        if not each.is_negated.value.data:
+            _check_results(each, function)
+        constraints.append((each, function))
+    root = rewrite.root if rewrite.root is not None else operations[-1].op
+    owner = root.owner
+    if not isinstance(owner, pdl.OperationOp):
+        raise op_error(rewrite, "must rewrite a pdl.operation of its pattern")
+    matcher = Matcher(root, operations, constraints, frozenset(commutative))
+    root_name = None if owner.opName is None else owner.opName.data
+    natives = dict(_natives(ctx, rewrite))
+    return PdlPattern(_pattern_name(op), op, rewrite, matcher, natives, root_name, ctx, package)
 
-    ctx: Context
-    package: str = ""
 
-    def pattern(self, op: pdl.PatternOp) -> PdlPattern:
-        body = list(op.body.block.ops)
-        rewrite = cast(pdl.RewriteOp, op.body.block.last_op)  # ensured by its verifier
-        operations = [each for each in body if isinstance(each, pdl.OperationOp)]
-        constraints: list[tuple[pdl.ApplyNativeConstraintOp, NativeFunction]] = []
-        commutative: set[SSAValue] = set()
-        for each in body:
-            if not isinstance(each, pdl.ApplyNativeConstraintOp):
-                continue
-            if each.constraint_name.data == COMMUTATIVE:
-                commutative |= self._commutative(each)
-                continue
-            function = _function(each, each.constraint_name.data, each.args, Role.CONSTRAINT)
-            if not each.is_negated.value.data:
-                _check_results(each, function)
-            constraints.append((each, function))
-        root = rewrite.root if rewrite.root is not None else operations[-1].op
-        owner = root.owner
-        if not isinstance(owner, pdl.OperationOp):
-            raise op_error(rewrite, "must rewrite a pdl.operation of its pattern")
-        matcher = Matcher(root, operations, constraints, frozenset(commutative))
-        root_name = None if owner.opName is None else owner.opName.data
-        natives = dict(self._natives(rewrite))
-        return PdlPattern(_pattern_name(op), op, rewrite, matcher, natives, root_name, self.ctx, self.package)
+def _is_operation(value: SSAValue) -> bool:
+    return isinstance(value.owner, pdl.OperationOp)
 
-    @staticmethod
-    def _commutative(op: pdl.ApplyNativeConstraintOp) -> set[SSAValue]:
-        if op.res or op.is_negated.value.data or any(not isinstance(each.owner, pdl.OperationOp) for each in op.args):
-            raise op_error(op, f"'{COMMUTATIVE}' must be applied to an operation of the pattern")
-        return set(op.args)
 
-    def _natives(
-        self, rewrite: pdl.RewriteOp
-    ) -> Iterator[tuple[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]]:
-        """Yields the functions that a rewrite calls, and checks that its operations exist."""
-        if rewrite.name_ is not None:
-            yield rewrite, _function(rewrite, rewrite.name_.data, rewrite.external_args, Role.REWRITE)
-        elif not rewrite.body.blocks or not rewrite.body.block.ops:
-            raise op_error(rewrite, "must have a body or a function")
-        for op in rewrite.walk():
-            match op:
-                case pdl.ApplyNativeRewriteOp():
-                    function = _function(op, op.constraint_name.data, op.args, Role.REWRITE)
-                    _check_results(op, function)
-                    yield op, function
-                case pdl.OperationOp(opName=StringAttr(data=name)) if self.ctx.get_optional_op(name) is None:
-                    raise op_error(op, f"creates '{name}', which no dialect defines")
-                case pdl.OperationOp():
-                    for key, value in zip(op.attributeValueNames, op.attribute_values, strict=True):
-                        if isinstance(value.owner, pdl.AttributeOp) and value.owner.value is not None:
-                            check_property(op, self.ctx, key.data, value.owner.value)
-                case _:
-                    pass
+def _natives(
+    ctx: Context, rewrite: pdl.RewriteOp
+) -> Iterator[tuple[pdl.ApplyNativeRewriteOp | pdl.RewriteOp, NativeFunction]]:
+    """Yields the functions that a rewrite calls, and checks that its operations exist."""
+    if rewrite.name_ is not None:
+        yield rewrite, _function(rewrite, rewrite.name_.data, rewrite.external_args, Role.REWRITE)
+    elif not rewrite.body.blocks or not rewrite.body.block.ops:
+        raise op_error(rewrite, "must have a body or a function")
+    for op in rewrite.walk():
+        match op:
+            case pdl.ApplyNativeRewriteOp():
+                function = _function(op, op.constraint_name.data, op.args, Role.REWRITE)
+                _check_results(op, function)
+                yield op, function
+            case pdl.OperationOp(opName=StringAttr(data=name)) if ctx.get_optional_op(name) is None:
+                raise op_error(op, f"creates '{name}', which no dialect defines")
+            case pdl.OperationOp():
+                for key, value in zip(op.attributeValueNames, op.attribute_values, strict=True):
+                    if isinstance(value.owner, pdl.AttributeOp) and value.owner.value is not None:
+                        check_property(op, ctx, key.data, value.owner.value)
+            case _:
+                pass
 
 
 def patterns_in(ctx: Context, module: ModuleOp, package: str = "") -> list[PdlPattern]:
-    """Returns the patterns of a verified module by decreasing benefit; equal benefits keep the order of the module.
+    """Returns the patterns of a verified module, in their order.
 
     `package`, such as ` (in package 'fancy 1.0')`, is appended to errors.
     """
-    reader = _Reader(ctx, package)
     found: list[PdlPattern] = []
     for op in module.walk():
         if not isinstance(op, pdl.PatternOp):
             continue
         try:
-            found.append(reader.pattern(op))
+            found.append(_read(ctx, op, package))
         except DiagnosticError as error:
             said = error.diagnostic
             message = f"pattern '{_pattern_name(op)}'{package}: {said.message}"
             raise text_error(message, said.location, said.notes) from error
-    return sorted(found, key=lambda pattern: -pattern.benefit)
+    return found
 
 
 def load_patterns(ctx: Context, path: Path, package: str = "") -> list[PdlPattern]:

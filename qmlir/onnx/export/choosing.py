@@ -18,6 +18,7 @@ from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import ReadsShapesOnly
+from qmlir.onnx.export import qdq
 from qmlir.onnx.export.casts import has_blocks
 from qmlir.onnx.export.control import has_steps, write_steps
 from qmlir.onnx.export.emission import (
@@ -30,15 +31,6 @@ from qmlir.onnx.export.emission import (
     plain_proto,
 )
 from qmlir.onnx.export.integer import write_blocks, write_integer
-from qmlir.onnx.export.qdq import (
-    between_equal_casts,
-    can_be_between_casts,
-    is_certain,
-    is_fused_alike,
-    write_between_casts,
-    write_between_equal_casts,
-    write_moved,
-)
 from qmlir.onnx.export.qlinear import write_qlinear, write_source
 
 Exporters = Mapping[type[Operation], Exporter]
@@ -70,10 +62,10 @@ def write(out: NodeEmitter, op: Operation, exporters: Exporters) -> None:
         exporter_of(op, exporters)(out, op)
     elif not op.quantization_slots().shares_parameters:
         _write_computed(out, op, exporter_of(op, exporters))
-    elif out.settings.form is ExportForm.QDQ and between_equal_casts(op):
-        write_between_equal_casts(out, op, exporter_of(op, exporters))
+    elif out.settings.form is ExportForm.QDQ and qdq.between_equal_casts(op):
+        qdq.write_between_equal_casts(out, op, exporter_of(op, exporters))
     else:
-        write_moved(out, op, exporter_of(op, exporters))
+        qdq.write_moved(out, op, exporter_of(op, exporters))
 
 
 def _write_computed(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
@@ -84,15 +76,15 @@ def _write_computed(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
         return
     if form is ExportForm.QOPERATOR and write_qlinear(out, op):
         return
-    is_between = form is not ExportForm.INTEGER and can_be_between_casts(op)
+    is_between = form is not ExportForm.INTEGER and qdq.can_be_between_casts(op)
     if form is ExportForm.QDQ and exact is False:
         # Casts only support rounding to nearest, ties to even.
         is_between = is_between and mode is Mode.F32 and not _fails(op)
     elif is_between:
         may_be_fused = form is ExportForm.QDQ and exact is None and out.packed.keys().isdisjoint(op.operands)
-        is_between = is_certain(op) or (may_be_fused and is_fused_alike(op))
+        is_between = qdq.is_certain(op) or (may_be_fused and qdq.is_fused_alike(op))
     if is_between or not _write_integers(out, op):
-        write_between_casts(out, op, exporter)
+        qdq.write_between_casts(out, op, exporter)
 
 
 def _write_integers(out: NodeEmitter, op: NnOp) -> bool:

@@ -27,7 +27,6 @@ from qmlir.onnx.export.choosing import exporter_of
 from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
 from qmlir.onnx.export.emission import (
     OLDEST_OPSET,
-    TABLE,
     Exporter,
     ExportForm,
     NeedsOpsetError,
@@ -57,8 +56,8 @@ class _ModuleExporter:
     node_names: ValueNames = field(default_factory=ValueNames)
     packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     unsigned: AbstractSet[SSAValue] = field(default_factory=set[SSAValue])
-    tables: set[str] = field(default_factory=set[str])
-    """The names of shared tables added so far."""
+    tensors: set[str] = field(default_factory=set[str])
+    """The names of the tensors added so far."""
 
     constants: metadata.HeldConstants = field(default_factory=metadata.HeldConstants)
 
@@ -121,9 +120,9 @@ class _ModuleExporter:
                 other = self.versions[domain]
                 raise op_error(op, f"uses version {number} of operator set '{domain}', but other nodes use {other}")
         for tensor in found.initializers:
-            if not tensor.name.startswith(TABLE) or tensor.name not in self.tables:
+            if tensor.name not in self.tensors:  # operations share tables
                 graph.initializer.append(tensor)
-                self.tables.add(tensor.name)
+                self.tensors.add(tensor.name)
         return found.nodes
 
     def _add_ports(self, graph: GraphProto, function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:

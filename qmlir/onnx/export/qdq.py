@@ -32,16 +32,7 @@ from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
-from qmlir.onnx.export.casts import (
-    WIDE_BITS,
-    dequantize,
-    has_cast,
-    is_narrower,
-    kept_apart,
-    per_tensor,
-    quantize,
-    uniform,
-)
+from qmlir.onnx.export.casts import dequantize, has_cast, is_narrower, kept_apart, per_tensor, quantize, uniform
 from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, container
 from qmlir.onnx.export.integer import EXACT_F32, is_function, magnitude_of, product_of
 from qmlir.onnx.export.qlinear import agrees_with_qlinear, is_whole, qlinear_types, saturated_storage
@@ -229,7 +220,7 @@ def _transposed_before(out: NodeEmitter, op: Operation) -> str | None:
 def can_be_between_casts(op: Operation) -> bool:
     """Returns True if QuantizeLinear and DequantizeLinear support the types of the operation."""
     results = [element_of(value) for value in op.results]
-    if any(isinstance(each, StoredType) and container(each).width.data == WIDE_BITS for each in results):
+    if any(isinstance(each, StoredType) and each.bits > CAST_BITS for each in results):
         return False
     return all(
         isinstance(element := element_of(value), UniformQuantizedType) and has_cast(element, shape_of(value))

@@ -6,20 +6,8 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    BFloat16Type,
-    Float8E8M0FNUType,
-    Float16Type,
-    Float64Type,
-    IntegerType,
-    Signedness,
-    TensorType,
-    f32,
-    f64,
-    i32,
-    i64,
-)
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -35,15 +23,7 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCa
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float, element_of, shape_of
 from qmlir.ir.diagnostics import op_error
-from qmlir.onnx.export.casts import (
-    PRECISION_OPSET,
-    WIDE_BITS,
-    dequantize,
-    is_narrower,
-    kept_apart,
-    quantize,
-    uniform,
-)
+from qmlir.onnx.export.casts import PRECISION_OPSET, WIDE_BITS, dequantize, is_narrower, kept_apart, quantize, uniform
 from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
@@ -65,7 +45,7 @@ UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 def _float(node: Node, element: Attribute) -> AnyFloat:
     """Returns `element` if it is a float type; f32 for integers and powers of two, which ONNX allows as scales."""
-    if isinstance(element, IntegerType | Float8E8M0FNUType):
+    if isinstance(element, IntegerType | builtin.Float8E8M0FNUType):
         return f32
     if isinstance(element, AnyFloat) and as_small_float(element) is None:
         return element
@@ -90,7 +70,7 @@ def _storage(node: Node, element: Attribute) -> IntegerType | SmallFloat:
     """Returns the storage type of quantized values: an integer or a low-precision float."""
     stored = storage_element(element)
     found = as_integer(stored) or as_small_float(stored)
-    if found is None or isinstance(found, Float8E8M0FNUType):
+    if found is None or isinstance(found, builtin.Float8E8M0FNUType):
         raise node.unsupported(f"output type must be an integer or a float of at most 8 bits, but got {element}")
     return found
 
@@ -105,7 +85,7 @@ def dequantized(node: Node, stored: SSAValue, expressed: AnyFloat = f32) -> SSAV
 
 def _arithmetic(expressed: AnyFloat) -> AnyFloat:
     """Returns the type in which values of a float type are scaled."""
-    return f64 if isinstance(expressed, Float64Type) else f32
+    return f64 if isinstance(expressed, builtin.Float64Type) else f32
 
 
 def _scale(parameters: QParams, precision: AnyFloat) -> SSAValue:
@@ -172,7 +152,7 @@ def _rounds_quotient(node: Node, precision: AnyFloat) -> bool:
 
     It does so since operator set 23. For older operator sets, ONNX Runtime divides in f32.
     """
-    return node.version >= PRECISION_OPSET and isinstance(precision, Float16Type | BFloat16Type)
+    return node.version >= PRECISION_OPSET and isinstance(precision, builtin.Float16Type | builtin.BFloat16Type)
 
 
 # Operators
