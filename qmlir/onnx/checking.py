@@ -15,6 +15,7 @@ An exported model is checked before it is written, by the ONNX checker and by ty
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import onnx.checker
@@ -257,11 +258,8 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
         if info.type.tensor_type.HasField("elem_type"):
             info.type.tensor_type.shape.SetInParent()
     for tensor in source.initializer:
-        copy = graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
-        if tensor.data_location == TensorProto.EXTERNAL or (tensor.name in held and is_large(tensor.dims)):
-            _empty(copy, tensor, model)
-        else:
-            copy.CopyFrom(tensor)
+        is_empty = tensor.data_location == TensorProto.EXTERNAL or (tensor.name in held and is_large(tensor.dims))
+        graph.initializer.append(_empty(tensor, model.directory) if is_empty else tensor)
     version = opsets(proto.opset_import).get("", 1)
     for scope in (light, *light.functions):
         scope.opset_import.add(domain=_PRIVATE, version=1)
@@ -270,7 +268,7 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
             node.domain = _PRIVATE  # the checker skips unknown domains
         for attribute in node.attribute:
             if attribute.t.data_location == TensorProto.EXTERNAL:
-                _empty(attribute.t, attribute.t, model)
+                attribute.t.CopyFrom(_empty(attribute.t, model.directory))
     return light
 
 
@@ -279,14 +277,11 @@ def is_large(dims: Sequence[int]) -> bool:
     return LARGE < math.prod(dims) < UNBOUNDED and all(size > 0 for size in dims)
 
 
-def _empty(copy: TensorProto, tensor: TensorProto, model: OnnxModel) -> None:
-    """Makes `copy` a tensor without elements, which needs no data. Checks the external file of `tensor`, if any."""
+def _empty(tensor: TensorProto, directory: Path | None = None) -> TensorProto:
+    """Returns `tensor` without elements, so that it needs no data. Checks its external file, if any."""
     if tensor.data_location == TensorProto.EXTERNAL:
-        external_file(tensor, model.directory)
-    name, data_type = tensor.name, tensor.data_type
-    copy.Clear()
-    copy.name, copy.data_type = name, data_type
-    copy.dims.append(0)
+        external_file(tensor, directory)
+    return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=[0])
 
 
 # --- Types of tensors, declared or inferred ---------------------------------------------------------------------------
@@ -387,9 +382,5 @@ def _without_data(model: ModelProto) -> ModelProto:
     """Returns a copy of a model in which large tensors have no elements."""
     light = _skeleton(model)
     for tensor in model.graph.initializer:
-        copy = light.graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
-        if len(tensor.raw_data) > _KEPT_BYTES:
-            copy.dims.append(0)
-        else:
-            copy.CopyFrom(tensor)
+        light.graph.initializer.append(_empty(tensor) if len(tensor.raw_data) > _KEPT_BYTES else tensor)
     return light

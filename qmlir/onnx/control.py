@@ -179,7 +179,7 @@ def import_if(control: Control) -> Sequence[SSAValue]:
                 refused[name] = error
         for name, error in refused.items():
             other = next(iter(values.values()), None)
-            if other is None or control.import_island is None or not all(map(_is_of_known_sizes, other)):
+            if other is None or control.import_island is None or any(DYNAMIC_INDEX in shape_of(each) for each in other):
                 raise error
             _discard(blocks[name])
             blocks[name] = Block()
@@ -204,10 +204,6 @@ def import_if(control: Control) -> Sequence[SSAValue]:
     holds = _element(node, condition)
     regions = _region(blocks["then"], then), _region(blocks["else"], other)
     return node.insert(scf.IfOp(holds, [value.type for value in then], *regions)).results
-
-
-def _is_of_known_sizes(value: SSAValue) -> bool:
-    return DYNAMIC_INDEX not in shape_of(value)
 
 
 def _is_flag(value: SSAValue) -> bool:

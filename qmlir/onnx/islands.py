@@ -4,8 +4,9 @@ An island is one `nn.onnx_island` operation; this module infers its types, impor
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -30,7 +31,7 @@ from qmlir.onnx.control import STRUCTURED
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.ports import tensor_type
-from qmlir.onnx.protos import RefusedNodeError, describe_node, node_error, node_name, operator_key
+from qmlir.onnx.protos import RefusedNodeError, node_error, node_name, operator_key
 from qmlir.onnx.reading import inlined
 from qmlir.onnx.signatures import Functions, fixed_definition, is_defined_by_function, standard_schema
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
@@ -88,7 +89,8 @@ class Operators:
     def check(self, nodes: Iterable[NodeProto], versions: Mapping[str, int], model: str) -> None:
         """Raises one `DiagnosticError` that lists every unsupported operator that can't be in an island."""
         missing: dict[str, list[str]] = defaultdict(list)
-        self._collect(nodes, versions, missing, set())
+        for node in self._missing(nodes, versions, set()):
+            missing[operator_key(node)].append(node_name(node))
         if missing:
             raise self._error(missing, model)
 
@@ -119,9 +121,8 @@ class Operators:
         if not self.fallback:
             raise text_error(f"{model} has nodes that would run in ONNX Runtime: {'; '.join(causes)}")
         message = (
-            f"{model} has {len(islands)} subgraph{'s' if len(islands) > 1 else ''} that will run in ONNX Runtime "
-            "or ONNX's "
-            f"reference implementation: {'; '.join(causes)}{''.join(sorted(helps))}"
+            f"{model} has {len(islands)} subgraph{'s' if len(islands) > 1 else ''} that will run in ONNX Runtime or "
+            f"ONNX's reference implementation: {'; '.join(causes)}{''.join(sorted(helps))}"
         )
         emit(Diagnostic(Severity.WARNING, message))
 
@@ -133,18 +134,18 @@ class Operators:
             f"'{registry.ONNX_IMPORTERS_GROUP}'"
         )
 
-    def _collect(
-        self, nodes: Iterable[NodeProto], versions: Mapping[str, int], missing: dict[str, list[str]], called: set[int]
-    ) -> None:
-        """Collects unsupported nodes in `missing`. `called` are the functions visited so far, by identity."""
+    def _missing(
+        self, nodes: Iterable[NodeProto], versions: Mapping[str, int], called: set[int]
+    ) -> Iterator[NodeProto]:
+        """Yields unsupported nodes. `called` are the functions visited so far, by identity."""
         for node in nodes:
             function = self.functions.find(node)
-            if function is not None:
-                if id(function) not in called:
-                    called.add(id(function))
-                    self._collect(function.node, opsets(function.opset_import), missing, called)
-            elif not self.has(node, versions) and not self.may_be_island(node):
-                missing[operator_key(node)].append(node_name(node))
+            if function is None:
+                if not self.has(node, versions) and not self.may_be_island(node):
+                    yield node
+            elif id(function) not in called:
+                called.add(id(function))
+                yield from self._missing(function.node, opsets(function.opset_import), called)
 
 
 def advice_for(domain: str, *, is_refused: bool = False) -> str:
@@ -173,14 +174,6 @@ class Island:
         """Whether any node contains subgraphs, which may call functions of the model."""
         return any(map(protos.subgraphs, self.nodes))
 
-    @property
-    def operators(self) -> Mapping[str, Sequence[str]]:
-        """Returns the names of the nodes by operator."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for node in self.nodes:
-            found[operator_key(node)].append(node_name(node))
-        return found
-
 
 _NO_OPERATION = "qmlir has no operation for "
 
@@ -191,7 +184,7 @@ def reason_text(island: Island, refused: Mapping[str, str]) -> str:
     for key, reason in refused.items():
         by_reason[reason].append(key)
     causes = [f"{', '.join(keys)} {reason}" for reason, keys in by_reason.items()]
-    missing = ", ".join(key for key in island.operators if key not in refused)
+    missing = ", ".join(key for key in dict.fromkeys(map(operator_key, island.nodes)) if key not in refused)
     return "; ".join([*causes, f"{_NO_OPERATION}{missing}"] if missing else causes) + RUNS
 
 
@@ -311,8 +304,8 @@ class UnknownRankError(DiagnosticError):
 
     def __init__(self, node: NodeProto, tensor: str):
         self.tensor = tensor
-        message = f"{describe_node(node)}: the rank of '{tensor}' is known in a run only: declare it in the model"
-        super().__init__(Diagnostic(Severity.ERROR, message))
+        error = node_error(node, f"the rank of '{tensor}' is known in a run only: declare it in the model")
+        super().__init__(error.diagnostic)
 
 
 # --- Importing --------------------------------------------------------------------------------------------------------
@@ -321,7 +314,7 @@ class UnknownRankError(DiagnosticError):
 def add_island(
     island: Island,
     values: Mapping[str, SSAValue | TensorProto],
-    head: ModelProto,
+    model: ModelProto,
     builder: GraphBuilder,
     origins: Sequence[Origin],
     declared: Mapping[str, TypeProto],
@@ -330,13 +323,14 @@ def add_island(
 ) -> Sequence[SSAValue]:
     """Adds the operation of `island` and returns the values of its outputs.
 
-    `values` contains the values of the island's inputs, or tensors of the model that only the island uses. `head` is
-    the model without its graph, `declared` contains the types that the model declares, `reason` says why these nodes
-    form an island, and `types` contains the types of its outputs if known. Small constants become part of the island,
+    `values` contains the values of the island's inputs, or tensors of the model that only the island uses. `model` is
+    the model without its graph, `declared` contains the types that it declares, `reason` says why these nodes form an
+    island, and `types` contains the types of its outputs if known. Small constants become part of the island,
     because types may depend on them. Raises `DiagnosticError` if no runtime can execute the island or its types are
     unknown, and `UnknownRankError` if the rank of an output is known only at run time.
     """
-    graph = GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes])
+    graph = model.graph
+    graph.MergeFrom(GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes]))
     for name in island.outputs:
         graph.output.add(name=name)
     operands: list[SSAValue] = []
@@ -355,10 +349,7 @@ def add_island(
             operands.append(plain)
         else:
             graph.initializer.append(plain_proto(name, array, element))
-    model = ModelProto(
-        ir_version=max(head.ir_version, OLDEST_FORMAT), opset_import=head.opset_import, functions=head.functions,
-        graph=graph,
-    )  # fmt: skip
+    model.ir_version = max(model.ir_version, OLDEST_FORMAT)
     first = island.nodes[0]
     if fault := type_fault(model):  # ONNX's reference implementation would accept such a model
         raise node_error(first, fault)
@@ -387,8 +378,7 @@ def _open(data: bytes) -> Any:
 
 def _without_files(node: NodeProto, builder: GraphBuilder) -> NodeProto:
     """Returns a copy of `node` in which all tensors, including those of subgraphs, contain their data."""
-    copy = NodeProto()
-    copy.CopyFrom(node)
+    copy = deepcopy(node)
     inside = list(protos.nodes_within([copy]))
     tensors = [tensor for node in inside for graph in protos.subgraphs(node) for tensor in graph.initializer]
     attributes = (attribute for node in inside for attribute in node.attribute)
@@ -506,9 +496,8 @@ def _type_of(name: str, type_: TypeProto, node: NodeProto) -> TypeAttribute:
 
 
 def _model_of(op: OnnxIslandOp) -> ModelProto:
-    model = ModelProto()
     try:
-        model.ParseFromString(op.model_bytes)
+        model = ModelProto.FromString(op.model_bytes)
     except (DecodeError, InterpretationError) as error:
         raise VerifyException(f"contains no valid ONNX model: {error}") from error
     counts = len(model.graph.input), len(model.graph.output)

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from math import isfinite
@@ -68,8 +69,7 @@ def write(proto: Any, pairs: Mapping[str, str]) -> None:
 
 def without_module(model: ModelProto) -> ModelProto:
     """Returns a copy of a model without the text of its module, which is easier to read."""
-    found = ModelProto()
-    found.CopyFrom(model)
+    found = deepcopy(model)
     del found.metadata_props[:]
     write(found, {key: value for key, value in entries(model).items() if key not in (EXPORT, MODULE)})
     return found

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import UnsupportedFormError
 from qmlir.ir.control_flow import reached
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 
 
 def reason_of(error: Exception) -> str:
@@ -53,7 +53,7 @@ class RefusedNodeError(DiagnosticError):
     """
 
     def __init__(self, node: NodeProto, reason: str):
-        super().__init__(Diagnostic(Severity.ERROR, f"{describe_node(node)}: {reason}"))
+        super().__init__(node_error(node, reason).diagnostic)
         self.node, self.reason = node, reason
 
 

@@ -4,6 +4,7 @@ Models are untrusted input: lengths are checked before reading, and paths must n
 """
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from os.path import normpath
 from pathlib import Path
@@ -70,8 +71,7 @@ def _without_zip_maps(model: OnnxModel) -> OnnxModel:
     ]
     if not dropped:
         return model
-    proto = ModelProto()
-    proto.CopyFrom(model.proto)
+    proto = deepcopy(model.proto)
     for position in dropped:
         node = proto.graph.node[position]
         name, output = node.input[0], node.output[0]
@@ -95,12 +95,10 @@ def _parsed(source: Path, content: bytes) -> ModelProto:
         raise text_error(f"'{source}' is not an ONNX model: it is empty")
     if instead := mistaken_for(content):
         raise text_error(f"'{source}' is not an ONNX model but {instead}")
-    model = ModelProto()
     try:
-        model.ParseFromString(content)
+        return ModelProto.FromString(content)
     except DecodeError as error:
         raise text_error(f"'{source}' is not an ONNX model: it is truncated, or not a protobuf") from error
-    return model
 
 
 def _parsed_text(source: Path, content: bytes) -> ModelProto:

@@ -7,6 +7,7 @@ definitions of operators in terms of other operators.
 """
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -150,8 +151,7 @@ def bound_nodes(function: FunctionProto, call: NodeProto, version: int) -> list[
 def _bound(node: NodeProto, given: Mapping[str, AttributeProto], call: NodeProto) -> NodeProto:
     if not any(attribute.ref_attr_name for attribute in node.attribute):
         return node
-    bound = NodeProto()
-    bound.CopyFrom(node)
+    bound = deepcopy(node)
     del bound.attribute[:]
     for attribute in node.attribute:
         if not attribute.ref_attr_name:
@@ -170,10 +170,8 @@ def without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:
     """Returns `node` without the inputs that the call of its function omits."""
     if missing.isdisjoint(node.input):
         return node
-    copy = NodeProto()
-    copy.CopyFrom(node)
-    del copy.input[:]
-    copy.input.extend("" if name in missing else name for name in node.input)
+    copy = deepcopy(node)
+    copy.input[:] = ["" if name in missing else name for name in node.input]
     return copy
 
 

@@ -8,6 +8,7 @@ import contextlib
 import io
 import logging
 from collections.abc import Generator, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -109,8 +110,7 @@ def modern(model: ModelProto) -> ModelProto:
     A Sum of two operands becomes an Add, because the quantizer leaves Sum in float. Raises `DiagnosticError` if an
     operator cannot be converted.
     """
-    copy = ModelProto()
-    copy.CopyFrom(model)
+    copy = deepcopy(model)
     for node in copy.graph.node:
         if node.op_type == "Sum" and len(node.input) == 2:
             node.op_type = "Add"

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from copy import deepcopy
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -127,9 +128,8 @@ def check_onnx_file(path: Path, *, external_data: bool | None = None) -> None:
 
 def _names_data(content: bytes, data: Path) -> bool:
     """Returns True if qmlir wrote the model, and its checksum shows that the file `data` is unchanged."""
-    model = ModelProto()
     try:
-        model.ParseFromString(content)
+        model = ModelProto.FromString(content)
     except DecodeError:
         return False
     external = [tensor.external_data for tensor in model.graph.initializer if tensor.external_data]
@@ -146,8 +146,7 @@ def _checksum(data: bytes) -> str:
 
 def _without_data(model: ModelProto, location: str) -> tuple[ModelProto, bytes]:
     """Returns the model with references for large tensors, and the bytes that they refer to."""
-    lean, data = ModelProto(), bytearray()
-    lean.CopyFrom(model)
+    lean, data = deepcopy(model), bytearray()
     for tensor in lean.graph.initializer:
         if len(tensor.raw_data) <= EXTERNAL_BYTES:
             continue
