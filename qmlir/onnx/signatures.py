@@ -193,59 +193,37 @@ _PRODUCT = "float:alpha int:transA,transB"
 _SCORES = "int:num_heads!,unidirectional float:scale,mask_filter_value"
 
 _MICROSOFT: dict[str, tuple[str, dict[str, str], str]] = {
-    "QuantizeLinear": (
-        "T1:x T1:y_scale T2:y_zero_point?",
-        {"T1": "float16 float", "T2": "int8 uint8 int16 uint16 int4 uint4"},
-        "int:axis",
-    ),
-    "DequantizeLinear": (
-        "T1:x T2:x_scale T1:x_zero_point?",
-        {"T1": "int8 uint8 int16 uint16 int32 int4 uint4", "T2": "float16 float"},
-        "int:axis",
-    ),
+    "QuantizeLinear": ("T1:x T1:y_scale T2:y_zero_point?",
+        {"T1": "float16 float", "T2": "int8 uint8 int16 uint16 int4 uint4"}, "int:axis"),
+    "DequantizeLinear": ("T1:x T2:x_scale T1:x_zero_point?",
+        {"T1": "int8 uint8 int16 uint16 int32 int4 uint4", "T2": "float16 float"}, "int:axis"),
     "QLinearAdd": (_BINARY, _QUANTIZED, ""),
     "QLinearMul": (_BINARY, _QUANTIZED, ""),
     "QLinearSigmoid": (_UNARY, _QUANTIZED, ""),
     "QLinearLeakyRelu": (_UNARY, _QUANTIZED, "float:alpha"),
     "QLinearAveragePool": (_UNARY, _QUANTIZED, f"{_POOL} int:channels_last,count_include_pad"),
     "NhwcMaxPool": ("T:x", {"T": _BYTES}, f"{_POOL} ints:dilations"),
-    "QLinearConv": (
-        "T1:x F:x_scale T1:x_zero_point T2:w F:w_scale T2:w_zero_point F:y_scale T3:y_zero_point T4:B?",
-        {"F": "float", "T1": _BYTES, "T2": _BYTES, "T3": _BYTES, "T4": "int32"},
-        f"{_CONV} int:channels_last",
-    ),
+    "QLinearConv": ("T1:x F:x_scale T1:x_zero_point T2:w F:w_scale T2:w_zero_point F:y_scale T3:y_zero_point T4:B?",
+        {"F": "float", "T1": _BYTES, "T2": _BYTES, "T3": _BYTES, "T4": "int32"}, f"{_CONV} int:channels_last"),
     "QLinearGlobalAveragePool": (_UNARY.replace("?", ""), _QUANTIZED, "int:channels_last"),
     "QLinearSoftmax": (_UNARY.removesuffix("?"), _QUANTIZED, "int:axis,opset!"),
-    "QLinearWhere": (
-        "B:condition T:X F:x_scale T:x_zero_point T:Y F:y_scale T:y_zero_point F:z_scale T:z_zero_point",
-        _QUANTIZED | {"B": "bool"},
-        "",
-    ),
+    "QLinearWhere": ("B:condition T:X F:x_scale T:x_zero_point T:Y F:y_scale T:y_zero_point F:z_scale T:z_zero_point",
+        _QUANTIZED | {"B": "bool"}, ""),
     "QLinearConcat": ("F:Y_scale T:Y_zero_point V:inputs*", _QUANTIZED | {"V": f"{_BYTES} float"}, "int:axis!"),
-    "QGemm": (
-        "TA:A F:a_scale TA:a_zero_point TB:B F:b_scale TB:b_zero_point TC:C? F:y_scale? TY:y_zero_point?",
-        {"F": "float", "TA": _BYTES, "TB": _BYTES, "TC": "int32", "TY": _BYTES},
-        _PRODUCT,
-    ),
+    "QGemm": ("TA:A F:a_scale TA:a_zero_point TB:B F:b_scale TB:b_zero_point TC:C? F:y_scale? TY:y_zero_point?",
+        {"F": "float", "TA": _BYTES, "TB": _BYTES, "TC": "int32", "TY": _BYTES}, _PRODUCT),
     "ReduceSumInteger": ("T:data", {"T": _BYTES}, "ints:axes! int:keepdims!"),
     "DynamicQuantizeMatMul": ("T1:A T2:B T1:b_scale T2:b_zero_point? T1:bias?", {"T1": "float", "T2": _BYTES}, ""),
-    "MatMulIntegerToFloat": (
-        "T1:A T2:B T3:a_scale T3:b_scale T1:a_zero_point? T2:b_zero_point? T3:bias?",
-        {"T1": _BYTES, "T2": _BYTES, "T3": "float float16"},
-        "",
-    ),
-    "MatMulNBits": (
-        "T1:A T2:B T1:scales T3:zero_points? T4:g_idx? T1:bias?",
+    "MatMulIntegerToFloat": ("T1:A T2:B T3:a_scale T3:b_scale T1:a_zero_point? T2:b_zero_point? T3:bias?",
+        {"T1": _BYTES, "T2": _BYTES, "T3": "float float16"}, ""),
+    "MatMulNBits": ("T1:A T2:B T1:scales T3:zero_points? T4:g_idx? T1:bias?",
         {"T1": _FLOATS, "T2": "uint8", "T3": f"uint8 {_FLOATS}", "T4": "int32"},
-        "int:K!,N!,block_size!,bits,accuracy_level,weight_prepacked",
-    ),
+        "int:K!,N!,block_size!,bits,accuracy_level,weight_prepacked"),
     "DynamicQuantizeLSTM": (
         "T:X T2:W T2:R T:B? T1:sequence_lens? T:initial_h? T:initial_c? T:P? T:W_scale T2:W_zero_point T:R_scale "
-        "T2:R_zero_point",
-        {"T": "float", "T1": "int32", "T2": _BYTES},
+        "T2:R_zero_point", {"T": "float", "T1": "int32", "T2": _BYTES},
         "strings:activations floats:activation_alpha,activation_beta float:clip string:direction "
-        "int:hidden_size,input_forget",
-    ),
+        "int:hidden_size,input_forget"),
     "Gelu": ("T:X", {"T": _FLOATING}, ""),
     "BiasGelu": ("T:A T:B", {"T": _FLOATING}, ""),
     "FastGelu": ("T:X T:bias?", {"T": _FLOATING}, ""),
@@ -254,40 +232,23 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], str]] = {
     "TransposeMatMul": ("T:A T:B", {"T": _FLOATING}, _PRODUCT),
     "FusedConv": ("T:X T:W T:B? T:Z?", {"T": "float16 float double"}, _FUSED_CONV),
     "NhwcFusedConv": ("T:X T:W T:B? T:Z?", {"T": "float16 float"}, _FUSED_CONV),
-    "FusedGemm": (
-        "T:A T:B T:C?",
-        {"T": "float16 float double uint32 uint64 int32 int64"},
-        f"{_PRODUCT} float:beta,activation_alpha,activation_beta,activation_gamma string:activation",
-    ),
+    "FusedGemm": ("T:A T:B T:C?", {"T": "float16 float double uint32 uint64 int32 int64"},
+        f"{_PRODUCT} float:beta,activation_alpha,activation_beta,activation_gamma string:activation"),
     "SkipLayerNormalization": ("T:input T:skip T:gamma T:beta? T:bias?", {"T": _FLOATS}, "float:epsilon"),
     "SkipSimplifiedLayerNormalization": ("T:input T:skip T:gamma T:bias?", {"T": _FLOATS}, "float:epsilon"),
-    "SimplifiedLayerNormalization": (
-        "T:X V:scale",
-        {"T": _FLOATING, "V": _FLOATING},
-        "float:epsilon int:axis,stash_type",
-    ),
+    "SimplifiedLayerNormalization": ("T:X V:scale", {"T": _FLOATING, "V": _FLOATING},
+        "float:epsilon int:axis,stash_type"),
     "EmbedLayerNormalization": (
         "T1:input_ids T1:segment_ids? T:word_embedding T:position_embedding T:segment_embedding? T:gamma T:beta "
-        "T1:mask? T1:position_ids?",
-        {"T": "float float16", "T1": "int32"},
-        "float:epsilon int:mask_index_type",
-    ),
-    "RotaryEmbedding": (
-        "T:input M:position_ids T:cos_cache T:sin_cache",
-        {"T": _FLOATS, "M": "int64"},
-        "int:interleaved,is_packed_batching,num_heads,rotary_embedding_dim float:scale",
-    ),
+        "T1:mask? T1:position_ids?", {"T": "float float16", "T1": "int32"}, "float:epsilon int:mask_index_type"),
+    "RotaryEmbedding": ("T:input M:position_ids T:cos_cache T:sin_cache", {"T": _FLOATS, "M": "int64"},
+        "int:interleaved,is_packed_batching,num_heads,rotary_embedding_dim float:scale"),
     "MultiHeadAttention": (
         "T:query T:key? T:value? T:bias? M:key_padding_mask? T:attention_bias? T:past_key? T:past_value? "
-        "M:past_sequence_length? M:cache_indirection?",
+        "M:past_sequence_length? M:cache_indirection?", {"T": _FLOATS, "M": "int32"}, _SCORES),
+    "Attention": ("T:input T:weights T:bias? M:mask_index? T:past? T:attention_bias? M:past_sequence_length?",
         {"T": _FLOATS, "M": "int32"},
-        _SCORES,
-    ),
-    "Attention": (
-        "T:input T:weights T:bias? M:mask_index? T:past? T:attention_bias? M:past_sequence_length?",
-        {"T": _FLOATS, "M": "int32"},
-        f"{_SCORES} int:do_rotary,past_present_share_buffer,rotary_embedding_dim ints:qkv_hidden_sizes",
-    ),
+        f"{_SCORES} int:do_rotary,past_present_share_buffer,rotary_embedding_dim ints:qkv_hidden_sizes"),
     "GroupQueryAttention": (
         "T:query T:key? T:value? C:past_key? C:past_value? M:seqlens_k M:total_sequence_length T:cos_cache? "
         "T:sin_cache? P:position_ids? T:attention_bias? T:head_sink? S:k_scale? S:v_scale? T:q_norm_weight? "
@@ -295,9 +256,8 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], str]] = {
         {"T": _FLOATS, "C": f"{_FLOATS} int8 uint8 float8e4m3fn", "M": "int32", "P": "int64", "S": "float"},
         "int:causal,do_rotary,kv_cache_bit_width,kv_num_heads!,local_window_size,num_heads!,qk_output,"
         "rotary_interleaved,sliding_window_cache,smooth_softmax string:k_quant_type,v_quant_type "
-        "float:k_norm_epsilon,q_norm_epsilon,qk_norm_epsilon,scale,softcap",
-    ),
-}
+        "float:k_norm_epsilon,q_norm_epsilon,qk_norm_epsilon,scale,softcap"),
+}  # fmt: skip
 """For each operator: inputs as `variable:name` (`?` is optional, `*` is variadic with any types), the types of each
 variable, and attributes as `type:name,name` (`!` is required).
 """

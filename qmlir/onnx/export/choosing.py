@@ -1,9 +1,11 @@
-"""Selects how to export an operation, based on its types and on the format that the user selected."""
+"""Selects how to export an operation or a constant, based on its types and on the format that the user selected."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import cast
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
@@ -14,24 +16,20 @@ from qmlir.dialects.nn.evaluation.parameters import is_quantized, requantization
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp
 from qmlir.dialects.nn.recurrent.ops import Layer
 from qmlir.dialects.nn.requantize import decompose
+from qmlir.dialects.quant.ops import DequantizeCastOp
+from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of, ranked_tensor
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import ReadsShapesOnly
-from qmlir.onnx.export import qdq
+from qmlir.onnx.export import emission, qdq
 from qmlir.onnx.export.casts import has_blocks
 from qmlir.onnx.export.control import has_steps, write_steps
-from qmlir.onnx.export.emission import (
-    Exporter,
-    ExportForm,
-    NodeEmitter,
-    data_type,
-    element_since,
-    held_element,
-    plain_proto,
-)
+from qmlir.onnx.export.emission import Exporter, ExportForm, NodeEmitter, Settings
 from qmlir.onnx.export.integer import write_blocks, write_integer
 from qmlir.onnx.export.qlinear import write_qlinear, write_source
+from qmlir.onnx.export.signed_as_unsigned import shifted_constant
+from qmlir.text.weights import ExternalWeightsAttr
 
 Exporters = Mapping[type[Operation], Exporter]
 
@@ -53,7 +51,7 @@ def write(out: NodeEmitter, op: Operation, exporters: Exporters) -> None:
     for value in (*op.operands, *op.results):
         type_ = ranked_tensor(value.type)
         if type_ is not None:
-            out.needs(element_since(type_.get_element_type()), f"elements of {type_.get_element_type()}")
+            out.needs(emission.element_since(type_.get_element_type()), f"elements of {type_.get_element_type()}")
     if not isinstance(op, NnOp) or not any(map(is_quantized, (*op.data_operands(), *op.results))):
         exporter_of(op, exporters)(out, op)
     elif op.components is not None:
@@ -93,7 +91,10 @@ def _write_integers(out: NodeEmitter, op: NnOp) -> bool:
     if packed and any(map(has_blocks, op.operands)):
         return False
     before = len(out.nodes)
-    names = {**out.names, **{value: out.cast(out.name(value), held_element(element_of(value))) for value in packed}}
+    names = {
+        **out.names,
+        **{value: out.cast(out.name(value), emission.held_element(element_of(value))) for value in packed},
+    }
     unpacked = replace(out, names=names, packed={}) if packed else out
     if write_integer(unpacked, op) or write_blocks(unpacked, op):
         return True
@@ -149,9 +150,38 @@ def write_parts(out: NodeEmitter, op: NnOp, exporters: Exporters) -> None:
         parts.discard()
 
 
-def write_constant(out: NodeEmitter, op: ConstantOp) -> None:
-    """Exports a constant as a tensor of its container type."""
+def write_constant(out: NodeEmitter, op: ConstantOp, unsigned: AbstractSet[SSAValue] = frozenset()) -> None:
+    """Exports a constant as a tensor of its container type: packed if `out.packed` says so, shifted if in `unsigned`."""
     element = element_of(op.result)
-    if data_type(element) is None:
+    if isinstance(op.value, ExternalWeightsAttr):
+        raise out.error("has elided weights; read the module together with its weights file")
+    if op.result in out.packed:
+        out.tensor(emission.tensor_proto(out.output, op.array, out.packed[op.result]))
+        return
+    if emission.data_type(element) is None:
         raise out.error(f"has elements of {element}, which ONNX does not support")
-    out.tensor(plain_proto(out.output, op.array, out.element(op.result)))
+    held = shifted_constant(op) if op.result in unsigned else op
+    out.tensor(emission.plain_proto(out.output, held.array, out.element(held.result)))
+
+
+def packed_constants(function: FuncOp, settings: Settings) -> dict[SSAValue, int]:
+    """Returns the data types of packed constants: those of at most 4 bits that are only dequantized."""
+    found: dict[SSAValue, int] = {}
+    if settings.form is not ExportForm.QDQ or settings.exact:
+        return found
+    for op in function.body.block.ops:
+        if not isinstance(op, ConstantOp) or not isinstance(element := element_of(op.result), StoredType):
+            continue
+        kind = emission.packed_type(element, settings.opset)
+        if kind is not None and all(_dequantizes(use.operation) for use in op.result.uses):
+            found[op.result] = kind
+    return found
+
+
+def _dequantizes(user: Operation) -> bool:
+    """Returns True if an operation computes with the real values of its operands."""
+    if isinstance(user, DequantizeCastOp):
+        return True
+    if not isinstance(user, NnOp) or user.components is not None or user.quantization_slots().shares_parameters:
+        return False
+    return qdq.can_be_between_casts(user) and requantization_of(user)[0] is Mode.F32

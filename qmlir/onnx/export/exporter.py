@@ -5,10 +5,12 @@ The model's metadata contains the text of the module, so that importing an expor
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
+from itertools import groupby
 from typing import cast
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
@@ -23,7 +25,7 @@ from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.onnx import metadata
-from qmlir.onnx.export.choosing import exporter_of
+from qmlir.onnx.export.choosing import exporter_of, packed_constants, write, write_constant
 from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
 from qmlir.onnx.export.emission import (
     OLDEST_OPSET,
@@ -35,8 +37,7 @@ from qmlir.onnx.export.emission import (
     value_info,
 )
 from qmlir.onnx.export.naming import ValueNames, names_of
-from qmlir.onnx.export.signed_as_unsigned import unsigned_values
-from qmlir.onnx.export.writing import packed_constants, written
+from qmlir.onnx.export.signed_as_unsigned import unsigned_values, write_as_held
 from qmlir.onnx.protos import nodes_within, subgraphs, used_tensors
 
 NEWEST_OPSET = defs.onnx_opset_version()
@@ -83,11 +84,9 @@ class _ModuleExporter:
         results = [result for op in ops for result in op.results if has_onnx_type(result.type)]
         graph.value_info.extend(self._info(result) for result in results if self.names[result] not in ends)
         model = self._model(graph)
-        if self.settings.functions and (structured := next(filter(is_structured, ops), None)) is not None:
-            raise op_error(
-                structured, "has subgraphs, which require an export without local functions (functions=False)"
-            )
         if self.settings.functions:
+            for op in filter(is_structured, ops):
+                raise op_error(op, "has subgraphs, which require an export without local functions (functions=False)")
             _move_to_functions(model, groups, [port.name for port in outputs])
         metadata.keep(model, self.constants.text(module), self.settings)
         return model
@@ -102,15 +101,18 @@ class _ModuleExporter:
             return nodes
         if op.regions:
             raise op_error(op, "cannot be exported: it has a region")
-        if not isinstance(op, ConstantOp):
-            exporter_of(op, self.exporters)
-        with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
-            found = written(op, self.settings, self.names, self.exporters, self.packed, self.unsigned)
+        outputs = [self.names[result] for result in op.results]
+        found = NodeEmitter(op, self.settings, self.names, outputs, packed=self.packed)
         if isinstance(op, ConstantOp):
+            write_constant(found, op, self.unsigned)
             self.constants.add(op, found.initializers[0])
-        elif not found.nodes:
-            where = registry.of_package(self.exporters.get(type(op)))
-            raise op_error(op, f"cannot be exported: its exporter adds no node{where}")
+        else:
+            exporter = exporter_of(op, self.exporters)
+            with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
+                write_as_held(found, op, self.unsigned, lambda out, op: write(out, op, self.exporters))
+            if not found.nodes:
+                where = registry.of_package(exporter)
+                raise op_error(op, f"cannot be exported: its exporter adds no node{where}")
         for node in found.nodes:
             own = "+".join(map(str, origins_of(op))) or self.names[op.results[0]]
             node.name = self.node_names.take(own if len(found.nodes) == 1 else "", f"{own}/{node.op_type}")
@@ -130,9 +132,7 @@ class _ModuleExporter:
         # that are used in branches are declared with dynamic sizes.
         in_branches = {name for node in graph.node if subgraphs(node) for name in used_tensors(node)}
         for argument, port in zip(function.body.block.args, inputs, strict=True):
-            if not has_onnx_type(argument.type):
-                raise text_error(f"input '{port.name}' has type {argument.type}, which ONNX does not support")
-            info = value_info(port.name, argument.type, port.dims)
+            info = _port_info("input", argument, port)
             metadata.write_statistics(info, argument)
             if port.name in in_branches:
                 for dim in info.type.tensor_type.shape.dim:
@@ -141,9 +141,7 @@ class _ModuleExporter:
         terminator = function.body.block.last_op
         assert isinstance(terminator, ReturnOp)
         for value, port in zip(terminator.operands, outputs, strict=True):
-            if not has_onnx_type(value.type):
-                raise text_error(f"output '{port.name}' has type {value.type}, which ONNX does not support")
-            info = value_info(port.name, value.type, port.dims)
+            info = _port_info("output", value, port)
             if self.names[value] == port.name:
                 metadata.write_statistics(info, value)
             else:  # the value is also an input or another output
@@ -171,12 +169,18 @@ class _ModuleExporter:
         model.producer_name, model.producer_version = "qmlir", version("qmlir")
         if isinstance(producer, StringAttr):
             model.producer_name, _, model.producer_version = producer.data.partition(" ")
-        for pair in cast(ArrayAttr[ArrayAttr[StringAttr]], given.get("nn.metadata", ArrayAttr([]))):
-            key, value = pair
+        for key, value in cast(ArrayAttr[ArrayAttr[StringAttr]], given.get("nn.metadata", ArrayAttr([]))):
             model.metadata_props.add(key=key.data, value=value.data)
         if "nn.producer" not in given:
             metadata.write(model, {metadata.PRODUCER: ""})
         return model
+
+
+def _port_info(what: str, value: SSAValue, port: Port) -> ValueInfoProto:
+    """Returns the declaration of an input or output. Raises `DiagnosticError` if ONNX doesn't support its type."""
+    if not has_onnx_type(value.type):
+        raise text_error(f"{what} '{port.name}' has type {value.type}, which ONNX does not support")
+    return value_info(port.name, value.type, port.dims)
 
 
 def _only_function(module: ModuleOp) -> FuncOp:
@@ -217,17 +221,9 @@ def _composite(op: Operation) -> tuple[str, str] | None:
 
 def _runs(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
     """Groups adjacent components of one composite; every other operation is a separate group."""
-    run: list[_Group] = []
-    for group in groups:
-        if isinstance(group.op, ConstantOp):
-            continue  # tensors have no position among the nodes
-        composite = _composite(group.op)
-        if run and (composite is None or composite != _composite(run[-1].op)):
-            yield run
-            run = []
-        run.append(group)
-    if run:
-        yield run
+    with_nodes = (group for group in groups if not isinstance(group.op, ConstantOp))
+    for _, run in groupby(with_nodes, lambda group: _composite(group.op) or id(group)):
+        yield list(run)
 
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
@@ -246,10 +242,7 @@ def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: Ite
     graph = model.graph
     rest = list(graph.node)[sum(len(group.nodes) for group in groups) :]
     wanted = set(outputs)
-    users: dict[str, int] = {}
-    for node in graph.node:
-        for name in node.input:
-            users[name] = users.get(name, 0) + 1
+    uses = Counter(name for node in graph.node for name in node.input)
     names, nodes = ValueNames(), list[NodeProto]()
     opsets = list(model.opset_import)
     infos = {each.name: each for each in graph.value_info}
@@ -267,7 +260,7 @@ def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: Ite
             name
             for node in body
             for name in node.output
-            if name and (name in wanted or users.get(name, 0) > used.count(name) or name not in used)
+            if name and (name in wanted or uses[name] > used.count(name) or name not in used)
         )
         function.node.extend(body)
         kept = inside - set(function.output)
@@ -320,16 +313,11 @@ def export_model(
         try:
             return _ModuleExporter(module, settings).run()
         except NeedsOpsetError as error:
+            reason = f"but the installed 'onnx' supports up to {NEWEST_OPSET}"
             if opset is not None:
-                raise op_error(
-                    error.op,
-                    f"requires operator set {error.opset} for {error.what}, but got {opset}; help: pass --opset "
-                    f"{error.opset} (opset={error.opset})",
-                ) from error
-            if error.opset > NEWEST_OPSET:
-                raise op_error(
-                    error.op,
-                    f"requires operator set {error.opset} for {error.what}, but the installed 'onnx' supports up to "
-                    f"{NEWEST_OPSET}",
-                ) from error
-            settings = replace(settings, opset=error.opset)
+                reason = f"but got {opset}; help: pass --opset {error.opset} (opset={error.opset})"
+            elif error.opset <= NEWEST_OPSET:
+                settings = replace(settings, opset=error.opset)
+                continue
+            message = f"requires operator set {error.opset} for {error.what}, {reason}"
+            raise op_error(error.op, message) from error

@@ -1,81 +1,17 @@
-"""Exports single operations to nodes and tensors, and writes model files."""
+"""Writes model files."""
 
 import hashlib
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto, printer
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
 
-from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.evaluation.parameters import requantization_of
-from qmlir.dialects.quant.ops import DequantizeCastOp
-from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import text_error
 from qmlir.onnx import metadata
-from qmlir.onnx.export.choosing import write, write_constant
-from qmlir.onnx.export.emission import Exporter, ExportForm, NodeEmitter, Settings, packed_type, tensor_proto
-from qmlir.onnx.export.qdq import can_be_between_casts
-from qmlir.onnx.export.signed_as_unsigned import shifted_constant, write_as_held
 from qmlir.onnx.filenames import ONNX_SUFFIXES, TEXT_SUFFIXES
 from qmlir.text.files import read_regular
-from qmlir.text.weights import ExternalWeightsAttr
 from qmlir.text.writing import Derived, check_file, write_file, write_with_derived
-
-
-def written(
-    op: Operation,
-    settings: Settings,
-    names: Mapping[SSAValue, str],
-    exporters: Mapping[type[Operation], Exporter],
-    packed: Mapping[SSAValue, int],
-    unsigned: AbstractSet[SSAValue],
-) -> NodeEmitter:
-    """Exports one operation; `names` contains the names of its operands and results.
-
-    `packed` and `unsigned` contain the values whose exported tensors have another type than the values.
-    """
-    out = NodeEmitter(op, settings, names, [names[result] for result in op.results], packed=packed)
-    if not isinstance(op, ConstantOp):
-        write_as_held(out, op, unsigned, lambda out, op: write(out, op, exporters))
-    elif isinstance(op.value, ExternalWeightsAttr):
-        raise out.error("has elided weights; read the module together with its weights file")
-    elif op.result in packed:
-        out.tensor(tensor_proto(out.output, op.array, packed[op.result]))
-    else:
-        write_constant(out, shifted_constant(op) if op.result in unsigned else op)
-    return out
-
-
-def packed_constants(function: FuncOp, settings: Settings) -> dict[SSAValue, int]:
-    """Returns the data types of packed constants: those of at most 4 bits that are only dequantized."""
-    found: dict[SSAValue, int] = {}
-    if settings.form is not ExportForm.QDQ or settings.exact:
-        return found
-    for op in function.body.block.ops:
-        if not isinstance(op, ConstantOp) or not isinstance(element := element_of(op.result), StoredType):
-            continue
-        kind = packed_type(element, settings.opset)
-        if kind is not None and all(_dequantizes(use.operation) for use in op.result.uses):
-            found[op.result] = kind
-    return found
-
-
-def _dequantizes(user: Operation) -> bool:
-    """Returns True if an operation computes with the real values of its operands."""
-    if isinstance(user, DequantizeCastOp):
-        return True
-    if not isinstance(user, NnOp) or user.components is not None or user.quantization_slots().shares_parameters:
-        return False
-    return can_be_between_casts(user) and requantization_of(user)[0] is Mode.F32
-
 
 MOST_BYTES = 2**31 - 2**20
 """The maximum size of tensors in a model, in bytes: protobuf limits the whole message to 2 GB."""

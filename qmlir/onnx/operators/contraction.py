@@ -1,6 +1,6 @@
 """Import and export of convolutions, pooling and matmuls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -48,7 +48,7 @@ def _kernel(node: Node) -> tuple[int, ...]:
     return tuple(given)
 
 
-def window_pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
+def _pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
     """Returns the window padding (all begins, then all ends), with `auto_pad` resolved for the sizes of input 0."""
     mode = auto_pad(node)
     if mode == "NOTSET":
@@ -69,13 +69,10 @@ def window_pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilat
     return _split(totals, at_end=mode == "SAME_UPPER")
 
 
-def _without_defaults(properties: Mapping[str, Sequence[int]], ones: Sequence[str]) -> dict[str, Any]:
-    """`properties` without those that are all 0; of `ones`, without those that are all 1."""
-    return {
-        name: list(values)
-        for name, values in properties.items()
-        if any(value != (1 if name in ones else 0) for value in values)
-    }
+def _without_defaults(**properties: Sequence[int]) -> dict[str, Any]:
+    """`properties` without those that have their default everywhere: 1 for strides and dilations, 0 for others."""
+    defaults = {"strides": 1, "dilations": 1}
+    return {name: list(each) for name, each in properties.items() if set(each) - {defaults.get(name, 0)}}
 
 
 def _steps(node: Node, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -96,8 +93,8 @@ def _steps(node: Node, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
 def window_properties(node: Node, kernel: Sequence[int]) -> dict[str, Any]:
     """Returns the strides, dilations and pads of an operator with windows that differ from their default values."""
     strides, dilations = _steps(node, kernel)
-    found = {"strides": strides, "dilations": dilations, "pads": window_pads(node, kernel, strides, dilations)}
-    return _without_defaults(found, ones=("strides", "dilations"))
+    pads = _pads(node, kernel, strides, dilations)
+    return _without_defaults(strides=strides, dilations=dilations, pads=pads)
 
 
 def conv(node: Node) -> SSAValue:
@@ -127,8 +124,7 @@ def _conv_transpose(node: Node) -> SSAValue:
         added = [more + max(0, -total) for more, total in zip(added, totals, strict=True)]
         at_end = (mode == "SAME_UPPER") == (node.version >= TRANSPOSE_PADS_AS_CONV)
         pads = _split([max(0, total) for total in totals], at_end)
-    found = {"strides": strides, "dilations": dilations, "pads": pads, "output_padding": added}
-    properties = _without_defaults(found, ones=("strides", "dilations"))
+    properties = _without_defaults(strides=strides, dilations=dilations, pads=pads, output_padding=added)
     operands = (node.input(0), node.input(1), node.optional(2))
     return node.add(ops.ConvTransposeOp, *operands, groups=node.attribute("group"), **properties).result
 
@@ -239,7 +235,8 @@ def _without_ceil_mode(op: pooling.PoolOp) -> list[int] | None:
     shape. Returns `None` if there is no such window, if sizes are unknown, or if padding is included in averages.
     """
     sizes, windows = shape_of(op.data)[2:], op.windows
-    if not op.ceil_mode.value.data or DYNAMIC_INDEX in sizes or _counts_padding(op):
+    counts_padding = isinstance(op, pooling.AveragePoolOp) and op.count_include_pad.value.data
+    if not op.ceil_mode.value.data or DYNAMIC_INDEX in sizes or counts_padding:
         return None
     counts = op.counts(sizes)
     ends = [
@@ -252,10 +249,6 @@ def _without_ceil_mode(op: pooling.PoolOp) -> list[int] | None:
     if any(end >= taps for end, taps in zip(ends, windows.kernel, strict=True)):
         return None  # no runtime takes so much padding
     return [*windows.pads[: len(sizes)], *(max(end, 0) for end in ends)]
-
-
-def _counts_padding(op: pooling.PoolOp) -> bool:
-    return isinstance(op, pooling.AveragePoolOp) and bool(op.count_include_pad.value.data)
 
 
 def _pool(op_type: str, more: str = "") -> Exporter:

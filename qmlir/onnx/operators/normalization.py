@@ -112,18 +112,13 @@ def layer_statistics(node: Node, stage: SSAValue, axis: int, epsilon: float) -> 
     """Returns the mean and the inverse standard deviation of `stage`, the data in the type of the first stage."""
     rank = len(shape_of(stage))
     axes = list(range(normalized_axis(axis, rank), rank))
-    mean, variance = _moments(node, stage, axes)
+    mean = node.part("mean").add(ReduceMeanOp, stage, axes=axes).result
+    centered = node.part("centred").add(elementwise.SubOp, stage, mean).result
+    squared = node.part("squared").add(elementwise.MulOp, centered, centered).result
+    variance = node.part("variance").add(ReduceMeanOp, squared, axes=axes).result
     shifted = node.add(elementwise.AddOp, variance, node.scalar(epsilon, variance)).result
     deviation = node.add(elementwise.SqrtOp, shifted).result
     return mean, node.add(elementwise.ReciprocalOp, deviation).result
-
-
-def _moments(node: Node, data: SSAValue, axes: list[int]) -> tuple[SSAValue, SSAValue]:
-    """The mean and the variance over `axes`, which keep the size 1."""
-    mean = node.part("mean").add(ReduceMeanOp, data, axes=axes).result
-    centered = node.part("centred").add(elementwise.SubOp, data, mean).result
-    squared = node.part("squared").add(elementwise.MulOp, centered, centered).result
-    return mean, node.part("variance").add(ReduceMeanOp, squared, axes=axes).result
 
 
 def rms_norm(node: Node, axis: int, epsilon: float) -> SSAValue:

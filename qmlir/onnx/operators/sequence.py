@@ -4,7 +4,7 @@ from typing import Any
 
 from onnx import TensorProto
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnrankedTensorType
-from xdsl.ir import Operation, SSAValue, TypeAttribute
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.building import Operand
 from qmlir.dialects.nn.sequence import ops
@@ -15,14 +15,8 @@ from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type
 from qmlir.onnx.node import Importer, Node
 
 
-def _added(
-    node: Node,
-    operation: type[ops.SequenceOp],
-    *operands: Operand,
-    result_type: TypeAttribute | None = None,
-    **properties: Any,
-) -> SSAValue:
-    op = operation.of(*operands, result_type=result_type, **properties)
+def _added(node: Node, operation: type[ops.SequenceOp], *operands: Operand, **properties: Any) -> SSAValue:
+    op = operation.of(*operands, **properties)
     op.verify_()
     return node.insert(op).value
 
