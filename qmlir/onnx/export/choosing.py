@@ -91,11 +91,8 @@ def _write_integers(out: NodeEmitter, op: NnOp) -> bool:
     if packed and any(map(has_blocks, op.operands)):
         return False
     before = len(out.nodes)
-    names = {
-        **out.names,
-        **{value: out.cast(out.name(value), emission.held_element(element_of(value))) for value in packed},
-    }
-    unpacked = replace(out, names=names, packed={}) if packed else out
+    names = {value: out.cast(out.name(value), emission.held_element(element_of(value))) for value in packed}
+    unpacked = replace(out, names={**out.names, **names}, packed={}) if packed else out
     if write_integer(unpacked, op) or write_blocks(unpacked, op):
         return True
     del out.nodes[before:]
@@ -151,7 +148,7 @@ def write_parts(out: NodeEmitter, op: NnOp, exporters: Exporters) -> None:
 
 
 def write_constant(out: NodeEmitter, op: ConstantOp, unsigned: AbstractSet[SSAValue] = frozenset()) -> None:
-    """Exports a constant as a tensor of its container type: packed if `out.packed` says so, shifted if in `unsigned`."""
+    """Exports a constant as a tensor of its container type; values in `unsigned` are shifted."""
     element = element_of(op.result)
     if isinstance(op.value, ExternalWeightsAttr):
         raise out.error("has elided weights; read the module together with its weights file")

@@ -25,17 +25,10 @@ from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.onnx import metadata
+from qmlir.onnx.export import emission
 from qmlir.onnx.export.choosing import exporter_of, packed_constants, write, write_constant
 from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
-from qmlir.onnx.export.emission import (
-    OLDEST_OPSET,
-    Exporter,
-    ExportForm,
-    NeedsOpsetError,
-    Settings,
-    has_onnx_type,
-    value_info,
-)
+from qmlir.onnx.export.emission import OLDEST_OPSET, Exporter, ExportForm, NeedsOpsetError, NodeEmitter, Settings
 from qmlir.onnx.export.naming import ValueNames, names_of
 from qmlir.onnx.export.signed_as_unsigned import unsigned_values, write_as_held
 from qmlir.onnx.protos import nodes_within, subgraphs, used_tensors
@@ -81,7 +74,7 @@ class _ModuleExporter:
         groups = [_Group(op, self._added(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
         self._add_ports(graph, function, inputs, outputs)
         ends = {port.name for port in outputs}
-        results = [result for op in ops for result in op.results if has_onnx_type(result.type)]
+        results = [result for op in ops for result in op.results if emission.has_onnx_type(result.type)]
         graph.value_info.extend(self._info(result) for result in results if self.names[result] not in ends)
         model = self._model(graph)
         if self.settings.functions:
@@ -150,7 +143,7 @@ class _ModuleExporter:
 
     def _info(self, value: SSAValue) -> ValueInfoProto:
         """Returns the declaration of a value: its exported type and its statistics."""
-        info = value_info(self.names[value], value.type)
+        info = emission.value_info(self.names[value], value.type)
         if value in self.packed:
             info.type.tensor_type.elem_type = self.packed[value]
         if value in self.unsigned:
@@ -178,9 +171,9 @@ class _ModuleExporter:
 
 def _port_info(what: str, value: SSAValue, port: Port) -> ValueInfoProto:
     """Returns the declaration of an input or output. Raises `DiagnosticError` if ONNX doesn't support its type."""
-    if not has_onnx_type(value.type):
+    if not emission.has_onnx_type(value.type):
         raise text_error(f"{what} '{port.name}' has type {value.type}, which ONNX does not support")
-    return value_info(port.name, value.type, port.dims)
+    return emission.value_info(port.name, value.type, port.dims)
 
 
 def _only_function(module: ModuleOp) -> FuncOp:
