@@ -117,24 +117,19 @@ def _where(op: elementwise.WhereOp, known: Lookup) -> Sequence[Numbers] | None:
     return [_opened(np.where(condition.astype(np.bool_), lhs, rhs), _is_open(condition))]
 
 
-_RULES: Sequence[tuple[type[Operation], Rule]] = (
+_RULES: Sequence[tuple[type[Operation] | tuple[type[Operation], ...], Rule]] = (
     (shapes.ShapeOp, _shape),
     (shapes.SizeOp, _size),
-    (movement.MovementOp, _moved),
-    (movement.ConcatOp, _moved),
-    (movement.SplitOp, _moved),
-    (indexing.GatheringOp, _moved),
+    ((movement.MovementOp, movement.ConcatOp, movement.SplitOp, indexing.GatheringOp), _moved),
     (indexing.ScatteringOp, _written),
-    (elementwise.UnaryOp, _elementwise),
-    (elementwise.BinaryOp, _elementwise),
-    (elementwise.CastOp, _elementwise),
+    ((elementwise.UnaryOp, elementwise.BinaryOp, elementwise.CastOp), _elementwise),
     (elementwise.WhereOp, _where),
 )
 
 
 def known_results(op: Operation, known: Lookup) -> Iterable[tuple[SSAValue, Known]]:
     """Returns the results of `op` that have known elements, each with these elements."""
-    rule = next((rule for operation, rule in _RULES if isinstance(op, operation)), None)
+    rule = next((rule for operations, rule in _RULES if isinstance(op, operations)), None)
     is_told = isinstance(op, shapes.ShapeOp | shapes.SizeOp) or any(known(value) for value in op.operands)
     if rule is None or not is_told or not all(isinstance(element_of(result), IntegerType) for result in op.results):
         return

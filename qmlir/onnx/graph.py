@@ -231,11 +231,6 @@ class GraphBuilder:
             raise text_error(f"a constant must contain numbers, but got elements of type {element}")
         return dtype
 
-    @staticmethod
-    def type_of(value: SSAValue) -> AnyTensor:
-        """Returns the type of `value`, which must be a ranked tensor."""
-        return tensor(value.type)
-
 
 def _movement(op: Operation) -> Hashable:
     """Returns a key that is equal for movements with equal results; `None` for any other operation."""

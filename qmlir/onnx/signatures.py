@@ -275,8 +275,6 @@ _OUTPUTS = {
 }  # fmt: skip
 """The maximum number of outputs, for operators with more than one output."""
 
-_OPTIONS = {"?": defs.OpSchema.FormalParameterOption.Optional, "*": defs.OpSchema.FormalParameterOption.Variadic}
-
 
 @cache
 def _microsoft(op_type: str) -> defs.OpSchema | None:
@@ -284,33 +282,20 @@ def _microsoft(op_type: str) -> defs.OpSchema | None:
     if row is None:
         return None
     inputs, types, attributes = row
-    words = (word.partition(":") for word in inputs.split())
+    formal, option, kinds = defs.OpSchema.FormalParameter, defs.OpSchema.FormalParameterOption, defs.OpSchema.AttrType
+    options = {"?": option.Optional, "*": option.Variadic}
+    given = [
+        formal(name.rstrip("?*"), of, param_option=options.get(name[-1], option.Single), is_homogeneous=name[-1] != "*")
+        for of, _, name in (word.partition(":") for word in inputs.split())
+    ]
+    count = _OUTPUTS.get(op_type, 1)
+    results = [formal(f"Y{position}", "tensor(float)", param_option=option.Optional) for position in range(count)]
+    constraints = [(name, [f"tensor({each})" for each in elements.split()], "") for name, elements in types.items()]
+    declared = [
+        defs.OpSchema.Attribute(name.rstrip("!"), getattr(kinds, kind.upper()), required=name.endswith("!"))
+        for kind, _, names in (word.partition(":") for word in attributes.split())
+        for name in names.split(",")
+    ]
     return defs.OpSchema(
-        op_type,
-        MICROSOFT,
-        1,
-        inputs=[
-            defs.OpSchema.FormalParameter(
-                name.rstrip("?*"),
-                variable,
-                param_option=_OPTIONS.get(name[-1], defs.OpSchema.FormalParameterOption.Single),
-                is_homogeneous=not name.endswith("*"),
-            )
-            for variable, _, name in words
-        ],
-        outputs=[
-            defs.OpSchema.FormalParameter(f"Y{position}", "tensor(float)", param_option=_OPTIONS["?"])
-            for position in range(_OUTPUTS.get(op_type, 1))
-        ],
-        type_constraints=[
-            (variable, [f"tensor({element})" for element in elements.split()], "")
-            for variable, elements in types.items()
-        ],
-        attributes=[
-            defs.OpSchema.Attribute(
-                name.rstrip("!"), getattr(defs.OpSchema.AttrType, kind.upper()), required=name.endswith("!")
-            )
-            for kind, _, names in (word.partition(":") for word in attributes.split())
-            for name in names.split(",")
-        ],
+        op_type, MICROSOFT, 1, "", inputs=given, outputs=results, type_constraints=constraints, attributes=declared
     )

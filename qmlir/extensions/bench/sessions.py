@@ -93,11 +93,6 @@ class Peer:
     forms: tuple[str, ...]
     """The forms that are timed in this runtime, float first."""
 
-    @property
-    def title(self) -> str:
-        """The name of the runtime in tables."""
-        return TITLES[self.package]
-
 
 PEERS: Mapping[str, Peer] = {
     peer.package: peer
@@ -144,7 +139,7 @@ def peer_runs(
             forms = [FORMS[name] for name in peer.forms if samples or not FORMS[name].activations]
         for form in forms:
             source = _in_form(path, folder, form, samples) if form.activations else path
-            yield f"{peer.title} {form.name}", peer.open(source, inputs, threads, form)
+            yield f"{TITLES[package]} {form.name}", peer.open(source, inputs, threads, form)
 
 
 def _in_form(path: Path, folder: Path, form: PeerForm, samples: Sequence[Mapping[str, Array]]) -> Path:

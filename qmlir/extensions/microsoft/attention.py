@@ -97,34 +97,29 @@ def _mask(node: Node, position: int, queries: SSAValue, keys: SSAValue, *, has_s
     return node.add(elementwise.WhereOp, kept, node.scalar(0, queries), filtered).result
 
 
-@dataclass(frozen=True)
-class _Heads:
-    """The operands of attention, `[batch, heads, sequence, head size]`, with past keys and values."""
+def _attended(
+    node: Node, heads: Sequence[SSAValue], pasts: Sequence[SSAValue | None], mask: int, bias: int, *,
+    has_starts: bool = False,
+) -> attention.AttentionOp:  # fmt: skip
+    """Returns the attention of MultiHeadAttention and Attention; `mask` and `bias` are the indices of these inputs.
 
-    query: SSAValue
-    key: SSAValue
-    value: SSAValue
-    past_key: SSAValue | None = None
-    past_value: SSAValue | None = None
-
-
-def _attended(node: Node, heads: _Heads, mask: int, bias: int, *, has_starts: bool = False) -> attention.AttentionOp:
-    """Returns the attention of MultiHeadAttention and Attention; `mask` and `bias` are the indices of these inputs."""
+    `heads` are the query, the key and the value, `[batch, heads, sequence, head size]`, `pasts` the past key and value.
+    """
+    query, key, _ = heads
     is_causal = bool(node.attribute("unidirectional", 0))
-    queries, keys = shape_of(heads.query)[2], shape_of(heads.key)[2]
+    queries, keys = shape_of(query)[2], shape_of(key)[2]
     if is_causal and DYNAMIC_INDEX not in (queries, keys) and queries != keys:
         raise node.unsupported(
             f"unidirectional attention requires one new key per query, but got {keys} keys for {queries} queries"
         )
-    parts = [heads.key] if heads.past_key is None else [heads.past_key, heads.key]
-    found = _mask(node, mask, heads.query, _places_in_all(node, parts), has_starts=has_starts)
+    parts = [each for each in (pasts[0], key) if each is not None]
+    found = _mask(node, mask, query, _places_in_all(node, parts), has_starts=has_starts)
     added = node.optional(bias)
     if found is not None and added is not None:
         found = _add(node, found, added)
     return node.add(
-        attention.AttentionOp, heads.query, heads.key, heads.value, added if found is None else found,
-        heads.past_key, heads.past_value, None, scale=node.attribute("scale", None) or None,
-        is_causal=is_causal,
+        attention.AttentionOp, *heads, added if found is None else found, *pasts, None,
+        scale=node.attribute("scale", None) or None, is_causal=is_causal,
     )  # fmt: skip
 
 
@@ -185,8 +180,7 @@ def _multi_head_attention(node: Node) -> list[SSAValue | None]:
             *_with_bias(node, values[:1] if is_cached else values, bias, count),
             *(values[1:] if is_cached else ()),
         ]
-    query, key, value = values
-    op = _attended(node, _Heads(query, key, value, node.optional(6), node.optional(7)), mask=4, bias=5)
+    op = _attended(node, values, (node.optional(6), node.optional(7)), mask=4, bias=5)
     return [joined_heads(node, op.result), op.present_key, op.present_value]
 
 
@@ -224,9 +218,9 @@ def _attention(node: Node) -> list[SSAValue | None]:
         for role, (start, end) in zip(_ROLES, pairwise(ends), strict=True)
     ]
     past = node.optional(4)
-    first, second = (node.add_constant(np.array(position, np.int64), i64) for position in (0, 1))
-    pasts = [] if past is None else [node.add(indexing.GatherOp, past, each, axis=0).result for each in (first, second)]
-    op = _attended(node, _Heads(*values, *pasts), mask=3, bias=5, has_starts=True)
+    index = [node.add_constant(np.array(position, np.int64), i64) for position in (0, 1)]
+    pasts = [None if past is None else node.add(indexing.GatherOp, past, each, axis=0).result for each in index]
+    op = _attended(node, values, pasts, mask=3, bias=5, has_starts=True)
     present = None
     if wanted(node, 1):
         present = _behind(node, _spread(node, op.present_key, 0), _spread(node, op.present_value, 0), 0)

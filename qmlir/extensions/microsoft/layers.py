@@ -5,7 +5,7 @@ normalizations. Each becomes the equivalent `nn` operations. SimplifiedLayerNorm
 ONNX Runtime adds to ONNX's own domain.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -245,12 +245,15 @@ _ACTIVATIONS: Mapping[str, tuple[type[NnOp], tuple[str, ...]]] = {
 """Maps the attribute `activation` to an operation and its properties, in the order of `activation_params`."""
 
 
-def _activation(node: Node) -> tuple[type[NnOp], tuple[str, ...]] | None:
-    """Returns the row of the node's activation; `None` for a layer without one."""
+def _activated(node: Node, value: SSAValue, parameters: Callable[[Sequence[str]], Mapping[str, Any]]) -> SSAValue:
+    """Applies the activation of a layer, if it has one; `parameters` returns its properties, given their names."""
     name = node.attribute("activation", "")
-    if name and name not in _ACTIVATIONS:
+    if not name:
+        return value
+    if name not in _ACTIVATIONS:
         raise node.unsupported(f"activation must be one of {', '.join(sorted(_ACTIVATIONS))}, but got '{name}'")
-    return _ACTIVATIONS[name] if name else None
+    operation, names = _ACTIVATIONS[name]
+    return node.add(operation, value, **parameters(names)).results[0]
 
 
 def channels_first(node: Node, importer: Importer, *positions: int) -> SSAValue:
@@ -273,32 +276,26 @@ def channels_first(node: Node, importer: Importer, *positions: int) -> SSAValue:
 
 def _fused_conv(node: Node) -> SSAValue:
     """Imports FusedConv: `activation(conv(X, W) + B + Z)`."""
-    found = conv(node.part("conv"))
-    added, activation = node.optional(3), _activation(node)
+
+    def parameters(names: Sequence[str]) -> Mapping[str, Any]:
+        numbers: Sequence[float] = node.attribute("activation_params", None) or []
+        if len(numbers) != len(names):
+            raise node.error(
+                f"activation_params must have {len(names)} numbers for {node.attribute('activation')}, but got "
+                f"{len(numbers)}"
+            )
+        return dict(zip(names, numbers, strict=True))
+
+    found, added = conv(node.part("conv")), node.optional(3)
     if added is not None:
         found = node.part("sum").add(elementwise.AddOp, found, added).result
-    if activation is None:
-        return found
-    operation, names = activation
-    numbers: Sequence[float] = node.attribute("activation_params", None) or []
-    if len(numbers) != len(names):
-        raise node.error(
-            f"activation_params must have {len(names)} numbers for {node.attribute('activation')}, but got "
-            f"{len(numbers)}"
-        )
-    properties: dict[str, Any] = dict(zip(names, numbers, strict=True))
-    return node.add(operation, found, **properties).results[0]
+    return _activated(node, found, parameters)
 
 
 def _fused_gemm(node: Node) -> SSAValue:
     """Imports FusedGemm: `activation(alpha * A' * B' + beta * C)`; `activation_alpha` is the activation's `alpha`."""
     found = gemm(node.part("gemm"))
-    activation = _activation(node)
-    if activation is None:
-        return found
-    operation, names = activation
-    properties = {name: node.attribute(f"activation_{name}") for name in names}
-    return node.add(operation, found, **properties).results[0]
+    return _activated(node, found, lambda names: {name: node.attribute(f"activation_{name}") for name in names})
 
 
 _LAYERS: dict[str, Importer] = {
