@@ -54,17 +54,12 @@ def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] |
     _check_names(graph, "outputs", outputs)
     wanted = [each.name for each in graph.output] if outputs is None else list(outputs)
     part = _Part.between(graph, set(inputs or ()), wanted)
-    needed = [each.name for each in _model_inputs(graph) if each.name in part.tensors]
+    given = {each.name for each in graph.initializer}
+    needed = [each.name for each in graph.input if each.name not in given and each.name in part.tensors]
     if inputs is not None:
         _check_inputs(part, inputs, needed)
         needed = list(inputs)
     return replace(model, proto=_model_of(model, part, needed, wanted))
-
-
-def _model_inputs(graph: GraphProto) -> Iterator[ValueInfoProto]:
-    """Returns the inputs of a graph that have no initializer."""
-    given = {each.name for each in graph.initializer}
-    return (each for each in graph.input if each.name not in given)
 
 
 def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> None:

@@ -28,7 +28,7 @@ from qmlir.ir.verification import verify
 from qmlir.onnx import checking, islands, metadata, ports, protos
 from qmlir.onnx.control import STRUCTURED, Control, NoRegionForm
 from qmlir.onnx.graph import GraphBuilder, suggest_name
-from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.node import Node
 from qmlir.onnx.protos import RefusedNodeError, describe_node, node_error, node_name, operator_key, verification_error
 from qmlir.onnx.reading import OnnxModel
 from qmlir.onnx.signatures import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
@@ -83,24 +83,27 @@ def _check_given(
             raise node_error(node, f"{text}{where}")
 
 
+@dataclass
 class _ModelImporter:
     """The state of one import."""
 
-    def __init__(self, model: OnnxModel, importers: Mapping[str, Importer], fallback: bool, is_training_expected: bool):
-        self.model = model
-        self.is_training_expected = is_training_expected
-        self.importers = importers
-        self.functions = Functions.of(model.proto.functions)
-        self.operators = islands.Operators(importers, self.functions, fallback)
-        self.names: Counter[str] = Counter()
+    model: OnnxModel
+    operators: islands.Operators
+    is_training_expected: bool
+    names: Counter[str] = field(default_factory=Counter[str])
 
     def run(self, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
         graph = self.model.proto.graph
         versions = checking.opsets(self.model.proto.opset_import)
-        self._check_tensors(graph)
+        if graph.sparse_initializer:
+            raise text_error(f"tensor '{graph.sparse_initializer[0].values.name}' is sparse, which is not supported")
+        if not graph.output:
+            raise text_error(f"{self.model.name} has no outputs")
         nodes = protos.needed_nodes(graph)
         self.operators.check(nodes, versions, self.model.name)
-        self._check_model({name for node in nodes for name in node.input})
+        checking.check_nodes(self.model.proto)
+        checking.check_standard(self.model, {name for node in nodes for name in node.input})
+        self.operators.functions.check_size(graph.node)
         inputs = ports.input_ports(self.model.proto, shapes)
         self._tell_defaults()
         self.names.update(map(node_name, nodes))
@@ -117,9 +120,7 @@ class _ModelImporter:
         self._import_nodes(nodes, scope, {each.name for each in graph.output})
         outputs = self._outputs(scope)
         block.add_op(ReturnOp(*outputs))
-        function.function_type = FunctionType.from_lists(
-            function.function_type.inputs.data, [value.type for value in outputs]
-        )
+        function.update_function_type()
         set_ports(function, inputs, list(map(ports.output_port, graph.output, outputs)))
         scope.builder.sweep()
         if not self.is_training_expected:
@@ -170,20 +171,6 @@ class _ModelImporter:
             f"help: --cut-inputs {others}, or cut_inputs= of qmlir.load, makes the defaults constants"
         )
         emit(Diagnostic(Severity.WARNING, message))
-
-    # What the model holds
-
-    def _check_model(self, held: set[str]) -> None:
-        """Raises an error for an invalid model. The tensors in `held` are read and checked later."""
-        checking.check_nodes(self.model.proto)
-        checking.check_standard(self.model, held)
-        self.functions.check_size(self.model.proto.graph.node)
-
-    def _check_tensors(self, graph: GraphProto) -> None:
-        if graph.sparse_initializer:
-            raise text_error(f"tensor '{graph.sparse_initializer[0].values.name}' is sparse, which is not supported")
-        if not graph.output:
-            raise text_error(f"{self.model.name} has no outputs")
 
     # Nodes
 
@@ -245,11 +232,15 @@ class _ModelImporter:
             raise
         added = builder.block.first_op if first is None else first.next_op
         results = builder.settle(added, results)
-        for name, value in zip(node.output, results, strict=False):
+        self._enter_results(node, results, scope)
+
+    def _enter_results(self, node: NodeProto, values: Sequence[SSAValue | None], scope: _Scope) -> None:
+        """Binds the outputs of a node to `values`, which are named after them."""
+        for name, value in zip(node.output, values, strict=False):
             if name and value is not None:
                 self._enter(node, name, value, scope)
         if scope.call is None:
-            name_results(results, node.output)
+            name_results([scope.values.get(name) for name in node.output], node.output)
 
     def _enter(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope) -> None:
         """Binds `name` to `value`, refined by the declared type. Raises `DiagnosticError` if the types contradict."""
@@ -289,7 +280,7 @@ class _ModelImporter:
             return _Scope(builder, scope.opsets, {**scope.values, **own}, initializers, declared, call=origin)
 
         def import_graph(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> list[SSAValue]:
-            checking.check_branch(graph, scope.opsets, self.functions)
+            checking.check_branch(graph, scope.opsets, self.operators.functions)
             self.operators.check(graph.node, scope.opsets, self.model.name)
             inner = inside(graph, builder, given)
             self._import_nodes(graph.node, inner, {each.name for each in graph.output})
@@ -317,11 +308,7 @@ class _ModelImporter:
                 reason = protos.reason_of(refused) if isinstance(refused, DiagnosticError) else str(refused)
                 self._import_island(islands.island_of([node]), {operator_key(node): reason}, scope)
                 return
-        for name, value in zip(node.output, values, strict=False):
-            if name:
-                self._enter(node, name, value, scope)
-        if scope.call is None:
-            name_results([scope.values.get(name) for name in node.output], node.output)
+        self._enter_results(node, values, scope)
 
     # Islands
 
@@ -358,7 +345,7 @@ class _ModelImporter:
     ) -> None:
         values = {name: self._island_input(name, island, scope) for name in island.inputs}
         proto = self.model.proto
-        calls = island.has_subgraphs or any(self.functions.find(node) is not None for node in island.nodes)
+        calls = island.has_subgraphs or any(self.operators.functions.find(node) is not None for node in island.nodes)
         head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if calls else ())
         head.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in scope.opsets.items())
         declared: Mapping[str, TypeProto] = self._types if scope.call is None else {}
@@ -391,13 +378,13 @@ class _ModelImporter:
     ) -> Sequence[SSAValue | None]:
         """Imports a node; returns the values of its outputs, with `None` for those that the model doesn't name."""
         origin = self._origin(node, scope)
-        function = self.functions.find(node)
+        function = self.operators.functions.find(node)
         if function is not None:
             inner = _Scope(scope.builder, checking.opsets(function.opset_import), call=origin)
             return self._inline(function, node, inputs, inner)
         version = scope.opsets[protos.domain_of(node)]
         checking.check_types(node, version, inputs)
-        importer = self.importers.get(operator_key(node))
+        importer = self.operators.importers.get(operator_key(node))
         if importer is not None:
             try:
                 with faults_from_outside(lambda reason: node_error(node, f"its importer failed: {reason}")):
@@ -525,6 +512,10 @@ def modernized(model: OnnxModel) -> OnnxModel:
     return replace(model, proto=newer)
 
 
+def _operators(model: OnnxModel, fallback: bool) -> islands.Operators:
+    return islands.Operators(registry.onnx_importers(), Functions.of(model.proto.functions), fallback)
+
+
 def restored_module(
     model: OnnxModel, *, shapes: Mapping[str, Sequence[int]] | None = None, fallback: bool = True
 ) -> ModuleOp | None:
@@ -538,8 +529,7 @@ def restored_module(
     others = dict(module.attributes)
     module.attributes.clear()
     module.attributes.update(_metadata(model) | others)
-    operators = islands.Operators(registry.onnx_importers(), Functions.of(model.proto.functions), fallback)
-    operators.tell_islands(module, model.name)
+    _operators(model, fallback).tell_islands(module, model.name)
     return specialize(module, shapes) if shapes else module
 
 
@@ -558,5 +548,5 @@ def import_model(
     with the name of the node.
     """
     checking.check_text(model.proto)
-    importer = _ModelImporter(modernized(model), registry.onnx_importers(), fallback, is_training_expected)
-    return importer.run(shapes or {})
+    model = modernized(model)
+    return _ModelImporter(model, _operators(model, fallback), is_training_expected).run(shapes or {})

@@ -106,8 +106,8 @@ class Operators:
             nodes = ModelProto.FromString(island.model_bytes).graph.node
             origins = origins_of(island)
             names = list(map(str, origins)) if len(origins) == len(nodes) else list(map(node_name, nodes))
-            if reason := _refusals_of(island):  # a branch is named after its If
-                refused[reason].extend(map(str, origins) if origins else names)
+            if not island.cause.startswith(_NO_OPERATION):  # some were rejected; a branch is named after its If
+                refused[island.cause].extend(map(str, origins) if origins else names)
                 continue
             for node, name in zip(nodes, names, strict=True):
                 missing[operator_key(node)].append(name)
@@ -186,11 +186,6 @@ def reason_text(island: Island, refused: Mapping[str, str]) -> str:
     causes = [f"{', '.join(keys)} {reason}" for reason, keys in by_reason.items()]
     missing = ", ".join(key for key in dict.fromkeys(map(operator_key, island.nodes)) if key not in refused)
     return "; ".join([*causes, f"{_NO_OPERATION}{missing}"] if missing else causes) + RUNS
-
-
-def _refusals_of(island: OnnxIslandOp) -> str:
-    """Returns the reason of an island with rejected nodes; empty if there are none."""
-    return "" if island.cause.startswith(_NO_OPERATION) else island.cause
 
 
 def nodes_of(step: NodeProto | Island) -> Sequence[NodeProto]:
