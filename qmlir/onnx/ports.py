@@ -9,10 +9,10 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import Port
-from qmlir.onnx.export.emission import describe_type
+from qmlir.onnx.export.emission import type_proto
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
 OPTIONAL_INPUTS = 4
@@ -165,10 +165,10 @@ def declared_name(type_: TypeProto) -> str:
 
 def onnx_type(value: SSAValue) -> TypeProto:
     """Returns the type of a value for ONNX's type inference; for a quantized value, the type of its integers."""
-    proto, type_ = TypeProto(), ranked_tensor(value.type)
-    is_stored = type_ is not None and isinstance(type_.get_element_type(), StoredType)
-    describe_type(proto, TensorType(storage_element(element_of(value)), shape_of(value)) if is_stored else value.type)
-    return proto
+    type_ = ranked_tensor(value.type)
+    if type_ is not None and isinstance(element := type_.get_element_type(), StoredType):
+        return type_proto(TensorType(storage_element(element), type_.get_shape()))
+    return type_proto(value.type)
 
 
 def output_port(info: ValueInfoProto, value: SSAValue) -> Port:
