@@ -141,7 +141,7 @@ class QParams:
             case Granularity.TENSOR:
                 return UniformQuantizedType.per_tensor(storage, expressed, float(scales), int(zero_points))
             case Granularity.AXIS:
-                return UniformQuantizedType.per_axis(storage, expressed, *blocks, scales, zero_points)
+                return UniformQuantizedType.per_axis(storage, expressed, next(iter(blocks)), scales, zero_points)
             case Granularity.BLOCK:
                 return UniformQuantizedType.per_block(storage, expressed, blocks, scales, zero_points)
 

@@ -114,10 +114,9 @@ def _tensor_type(type_: AnyTensor | AnyUnrankedTensorType, dims: Sequence[str]) 
     kind, ranked = data_type(type_.get_element_type()) or 0, ranked_tensor(type_)
     if ranked is None:
         return helper.make_tensor_type_proto(kind, None)
-    sizes = zip_longest(ranked.get_shape(), dims[: ranked.get_num_dims()])
-    return helper.make_tensor_type_proto(
-        kind, [name or None if size == DYNAMIC_INDEX else size for size, name in sizes]
-    )
+    named = zip_longest(ranked.get_shape(), dims[: ranked.get_num_dims()])
+    sizes = [name or None if size == DYNAMIC_INDEX else size for size, name in named]
+    return helper.make_tensor_type_proto(kind, sizes)
 
 
 def value_info(name: str, type_: Attribute, dims: Sequence[str] = ()) -> ValueInfoProto:
