@@ -123,16 +123,6 @@ def producers_of(nodes: Sequence[NodeProto]) -> dict[str, int]:
     return producers
 
 
-def _needed(graph: GraphProto, producers: dict[str, int]) -> set[int]:
-    """Returns the indices of the nodes that the graph's outputs depend on."""
-
-    def produced(names: Iterable[str]) -> list[int]:
-        return [producers[name] for name in names if name in producers]
-
-    outputs = produced(each.name for each in graph.output)
-    return set(reached(outputs, lambda position: produced(used_tensors(graph.node[position]))))
-
-
 def needed_nodes(graph: GraphProto) -> list[NodeProto]:
     """Returns the nodes that the outputs depend on, in the model's order.
 
@@ -140,7 +130,12 @@ def needed_nodes(graph: GraphProto) -> list[NodeProto]:
     """
     nodes = list(graph.node)
     producers = producers_of(nodes)
-    needed = sorted(_needed(graph, producers))
+
+    def produced(names: Iterable[str]) -> list[int]:
+        return [producers[name] for name in names if name in producers]
+
+    ends = produced(each.name for each in graph.output)
+    needed = sorted(reached(ends, lambda position: produced(used_tensors(nodes[position]))))
     given = {each.name for each in (*graph.input, *graph.initializer)} | {
         each.values.name for each in graph.sparse_initializer
     }
@@ -155,9 +150,8 @@ def needed_nodes(graph: GraphProto) -> list[NodeProto]:
     late = [(position, name) for position in needed for name in used[position] if producers.get(name, -1) >= position]
     if not late:
         return [nodes[position] for position in needed]
-    uses = {position: [producers[name] for name in used[position] if name in producers] for position in needed}
     try:
-        TopologicalSorter(uses).prepare()
+        TopologicalSorter({position: produced(used[position]) for position in needed}).prepare()
     except CycleError as error:
         cycle: list[int] = error.args[1]
         path = " -> ".join(describe_node(nodes[position]) for position in cycle[:5])

@@ -189,7 +189,7 @@ def _with_channels(importer: Importer) -> Importer:
 
 def _average_pool_properties(node: Node) -> dict[str, Any]:
     counts = bool(node.attribute("count_include_pad", 0))
-    return {**pool_properties(node), "count_include_pad": counts, "requantize": QLINEAR}
+    return {"requantize": QLINEAR, **pool_properties(node), "count_include_pad": counts}
 
 
 # --- QGemm ------------------------------------------------------------------------------------------------------------

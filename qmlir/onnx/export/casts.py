@@ -46,6 +46,12 @@ def per_tensor(value: SSAValue) -> UniformQuantizedType | None:
     return element
 
 
+def magnitude_of(element: UniformQuantizedType) -> int:
+    """Returns a bound on `|q - z|` over the storage range."""
+    zero_points = element.zero_points
+    return int(max(abs(element.storage_max - zero_points.min()), abs(element.storage_min - zero_points.max())))
+
+
 def is_narrower(element: StoredType) -> bool:
     """Returns True if the storage range is narrower than that of the container type."""
     return (element.storage_min, element.storage_max) != storage_limits(container(element))

@@ -46,7 +46,7 @@ from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
-from qmlir.onnx.export.casts import dequantize, has_blocks, per_tensor, quantize, saturated, uniform
+from qmlir.onnx.export.casts import dequantize, has_blocks, magnitude_of, per_tensor, quantize, saturated, uniform
 from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, attributes_of, container
 
 EXACT_F32 = 1 << 24
@@ -73,12 +73,6 @@ def spread_over(out: NodeEmitter, value: SSAValue) -> tuple[Array, Array]:
         raise out.error(f"computes with block-wise {element} on a dynamic tensor, but blocks require static sizes")
     scales, zero_points = broadcast_parameters(element, shape)
     return np.asarray(scales, np.float32), zero_points
-
-
-def magnitude_of(element: UniformQuantizedType) -> int:
-    """Returns a bound on `|q - z|` over the storage range."""
-    zero_points = element.zero_points
-    return int(max(abs(element.storage_max - zero_points.min()), abs(element.storage_min - zero_points.max())))
 
 
 def _largest_of(value: SSAValue, element: UniformQuantizedType) -> int:

@@ -32,9 +32,18 @@ from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
-from qmlir.onnx.export.casts import dequantize, has_cast, is_narrower, kept_apart, per_tensor, quantize, uniform
+from qmlir.onnx.export.casts import (
+    dequantize,
+    has_cast,
+    is_narrower,
+    kept_apart,
+    magnitude_of,
+    per_tensor,
+    quantize,
+    uniform,
+)
 from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, container
-from qmlir.onnx.export.integer import EXACT_F32, is_function, magnitude_of, product_of
+from qmlir.onnx.export.integer import EXACT_F32, is_function, product_of
 from qmlir.onnx.export.qlinear import agrees_with_qlinear, is_whole, qlinear_types, saturated_storage
 
 # Operators that ONNX Runtime fuses, unless its optimizations are off.

@@ -73,9 +73,13 @@ def _normalizer(node: Node) -> SSAValue:
     if locale not in LOCALES:
         raise node.unsupported(f"locale must be en_US, but got '{locale}'")
     words = [StringAttr(word) for word in node.attribute("stopwords") or ()]
-    given = "case_change_action=case_change is_case_sensitive"
-    stopwords = ArrayAttr(words) if words else None
-    return node.add(StringNormalizerOp, node.input(), attributes=given, stopwords=stopwords).result
+    return node.add(
+        StringNormalizerOp,
+        node.input(),
+        case_change=node.attribute("case_change_action"),
+        is_case_sensitive=bool(node.attribute("is_case_sensitive")),
+        stopwords=ArrayAttr(words) if words else None,
+    ).result
 
 
 def _export_empty(out: NodeEmitter, op: ops.SequenceEmptyOp) -> None:
