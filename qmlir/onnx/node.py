@@ -231,14 +231,8 @@ class Node:
         return self.insert(op)
 
     def _plain_operands(self, operands: Sequence[Operand]) -> tuple[Operand, ...]:
-        return tuple(
-            self.graph.plain(operand)
-            if isinstance(operand, SSAValue)
-            else None
-            if operand is None
-            else [self.graph.plain(value) for value in operand]
-            for operand in operands
-        )
+        plain = self.graph.plain
+        return tuple([*map(plain, each)] if isinstance(each, Sequence) else each and plain(each) for each in operands)
 
     def cast(self, value: SSAValue, element: Attribute, **properties: Any) -> SSAValue:
         """Returns `value` cast to the plain type `element`; `properties` are properties of `nn.cast`."""

@@ -17,7 +17,7 @@ from typing import Any
 from onnx import ModelProto, version_converter
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import DiagnosticError, text_error, unknown
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.targets.runtimes.onnx_runtime import PACKAGE
 from qmlir.targets.runtimes.packages import imported
 
@@ -68,13 +68,6 @@ FORMS: Mapping[str, PeerForm] = {
 
 METHODS: Mapping[str, str] = {"min_max": "MinMax", "percentile": "Percentile", "entropy": "Entropy"}
 """The calibrators that the static quantizer also has, by their names in qmlir."""
-
-
-def form_of(name: str) -> PeerForm:
-    """Returns the form of that name. Raises `DiagnosticError` if there is none."""
-    if name not in FORMS:
-        raise text_error(unknown("form", name, FORMS))
-    return FORMS[name]
 
 
 def _reader(samples: Iterable[Mapping[str, Array]]) -> Any:

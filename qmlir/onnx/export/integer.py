@@ -231,11 +231,10 @@ def _shifted(out: NodeEmitter, value: Exact, shift: Array, ties: Ties) -> Exact:
         case Ties.UP:
             is_more = out.node("GreaterOrEqual", [twice, whole])
         case Ties.EVEN | Ties.AWAY:
-            goes_up = (
-                out.node("Equal", [out.node("Mod", [quotient, two]), constant(out, 1, value)])
-                if ties is Ties.EVEN
-                else out.node("GreaterOrEqual", [name, zero])
-            )
+            if ties is Ties.EVEN:
+                goes_up = out.node("Equal", [out.node("Mod", [quotient, two]), constant(out, 1, value)])
+            else:
+                goes_up = out.node("GreaterOrEqual", [name, zero])
             tie = out.node("And", [out.node("Equal", [twice, whole]), goes_up])
             is_more = out.node("Or", [out.node("Greater", [twice, whole]), tie])
     # Without a shift the rest is 0, and `twice >= 1` is false.
@@ -310,14 +309,10 @@ def _bytes_of(out: NodeEmitter, value: SSAValue) -> list[Byte]:
 def _constant_bytes(out: NodeEmitter, integers: Array) -> list[Byte]:
     """Returns the bytes of constant integers without zero point, highest first."""
     bits = max(int(np.abs(integers).max(initial=0)).bit_length() + 1, 8)
-    shift = 1 << (bits - 1)
+    shift, factors = 1 << (bits - 1), [_BASE**position for position in reversed(range(-(-bits // 8)))]
     return [
-        Byte(
-            out.constant((integers + shift) // _BASE**position % _BASE, _BYTE),
-            shift // _BASE**position % _BASE,
-            _BASE**position,
-        )
-        for position in reversed(range(-(-bits // 8)))
+        Byte(out.constant((integers + shift) // factor % _BASE, _BYTE), shift // factor % _BASE, factor)
+        for factor in factors
     ]
 
 

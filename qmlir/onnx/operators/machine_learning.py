@@ -574,16 +574,9 @@ def _export(out: NodeEmitter, op: trees.TreeEnsembleOp) -> None:
     attributes |= {f"target_{name}": [row[position] for row in entries] for position, name in enumerate(_LEAF_FIELDS)}
     if not any(attributes[f"nodes_{_NODE_FIELDS[-1]}"]):
         del attributes[f"nodes_{_NODE_FIELDS[-1]}"]
-    out.node(
-        "TreeEnsembleRegressor",
-        [out.name(op.input)],
-        out.output,
-        domain=_DOMAIN,
-        n_targets=count,
-        aggregate_function=op.aggregate.data.upper(),
-        post_transform="NONE",
-        **attributes,
-    )
+    kinds = {"aggregate_function": op.aggregate.data.upper(), "post_transform": "NONE"}
+    inputs = [out.name(op.input)]
+    out.node("TreeEnsembleRegressor", inputs, out.output, domain=_DOMAIN, n_targets=count, **kinds, **attributes)
 
 
 EXPORTERS: dict[type[Operation], Exporter] = {trees.TreeEnsembleOp: _export}
