@@ -150,12 +150,9 @@ def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functio
 
 def _since(node: NodeProto) -> str:
     """Returns the part of a message that names the first version with the operator, empty if there is none."""
-    versions = [
-        each.since_version
-        for each in defs.get_all_schemas_with_history()
-        if (each.domain, each.name) == ("", node.op_type)
-    ]
-    return f", which is there from {min(versions)} on" if versions else ""
+    own = (each for each in defs.get_all_schemas_with_history() if (each.domain, each.name) == ("", node.op_type))
+    first = min((each.since_version for each in own), default=None)
+    return "" if first is None else f", which is there from {first} on"
 
 
 def _named(names: set[str]) -> str:

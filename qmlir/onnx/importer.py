@@ -316,11 +316,9 @@ class _ModelImporter:
         """Returns the indices of the nodes that must be in islands."""
         found = {position for position, node in enumerate(nodes) if not self.operators.has(node, scope.opsets)}
         if found and scope.call is None:  # optional values and maps stay inside islands, together with their users
-            found |= {
-                position
-                for position, node in enumerate(nodes)
-                if islands.untyped_here(self._types, (*node.input, *node.output))
-            }
+            for position, node in enumerate(nodes):
+                if islands.untyped_here(self._types, (*node.input, *node.output)):
+                    found.add(position)
         return found
 
     @cached_property

@@ -53,11 +53,6 @@ def _gelu(is_tanh: bool) -> Importer:
     return lambda node: node.add(activations.GeluOp, _biased(node), tanh_approximation=is_tanh).result
 
 
-def _quick_gelu(node: Node) -> SSAValue:
-    """Imports QuickGelu: `x * sigmoid(alpha * x)`."""
-    return node.add(activations.SwishOp, node.input(), alpha=node.attribute("alpha", 1.702)).result
-
-
 # --- Products ---------------------------------------------------------------------------------------------------------
 
 
@@ -302,7 +297,7 @@ _LAYERS: dict[str, Importer] = {
     "Gelu": _gelu(False),
     "BiasGelu": _gelu(False),
     "FastGelu": _gelu(True),
-    "QuickGelu": _quick_gelu,
+    "QuickGelu": lambda node: node.add(activations.SwishOp, node.input(), alpha=node.attribute("alpha", 1.702)).result,
     "FusedMatMul": _fused_matmul,
     "TransposeMatMul": _fused_matmul,
     "SkipLayerNormalization": _skip_layer_norm,

@@ -104,9 +104,7 @@ class Rewrite:
             raise op_error(name, f"creates '{name.opName.data}', which no dialect defines")
         operands = cast(list[SSAValue], list(self._flat(name.operand_values)))
         types = cast(list[Attribute], list(self._flat(name.type_values)))
-        known: frozenset[str] = frozenset()
-        if issubclass(kind, IRDLOperation):
-            known = frozenset(kind.get_irdl_definition().properties)
+        known = kind.get_irdl_definition().properties if issubclass(kind, IRDLOperation) else {}
         properties: dict[str, Attribute] = {}
         attributes: dict[str, Attribute] = {}
         for key, value in zip(name.attributeValueNames, name.attribute_values, strict=True):

@@ -1,7 +1,7 @@
 """Names of exported tensors, and name hints of imported ones."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
@@ -19,12 +19,10 @@ class ValueNames:
 
     def take(self, *wishes: str) -> str:
         """Adds and returns the first of `wishes` that is unused, or else the first one with a numeric suffix."""
-        first = next((wish for wish in wishes if wish), "value")
-        for wish in wishes:
-            if wish and wish not in self._taken:
-                self._taken.add(wish)
-                return wish
-        found = f"{first}.{first_free(lambda number: f'{first}.{number}' in self._taken, 1)}"
+        first = next(filter(None, wishes), "value")
+        found = next((wish for wish in wishes if wish and wish not in self._taken), None)
+        if found is None:
+            found = f"{first}.{first_free(lambda number: f'{first}.{number}' in self._taken, 1)}"
         self._taken.add(found)
         return found
 
@@ -39,29 +37,26 @@ def _wishes(value: SSAValue) -> list[str]:
 
 
 def names_of(
-    function: FuncOp, inputs: Iterable[Port], outputs: Iterable[Port], nested: Iterable[SSAValue] = ()
+    function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port], nested: Iterable[SSAValue]
 ) -> tuple[dict[SSAValue, str], ValueNames]:
     """Returns a unique name for each value of a function, and the set of these names.
 
     A returned value gets the name of its output. `nested` contains values inside regions, which also get unique names.
     """
-    ports, results = list(inputs), list(outputs)
-    names = ValueNames([port.name for port in (*ports, *results)])
-    found: dict[SSAValue, str] = {
-        argument: port.name for argument, port in zip(function.body.block.args, ports, strict=True)
-    }
+    names = ValueNames([port.name for port in (*inputs, *outputs)])
+    found: dict[SSAValue, str] = {}
+    for argument, port in zip(function.body.block.args, inputs, strict=True):
+        found[argument] = port.name
     terminator = function.body.block.last_op
     assert isinstance(terminator, ReturnOp)
     used = set(found.values())
-    for value, port in zip(terminator.operands, results, strict=True):
+    for value, port in zip(terminator.operands, outputs, strict=True):
         if not isinstance(value, BlockArgument) and value not in found and port.name not in used:
             found[value] = port.name
             used.add(port.name)
     # Components of a node may ask for the name of its output tensor; a value with this name in the model has priority.
     rest = [result for op in function.body.block.ops for result in op.results if result not in found]
-    for value in sorted(rest, key=lambda value: not tensor_name(value)):
-        found[value] = names.take(*_wishes(value))
-    for value in nested:
+    for value in (*sorted(rest, key=lambda value: not tensor_name(value)), *nested):
         found[value] = names.take(*_wishes(value))
     return found, names
 

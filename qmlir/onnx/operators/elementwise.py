@@ -12,7 +12,7 @@ from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.logic.ops import BitShiftOp
 from qmlir.dialects.nn.movement.ops import UnsqueezeOp
 from qmlir.ir.builtin_types import as_integer, as_small_float, element_of
-from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type, is_integer
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type, is_integer, number
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.one_to_one import OneToOne
 
@@ -51,8 +51,7 @@ def _bit_cast(node: Node) -> SSAValue:
 
 
 def _bit_shift(node: Node) -> SSAValue:
-    direction: str = node.attribute("direction")
-    return node.add(BitShiftOp, node.input(0), node.input(1), direction=direction.lower()).result
+    return node.add(BitShiftOp, node.input(0), node.input(1), direction=node.attribute("direction").lower()).result
 
 
 def _pow(node: Node) -> SSAValue:
@@ -119,9 +118,8 @@ def _export_mod(out: NodeEmitter, op: ops.ModOp) -> None:
 
 
 def _export_cast(out: NodeEmitter, op: ops.CastOp) -> None:
-    kind = data_type(out.element(op.result))
-    mode = None if op.round_mode is None else op.round_mode.data
-    out.node("Cast", out.inputs, out.output, to=kind, saturate=None if op.saturates else 0, round_mode=mode)
+    kind, saturate = data_type(out.element(op.result)), None if op.saturates else 0
+    out.node("Cast", out.inputs, out.output, to=kind, saturate=saturate, round_mode=number(op.round_mode))
 
 
 def _export_bit_cast(out: NodeEmitter, op: ops.BitCastOp) -> None:
