@@ -341,7 +341,10 @@ class _ModelImporter:
         origins: Sequence[Origin],
         types: Mapping[str, AnyTensor] | None = None,
     ) -> None:
-        values = {name: self._island_input(name, island, scope) for name in island.inputs}
+        values = {  # a constant of strings is no value
+            name: scope.initializers[name] if self._is_text(name, scope) else self._value(name, scope, island.nodes[0])
+            for name in island.inputs
+        }
         proto = self.model.proto
         calls = island.has_subgraphs or any(self.operators.functions.find(node) is not None for node in island.nodes)
         head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if calls else ())
@@ -350,12 +353,6 @@ class _ModelImporter:
         results = islands.add_island(island, values, head, scope.builder, origins, declared, reason, types)
         for name, value in zip(island.outputs, results, strict=True):
             self._enter(island.nodes[-1], name, value, scope)
-
-    def _island_input(self, name: str, island: islands.Island, scope: _Scope) -> SSAValue | TensorProto:
-        """Returns the value of a tensor or, for a constant of strings, the tensor of the model."""
-        if self._is_text(name, scope):
-            return scope.initializers[name]
-        return self._value(name, scope, island.nodes[0])
 
     @staticmethod
     def _is_text(name: str, scope: _Scope) -> bool:

@@ -98,10 +98,9 @@ def _mask(node: Node, position: int, queries: SSAValue, keys: SSAValue, *, has_s
 
 
 def _attended(
-    node: Node, heads: Sequence[SSAValue], pasts: Sequence[SSAValue | None], mask: int, bias: int, *,
-    has_starts: bool = False,
-) -> attention.AttentionOp:  # fmt: skip
-    """Returns the attention of MultiHeadAttention and Attention; `mask` and `bias` are the indices of these inputs.
+    node: Node, heads: Sequence[SSAValue], pasts: Sequence[SSAValue | None], mask: int, *, has_starts: bool = False
+) -> attention.AttentionOp:
+    """Returns the attention of MultiHeadAttention and Attention; `mask` is the index of this input.
 
     `heads` are the query, the key and the value, `[batch, heads, sequence, head size]`, `pasts` the past key and value.
     """
@@ -114,7 +113,7 @@ def _attended(
         )
     parts = [each for each in (pasts[0], key) if each is not None]
     found = _mask(node, mask, query, _places_in_all(node, parts), has_starts=has_starts)
-    added = node.optional(bias)
+    added = node.optional(5)
     if found is not None and added is not None:
         found = _add(node, found, added)
     return node.add(
@@ -180,7 +179,7 @@ def _multi_head_attention(node: Node) -> list[SSAValue | None]:
             *_with_bias(node, values[:1] if is_cached else values, bias, count),
             *(values[1:] if is_cached else ()),
         ]
-    op = _attended(node, values, (node.optional(6), node.optional(7)), mask=4, bias=5)
+    op = _attended(node, values, (node.optional(6), node.optional(7)), mask=4)
     return [joined_heads(node, op.result), op.present_key, op.present_value]
 
 
@@ -220,7 +219,7 @@ def _attention(node: Node) -> list[SSAValue | None]:
     past = node.optional(4)
     index = [node.add_constant(np.array(position, np.int64), i64) for position in (0, 1)]
     pasts = [None if past is None else node.add(indexing.GatherOp, past, each, axis=0).result for each in index]
-    op = _attended(node, values, pasts, mask=3, bias=5, has_starts=True)
+    op = _attended(node, values, pasts, mask=3, has_starts=True)
     present = None
     if wanted(node, 1):
         present = _behind(node, _spread(node, op.present_key, 0), _spread(node, op.present_value, 0), 0)

@@ -44,13 +44,11 @@ def refuse_attributes(node: Node, **accepted: Any) -> None:
 # --- Activations ------------------------------------------------------------------------------------------------------
 
 
-def _biased(node: Node) -> SSAValue:
-    bias = node.optional(1)
-    return node.input() if bias is None else node.part("bias_add").add(elementwise.AddOp, node.input(), bias).result
-
-
-def _gelu(is_tanh: bool) -> Importer:
-    return lambda node: node.add(activations.GeluOp, _biased(node), tanh_approximation=is_tanh).result
+def _gelu(node: Node, is_tanh: bool = False) -> SSAValue:
+    value, bias = node.input(), node.optional(1)
+    if bias is not None:
+        value = node.part("bias_add").add(elementwise.AddOp, value, bias).result
+    return node.add(activations.GeluOp, value, tanh_approximation=is_tanh).result
 
 
 # --- Products ---------------------------------------------------------------------------------------------------------
@@ -294,9 +292,9 @@ def _fused_gemm(node: Node) -> SSAValue:
 
 
 _LAYERS: dict[str, Importer] = {
-    "Gelu": _gelu(False),
-    "BiasGelu": _gelu(False),
-    "FastGelu": _gelu(True),
+    "Gelu": _gelu,
+    "BiasGelu": _gelu,
+    "FastGelu": lambda node: _gelu(node, is_tanh=True),
     "QuickGelu": lambda node: node.add(activations.SwishOp, node.input(), alpha=node.attribute("alpha", 1.702)).result,
     "FusedMatMul": _fused_matmul,
     "TransposeMatMul": _fused_matmul,

@@ -241,13 +241,6 @@ def _shifted(out: NodeEmitter, value: Exact, shift: Array, ties: Ties) -> Exact:
     return Exact(out.node("Add", [quotient, out.cast(is_more, i64)]), i64, bound + 1)
 
 
-def exact_sum(out: NodeEmitter, value: Exact, axes: str, terms: int, keep_dims: int) -> Exact:
-    """Returns the sums of `value` along `axes`, each of at most `terms` elements."""
-    bound = value.bound * max(terms, 1)
-    wide = widened(out, value, bound)
-    return Exact(out.node("ReduceSum", [wide.name, axes], keepdims=keep_dims), wide.element, bound)
-
-
 def product_of(sizes: Sequence[int], otherwise: int) -> int:
     """Returns the product of `sizes`, counting a dynamic size as `otherwise`."""
     return math.prod(size if size >= 0 else otherwise for size in sizes)
@@ -553,8 +546,9 @@ def _along(out: NodeEmitter, data: SSAValue, gone: Sequence[int], *, keeps: bool
         return None
     value = centered(out, data)
     if gone:
-        axes = out.constant(np.array(gone, np.int64))
-        value = exact_sum(out, value, axes, product_of(sizes, OPEN_SIZE), int(keeps))
+        axes, bound = out.constant(np.array(gone, np.int64)), value.bound * max(product_of(sizes, OPEN_SIZE), 1)
+        wide = widened(out, value, bound)
+        value = Exact(out.node("ReduceSum", [wide.name, axes], keepdims=int(keeps)), wide.element, bound)
     scale = scale if keeps or not scale.ndim else scale.squeeze(tuple(gone))
     return Scaled(value, scale, math.prod(sizes) if is_mean else 1)
 

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
 from qmlir.arithmetic.schemes import are_powers_of_two
 from qmlir.dialects.nn.activations import ops as activations
@@ -278,13 +277,9 @@ def _is_far_from_ties(op: NnOp) -> bool:
 
 def _agrees_everywhere(op: NnOp) -> bool:
     """Returns True if integers and floats between casts agree for all values of the operands."""
-    operands = list(dict.fromkeys(op.operands))
-    values: dict[SSAValue, Array] = {}
-    for position, value in enumerate(operands):
-        element = per_tensor(value)
-        assert element is not None
-        stored = np.arange(element.storage_min, element.storage_max + 1)
-        values[value] = stored.reshape([-1 if axis == position else 1 for axis in range(len(operands))])
+    elements = {value: uniform_of(value) for value in op.operands}
+    grid = np.ix_(*(np.arange(each.storage_min, each.storage_max + 1) for each in elements.values()))
+    values = dict(zip(elements, grid, strict=True))
     arrays = [values[value] for value in op.operands]
     try:
         ours = evaluate(op, arrays)

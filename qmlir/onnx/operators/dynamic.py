@@ -183,12 +183,6 @@ def _padded(node: Node, x: _Factor) -> tuple[SSAValue, dict[str, Any]]:
 # --- Contractions with float results ----------------------------------------------------------------------------------
 
 
-def _scaled(node: Node, total: SSAValue, scale: SSAValue, bias: SSAValue | None) -> SSAValue:
-    """Multiplies sums by their scale and adds the bias."""
-    real = node.add(elementwise.MulOp, node.cast(total, f32), scale).result
-    return real if bias is None else node.add(elementwise.AddOp, real, bias).result
-
-
 def _matmul_integer_to_float(node: Node) -> SSAValue:
     """Imports MatMulIntegerToFloat: `a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias`."""
     a = matrix_parameters(node, node.shape(0), 2, 4, is_right=False)
@@ -196,7 +190,11 @@ def _matmul_integer_to_float(node: Node) -> SSAValue:
     assert a.scale is not None
     assert b.scale is not None
     scale = node.add(elementwise.MulOp, a.spread(a.scale), b.spread(b.scale)).result
-    return _scaled(node, _matrix_product(node, 4, 5), scale, node.optional(6))
+    real, bias = (
+        node.add(elementwise.MulOp, node.cast(_matrix_product(node, 4, 5), f32), scale).result,
+        node.optional(6),
+    )
+    return real if bias is None else node.add(elementwise.AddOp, real, bias).result
 
 
 def _dynamic_quantize_matmul(node: Node) -> SSAValue:

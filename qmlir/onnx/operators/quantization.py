@@ -125,14 +125,6 @@ def _stored(parameters: QParams, quotient: SSAValue, storage: IntegerType) -> SS
     return node.cast(value, storage)
 
 
-def _stored_float(parameters: QParams, quotient: SSAValue, storage: SmallFloat, *, saturates: bool) -> SSAValue:
-    """Rounds `quotient + zero_point` to a low-precision float."""
-    node, zero_point = parameters.node, _zero_point(parameters, element_of(quotient))
-    if zero_point is not None:
-        quotient = node.add(elementwise.AddOp, quotient, zero_point).result
-    return node.cast(quotient, storage, saturate=None if saturates else False)
-
-
 def _quantized(
     parameters: QParams, value: SSAValue, precision: AnyFloat, storage: IntegerType | SmallFloat, *, saturates: bool
 ) -> SSAValue:
@@ -142,9 +134,12 @@ def _quantized(
     quotient = node.add(elementwise.DivOp, dividend, _scale(parameters, precision)).result
     if _rounds_quotient(node, precision):
         quotient = node.cast(node.cast(quotient, precision), _arithmetic(precision))
-    if not isinstance(storage, IntegerType):
-        return _stored_float(parameters, quotient, storage, saturates=saturates)
-    return _stored(parameters, quotient, storage)
+    if isinstance(storage, IntegerType):
+        return _stored(parameters, quotient, storage)
+    zero_point = _zero_point(parameters, element_of(quotient))
+    if zero_point is not None:
+        quotient = node.add(elementwise.AddOp, quotient, zero_point).result
+    return node.cast(quotient, storage, saturate=None if saturates else False)
 
 
 def _rounds_quotient(node: Node, precision: AnyFloat) -> bool:
