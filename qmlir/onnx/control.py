@@ -302,7 +302,8 @@ def import_loop(control: Control) -> Sequence[SSAValue]:
             for value, each in zip(slices, graph.output[1 + len(states) :], strict=True):
                 loop.stack(each.name, value, cast(int, steps), loop.number)
             return loop.counted(_steps(node, bound, steps), after)
-        return _while(loop, goes_on, after, condition, bound, steps)
+        is_bounded = steps is None or steps < UNBOUNDED
+        return _while(loop, goes_on, after, condition, bound if is_bounded else None)
     except Exception:
         _discard(loop.block)
         raise
@@ -323,17 +324,10 @@ def _steps(node: Node, bound: SSAValue | None, steps: int | None) -> SSAValue:
 
 
 def _while(
-    loop: _Loop,
-    goes_on: SSAValue,
-    after: Sequence[SSAValue],
-    condition: SSAValue | None,
-    bound: SSAValue | None,
-    steps: int | None,
+    loop: _Loop, goes_on: SSAValue, after: Sequence[SSAValue], condition: SSAValue | None, bound: SSAValue | None
 ) -> Sequence[SSAValue]:
     """Returns the results of an `scf.while`, which carries the condition in front of the states."""
     node, inside = loop.control.node, loop.inside
-    if steps is not None and steps >= UNBOUNDED:
-        bound = None
     if bound is not None:
         runs = inside.part("is_left").add(LessOp, loop.following(), _flat(inside, bound)).result
         goes_on = inside.part("goes_on").add(AndOp, _flat(inside, goes_on), runs).result

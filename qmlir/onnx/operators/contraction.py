@@ -48,14 +48,19 @@ def _kernel(node: Node) -> tuple[int, ...]:
     return tuple(given)
 
 
+def _given_pads(node: Node, rank: int) -> list[int] | None:
+    """Returns the padding (all begins, then all ends) of a node without automatic padding; otherwise `None`."""
+    mode = auto_pad(node)
+    if mode not in ("NOTSET", "VALID"):
+        return None
+    return list((node.attribute("pads", None) if mode == "NOTSET" else None) or [0] * 2 * rank)
+
+
 def _pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
     """Returns the window padding (all begins, then all ends), with `auto_pad` resolved for the sizes of input 0."""
-    mode = auto_pad(node)
-    if mode == "NOTSET":
-        return list(node.attribute("pads", None) or [0] * 2 * len(kernel))
-    if mode == "VALID":
-        return [0] * 2 * len(kernel)
-    totals: list[int] = []
+    if (given := _given_pads(node, len(kernel))) is not None:
+        return given
+    mode, totals = auto_pad(node), list[int]()
     for size, taps, stride, dilation in zip(node.shape()[2:], kernel, strides, dilations, strict=True):
         extent = (taps - 1) * dilation + 1
         if taps == DYNAMIC_INDEX or (size == DYNAMIC_INDEX and stride != 1):
@@ -115,10 +120,8 @@ def _conv_transpose(node: Node) -> SSAValue:
         raise node.error(
             f"output_padding {added} and output_shape {wanted} must have one size for each of the {rank} spatial axes"
         )
-    if wanted is None and mode in ("NOTSET", "VALID"):
-        pads = node.attribute("pads", None) if mode == "NOTSET" else None
-        pads = list(pads or [0] * 2 * rank)
-    else:
+    pads = _given_pads(node, rank) if wanted is None else None
+    if pads is None:
         totals = _paddings(node, kernel, strides, dilations, added)
         # Elements beyond the reach of the windows are added at the end.
         added = [more + max(0, -total) for more, total in zip(added, totals, strict=True)]

@@ -190,10 +190,8 @@ def _matmul_integer_to_float(node: Node) -> SSAValue:
     assert a.scale is not None
     assert b.scale is not None
     scale = node.add(elementwise.MulOp, a.spread(a.scale), b.spread(b.scale)).result
-    real, bias = (
-        node.add(elementwise.MulOp, node.cast(_matrix_product(node, 4, 5), f32), scale).result,
-        node.optional(6),
-    )
+    total, bias = node.cast(_matrix_product(node, 4, 5), f32), node.optional(6)
+    real = node.add(elementwise.MulOp, total, scale).result
     return real if bias is None else node.add(elementwise.AddOp, real, bias).result
 
 
