@@ -443,10 +443,7 @@ def _with_sink(node: Node, op: attention.AttentionOp) -> SSAValue:
 
 
 IMPORTERS: dict[str, Importer] = {
-    f"{MICROSOFT}::{operator}": importer
-    for operator, importer in {
-        "MultiHeadAttention": _multi_head_attention,
-        "Attention": _attention,
-        "GroupQueryAttention": _group_query_attention,
-    }.items()
+    f"{MICROSOFT}::MultiHeadAttention": _multi_head_attention,
+    f"{MICROSOFT}::Attention": _attention,
+    f"{MICROSOFT}::GroupQueryAttention": _group_query_attention,
 }

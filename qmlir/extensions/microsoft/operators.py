@@ -201,13 +201,14 @@ def _gemm(node: Node) -> SSAValue:
     Without `y_scale` the result is real. `alpha` is merged into the scale of `a`, so that the product of the scales is
     rounded as in ONNX Runtime.
     """
-    channels = 0 if node.attribute("transB", 0) else 1
+    is_transposed = bool(node.attribute("transB", 0))
+    channels = 0 if is_transposed else 1
     node = QParams.of(node, 4, 5, node.shape(3), channels).without_zero_scales(3, 4, bias=6, channels=channels)
-    a, b = _scaled_by_alpha(node, _of(node, node.quantized(0), 1, 2)), _columns(node)
+    a, b = _scaled_by_alpha(node, _of(node, node.quantized(0), 1, 2)), _columns(node, channels)
     left = node.stored(0, a)
     if node.attribute("transA", 0):
         left = node.add(movement.TransposeOp, left, permutation=[1, 0]).result
-    is_transposed, right = bool(node.attribute("transB", 0)), node.stored(3, b)
+    right = node.stored(3, b)
     accumulator = accumulator_type(a, b, 1)
     if node.optional(7) is not None and node.optional(8) is None:
         raise node.error("y_scale and y_zero_point must be given together")
@@ -221,7 +222,8 @@ def _gemm(node: Node) -> SSAValue:
         found = node.add(contraction.FullyConnectedOp, left, right, typed, result_element=result).result
     else:
         sums = _product(node, left, right, accumulator, is_transposed)
-        found = node.add(elementwise.AddOp, sums, _bias(node, bias, a, b), result_element=result).result
+        typed = _bias(node, bias, a, b, shape_of(right)[channels])
+        found = node.add(elementwise.AddOp, sums, typed, result_element=result).result
     return quantization.dequantized(node, found) if is_real else found
 
 
@@ -234,12 +236,10 @@ def _scaled_by_alpha(node: Node, element: UniformQuantizedType) -> UniformQuanti
         raise node.error(f"alpha times the scale {element.scale} must be positive, but alpha is {alpha}") from error
 
 
-def _columns(node: Node) -> UniformQuantizedType:
-    """Returns the type of `b`: one scale, or one for each column of the result."""
+def _columns(node: Node, axis: int) -> UniformQuantizedType:
+    """Returns the type of `b`: one scale, or one for each column of the result, along `axis`."""
     _check_constants(node, 4, 5)
-    axis = 0 if node.attribute("transB", 0) else 1
-    parameters = QParams.of(node, 4, 5, node.shape(3), axis)
-    element = parameters.type_of(storage_of(node, node.quantized(3)), f32)
+    element = QParams.of(node, 4, 5, node.shape(3), axis).type_of(storage_of(node, node.quantized(3)), f32)
     if element is None:
         raise node.error("scales of b must be positive, and one or one per column")
     return element
@@ -251,11 +251,10 @@ def _product(
     return node.add(contraction.MatMulOp, left, right, result_element=result, transpose_b=is_transposed).result
 
 
-def _bias(node: Node, bias: SSAValue, a: UniformQuantizedType, b: UniformQuantizedType) -> SSAValue:
-    """Returns `c` as accumulator values that broadcast to the result."""
+def _bias(node: Node, bias: SSAValue, a: UniformQuantizedType, b: UniformQuantizedType, columns: int) -> SSAValue:
+    """Returns `c` as accumulator values that broadcast to the `columns` of the result."""
     shape = shape_of(bias)
     if b.granularity is Granularity.AXIS and (not shape or shape[-1] == 1):
-        columns = shape_of(node.quantized(3))[0 if node.attribute("transB", 0) else 1]
         bias = node.add(shapes.ExpandOp, bias, shape=[*shape[:-1], columns]).result
         shape = shape_of(bias)
     return node.graph.stored(bias, accumulator_type(a, b, len(shape) - 1), [node.origin])

@@ -206,12 +206,10 @@ class ControlWriter:
 
 def nested_values(function: FuncOp) -> Iterator[SSAValue]:
     """Yields the block arguments and operation results inside the regions of conditionals and loops."""
-    for op in function.body.walk():
-        if is_structured(op):
-            for region in op.regions:
-                for block in region.blocks:
-                    yield from block.args
-                    yield from (result for inner in block.ops for result in inner.results)
+    for op in filter(is_structured, function.body.walk()):
+        for block in (block for region in op.regions for block in region.blocks):
+            yield from block.args
+            yield from (result for inner in block.ops for result in inner.results)
 
 
 # Quantized recurrent layers of dynamic length

@@ -63,16 +63,12 @@ def twin_element(element: Attribute) -> Attribute:
     if not has_twin(element):
         return element
     assert isinstance(element, AnyQuantizedType | UniformQuantizedType)
-    shift = offset(element)
-    changed: dict[str, Attribute] = {
-        "storage": IntegerType(element.bits, Signedness.UNSIGNED),
-        "storage_minimum": IntAttr(element.storage_min + shift),
-        "storage_maximum": IntAttr(element.storage_max + shift),
-    }
+    shift, storage = offset(element), IntegerType(element.bits, Signedness.UNSIGNED)
+    limits = IntAttr(element.storage_min + shift), IntAttr(element.storage_max + shift)
+    others = list(element.parameters[3:])
     if isinstance(element, UniformQuantizedType):
-        changed["zero_point_bytes"] = BytesAttr((element.zero_points + shift).astype("<i8").tobytes())
-    names = [name for name, *_ in element.get_irdl_definition().parameters]
-    return element.new([changed.get(name, own) for name, own in zip(names, element.parameters, strict=True)])
+        others[-1] = BytesAttr((element.zero_points + shift).astype("<i8").tobytes())
+    return element.new([storage, *limits, *others])
 
 
 def _twin_type(type_: Attribute) -> Attribute:
