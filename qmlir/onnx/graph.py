@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -190,17 +191,13 @@ class GraphBuilder:
 
     def drop_after(self, last: Operation | None) -> None:
         """Erases all operations after `last`, which an importer added before it rejected its node."""
-        first = self.block.first_op if last is None else last.next_op
-        dropped: list[Operation] = []
-        while first is not None:
-            dropped.append(first)
-            first = first.next_op
+        dropped = list(takewhile(lambda op: op is not last, reversed(list(self.block.ops))))
         values = {result for op in dropped for result in op.results}
         self._known = {value: known for value, known in self._known.items() if value not in values}
         self._plain = {value: plain for value, plain in self._plain.items() if values.isdisjoint((value, plain))}
         self._stored = {key: stored for key, stored in self._stored.items() if values.isdisjoint((key[0], stored))}
         self._moved = {key: made for key, made in self._moved.items() if values.isdisjoint(made)}
-        for op in reversed(dropped):
+        for op in dropped:
             Rewriter.erase_op(op)
 
     def refine(self, value: SSAValue, declared: AnyTensor) -> SSAValue:

@@ -590,8 +590,7 @@ def _rename(node: NodeProto, names: Mapping[str, str]) -> None:
     for field in (node.input, node.output):
         field[:] = [names.get(name, name) for name in field]
     for graph in protos.subgraphs(node):
-        own = {each.name for each in (*graph.input, *graph.initializer)}
-        own |= {name for inner in graph.node for name in inner.output}
+        own = protos.defined_tensors(graph)
         outer = {name: new for name, new in names.items() if name not in own}
         for inner in graph.node:
             _rename(inner, outer)

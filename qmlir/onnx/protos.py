@@ -86,12 +86,15 @@ def nodes_within(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
             yield from nodes_within(graph.node)
 
 
+def defined_tensors(graph: GraphProto) -> set[str]:
+    """Returns the names of the tensors that a graph defines: its inputs, its initializers, and the outputs of nodes."""
+    given = {each.name for each in (*graph.input, *graph.initializer)}
+    return given | {name for node in graph.node for name in node.output}
+
+
 def captured_tensors(graph: GraphProto) -> list[str]:
     """Returns the names of the tensors that a subgraph captures from enclosing graphs, in order."""
-    own = {
-        *(each.name for each in (*graph.input, *graph.initializer)),
-        *(name for node in graph.node for name in node.output),
-    }
+    own = defined_tensors(graph)
     used = [*(name for node in graph.node for name in used_tensors(node)), *(each.name for each in graph.output)]
     return [name for name in dict.fromkeys(used) if name and name not in own]
 

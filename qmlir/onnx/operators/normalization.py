@@ -154,8 +154,7 @@ def _ones(out: NodeEmitter, op: ops.RmsNormOp) -> str:
 
 
 def _export_batch_norm(out: NodeEmitter, op: ops.BatchNormOp) -> None:
-    inputs = list(out.inputs)
-    attributes: dict[str, Any] = dict(attributes_of(op, "epsilon"))
+    inputs, attributes = out.inputs, attributes_of(op, "epsilon")
     if op.statistics is None:
         if (channels := shape_of(op.scale)[0]) < 0:
             raise out.error(f"requires statistics in ONNX, whose size is dynamic in {op.scale.type}")

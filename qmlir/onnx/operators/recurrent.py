@@ -86,10 +86,9 @@ def recurrent(
         if direction not in ops.DIRECTIONS:
             raise node.error(f"direction must be one of {list(ops.DIRECTIONS)}, but got '{direction}'")
         data = batch_second(data)
-        given = [node.optional(position) for position in range(5, 5 + len(others))]
         given = [
             batch_second(value) if value is not None and name in _STATES else value
-            for name, value in zip(others, given, strict=True)
+            for name, value in zip(others, map(node.optional, range(5, 5 + len(others))), strict=True)
         ]
         properties = _activations(node, operation, len(ops.DIRECTIONS[direction]))
         operands = [data, weights(node, 1), weights(node, 2), node.optional(3), node.optional(4), *given]
