@@ -227,16 +227,15 @@ def _shifted(out: NodeEmitter, value: Exact, shift: Array, ties: Ties) -> Exact:
     whole = constant(out, np.int64(1) << right, value)
     zero, two = (constant(out, each, value) for each in (0, 2))
     twice = out.node("Mul", [rest, two])
-    match ties:
-        case Ties.UP:
-            is_more = out.node("GreaterOrEqual", [twice, whole])
-        case Ties.EVEN | Ties.AWAY:
-            if ties is Ties.EVEN:
-                goes_up = out.node("Equal", [out.node("Mod", [quotient, two]), constant(out, 1, value)])
-            else:
-                goes_up = out.node("GreaterOrEqual", [name, zero])
-            tie = out.node("And", [out.node("Equal", [twice, whole]), goes_up])
-            is_more = out.node("Or", [out.node("Greater", [twice, whole]), tie])
+    if ties is Ties.UP:
+        is_more = out.node("GreaterOrEqual", [twice, whole])
+    else:
+        if ties is Ties.EVEN:
+            goes_up = out.node("Equal", [out.node("Mod", [quotient, two]), constant(out, 1, value)])
+        else:
+            goes_up = out.node("GreaterOrEqual", [name, zero])
+        tie = out.node("And", [out.node("Equal", [twice, whole]), goes_up])
+        is_more = out.node("Or", [out.node("Greater", [twice, whole]), tie])
     # Without a shift the rest is 0, and `twice >= 1` is false.
     return Exact(out.node("Add", [quotient, out.cast(is_more, i64)]), i64, bound + 1)
 
