@@ -96,7 +96,7 @@ def check_nodes(model: ModelProto) -> None:
 
     This includes nodes in functions. Nodes in subgraphs are checked by the ONNX checker.
     """
-    functions = Functions.of(model.functions)
+    functions = Functions(model.functions)
     check_branch(model.graph, opsets(model.opset_import), functions)
     for function in model.functions:
         own = opsets(function.opset_import)

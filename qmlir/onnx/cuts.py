@@ -1,7 +1,7 @@
 """Extracts the part of a model between named tensors as a separate model."""
 
 from collections.abc import Collection, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
@@ -16,27 +16,18 @@ MAX_NAMED = 12
 """The maximum number of names that an error lists."""
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The backward slice of a graph from outputs to the named inputs."""
+def _between(
+    graph: GraphProto, inputs: Collection[str], outputs: Sequence[str]
+) -> tuple[Sequence[NodeProto], Set[str]]:
+    """Returns the nodes that `outputs` depend on, up to `inputs`, and the names of their tensors and of both ends."""
+    producers = {name: at for name, at in producers_of(graph.node).items() if name not in inputs}
 
-    nodes: Sequence[NodeProto]
-    """The nodes in the slice, in the order of the graph."""
+    def before(name: str) -> Iterator[str]:
+        return filter(None, used_tensors(graph.node[producers[name]])) if name in producers else iter(())
 
-    tensors: Set[str]
-    """The names of all tensors in the slice, including its ends."""
-
-    @staticmethod
-    def between(graph: GraphProto, inputs: Collection[str], outputs: Sequence[str]) -> "_Part":
-        """Returns the nodes and tensors that `outputs` depend on, up to `inputs`."""
-        producers = {name: at for name, at in producers_of(graph.node).items() if name not in inputs}
-
-        def before(name: str) -> Iterator[str]:
-            return filter(None, used_tensors(graph.node[producers[name]])) if name in producers else iter(())
-
-        tensors = set(reached(outputs, before))
-        positions = sorted({producers[name] for name in tensors if name in producers})
-        return _Part([graph.node[position] for position in positions], tensors)
+    tensors = set(reached(outputs, before))
+    positions = sorted({producers[name] for name in tensors if name in producers})
+    return [graph.node[position] for position in positions], tensors
 
 
 def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None) -> OnnxModel:
@@ -53,13 +44,13 @@ def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] |
     _check_names(graph, "inputs", inputs)
     _check_names(graph, "outputs", outputs)
     wanted = [each.name for each in graph.output] if outputs is None else list(outputs)
-    part = _Part.between(graph, set(inputs or ()), wanted)
+    nodes, tensors = _between(graph, set(inputs or ()), wanted)
     given = {each.name for each in graph.initializer}
-    needed = [each.name for each in graph.input if each.name not in given and each.name in part.tensors]
+    needed = [each.name for each in graph.input if each.name not in given and each.name in tensors]
     if inputs is not None:
-        _check_inputs(part, inputs, needed)
+        _check_inputs(nodes, tensors, inputs, needed)
         needed = list(inputs)
-    return replace(model, proto=_model_of(model, part, needed, wanted))
+    return replace(model, proto=_model_of(model, nodes, tensors, needed, wanted))
 
 
 def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> None:
@@ -80,22 +71,24 @@ def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> N
             raise text_error(f"{what}: duplicate name '{name}'")
 
 
-def _check_inputs(part: _Part, inputs: Sequence[str], needed: Sequence[str]) -> None:
+def _check_inputs(nodes: Sequence[NodeProto], tensors: Set[str], inputs: Sequence[str], needed: Sequence[str]) -> None:
     for name in needed:
         if name not in inputs:
-            user = next((node for node in part.nodes if name in used_tensors(node)), None)
+            user = next((node for node in nodes if name in used_tensors(node)), None)
             where = "an output" if user is None else describe_node(user)
             raise text_error(
                 f"inputs: the outputs also depend on the model input '{name}', which is used by {where}; add it, or a "
                 "tensor between it and the outputs, to the inputs"
             )
     for name in inputs:
-        if name not in part.tensors:
+        if name not in tensors:
             raise text_error(f"inputs: no output depends on the tensor '{name}'")
 
 
-def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Sequence[str]) -> ModelProto:
-    """Returns the model of the nodes of `part`, without metadata that describe a whole exported model."""
+def _model_of(
+    model: OnnxModel, nodes: Sequence[NodeProto], tensors: Set[str], inputs: Sequence[str], outputs: Sequence[str]
+) -> ModelProto:
+    """Returns the model of `nodes` with the named tensors, without metadata that describe a whole exported model."""
     proto, graph = model.proto, model.proto.graph
     infos = declared_infos(graph)
     if not infos.keys() >= {*inputs, *outputs}:
@@ -103,12 +96,12 @@ def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Seq
     for name in inputs:
         if name not in infos:
             raise text_error(f"inputs: the type of '{name}' is neither declared nor inferred")
-    annotations = [each for each in graph.quantization_annotation if each.tensor_name in part.tensors]
+    annotations = [each for each in graph.quantization_annotation if each.tensor_name in tensors]
     parameters = {entry.value for each in annotations for entry in each.quant_parameter_tensor_names}
-    kept = part.tensors - set(inputs)
+    kept = tensors - set(inputs)
     found = GraphProto(
         name=graph.name,
-        node=part.nodes,
+        node=nodes,
         input=[infos[name] for name in inputs],
         output=[infos.get(name) or ValueInfoProto(name=name) for name in outputs],
         initializer=[each for each in graph.initializer if each.name in kept or each.name in parameters],

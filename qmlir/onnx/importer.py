@@ -508,7 +508,7 @@ def modernized(model: OnnxModel) -> OnnxModel:
 
 
 def _operators(model: OnnxModel, fallback: bool) -> islands.Operators:
-    return islands.Operators(registry.onnx_importers(), Functions.of(model.proto.functions), fallback)
+    return islands.Operators(registry.onnx_importers(), Functions(model.proto.functions), fallback)
 
 
 def restored_module(

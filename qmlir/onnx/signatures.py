@@ -8,7 +8,6 @@ definitions of operators in terms of other operators.
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
@@ -69,20 +68,15 @@ MAX_NODES = 2**20
 """The maximum number of nodes after inlining; a larger model is assumed to be an attack."""
 
 
-@dataclass(frozen=True)
 class Functions:
     """The local functions of a model by domain, name and overload."""
 
-    table: Mapping[tuple[str, str, str], FunctionProto]
-
-    @staticmethod
-    def of(functions: Iterable[FunctionProto]) -> "Functions":
-        """Builds the table of the given functions."""
-        return Functions({(each.domain, each.name, each.overload): each for each in functions})
+    def __init__(self, functions: Iterable[FunctionProto]) -> None:
+        self._table = {(each.domain, each.name, each.overload): each for each in functions}
 
     def find(self, node: NodeProto) -> FunctionProto | None:
         """Returns the function that `node` calls, or `None`."""
-        return self.table.get((node.domain, node.op_type, node.overload))
+        return self._table.get((node.domain, node.op_type, node.overload))
 
     def check_size(self, nodes: Iterable[NodeProto]) -> None:
         """Raises `DiagnosticError` if `nodes` and the functions that they call exceed `MAX_NODES` nodes when inlined.

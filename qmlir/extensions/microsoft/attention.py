@@ -288,21 +288,11 @@ def _total(node: Node) -> SSAValue:
     return node.cast(node.reshaped(node.input(6), [1]), i64)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The source of each row of the cache, `[batch, keys]`."""
+def _rows(node: Node, past: SSAValue, new: SSAValue, lengths: _Lengths) -> tuple[SSAValue, SSAValue]:
+    """Returns the source of each row of the cache, `[batch, keys]`, and whether the row is filled; the others are 0.
 
-    source: SSAValue
-    """The index of each row in the concatenation of the past and the new rows."""
-
-    is_filled: SSAValue
-    """Whether the row is filled; the others are 0."""
-
-
-def _rows(node: Node, past: SSAValue, new: SSAValue, lengths: _Lengths) -> _Rows:
-    """Returns the rows of the cache, which is as long as the past, or as all keys if there are more.
-
-    Row `t` is that of the past before its end, and then a new one.
+    The source is the index in the concatenation of the past and the new rows: row `t` is that of the past before its
+    end, and then a new one. The cache is as long as the past, or as all keys if there are more.
     """
     length, added, total = size_of(node, past, 2), size_of(node, new, 2), _known_total(node)
     if total is None or shape_of(past)[2] == DYNAMIC_INDEX:
@@ -313,15 +303,15 @@ def _rows(node: Node, past: SSAValue, new: SSAValue, lengths: _Lengths) -> _Rows
     is_filled = node.add(elementwise.LessOp, rows, _add(node, lengths.past, added)).result
     placed = _add(node, rows, node.add(elementwise.SubOp, length, lengths.past).result)
     source = node.add(elementwise.WhereOp, is_past, rows, placed).result
-    return _Rows(node.add(elementwise.WhereOp, is_filled, source, node.scalar(0, source)).result, is_filled)
+    return node.add(elementwise.WhereOp, is_filled, source, node.scalar(0, source)).result, is_filled
 
 
-def _cached(node: Node, past: SSAValue, new: SSAValue, rows: _Rows) -> SSAValue:
+def _cached(node: Node, past: SSAValue, new: SSAValue, source: SSAValue, is_filled: SSAValue) -> SSAValue:
     """Returns the cache with the new rows, `[batch, heads, keys, head size]`."""
     moved = node.add(movement.TransposeOp, _behind(node, past, new), permutation=[0, 2, 1, 3]).result
-    gathered = node.add(indexing.GatherNDOp, moved, _spread(node, rows.source, 2), batch_dims=1).result
+    gathered = node.add(indexing.GatherNDOp, moved, _spread(node, source, 2), batch_dims=1).result
     zero = node.scalar(0, gathered)
-    kept = node.add(elementwise.WhereOp, _spread(node, rows.is_filled, 2, 3), gathered, zero).result
+    kept = node.add(elementwise.WhereOp, _spread(node, is_filled, 2, 3), gathered, zero).result
     return node.add(movement.TransposeOp, kept, permutation=[0, 2, 1, 3]).result
 
 
@@ -393,7 +383,7 @@ def _group_query_attention(node: Node) -> list[SSAValue | None]:
     if past_key is not None and past_value is not None:
         rows = _rows(node, past_key, present[0], lengths)
         pasts = zip(_ROLES[1:], (past_key, past_value), present, strict=True)
-        present = [_cached(node.part(role), past, new, rows) for role, past, new in pasts]
+        present = [_cached(node.part(role), past, new, *rows) for role, past, new in pasts]
     visible = _visible(
         node, present[0], lengths, bool(node.attribute("causal", 1)), node.attribute("local_window_size", -1)
     )

@@ -37,12 +37,9 @@ def _mean(node: Node) -> SSAValue:
 
 def _cast_to(node: Node, element: Attribute) -> SSAValue:
     """ONNX Cast: what it says of small floats is left out for all others, as ONNX does."""
-    properties: dict[str, Any] = {}
-    if as_small_float(element) is not None and not node.attribute("saturate", 1):
-        properties["saturate"] = False
-    if isinstance(element, Float8E8M0FNUType):
-        properties["round_mode"] = node.attribute("round_mode", None)
-    return node.cast(node.input(), element, **properties)
+    overflows = as_small_float(element) is not None and not node.attribute("saturate", 1)
+    mode = node.attribute("round_mode", None) if isinstance(element, Float8E8M0FNUType) else None
+    return node.cast(node.input(), element, saturate=False if overflows else None, round_mode=mode)
 
 
 def _bit_cast(node: Node) -> SSAValue:

@@ -33,12 +33,6 @@ _PARAMETERS = ("alpha", "beta")
 _BY_LOWER_CASE = {name.lower(): name for name in ops.ACTIVATIONS}
 
 
-def _parameters(defaults: Sequence[float | None], given: Sequence[float]) -> list[float]:
-    """A number for each function: the next of `given` where it has such a parameter, while there is one."""
-    rest = iter(given)
-    return [0.0 if default is None else next(rest, default) for default in defaults]
-
-
 def _activations(node: Node, operation: type[ops.RecurrentOp], directions: int) -> dict[str, Any]:
     """The properties of activation functions that are not the layer's own."""
     given: list[str] = node.attribute("activations", None) or []
@@ -54,8 +48,9 @@ def _activations(node: Node, operation: type[ops.RecurrentOp], directions: int) 
     properties: dict[str, Any] = {"activations": ArrayAttr([StringAttr(name) for name in names])}
     for parameter in _PARAMETERS:
         if numbers := node.attribute(f"activation_{parameter}", None):
-            defaults = [getattr(each, parameter) for each in functions]
-            properties[f"activation_{parameter}"] = _parameters(defaults, numbers)
+            rest = iter(numbers)  # of the functions that have the parameter, the first ones
+            defaults = (getattr(each, parameter) for each in functions)
+            properties[f"activation_{parameter}"] = [0.0 if each is None else next(rest, each) for each in defaults]
     return properties
 
 
