@@ -159,7 +159,7 @@ def _export_batch_norm(out: NodeEmitter, op: ops.BatchNormOp) -> None:
         if (channels := shape_of(op.scale)[0]) < 0:
             raise out.error(f"requires statistics in ONNX, whose size is dynamic in {op.scale.type}")
         zeros, ones = (out.constant(np.full(channels, each), out.element(op.data)) for each in (0, 1))
-        inputs, attributes = [*inputs[:3], zeros, ones], {"epsilon": 0.0}
+        inputs, attributes["epsilon"] = [*inputs[:3], zeros, ones], 0.0
     out.node("BatchNormalization", inputs, out.output, **attributes)
 
 
