@@ -346,7 +346,8 @@ class _ModelImporter:
             for name in island.inputs
         }
         proto = self.model.proto
-        calls = island.has_subgraphs or any(self.operators.functions.find(node) is not None for node in island.nodes)
+        # Subgraphs may call functions of the model.
+        calls = any(protos.subgraphs(node) or self.operators.functions.find(node) is not None for node in island.nodes)
         head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if calls else ())
         head.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in scope.opsets.items())
         declared: Mapping[str, TypeProto] = self._types if scope.call is None else {}

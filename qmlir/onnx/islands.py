@@ -169,11 +169,6 @@ class Island:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
-    @property
-    def has_subgraphs(self) -> bool:
-        """Whether any node contains subgraphs, which may call functions of the model."""
-        return any(map(protos.subgraphs, self.nodes))
-
 
 _NO_OPERATION = "qmlir has no operation for "
 

@@ -176,6 +176,5 @@ def output_port(info: ValueInfoProto, value: SSAValue) -> Port:
     names = dimension_names(info)
     type_ = ranked_tensor(value.type)
     sizes = () if type_ is None else type_.get_shape()
-    is_open = len(names) == len(sizes)
     dims = tuple(name if size == DYNAMIC_INDEX else "" for name, size in zip(names, sizes, strict=False))
-    return Port(info.name, value.type, dims if is_open else ())
+    return Port(info.name, value.type, dims if len(names) == len(sizes) else ())

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import groupby
-from typing import cast
+from typing import TypeAlias, cast
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -71,7 +71,7 @@ class _ModuleExporter:
         self.unsigned = unsigned_values(function, self.settings, self.packed) - of_regions(function)
         self.control = ControlWriter(self.names, taken, self.node_names, self._added)
         ops = list(function.body.block.ops)
-        groups = [_Group(op, self._added(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
+        groups = [(op, self._added(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
         self._add_ports(graph, function, inputs, outputs)
         ends = {port.name for port in outputs}
         results = [result for op in ops for result in op.results if emission.has_onnx_type(result.type)]
@@ -196,12 +196,8 @@ DOMAIN = "qmlir"
 """The domain of local functions in exported models."""
 
 
-@dataclass(frozen=True)
-class _Group:
-    """An operation and its nodes."""
-
-    op: Operation
-    nodes: Sequence[NodeProto]
+_Group: TypeAlias = tuple[Operation, Sequence[NodeProto]]
+"""An operation and its nodes."""
 
 
 def _composite(op: Operation) -> tuple[str, str] | None:
@@ -214,8 +210,8 @@ def _composite(op: Operation) -> tuple[str, str] | None:
 
 def _runs(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
     """Groups adjacent components of one composite; every other operation is a separate group."""
-    with_nodes = (group for group in groups if not isinstance(group.op, ConstantOp))
-    for _, run in groupby(with_nodes, lambda group: _composite(group.op) or id(group)):
+    with_nodes = (group for group in groups if not isinstance(group[0], ConstantOp))
+    for _, run in groupby(with_nodes, lambda group: _composite(group[0]) or id(group)):
         yield list(run)
 
 
@@ -223,9 +219,9 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
 
 
 def _function_name(run: Sequence[_Group]) -> str:
-    composite = _composite(run[0].op)
-    kind = composite[1] if composite and composite[1] else run[0].op.name.rpartition(".")[2]
-    origins = origins_of(run[0].op)
+    first, _ = run[0]
+    composite, origins = _composite(first), origins_of(first)
+    kind = composite[1] if composite and composite[1] else first.name.rpartition(".")[2]
     own = origins[0].name if composite and origins else "_".join(map(str, origins))
     return _NO_NAME.sub("_", f"{kind}_{own}" if own else kind).strip("_")
 
@@ -233,14 +229,14 @@ def _function_name(run: Sequence[_Group]) -> str:
 def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: Iterable[str]) -> None:
     """Moves the nodes of each composite with several nodes into a function, and replaces them with a call."""
     graph = model.graph
-    rest = list(graph.node)[sum(len(group.nodes) for group in groups) :]
+    rest = list(graph.node)[sum(len(nodes) for _, nodes in groups) :]
     wanted = set(outputs)
     uses = Counter(name for node in graph.node for name in node.input)
     names, nodes = ValueNames(), list[NodeProto]()
     opsets = list(model.opset_import)
     infos = {each.name: each for each in graph.value_info}
     for run in _runs(groups):
-        body = [node for group in run for node in group.nodes]
+        body = [node for _, own in run for node in own]
         if len(body) < 2:
             nodes.extend(body)
             continue
@@ -258,7 +254,7 @@ def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: Ite
         function.node.extend(body)
         kept = inside - set(function.output)
         function.value_info.extend(infos.pop(name) for name in list(infos) if name in kept)
-        origins = dict.fromkeys(origin.name for group in run for origin in origins_of(group.op))
+        origins = dict.fromkeys(origin.name for op, _ in run for origin in origins_of(op))
         function.doc_string = ", ".join(origins)
         model.functions.append(function)
         nodes.append(helper.make_node(function.name, function.input, function.output, function.name, domain=DOMAIN))

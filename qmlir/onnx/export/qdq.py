@@ -302,14 +302,10 @@ def _is_exact_contraction(op: contraction.ContractionOp) -> bool:
     terms = shape_of(op.operands[0])[-1:] if isinstance(op, contraction.MatMulOp) else shape_of(op.operands[1])[1:]
     bound = magnitude_of(x) * magnitude_of(w) * product_of(terms, EXACT_F32)
     if len(op.operands) > 2:
-        bound += _largest_bias(op.operands[2])
+        bias = constant_array(op.operands[2])
+        bound += EXACT_F32 if bias is None else int(np.abs(bias.astype(np.int64)).max(initial=0))
     spread = math.log2(w.scales.max() / w.scales.min())
     return bound * 2**spread < EXACT_F32
-
-
-def _largest_bias(value: SSAValue) -> int:
-    array = constant_array(value)
-    return EXACT_F32 if array is None else int(np.abs(array.astype(np.int64)).max(initial=0))
 
 
 # Data movement

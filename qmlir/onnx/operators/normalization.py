@@ -42,7 +42,9 @@ def _batch_norm(node: Node) -> list[SSAValue]:
     In training mode, the statistics of the batch normalize the data, in at least f32, and the running statistics move
     towards them.
     """
-    is_training = _is_in_training(node)
+    has_more = any(wanted(node, position) for position in range(1, 5))
+    # Before version 14, the further outputs say that the statistics are those of the batch.
+    is_training = has_more if node.version < MODE_SINCE else bool(node.attribute("training_mode"))
     data, *parameters = [node.input(position) for position in range(5)]
     own, shape, running = element_of(data), shape_of(data), parameters[2]
     elements = {element_of(value) for value in (data, *parameters)}
@@ -67,13 +69,6 @@ def _batch_norm(node: Node) -> list[SSAValue]:
     if len(shape_of(parameters[2])) != len(shape_of(running)):
         statistics = [node.reshaped(value, shape_of(running)) for value in statistics]
     return [node.cast(result, own), *statistics]
-
-
-def _is_in_training(node: Node) -> bool:
-    """Whether BatchNormalization has a batch's statistics: before version 14 its further outputs say so."""
-    if node.version < MODE_SINCE:
-        return any(wanted(node, position) for position in range(1, 5))
-    return bool(node.attribute("training_mode"))
 
 
 def _with_elements_as_channels(
