@@ -308,13 +308,18 @@ def _with_weights_as_inputs(model: ModelProto) -> ModelProto:
     return copy
 
 
+def _inferred(model: ModelProto) -> GraphProto:
+    """Returns the graph with the types that ONNX infers; an empty graph if inference fails."""
+    try:
+        return infer_shapes(model, data_prop=True).graph
+    except (RuntimeError, ValueError, InferenceError):
+        return GraphProto()  # the model is invalid: the importer reports a better error
+
+
 def inferred_types(model: OnnxModel) -> Mapping[str, TypeProto]:
     """Returns the declared and inferred types of tensors by name; only the declared types if inference fails."""
     found = {name: info.type for name, info in declared_infos(model.proto.graph).items()}
-    try:
-        graph = infer_shapes(_with_weights_as_inputs(model.proto), data_prop=True).graph
-    except (RuntimeError, ValueError, InferenceError):
-        return found  # the model is invalid: the importer reports a better error
+    graph = _inferred(_with_weights_as_inputs(model.proto))
     return found | {name: info.type for name, info in declared_infos(graph).items()}
 
 
@@ -329,11 +334,7 @@ def type_fault(model: ModelProto) -> str | None:
 
 def inferred_outputs(model: ModelProto) -> Mapping[str, TypeProto]:
     """Returns the types that ONNX infers for the outputs of a model, by name; empty if inference fails."""
-    try:
-        graph = infer_shapes(model, data_prop=True).graph
-    except (RuntimeError, ValueError, InferenceError):
-        return {}
-    return {info.name: info.type for info in graph.output if info.type.WhichOneof("value")}
+    return {info.name: info.type for info in _inferred(model).output if info.type.WhichOneof("value")}
 
 
 # --- Exported models --------------------------------------------------------------------------------------------------

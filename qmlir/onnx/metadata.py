@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -109,19 +109,16 @@ def _held(proto: TensorProto, element: Attribute, directory: Path | None = None)
     return lower.astype(np.int8).tobytes()
 
 
-@dataclass
-class HeldConstants:
+class HeldConstants(dict[bytes, str]):
     """The names of the tensors that hold constants of the module in a model under construction, by their bytes."""
-
-    names: dict[bytes, str] = field(default_factory=dict[bytes, str])
 
     def add(self, op: ConstantOp, proto: TensorProto) -> None:
         """Records that `proto` is the tensor exported for `op`, so that the text of the module can refer to it."""
         value = as_dense(op.value)
-        if value is None or len(data := value.data.data) <= ELEMENTS_ALIAS_BYTES or data in self.names:
+        if value is None or len(data := value.data.data) <= ELEMENTS_ALIAS_BYTES or data in self:
             return
         if proto.data_type in ELEMENT_TYPES and _held(proto, value.get_element_type()) == data:
-            self.names[data] = proto.name
+            self[data] = proto.name
 
     def text(self, module: ModuleOp) -> str:
         """Returns the text of a module with references for large constants, without the attributes in `FROM_MODEL`."""
@@ -130,7 +127,7 @@ class HeldConstants:
             del module.attributes[key]
         for op in module.walk():
             value = as_dense(op.value) if isinstance(op, ConstantOp) else None
-            if isinstance(op, ConstantOp) and value is not None and (name := self.names.get(value.data.data)):
+            if isinstance(op, ConstantOp) and value is not None and (name := self.get(value.data.data)):
                 file, key, digest = map(StringAttr, (_FILE, name, ""))
                 op.value = ExternalWeightsAttr(file, key, digest, tensor(value.get_type()))
         return module_text(module, PrintOptions(weights=Weights.INLINE))
@@ -191,8 +188,7 @@ def _digest(model: ModelProto, directory: Path | None = None) -> str:
 def keep(model: ModelProto, text: str, settings: Settings) -> None:
     """Writes the module's `text` and the digest into the metadata of `model`."""
     write(model, {MODULE: text})
-    said = {**asdict(settings), "version": VERSION, "digest": _digest(model)}
-    write(model, {EXPORT: json.dumps(said)})
+    write(model, {EXPORT: json.dumps({**asdict(settings), "version": VERSION, "digest": _digest(model)})})
 
 
 def restored(model: OnnxModel) -> ModuleOp | None:

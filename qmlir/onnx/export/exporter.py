@@ -80,7 +80,7 @@ class _ModuleExporter:
         if self.settings.functions:
             for op in filter(is_structured, ops):
                 raise op_error(op, "has subgraphs, which require an export without local functions (functions=False)")
-            _move_to_functions(model, groups, [port.name for port in outputs])
+            _move_to_functions(model, groups, {port.name for port in outputs})
         metadata.keep(model, self.constants.text(module), self.settings)
         return model
 
@@ -226,14 +226,12 @@ def _function_name(run: Sequence[_Group]) -> str:
     return _NO_NAME.sub("_", f"{kind}_{own}" if own else kind).strip("_")
 
 
-def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: Iterable[str]) -> None:
+def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: AbstractSet[str]) -> None:
     """Moves the nodes of each composite with several nodes into a function, and replaces them with a call."""
     graph = model.graph
     rest = list(graph.node)[sum(len(nodes) for _, nodes in groups) :]
-    wanted = set(outputs)
     uses = Counter(name for node in graph.node for name in node.input)
     names, nodes = ValueNames(), list[NodeProto]()
-    opsets = list(model.opset_import)
     infos = {each.name: each for each in graph.value_info}
     for run in _runs(groups):
         body = [node for _, own in run for node in own]
@@ -241,7 +239,7 @@ def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: Ite
             nodes.extend(body)
             continue
         function = FunctionProto(name=names.take(_function_name(run)), domain=DOMAIN)
-        function.opset_import.extend(opsets)
+        function.opset_import.extend(model.opset_import)
         inside = {name for node in body for name in node.output if name}
         used = [name for node in body for name in node.input if name]
         function.input.extend(dict.fromkeys(name for name in used if name not in inside))
@@ -249,7 +247,7 @@ def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: Ite
             name
             for node in body
             for name in node.output
-            if name and (name in wanted or uses[name] > used.count(name) or name not in used)
+            if name and (name in outputs or uses[name] > used.count(name) or name not in used)
         )
         function.node.extend(body)
         kept = inside - set(function.output)
