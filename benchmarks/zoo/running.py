@@ -28,7 +28,7 @@ from benchmarks.zoo.outputs import ModuleRun, PeerRun, outputs_by
 from qmlir.extensions.bench import sessions
 from qmlir.extensions.bench.quantizers import FORMS, modern
 from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
-from qmlir.extensions.bench.sessions import OvOptions, OvSession
+from qmlir.extensions.bench.sessions import OvSession
 from qmlir.extensions.report.timing import interleaved
 from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.ir.diagnostics import DiagnosticError
@@ -224,7 +224,7 @@ class _Way:
                 if name == OPENVINO:
                     names = {each.name for each in _read(path).graph.input}
                     shapes = {key: shape for key, shape in self.shapes().items() if key in names}
-                    yield name, OvSession(path, OvOptions(), shapes)
+                    yield name, OvSession(path, shapes=shapes)
                 else:
                     yield name, OrtSession(path, OrtOptions(is_deterministic=False))
             except DiagnosticError as error:

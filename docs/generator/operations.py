@@ -26,8 +26,8 @@ from qmlir.dialects.nn.evaluators import QUANTIZED
 from qmlir.dialects.nn.lowering import otherwise
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, ReadsShapesOnly
-from qmlir.onnx.export.forms.integer import INTEGER
-from qmlir.onnx.export.forms.qlinear import QLINEAR
+from qmlir.onnx.export.integer import INTEGER
+from qmlir.onnx.export.qlinear import QLINEAR
 
 _SHOWN = 3
 """How many names a cell shows."""

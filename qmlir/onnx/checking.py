@@ -13,7 +13,9 @@ Runtime's tools. `--shape` and the graph determine them.
 An exported model is checked before it is written, by the ONNX checker and by type inference.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import onnx.checker
@@ -26,9 +28,8 @@ from onnx.shape_inference import InferenceError, infer_shapes
 from xdsl.ir import SSAValue
 
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
-from qmlir.onnx.errors import model_error, node_error, reason_of
-from qmlir.onnx.order import nodes_within
 from qmlir.onnx.ports import type_name
+from qmlir.onnx.protos import domain_of, node_error, nodes_within, reason_of, shown_names
 from qmlir.onnx.reading import OnnxModel, external_file
 from qmlir.onnx.signatures import UNBOUNDED, Functions, attribute_kind, declared_kind, is_added, schema_of
 
@@ -38,9 +39,6 @@ _PRIVATE = "qmlir.added"
 LARGE = 1024
 """The number of elements above which a tensor is not copied for the checker."""
 
-MAX_NAMED = 12
-"""The maximum number of valid names that an error lists."""
-
 
 def opsets(imports: Sequence[Any]) -> dict[str, int]:
     """Returns the version of each imported operator set. Raises `DiagnosticError` for two versions of one set."""
@@ -48,14 +46,14 @@ def opsets(imports: Sequence[Any]) -> dict[str, int]:
     for each in imports:
         domain = "" if each.domain == "ai.onnx" else each.domain
         if found.setdefault(domain, each.version) != each.version:
-            raise model_error(
+            raise text_error(
                 f"the model imports operator set '{domain}' twice, in versions {found[domain]} and {each.version}"
             )
         if not 1 <= each.version <= UNBOUNDED:
-            raise model_error(f"the version of operator set '{domain}' must be at least 1, but got {each.version}")
+            raise text_error(f"the version of operator set '{domain}' must be at least 1, but got {each.version}")
     newest = defs.onnx_opset_version()
     if found.get("", 1) > newest:
-        raise model_error(
+        raise text_error(
             f"the model uses operator set {found['']}, but the installed 'onnx' package supports up to {newest}; "
             "update 'onnx'"
         )
@@ -82,7 +80,7 @@ def check_text(message: Message) -> None:
                     if isinstance(text, bytes):
                         kind = each.DESCRIPTOR.name.removesuffix("Proto").lower()
                         article = "an" if kind[0] in "aeiou" else "a"
-                        raise model_error(f"the {field.name} {text!r} of {article} {kind} must be UTF-8 text")
+                        raise text_error(f"the {field.name} {text!r} of {article} {kind} must be UTF-8 text")
 
 
 _TENSOR_FIELDS = tuple(
@@ -98,10 +96,8 @@ def check_nodes(model: ModelProto) -> None:
 
     This includes nodes in functions. Nodes in subgraphs are checked by the ONNX checker.
     """
-    functions = Functions.of(model.functions)
-    versions = opsets(model.opset_import)
-    for node in model.graph.node:
-        _check_node(node, versions, functions, None)
+    functions = Functions(model.functions)
+    check_branch(model.graph, opsets(model.opset_import), functions)
     for function in model.functions:
         own = opsets(function.opset_import)
         given = {*function.attribute, *(each.name for each in function.attribute_proto)}
@@ -110,7 +106,7 @@ def check_nodes(model: ModelProto) -> None:
 
 
 def check_branch(graph: GraphProto, versions: Mapping[str, int], functions: Functions) -> None:
-    """Raises `DiagnosticError`, like `check_nodes`, for the nodes of a branch that replaces its If node on import."""
+    """Raises `DiagnosticError`, like `check_nodes`, for the nodes of a graph, such as a branch that replaces its If."""
     for node in graph.node:
         _check_node(node, versions, functions, None)
 
@@ -137,7 +133,7 @@ def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functio
         for attribute in node.attribute:
             _check_known(node, attribute, known)
         return
-    domain = "" if node.domain == "ai.onnx" else node.domain
+    domain = domain_of(node)
     version = versions.get(domain)
     if version is None:
         raise node_error(node, f"the model does not declare a version of the operator set '{domain}'")
@@ -154,18 +150,13 @@ def _check_node(node: NodeProto, versions: Mapping[str, int], functions: Functio
 
 def _since(node: NodeProto) -> str:
     """Returns the part of a message that names the first version with the operator, empty if there is none."""
-    versions = [
-        each.since_version
-        for each in defs.get_all_schemas_with_history()
-        if (each.domain, each.name) == ("", node.op_type)
-    ]
-    return f", which is there from {min(versions)} on" if versions else ""
+    own = (each for each in defs.get_all_schemas_with_history() if (each.domain, each.name) == ("", node.op_type))
+    first = min((each.since_version for each in own), default=None)
+    return "" if first is None else f", which is there from {first} on"
 
 
-def _named(names: Sequence[str] | set[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in sorted(names)[:MAX_NAMED])
-    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return f"{shown}{more}" if names else "none"
+def _named(names: set[str]) -> str:
+    return shown_names(sorted(names), 12) or "none"
 
 
 def _check_count(node: NodeProto, what: str, count: int, least: int, most: int) -> None:
@@ -183,7 +174,7 @@ def _check_inputs(node: NodeProto, schema: defs.OpSchema) -> None:
     _check_count(node, "outputs", len(node.output), 0, schema.max_output)
 
 
-def _check_known(node: NodeProto, attribute: AttributeProto, known: Sequence[str] | set[str]) -> None:
+def _check_known(node: NodeProto, attribute: AttributeProto, known: set[str]) -> None:
     if attribute.name not in known:
         near = nearest_name(attribute.name, known)
         raise node_error(node, f"has no attribute '{attribute.name}'{near} (available: {_named(known)})")
@@ -240,7 +231,7 @@ def check_standard(model: OnnxModel, held: set[str]) -> None:
     try:
         cast(Any, onnx.checker).check_model(_without_weights(model, held).SerializeToString())
     except ValidationError as error:
-        raise model_error(f"{model.name} is not a valid ONNX model: {reason_of(error)}") from error
+        raise text_error(f"{model.name} is not a valid ONNX model: {reason_of(error)}") from error
 
 
 def _skeleton(model: ModelProto) -> ModelProto:
@@ -264,11 +255,8 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
         if info.type.tensor_type.HasField("elem_type"):
             info.type.tensor_type.shape.SetInParent()
     for tensor in source.initializer:
-        copy = graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
-        if tensor.data_location == TensorProto.EXTERNAL or (tensor.name in held and is_large(tensor)):
-            _empty(copy, tensor, model)
-        else:
-            copy.CopyFrom(tensor)
+        is_empty = tensor.data_location == TensorProto.EXTERNAL or (tensor.name in held and is_large(tensor.dims))
+        graph.initializer.append(_empty(tensor, model.directory) if is_empty else tensor)
     version = opsets(proto.opset_import).get("", 1)
     for scope in (light, *light.functions):
         scope.opset_import.add(domain=_PRIVATE, version=1)
@@ -277,26 +265,20 @@ def _without_weights(model: OnnxModel, held: set[str]) -> ModelProto:
             node.domain = _PRIVATE  # the checker skips unknown domains
         for attribute in node.attribute:
             if attribute.t.data_location == TensorProto.EXTERNAL:
-                _empty(attribute.t, attribute.t, model)
+                attribute.t.CopyFrom(_empty(attribute.t, model.directory))
     return light
 
 
-def is_large(tensor: TensorProto) -> bool:
+def is_large(dims: Sequence[int]) -> bool:
     """Returns True if a tensor has more than `LARGE` elements; the checks then omit its data."""
-    count = 1
-    for size in tensor.dims:
-        count *= size
-    return LARGE < count < UNBOUNDED and all(size > 0 for size in tensor.dims)
+    return LARGE < math.prod(dims) < UNBOUNDED and all(size > 0 for size in dims)
 
 
-def _empty(copy: TensorProto, tensor: TensorProto, model: OnnxModel) -> None:
-    """Makes `copy` a tensor without elements, which needs no data. Checks the external file of `tensor`, if any."""
+def _empty(tensor: TensorProto, directory: Path | None = None) -> TensorProto:
+    """Returns `tensor` without elements, so that it needs no data. Checks its external file, if any."""
     if tensor.data_location == TensorProto.EXTERNAL:
-        external_file(tensor, model.directory)
-    name, data_type = tensor.name, tensor.data_type
-    copy.Clear()
-    copy.name, copy.data_type = name, data_type
-    copy.dims.append(0)
+        external_file(tensor, directory)
+    return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=[0])
 
 
 # --- Types of tensors, declared or inferred ---------------------------------------------------------------------------
@@ -319,20 +301,25 @@ def _with_weights_as_inputs(model: ModelProto) -> ModelProto:
     graph.value_info.MergeFrom(source.value_info)
     known = {info.name for info in source.input}
     for tensor in source.initializer:
-        if tensor.data_location != TensorProto.EXTERNAL and not is_large(tensor):
+        if tensor.data_location != TensorProto.EXTERNAL and not is_large(tensor.dims):
             graph.initializer.append(tensor)
         elif tensor.name not in known:
             graph.input.append(make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
     return copy
 
 
+def _inferred(model: ModelProto) -> GraphProto:
+    """Returns the graph with the types that ONNX infers; an empty graph if inference fails."""
+    try:
+        return infer_shapes(model, data_prop=True).graph
+    except (RuntimeError, ValueError, InferenceError):
+        return GraphProto()  # the model is invalid: the importer reports a better error
+
+
 def inferred_types(model: OnnxModel) -> Mapping[str, TypeProto]:
     """Returns the declared and inferred types of tensors by name; only the declared types if inference fails."""
     found = {name: info.type for name, info in declared_infos(model.proto.graph).items()}
-    try:
-        graph = infer_shapes(_with_weights_as_inputs(model.proto), data_prop=True).graph
-    except (RuntimeError, ValueError, InferenceError):
-        return found  # the model is invalid: the importer reports a better error
+    graph = _inferred(_with_weights_as_inputs(model.proto))
     return found | {name: info.type for name, info in declared_infos(graph).items()}
 
 
@@ -347,11 +334,7 @@ def type_fault(model: ModelProto) -> str | None:
 
 def inferred_outputs(model: ModelProto) -> Mapping[str, TypeProto]:
     """Returns the types that ONNX infers for the outputs of a model, by name; empty if inference fails."""
-    try:
-        graph = infer_shapes(model, data_prop=True).graph
-    except (RuntimeError, ValueError, InferenceError):
-        return {}
-    return {info.name: info.type for info in graph.output if info.type.WhichOneof("value")}
+    return {info.name: info.type for info in _inferred(model).output if info.type.WhichOneof("value")}
 
 
 # --- Exported models --------------------------------------------------------------------------------------------------
@@ -397,9 +380,5 @@ def _without_data(model: ModelProto) -> ModelProto:
     """Returns a copy of a model in which large tensors have no elements."""
     light = _skeleton(model)
     for tensor in model.graph.initializer:
-        copy = light.graph.initializer.add(name=tensor.name, data_type=tensor.data_type)
-        if len(tensor.raw_data) > _KEPT_BYTES:
-            copy.dims.append(0)
-        else:
-            copy.CopyFrom(tensor)
+        light.graph.initializer.append(_empty(tensor) if len(tensor.raw_data) > _KEPT_BYTES else tensor)
     return light

@@ -117,24 +117,19 @@ def _where(op: elementwise.WhereOp, known: Lookup) -> Sequence[Numbers] | None:
     return [_opened(np.where(condition.astype(np.bool_), lhs, rhs), _is_open(condition))]
 
 
-_RULES: Sequence[tuple[type[Operation], Rule]] = (
+_RULES: Sequence[tuple[type[Operation] | tuple[type[Operation], ...], Rule]] = (
     (shapes.ShapeOp, _shape),
     (shapes.SizeOp, _size),
-    (movement.MovementOp, _moved),
-    (movement.ConcatOp, _moved),
-    (movement.SplitOp, _moved),
-    (indexing.GatheringOp, _moved),
+    ((movement.MovementOp, movement.ConcatOp, movement.SplitOp, indexing.GatheringOp), _moved),
     (indexing.ScatteringOp, _written),
-    (elementwise.UnaryOp, _elementwise),
-    (elementwise.BinaryOp, _elementwise),
-    (elementwise.CastOp, _elementwise),
+    ((elementwise.UnaryOp, elementwise.BinaryOp, elementwise.CastOp), _elementwise),
     (elementwise.WhereOp, _where),
 )
 
 
 def known_results(op: Operation, known: Lookup) -> Iterable[tuple[SSAValue, Known]]:
     """Returns the results of `op` that have known elements, each with these elements."""
-    rule = next((rule for operation, rule in _RULES if isinstance(op, operation)), None)
+    rule = next((rule for operations, rule in _RULES if isinstance(op, operations)), None)
     is_told = isinstance(op, shapes.ShapeOp | shapes.SizeOp) or any(known(value) for value in op.operands)
     if rule is None or not is_told or not all(isinstance(element_of(result), IntegerType) for result in op.results):
         return
@@ -178,14 +173,13 @@ def resolved_sizes(before: Sequence[int], after: Sequence[int | Copied]) -> list
     # If a copied size is 0, the number of elements determines nothing.
     if known == 0 or count % known:
         return sizes
-    open_place = next(position for position, size in enumerate(after) if size == DYNAMIC_INDEX)
-    return [count // known if position == open_place else size for position, size in enumerate(sizes)]
+    return [count // known if size == DYNAMIC_INDEX else own for size, own in zip(after, sizes, strict=True)]
 
 
 # Operations that build a list of sizes.
 
 
-def _listed(op: Operation, position: int) -> tuple[SSAValue, int] | Dimension | None:
+def _listed(op: Operation, position: int) -> tuple[SSAValue, int] | None:
     """Returns the list and index that element `position` of the result of `op` comes from."""
     match op:
         case movement.ReshapeOp() | movement.SqueezeOp() | movement.UnsqueezeOp() | elementwise.CastOp():
@@ -217,12 +211,10 @@ def _listed(op: Operation, position: int) -> tuple[SSAValue, int] | Dimension | 
 
 def _dimension(value: SSAValue, position: int) -> Dimension | None:
     """Returns the axis whose size is element `position` of a list, or `None`."""
-    while isinstance(value.owner, Operation):
-        op = value.owner
+    while isinstance(op := value.owner, Operation):
         if isinstance(op, shapes.ShapeOp):
             return op.input, range(len(shape_of(op.input)))[op.bounds][position]
-        source = _listed(op, position)
-        if source is None:
+        if (source := _listed(op, position)) is None:
             return None
         value, position = source
     return None
@@ -266,8 +258,7 @@ def _origin(dimension: Dimension) -> Dimension:
     """Returns the earliest axis in the data flow with the same size."""
     value, axis = dimension
     while isinstance(value.owner, Operation) and len(value.owner.results) == 1:
-        source = _unchanged(value.owner, axis)
-        if source is None:
+        if (source := _unchanged(value.owner, axis)) is None:
             break
         value, axis = source
     return value, axis

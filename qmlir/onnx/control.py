@@ -7,7 +7,8 @@ loop-carried value is not supported: the importer raises `NoRegionForm` with the
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
@@ -149,10 +150,20 @@ def _region(block: Block, values: Sequence[SSAValue]) -> Region:
     return Region(block)
 
 
-def _discard(*blocks: Block) -> None:
+def _discard(blocks: Iterable[Block]) -> None:
     for block in blocks:
         for op in reversed(list(block.ops)):
             op.drop_all_references()
+
+
+@contextmanager
+def _kept_if_imported(blocks: Iterable[Block]) -> Generator[None]:
+    """Discards `blocks` under construction if an error is raised."""
+    try:
+        yield
+    except Exception:
+        _discard(blocks)
+        raise
 
 
 # --- If ---------------------------------------------------------------------------------------------------------------
@@ -171,7 +182,7 @@ def import_if(control: Control) -> Sequence[SSAValue]:
     graphs: dict[str, GraphProto] = {name: node.attribute(f"{name}_branch") for name in names}
     values: dict[str, list[SSAValue]] = {}
     refused: dict[str, NoRegionForm | DiagnosticError] = {}
-    try:
+    with _kept_if_imported(blocks.values()):
         for name, block in blocks.items():
             try:
                 values[name] = control.graph_into(block, graphs[name], [])
@@ -179,9 +190,9 @@ def import_if(control: Control) -> Sequence[SSAValue]:
                 refused[name] = error
         for name, error in refused.items():
             other = next(iter(values.values()), None)
-            if other is None or control.import_island is None or not all(map(_is_of_known_sizes, other)):
+            if other is None or control.import_island is None or any(DYNAMIC_INDEX in shape_of(each) for each in other):
                 raise error
-            _discard(blocks[name])
+            _discard([blocks[name]])
             blocks[name] = Block()
             cause = error.diagnostic.message if isinstance(error, DiagnosticError) else f"it {error}"
             types = [tensor_type(each.type) for each in other]
@@ -198,16 +209,9 @@ def import_if(control: Control) -> Sequence[SSAValue]:
                 raise NoRegionForm(
                     f"'{name}' must have the same type in both branches, but got {one.type} and {two.type}"
                 )
-    except Exception:
-        _discard(*blocks.values())
-        raise
     holds = _element(node, condition)
     regions = _region(blocks["then"], then), _region(blocks["else"], other)
     return node.insert(scf.IfOp(holds, [value.type for value in then], *regions)).results
-
-
-def _is_of_known_sizes(value: SSAValue) -> bool:
-    return DYNAMIC_INDEX not in shape_of(value)
 
 
 def _is_flag(value: SSAValue) -> bool:
@@ -289,7 +293,7 @@ def import_loop(control: Control) -> Sequence[SSAValue]:
     graph: GraphProto = node.attribute("body")
     states = _tensors(node, 2)
     loop = _Loop(control, [each.name for each in graph.input[2:]], states)
-    try:
+    with _kept_if_imported([loop.block]):
         # The condition is true whenever the body runs, so the body's input for it is a constant.
         held = _truth(loop.inside)
         values = control.graph_into(loop.block, graph, [loop.number, held, *loop.block.args[: len(states)]])
@@ -306,10 +310,8 @@ def import_loop(control: Control) -> Sequence[SSAValue]:
             for value, each in zip(slices, graph.output[1 + len(states) :], strict=True):
                 loop.stack(each.name, value, cast(int, steps), loop.number)
             return loop.counted(_steps(node, bound, steps), after)
-        return _while(loop, goes_on, after, condition, bound, steps)
-    except Exception:
-        _discard(loop.block)
-        raise
+        is_bounded = steps is None or steps < UNBOUNDED
+        return _while(loop, goes_on, after, condition, bound if is_bounded else None)
 
 
 def _tensors(node: Node, first: int) -> list[SSAValue]:
@@ -327,17 +329,10 @@ def _steps(node: Node, bound: SSAValue | None, steps: int | None) -> SSAValue:
 
 
 def _while(
-    loop: _Loop,
-    goes_on: SSAValue,
-    after: Sequence[SSAValue],
-    condition: SSAValue | None,
-    bound: SSAValue | None,
-    steps: int | None,
+    loop: _Loop, goes_on: SSAValue, after: Sequence[SSAValue], condition: SSAValue | None, bound: SSAValue | None
 ) -> Sequence[SSAValue]:
     """Returns the results of an `scf.while`, which carries the condition in front of the states."""
     node, inside = loop.control.node, loop.inside
-    if steps is not None and steps >= UNBOUNDED:
-        bound = None
     if bound is not None:
         runs = inside.part("is_left").add(LessOp, loop.following(), _flat(inside, bound)).result
         goes_on = inside.part("goes_on").add(AndOp, _flat(inside, goes_on), runs).result
@@ -389,7 +384,7 @@ def import_scan(control: Control) -> Sequence[SSAValue]:
         last = _number(loop.inside, total - 1)
         return loop.inside.part("from_end").add(SubOp, last, loop.number).result
 
-    try:
+    with _kept_if_imported([loop.block]):
         directions = node.attribute("scan_input_directions", zeros)
         scanned = zip(graph.input[len(states) :], sequences, axes, directions, strict=True)
         slices = [
@@ -404,9 +399,6 @@ def import_scan(control: Control) -> Sequence[SSAValue]:
         for each, value, is_reversed in zip(named, outputs, directions, strict=True):
             loop.stack(each.name, value, total, position(is_reversed))
         results = loop.counted(_index(node, total), after)
-    except Exception:
-        _discard(loop.block)
-        raise
     ends = zip(named, results[len(states) :], node.attribute("scan_output_axes", zeros), strict=True)
     return [*results[: len(states)], *(_with_front_at(node, each.name, value, axis) for each, value, axis in ends)]
 

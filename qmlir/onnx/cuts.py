@@ -1,49 +1,33 @@
 """Extracts the part of a model between named tensors as a separate model."""
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence, Set
+from dataclasses import replace
 
 from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-from qmlir.ir.diagnostics import nearest_name
+from qmlir.ir.control_flow import reached
+from qmlir.ir.diagnostics import nearest_name, text_error
+from qmlir.onnx import metadata
 from qmlir.onnx.checking import check_text, declared_infos, inferred_types
-from qmlir.onnx.errors import describe_node, model_error
-from qmlir.onnx.export import naming
-from qmlir.onnx.order import producers_of, used_tensors
+from qmlir.onnx.protos import describe_node, producers_of, used_tensors
 from qmlir.onnx.reading import OnnxModel
 
 MAX_NAMED = 12
 """The maximum number of names that an error lists."""
 
 
-@dataclass
-class _Part:
-    """The backward slice of a graph from outputs to the named inputs."""
+def _between(
+    graph: GraphProto, inputs: Collection[str], outputs: Sequence[str]
+) -> tuple[Sequence[NodeProto], Set[str]]:
+    """Returns the nodes that `outputs` depend on, up to `inputs`, and the names of their tensors and of both ends."""
+    producers = {name: at for name, at in producers_of(graph.node).items() if name not in inputs}
 
-    graph: GraphProto
-    inputs: Collection[str]
-    nodes: set[int] = field(default_factory=set[int])
-    """The indices of the nodes in the slice."""
+    def before(name: str) -> Iterator[str]:
+        return filter(None, used_tensors(graph.node[producers[name]])) if name in producers else iter(())
 
-    tensors: dict[str, NodeProto | None] = field(default_factory=dict[str, NodeProto | None])
-    """All tensors in the slice, each with a node that uses it, or with `None` if it is an output."""
-
-    def follow(self, outputs: Sequence[str]) -> None:
-        """Adds the nodes and tensors that `outputs` depend on."""
-        producers = producers_of(self.graph.node)
-        self.tensors |= dict.fromkeys(outputs)
-        waiting = list(outputs)
-        while waiting:
-            name = waiting.pop()
-            position = producers.get(name)
-            if name in self.inputs or position is None or position in self.nodes:
-                continue
-            self.nodes.add(position)
-            node = self.graph.node[position]
-            for each in used_tensors(node):
-                if each and each not in self.tensors:
-                    self.tensors[each] = node
-                    waiting.append(each)
+    tensors = set(reached(outputs, before))
+    positions = sorted({producers[name] for name in tensors if name in producers})
+    return [graph.node[position] for position in positions], tensors
 
 
 def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] | None) -> OnnxModel:
@@ -60,19 +44,13 @@ def cut(model: OnnxModel, inputs: Sequence[str] | None, outputs: Sequence[str] |
     _check_names(graph, "inputs", inputs)
     _check_names(graph, "outputs", outputs)
     wanted = [each.name for each in graph.output] if outputs is None else list(outputs)
-    part = _Part(graph, set(inputs or ()))
-    part.follow(wanted)
-    needed = [each.name for each in _model_inputs(graph) if each.name in part.tensors]
-    if inputs is not None:
-        _check_inputs(part, inputs, needed)
-        needed = list(inputs)
-    return replace(model, proto=_model_of(model, part, needed, wanted))
-
-
-def _model_inputs(graph: GraphProto) -> Iterator[ValueInfoProto]:
-    """Returns the inputs of a graph that have no initializer."""
+    nodes, tensors = _between(graph, set(inputs or ()), wanted)
     given = {each.name for each in graph.initializer}
-    return (each for each in graph.input if each.name not in given)
+    needed = [each.name for each in graph.input if each.name not in given and each.name in tensors]
+    if inputs is not None:
+        _check_inputs(nodes, tensors, inputs, needed)
+        needed = list(inputs)
+    return replace(model, proto=_model_of(model, nodes, tensors, needed, wanted))
 
 
 def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> None:
@@ -82,46 +60,48 @@ def _check_names(graph: GraphProto, what: str, names: Sequence[str] | None) -> N
         *(each.name for each in graph.initializer),
     ]
     if names is not None and not names:
-        raise model_error(f"{what}: expected at least one tensor name")
+        raise text_error(f"{what}: expected at least one tensor name")
     for position, name in enumerate(names or ()):
         if name not in known:
             near = nearest_name(name, known)
             ends = [each.name for each in (graph.input if what == "inputs" else graph.output)]
             shown = ", ".join(f"'{end}'" for end in ends[:MAX_NAMED])
-            raise model_error(f"{what}: the model has no tensor '{name}'{near} ({what} of the model: {shown})")
+            raise text_error(f"{what}: the model has no tensor '{name}'{near} ({what} of the model: {shown})")
         if name in (names or ())[:position]:
-            raise model_error(f"{what}: duplicate name '{name}'")
+            raise text_error(f"{what}: duplicate name '{name}'")
 
 
-def _check_inputs(part: _Part, inputs: Sequence[str], needed: Sequence[str]) -> None:
+def _check_inputs(nodes: Sequence[NodeProto], tensors: Set[str], inputs: Sequence[str], needed: Sequence[str]) -> None:
     for name in needed:
         if name not in inputs:
-            user = part.tensors[name]
+            user = next((node for node in nodes if name in used_tensors(node)), None)
             where = "an output" if user is None else describe_node(user)
-            raise model_error(
+            raise text_error(
                 f"inputs: the outputs also depend on the model input '{name}', which is used by {where}; add it, or a "
                 "tensor between it and the outputs, to the inputs"
             )
     for name in inputs:
-        if name not in part.tensors:
-            raise model_error(f"inputs: no output depends on the tensor '{name}'")
+        if name not in tensors:
+            raise text_error(f"inputs: no output depends on the tensor '{name}'")
 
 
-def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Sequence[str]) -> ModelProto:
-    """Returns the model of the nodes of `part`, without metadata that describe a whole exported model."""
+def _model_of(
+    model: OnnxModel, nodes: Sequence[NodeProto], tensors: Set[str], inputs: Sequence[str], outputs: Sequence[str]
+) -> ModelProto:
+    """Returns the model of `nodes` with the named tensors, without metadata that describe a whole exported model."""
     proto, graph = model.proto, model.proto.graph
     infos = declared_infos(graph)
     if not infos.keys() >= {*inputs, *outputs}:
         infos = {name: ValueInfoProto(name=name, type=type_) for name, type_ in inferred_types(model).items()} | infos
     for name in inputs:
         if name not in infos:
-            raise model_error(f"inputs: the type of '{name}' is neither declared nor inferred")
-    annotations = [each for each in graph.quantization_annotation if each.tensor_name in part.tensors]
+            raise text_error(f"inputs: the type of '{name}' is neither declared nor inferred")
+    annotations = [each for each in graph.quantization_annotation if each.tensor_name in tensors]
     parameters = {entry.value for each in annotations for entry in each.quant_parameter_tensor_names}
-    kept = part.tensors.keys() - set(inputs)
+    kept = tensors - set(inputs)
     found = GraphProto(
         name=graph.name,
-        node=[graph.node[position] for position in sorted(part.nodes)],
+        node=nodes,
         input=[infos[name] for name in inputs],
         output=[infos.get(name) or ValueInfoProto(name=name) for name in outputs],
         initializer=[each for each in graph.initializer if each.name in kept or each.name in parameters],
@@ -136,5 +116,5 @@ def _model_of(model: OnnxModel, part: _Part, inputs: Sequence[str], outputs: Seq
         opset_import=proto.opset_import,
         functions=proto.functions,
         graph=found,
-        metadata_props=[each for each in proto.metadata_props if not each.key.startswith(naming.PREFIX)],
+        metadata_props=[each for each in proto.metadata_props if not each.key.startswith(metadata.PREFIX)],
     )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,9 +24,9 @@ from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, dense, element_of, ranked_tensor, shape_of, tensor
 from qmlir.ir.control_flow import has_uses
+from qmlir.ir.diagnostics import text_error
 from qmlir.ir.provenance import Origin, hand_on, origins_of, set_origins
 from qmlir.onnx.constant_shapes import Known, known_results
-from qmlir.onnx.errors import model_error
 from qmlir.onnx.export.naming import hint_of
 from qmlir.onnx.reading import tensor_bytes
 from qmlir.onnx.types import ELEMENT_TYPES
@@ -190,17 +191,13 @@ class GraphBuilder:
 
     def drop_after(self, last: Operation | None) -> None:
         """Erases all operations after `last`, which an importer added before it rejected its node."""
-        first = self.block.first_op if last is None else last.next_op
-        dropped: list[Operation] = []
-        while first is not None:
-            dropped.append(first)
-            first = first.next_op
+        dropped = list(takewhile(lambda op: op is not last, reversed(list(self.block.ops))))
         values = {result for op in dropped for result in op.results}
         self._known = {value: known for value, known in self._known.items() if value not in values}
         self._plain = {value: plain for value, plain in self._plain.items() if values.isdisjoint((value, plain))}
         self._stored = {key: stored for key, stored in self._stored.items() if values.isdisjoint((key[0], stored))}
         self._moved = {key: made for key, made in self._moved.items() if values.isdisjoint(made)}
-        for op in reversed(dropped):
+        for op in dropped:
             Rewriter.erase_op(op)
 
     def refine(self, value: SSAValue, declared: AnyTensor) -> SSAValue:
@@ -228,13 +225,8 @@ class GraphBuilder:
         """Returns the NumPy type of an element type. Raises `DiagnosticError` if it has none."""
         dtype = dense_dtype(element)
         if dtype is None:
-            raise model_error(f"a constant must contain numbers, but got elements of type {element}")
+            raise text_error(f"a constant must contain numbers, but got elements of type {element}")
         return dtype
-
-    @staticmethod
-    def type_of(value: SSAValue) -> AnyTensor:
-        """Returns the type of `value`, which must be a ranked tensor."""
-        return tensor(value.type)
 
 
 def _movement(op: Operation) -> Hashable:

@@ -6,17 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
-from onnx import (
-    FunctionProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-    TensorProto,
-    TypeProto,
-    helper,
-    shape_inference,
-    version_converter,
-)
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
+from onnx.shape_inference import InferenceError
+from onnx.version_converter import ConvertError, convert_version
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -28,48 +20,17 @@ from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
 from qmlir.dialects.nn.training.ops import BatchNormTrainingOp, DropoutOp
 from qmlir.dialects.quant.types import QuantizedType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import set_ports
 from qmlir.ir.verification import verify
-from qmlir.onnx import checking, ports
-from qmlir.onnx.annotations import take_ranges
+from qmlir.onnx import checking, islands, metadata, ports, protos
 from qmlir.onnx.control import STRUCTURED, Control, NoRegionForm
-from qmlir.onnx.errors import (
-    RefusedNodeError,
-    describe_node,
-    model_error,
-    node_error,
-    node_name,
-    reason_of,
-    verification_error,
-)
-from qmlir.onnx.export import naming
 from qmlir.onnx.graph import GraphBuilder, suggest_name
-from qmlir.onnx.islands import (
-    OPEN_RANK,
-    Island,
-    Operators,
-    RefusedNodes,
-    UnknownRankError,
-    add_island,
-    chosen_branch,
-    domain_of,
-    is_structured,
-    island_of,
-    island_of_graph,
-    nodes_of,
-    operator_key,
-    reason_text,
-    shown_names,
-    untyped_here,
-    with_islands,
-)
-from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.order import captured_tensors, needed_nodes, subgraphs, used_tensors
+from qmlir.onnx.node import Node
+from qmlir.onnx.protos import RefusedNodeError, describe_node, node_error, node_name, operator_key, verification_error
 from qmlir.onnx.reading import OnnxModel
-from qmlir.onnx.restoring import restored
 from qmlir.onnx.signatures import MAX_CALL_DEPTH, Functions, bound_nodes, definition, without_inputs
 from qmlir.specialization.specialize import specialize
 
@@ -100,10 +61,7 @@ class _Scope:
 
 
 def _check_given(
-    node: NodeProto,
-    found: Sequence[SSAValue | None],
-    declared: Mapping[str, AnyTensor],
-    where: str,
+    node: NodeProto, found: Sequence[SSAValue | None], declared: Mapping[str, AnyTensor], where: str
 ) -> None:
     """Raises `DiagnosticError` if the importer of a package returns values that don't match the outputs of its node."""
     if len(found) > len(node.output):
@@ -125,24 +83,27 @@ def _check_given(
             raise node_error(node, f"{text}{where}")
 
 
+@dataclass
 class _ModelImporter:
     """The state of one import."""
 
-    def __init__(self, model: OnnxModel, importers: Mapping[str, Importer], fallback: bool, is_training_expected: bool):
-        self.model = model
-        self.is_training_expected = is_training_expected
-        self.importers = importers
-        self.functions = Functions.of(model.proto.functions)
-        self.operators = Operators(importers, self.functions, fallback)
-        self.names: Counter[str] = Counter()
+    model: OnnxModel
+    operators: islands.Operators
+    is_training_expected: bool
+    names: Counter[str] = field(default_factory=Counter[str])
 
     def run(self, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
         graph = self.model.proto.graph
         versions = checking.opsets(self.model.proto.opset_import)
-        self._check_tensors(graph)
-        nodes = needed_nodes(graph)
+        if graph.sparse_initializer:
+            raise text_error(f"tensor '{graph.sparse_initializer[0].values.name}' is sparse, which is not supported")
+        if not graph.output:
+            raise text_error(f"{self.model.name} has no outputs")
+        nodes = protos.needed_nodes(graph)
         self.operators.check(nodes, versions, self.model.name)
-        self._check_model({name for node in nodes for name in node.input})
+        checking.check_nodes(self.model.proto)
+        checking.check_standard(self.model, {name for node in nodes for name in node.input})
+        self.operators.functions.check_size(graph.node)
         inputs = ports.input_ports(self.model.proto, shapes)
         self._tell_defaults()
         self.names.update(map(node_name, nodes))
@@ -150,19 +111,16 @@ class _ModelImporter:
         block = function.body.block
         values: dict[str, SSAValue] = {port.name: value for port, value in zip(inputs, block.args, strict=True)}
         initializers = {each.name: each for each in graph.initializer}
-        scope = _Scope(GraphBuilder(block, self.model.directory), versions, values, initializers)
-        scope.declared = ports.declared_types(graph) if not shapes else {}
-        scope.types = {
-            each.name: ports.declared_name(each.type) for each in graph.value_info if each.type.WhichOneof("value")
-        }
+        declared = ports.declared_types(graph) if not shapes else {}
+        infos = (each for each in graph.value_info if each.type.WhichOneof("value"))
+        types = {each.name: ports.declared_name(each.type) for each in infos}
+        scope = _Scope(GraphBuilder(block, self.model.directory), versions, values, initializers, declared, types)
         for port in inputs:
             suggest_name(scope.values[port.name], port.name)
         self._import_nodes(nodes, scope, {each.name for each in graph.output})
         outputs = self._outputs(scope)
         block.add_op(ReturnOp(*outputs))
-        function.function_type = FunctionType.from_lists(
-            function.function_type.inputs.data, [value.type for value in outputs]
-        )
+        function.update_function_type()
         set_ports(function, inputs, list(map(ports.output_port, graph.output, outputs)))
         scope.builder.sweep()
         if not self.is_training_expected:
@@ -170,7 +128,7 @@ class _ModelImporter:
         module = ModuleOp([function], _metadata(self.model))
         _follow_producer(module, self.model)
         self.operators.tell_islands(module, self.model.name)
-        take_ranges(graph, module)
+        metadata.take_ranges(graph, module)
         verify(module)
         return module
 
@@ -181,14 +139,14 @@ class _ModelImporter:
             value = self._value(each.name, scope, None)
             found, declared = ports.type_name(value), ports.declared_name(each.type)
             if each.type.WhichOneof("value") and found not in (None, declared):
-                raise model_error(f"output '{each.name}' is declared as {declared}, but is {found}")
+                raise text_error(f"output '{each.name}' is declared as {declared}, but is {found}")
             outputs.append(value)
         return outputs
 
     def _warn_of_training(self, function: FuncOp) -> None:
         """Warns if results depend on the batch or on random numbers, and suggests a fix."""
         found = [
-            f"{what} ({shown_names(names)})"
+            f"{what} ({protos.shown_names(names)})"
             for kind, what in _IN_TRAINING.items()
             if (names := [str(origin) for op in function.walk() if isinstance(op, kind) for origin in origins_of(op)])
         ]
@@ -207,25 +165,12 @@ class _ModelImporter:
             return
         given = {each.name for each in proto.graph.initializer}
         others = ",".join(each.name for each in proto.graph.input if each.name not in given)
+        shown = protos.shown_names(list(names))
         message = (
-            f"{self.model.name} has defaults for its inputs {shown_names(list(names))}, which every call must pass; "
+            f"{self.model.name} has defaults for its inputs {shown}, which every call must pass; "
             f"help: --cut-inputs {others}, or cut_inputs= of qmlir.load, makes the defaults constants"
         )
         emit(Diagnostic(Severity.WARNING, message))
-
-    # What the model holds
-
-    def _check_model(self, held: set[str]) -> None:
-        """Raises an error for an invalid model. The tensors in `held` are read and checked later."""
-        checking.check_nodes(self.model.proto)
-        checking.check_standard(self.model, held)
-        self.functions.check_size(self.model.proto.graph.node)
-
-    def _check_tensors(self, graph: GraphProto) -> None:
-        if graph.sparse_initializer:
-            raise model_error(f"tensor '{graph.sparse_initializer[0].values.name}' is sparse, which is not supported")
-        if not graph.output:
-            raise model_error(f"{self.model.name} has no outputs")
 
     # Nodes
 
@@ -234,46 +179,42 @@ class _ModelImporter:
 
         If an importer rejects a node, that node is put into an island, and the remaining nodes are reordered.
         """
-        waiting, refused = list(nodes), RefusedNodes()
+        waiting, refused = list(nodes), islands.RefusedNodes()
         while waiting:
             waiting = self._import_until_refused(waiting, refused, scope, wanted)
 
     def _import_until_refused(
-        self,
-        nodes: Sequence[NodeProto],
-        refused: RefusedNodes,
-        scope: _Scope,
-        wanted: Collection[str] | None,
+        self, nodes: Sequence[NodeProto], refused: islands.RefusedNodes, scope: _Scope, wanted: Collection[str] | None
     ) -> list[NodeProto]:
         """Imports nodes until one is rejected and added to `refused`; returns that node and the remaining ones."""
-        steps = with_islands(nodes, self._missing(nodes, scope) | refused.positions(nodes), wanted)
+        steps = islands.with_islands(nodes, self._missing(nodes, scope) | refused.positions(nodes), wanted)
         for position, step in enumerate(steps):
             try:
-                if isinstance(step, Island):
+                if isinstance(step, islands.Island):
                     self._import_island(step, refused.reasons(step.nodes), scope)
-                elif is_structured(step):
+                elif islands.is_structured(step):
                     self._import_structured(step, scope)
                 else:
                     self._import_operation(step, scope)
             except RefusedNodeError as refusal:
-                if isinstance(step, Island) or not self.operators.may_be_island(step):
+                if isinstance(step, islands.Island) or not self.operators.may_be_island(step):
                     raise
                 refused.add(step, refusal)
-            except UnknownRankError as error:
-                assert isinstance(step, Island)
-                left = [node for each in steps[position + 1 :] for node in nodes_of(each)]
-                users = [node for node in left if error.tensor in used_tensors(node)]
+            except islands.UnknownRankError as error:
+                assert isinstance(step, islands.Island)
+                left = [node for each in steps[position + 1 :] for node in islands.nodes_of(each)]
+                users = [node for node in left if error.tensor in protos.used_tensors(node)]
                 is_inside = wanted is not None and error.tensor not in wanted
                 if not is_inside or not all(map(self.operators.may_be_island, users)):
                     raise refused.first(step.nodes) or error from error
                 for user in users:
-                    refused.add(user, RefusedNodeError(user, OPEN_RANK))
+                    refused.add(user, RefusedNodeError(user, islands.OPEN_RANK))
             except DiagnosticError as error:
-                first = refused.first(step.nodes) if isinstance(step, Island) else None
+                first = refused.first(step.nodes) if isinstance(step, islands.Island) else None
                 raise (first or error) from (error if first else error.__cause__)
             else:
                 continue
-            return [node for each in steps[position:] for node in nodes_of(each)]
+            return [node for each in steps[position:] for node in islands.nodes_of(each)]
         return []
 
     def _import_operation(self, node: NodeProto, scope: _Scope) -> None:
@@ -291,11 +232,15 @@ class _ModelImporter:
             raise
         added = builder.block.first_op if first is None else first.next_op
         results = builder.settle(added, results)
-        for name, value in zip(node.output, results, strict=False):
+        self._enter_results(node, results, scope)
+
+    def _enter_results(self, node: NodeProto, values: Sequence[SSAValue | None], scope: _Scope) -> None:
+        """Binds the outputs of a node to `values`, which are named after them."""
+        for name, value in zip(node.output, values, strict=False):
             if name and value is not None:
                 self._enter(node, name, value, scope)
         if scope.call is None:
-            name_results(results, node.output)
+            name_results([scope.values.get(name) for name in node.output], node.output)
 
     def _enter(self, node: NodeProto, name: str, value: SSAValue, scope: _Scope) -> None:
         """Binds `name` to `value`, refined by the declared type. Raises `DiagnosticError` if the types contradict."""
@@ -314,13 +259,13 @@ class _ModelImporter:
     def _import_structured(self, node: NodeProto, scope: _Scope) -> None:
         """Imports a node with subgraphs: as regions, as one branch if the condition is known, or else as islands."""
         inputs = tuple(self._value(name, scope, node) if name else None for name in node.input)
-        graphs = subgraphs(node)
+        graphs = protos.subgraphs(node)
         condition = inputs[0] if node.op_type == "If" else None
         known = None if condition is None else scope.builder.constant_value(condition)
-        if (branch := chosen_branch(node, known)) is not None:
+        if (branch := islands.chosen_branch(node, known)) is not None:
             graphs = [branch]
         for graph in graphs:
-            for name in captured_tensors(graph):  # a tensor used by several graphs or nodes is a single value
+            for name in protos.captured_tensors(graph):  # a tensor used by several graphs or nodes is a single value
                 self._value(name, scope, node)
         origin = self._origin(node, scope)
 
@@ -335,7 +280,7 @@ class _ModelImporter:
             return _Scope(builder, scope.opsets, {**scope.values, **own}, initializers, declared, call=origin)
 
         def import_graph(graph: GraphProto, builder: GraphBuilder, given: Sequence[SSAValue]) -> list[SSAValue]:
-            checking.check_branch(graph, scope.opsets, self.functions)
+            checking.check_branch(graph, scope.opsets, self.operators.functions)
             self.operators.check(graph.node, scope.opsets, self.model.name)
             inner = inside(graph, builder, given)
             self._import_nodes(graph.node, inner, {each.name for each in graph.output})
@@ -346,7 +291,7 @@ class _ModelImporter:
         ) -> list[SSAValue]:
             inner = replace(inside(graph, builder, []), declared={})
             given = {each.name: type_ for each, type_ in zip(graph.output, types, strict=True)}
-            self._add_island(island_of_graph(graph), reason, inner, [origin], given)
+            self._add_island(islands.island_of(graph.node, given), reason, inner, [origin], given)
             return [self._value(each.name, inner, node) for each in graph.output]
 
         if condition is not None and len(graphs) == 1:
@@ -360,14 +305,10 @@ class _ModelImporter:
                     raise node_error(node, f"{refused}: the operator is unsupported") from refused
                 if not self.operators.fallback:
                     raise
-                reason = reason_of(refused) if isinstance(refused, DiagnosticError) else str(refused)
-                self._import_island(island_of(node), {operator_key(node): reason}, scope)
+                reason = protos.reason_of(refused) if isinstance(refused, DiagnosticError) else str(refused)
+                self._import_island(islands.island_of([node]), {operator_key(node): reason}, scope)
                 return
-        for name, value in zip(node.output, values, strict=False):
-            if name:
-                self._enter(node, name, value, scope)
-        if scope.call is None:
-            name_results([scope.values.get(name) for name in node.output], node.output)
+        self._enter_results(node, values, scope)
 
     # Islands
 
@@ -375,11 +316,9 @@ class _ModelImporter:
         """Returns the indices of the nodes that must be in islands."""
         found = {position for position, node in enumerate(nodes) if not self.operators.has(node, scope.opsets)}
         if found and scope.call is None:  # optional values and maps stay inside islands, together with their users
-            found |= {
-                position
-                for position, node in enumerate(nodes)
-                if untyped_here(self._types, (*node.input, *node.output))
-            }
+            for position, node in enumerate(nodes):
+                if islands.untyped_here(self._types, (*node.input, *node.output)):
+                    found.add(position)
         return found
 
     @cached_property
@@ -387,36 +326,34 @@ class _ModelImporter:
         """The declared and inferred types of the model's tensors."""
         return checking.inferred_types(self.model)
 
-    def _import_island(self, island: Island, refused: Mapping[str, str], scope: _Scope) -> None:
+    def _import_island(self, island: islands.Island, refused: Mapping[str, str], scope: _Scope) -> None:
         """Adds the island of unsupported nodes; `refused` gives the reasons for rejected ones, by operator."""
         origins = [self._origin(node, scope) for node in island.nodes]
-        self._add_island(island, reason_text(island, refused), scope, origins)
+        self._add_island(island, islands.reason_text(island, refused), scope, origins)
         if scope.call is None:
             name_results([scope.values[name] for name in island.outputs], island.outputs)
 
     def _add_island(
         self,
-        island: Island,
+        island: islands.Island,
         reason: str,
         scope: _Scope,
         origins: Sequence[Origin],
         types: Mapping[str, AnyTensor] | None = None,
     ) -> None:
-        values = {name: self._island_input(name, island, scope) for name in island.inputs}
+        values = {  # a constant of strings is no value
+            name: scope.initializers[name] if self._is_text(name, scope) else self._value(name, scope, island.nodes[0])
+            for name in island.inputs
+        }
         proto = self.model.proto
-        calls = island.has_subgraphs or any(self.functions.find(node) is not None for node in island.nodes)
+        # Subgraphs may call functions of the model.
+        calls = any(protos.subgraphs(node) or self.operators.functions.find(node) is not None for node in island.nodes)
         head = ModelProto(ir_version=proto.ir_version, functions=proto.functions if calls else ())
         head.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in scope.opsets.items())
         declared: Mapping[str, TypeProto] = self._types if scope.call is None else {}
-        results = add_island(island, values, head, scope.builder, origins, declared, reason, types)
+        results = islands.add_island(island, values, head, scope.builder, origins, declared, reason, types)
         for name, value in zip(island.outputs, results, strict=True):
             self._enter(island.nodes[-1], name, value, scope)
-
-    def _island_input(self, name: str, island: Island, scope: _Scope) -> SSAValue | TensorProto:
-        """Returns the value of a tensor or, for a constant of strings, the tensor of the model."""
-        if self._is_text(name, scope):
-            return scope.initializers[name]
-        return self._value(name, scope, island.nodes[0])
 
     @staticmethod
     def _is_text(name: str, scope: _Scope) -> bool:
@@ -437,13 +374,13 @@ class _ModelImporter:
     ) -> Sequence[SSAValue | None]:
         """Imports a node; returns the values of its outputs, with `None` for those that the model doesn't name."""
         origin = self._origin(node, scope)
-        function = self.functions.find(node)
+        function = self.operators.functions.find(node)
         if function is not None:
             inner = _Scope(scope.builder, checking.opsets(function.opset_import), call=origin)
             return self._inline(function, node, inputs, inner)
-        version = scope.opsets[domain_of(node)]
+        version = scope.opsets[protos.domain_of(node)]
         checking.check_types(node, version, inputs)
-        importer = self.importers.get(operator_key(node))
+        importer = self.operators.importers.get(operator_key(node))
         if importer is not None:
             try:
                 with faults_from_outside(lambda reason: node_error(node, f"its importer failed: {reason}")):
@@ -475,7 +412,7 @@ class _ModelImporter:
 
     def _node(self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope) -> Node:
         """Returns a node for its importer."""
-        version, origin = scope.opsets[domain_of(node)], self._origin(node, scope)
+        version, origin = scope.opsets[protos.domain_of(node)], self._origin(node, scope)
         return Node(node, version, inputs, scope.builder, origin, scope.values, scope.declared)
 
     def _origin(self, node: NodeProto, scope: _Scope) -> Origin:
@@ -519,7 +456,7 @@ class _ModelImporter:
         proto = scope.initializers.get(name)
         if proto is None:
             where = "the graph's output" if user is None else describe_node(user)
-            raise model_error(f"{where}: tensor '{name}' is not defined")
+            raise text_error(f"{where}: tensor '{name}' is not defined")
         value = scope.values[name] = scope.builder.initializer(proto, name)
         suggest_name(value, name)
         return value
@@ -528,11 +465,11 @@ class _ModelImporter:
 def _metadata(model: OnnxModel) -> dict[str, Attribute]:
     """Returns the attributes for the metadata and the producer of the model."""
     given = model.proto.metadata_props
-    entries = [(each.key, each.value) for each in given if not each.key.startswith(naming.PREFIX)]
+    entries = [(each.key, each.value) for each in given if not each.key.startswith(metadata.PREFIX)]
     found: dict[str, Attribute] = {}
     if entries:
         found["nn.metadata"] = ArrayAttr(ArrayAttr(map(StringAttr, entry)) for entry in entries)
-    if model.proto.producer_name and all(each.key != naming.PRODUCER for each in given):
+    if model.proto.producer_name and all(each.key != metadata.PRODUCER for each in given):
         version = f" {model.proto.producer_version}" if model.proto.producer_version else ""
         found["nn.producer"] = StringAttr(f"{model.proto.producer_name}{version}")
     return found
@@ -558,16 +495,21 @@ def modernized(model: OnnxModel) -> OnnxModel:
     version = checking.opsets(model.proto.opset_import).get("", OLDEST_OPSET)
     if version >= OLDEST_OPSET:
         return model
-    needed_nodes(model.proto.graph)
+    protos.needed_nodes(model.proto.graph)
     checking.check_nodes(model.proto)
     checking.check_standard(model, set())
     try:
-        newer = version_converter.convert_version(model.proto, OLDEST_OPSET)
-    except (RuntimeError, ValueError, version_converter.ConvertError, shape_inference.InferenceError) as error:
-        raise model_error(
-            f"{model.name} uses operator set {version}, which cannot be converted to {OLDEST_OPSET}: {reason_of(error)}"
+        newer = convert_version(model.proto, OLDEST_OPSET)
+    except (RuntimeError, ValueError, ConvertError, InferenceError) as error:
+        reason = protos.reason_of(error)
+        raise text_error(
+            f"{model.name} uses operator set {version}, which cannot be converted to {OLDEST_OPSET}: {reason}"
         ) from error
     return replace(model, proto=newer)
+
+
+def _operators(model: OnnxModel, fallback: bool) -> islands.Operators:
+    return islands.Operators(registry.onnx_importers(), Functions(model.proto.functions), fallback)
 
 
 def restored_module(
@@ -577,13 +519,13 @@ def restored_module(
 
     See `import_model` for `shapes` and `fallback`.
     """
-    module = restored(model)
+    module = metadata.restored(model)
     if module is None:
         return None
     others = dict(module.attributes)
     module.attributes.clear()
     module.attributes.update(_metadata(model) | others)
-    Operators(registry.onnx_importers(), Functions.of(model.proto.functions), fallback).tell_islands(module, model.name)
+    _operators(model, fallback).tell_islands(module, model.name)
     return specialize(module, shapes) if shapes else module
 
 
@@ -602,5 +544,5 @@ def import_model(
     with the name of the node.
     """
     checking.check_text(model.proto)
-    importer = _ModelImporter(modernized(model), registry.onnx_importers(), fallback, is_training_expected)
-    return importer.run(shapes or {})
+    model = modernized(model)
+    return _ModelImporter(model, _operators(model, fallback), is_training_expected).run(shapes or {})

@@ -4,14 +4,15 @@ An island is one `nn.onnx_island` operation; this module infers its types, impor
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from google.protobuf.message import DecodeError
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, defs, helper, version_converter
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, version_converter
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 from xdsl.utils.exceptions import InterpretationError, VerifyException
@@ -22,40 +23,27 @@ from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.island.ops import RUNS, TABLE, OnnxIslandOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.provenance import Origin, origins_of
+from qmlir.onnx import protos
 from qmlir.onnx.checking import inferred_outputs, is_large, opsets, type_fault
 from qmlir.onnx.control import STRUCTURED
-from qmlir.onnx.errors import RefusedNodeError, describe_node, model_error, node_error, node_name, reason_of
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, plain_proto, value_info
 from qmlir.onnx.graph import GraphBuilder
-from qmlir.onnx.order import nodes_within, producers_of, subgraphs, used_tensors
 from qmlir.onnx.ports import tensor_type
+from qmlir.onnx.protos import RefusedNodeError, node_error, node_name, operator_key
 from qmlir.onnx.reading import inlined
-from qmlir.onnx.signatures import Functions, fixed_definition, is_defined_by_function
+from qmlir.onnx.signatures import Functions, fixed_definition, is_defined_by_function, standard_schema
 from qmlir.onnx.types import DATA_TYPES, ELEMENT_TYPES
 from qmlir.text.elements import dense_dtype
 
 _OPTIMIZED_DOMAINS = ("com.microsoft.nchwc", "com.ms.internal.nhwc")
 """The domains of operators whose data layout ONNX Runtime's optimizer has chosen for the CPU that it ran on."""
 
-MAX_NODES_NAMED = 5
-"""The maximum number of nodes per operator that an error names."""
-
-
-def domain_of(node: NodeProto) -> str:
-    """Returns the domain of a node's operator; empty for ONNX's own domain."""
-    return "" if node.domain == "ai.onnx" else node.domain
-
-
-def operator_key(node: NodeProto) -> str:
-    """Returns the key of a node's operator in the tables of importers, such as `Relu` or `com.example::Relu`."""
-    return f"{node.domain}::{node.op_type}" if domain_of(node) else node.op_type
-
 
 def is_structured(node: NodeProto) -> bool:
     """Returns True if the subgraphs of a node are imported as regions, or replace the node."""
-    return node.op_type in STRUCTURED and not domain_of(node)
+    return node.op_type in STRUCTURED and not protos.domain_of(node)
 
 
 def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None:
@@ -67,15 +55,9 @@ def chosen_branch(node: NodeProto, condition: Array | None) -> GraphProto | None
     return None if graph.sparse_initializer else graph
 
 
-def shown_names(names: Sequence[str]) -> str:
-    """Returns a string with at most `MAX_NODES_NAMED` of the names, followed by the number of omitted names."""
-    more = f" and {len(names) - MAX_NODES_NAMED} more" if len(names) > MAX_NODES_NAMED else ""
-    return ", ".join(f"'{name}'" for name in names[:MAX_NODES_NAMED]) + more
-
-
 def _shown_operators(nodes: Mapping[str, Sequence[str]]) -> str:
     """Returns operators with the names of their nodes as text, such as `Det (1: 'd'); Fancy (2: 'a', 'b')`."""
-    return "; ".join(f"{key} ({len(names)}: {shown_names(names)})" for key, names in sorted(nodes.items()))
+    return "; ".join(f"{key} ({len(names)}: {protos.shown_names(names)})" for key, names in sorted(nodes.items()))
 
 
 @dataclass(frozen=True)
@@ -91,9 +73,9 @@ class Operators:
         if self.functions.find(node) is not None or operator_key(node) in self.importers:
             return True
         if is_structured(node):  # for an If, only one branch may be imported
-            nodes = (inner for graph in subgraphs(node) for inner in graph.node)
+            nodes = (inner for graph in protos.subgraphs(node) for inner in graph.node)
             return node.op_type == "If" or all(self.has(inner, versions) for inner in nodes)
-        version = versions.get(domain_of(node), 0)
+        version = versions.get(protos.domain_of(node), 0)
         body = fixed_definition(node, version)
         if body is None:
             return is_defined_by_function(node, version)
@@ -102,12 +84,13 @@ class Operators:
 
     def may_be_island(self, node: NodeProto) -> bool:
         """Returns True if a node may fall back to another runtime."""
-        return self.fallback and _may_run(node)
+        return self.fallback and bool(registry.table(TABLE)["knows"](protos.domain_of(node), node.op_type))
 
     def check(self, nodes: Iterable[NodeProto], versions: Mapping[str, int], model: str) -> None:
         """Raises one `DiagnosticError` that lists every unsupported operator that can't be in an island."""
         missing: dict[str, list[str]] = defaultdict(list)
-        self._collect(nodes, versions, missing, set())
+        for node in self._missing(nodes, versions, set()):
+            missing[operator_key(node)].append(node_name(node))
         if missing:
             raise self._error(missing, model)
 
@@ -123,8 +106,8 @@ class Operators:
             nodes = ModelProto.FromString(island.model_bytes).graph.node
             origins = origins_of(island)
             names = list(map(str, origins)) if len(origins) == len(nodes) else list(map(node_name, nodes))
-            if reason := _refusals_of(island):  # a branch is named after its If
-                refused[reason].extend(map(str, origins) if origins else names)
+            if not island.cause.startswith(_NO_OPERATION):  # some were rejected; a branch is named after its If
+                refused[island.cause].extend(map(str, origins) if origins else names)
                 continue
             for node, name in zip(nodes, names, strict=True):
                 missing[operator_key(node)].append(name)
@@ -134,36 +117,35 @@ class Operators:
             raise self._error(missing, model)
         causes = [f"unsupported operators {_shown_operators(missing)}"] if missing else []
         helps = {advice_for(key.rpartition("::")[0]) for key in missing}
-        causes += [f"{reason} ({shown_names(names)})" for reason, names in refused.items()]
+        causes += [f"{reason} ({protos.shown_names(names)})" for reason, names in refused.items()]
         if not self.fallback:
-            raise model_error(f"{model} has nodes that would run in ONNX Runtime: {'; '.join(causes)}")
+            raise text_error(f"{model} has nodes that would run in ONNX Runtime: {'; '.join(causes)}")
         message = (
-            f"{model} has {len(islands)} subgraph{'s' if len(islands) > 1 else ''} that will run in ONNX Runtime "
-            "or ONNX's "
-            f"reference implementation: {'; '.join(causes)}{''.join(sorted(helps))}"
+            f"{model} has {len(islands)} subgraph{'s' if len(islands) > 1 else ''} that will run in ONNX Runtime or "
+            f"ONNX's reference implementation: {'; '.join(causes)}{''.join(sorted(helps))}"
         )
         emit(Diagnostic(Severity.WARNING, message))
 
     @staticmethod
     def _error(missing: Mapping[str, Sequence[str]], model: str) -> DiagnosticError:
-        return model_error(
+        return text_error(
             f"{model} uses {len(missing)} unsupported operator{'s' if len(missing) > 1 else ''}: "
             f"{_shown_operators(missing)}; help: a package can add importers through the entry point group "
             f"'{registry.ONNX_IMPORTERS_GROUP}'"
         )
 
-    def _collect(
-        self, nodes: Iterable[NodeProto], versions: Mapping[str, int], missing: dict[str, list[str]], called: set[int]
-    ) -> None:
-        """Collects unsupported nodes in `missing`. `called` are the functions visited so far, by identity."""
+    def _missing(
+        self, nodes: Iterable[NodeProto], versions: Mapping[str, int], called: set[int]
+    ) -> Iterator[NodeProto]:
+        """Yields unsupported nodes. `called` are the functions visited so far, by identity."""
         for node in nodes:
             function = self.functions.find(node)
-            if function is not None:
-                if id(function) not in called:
-                    called.add(id(function))
-                    self._collect(function.node, opsets(function.opset_import), missing, called)
-            elif not self.has(node, versions) and not self.may_be_island(node):
-                missing[operator_key(node)].append(node_name(node))
+            if function is None:
+                if not self.has(node, versions) and not self.may_be_island(node):
+                    yield node
+            elif id(function) not in called:
+                called.add(id(function))
+                yield from self._missing(function.node, opsets(function.opset_import), called)
 
 
 def advice_for(domain: str, *, is_refused: bool = False) -> str:
@@ -179,10 +161,6 @@ def advice_for(domain: str, *, is_refused: bool = False) -> str:
     return ""
 
 
-def _may_run(node: NodeProto) -> bool:
-    return bool(registry.table(TABLE)["knows"](domain_of(node), node.op_type))
-
-
 @dataclass(frozen=True)
 class Island:
     """Nodes that another runtime executes, in order, with the names of their input and output tensors."""
@@ -190,19 +168,6 @@ class Island:
     nodes: tuple[NodeProto, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-
-    @property
-    def has_subgraphs(self) -> bool:
-        """Whether any node contains subgraphs, which may call functions of the model."""
-        return any(map(subgraphs, self.nodes))
-
-    @property
-    def operators(self) -> Mapping[str, Sequence[str]]:
-        """Returns the names of the nodes by operator."""
-        found: dict[str, list[str]] = defaultdict(list)
-        for node in self.nodes:
-            found[operator_key(node)].append(node_name(node))
-        return found
 
 
 _NO_OPERATION = "qmlir has no operation for "
@@ -214,13 +179,8 @@ def reason_text(island: Island, refused: Mapping[str, str]) -> str:
     for key, reason in refused.items():
         by_reason[reason].append(key)
     causes = [f"{', '.join(keys)} {reason}" for reason, keys in by_reason.items()]
-    missing = ", ".join(key for key in island.operators if key not in refused)
+    missing = ", ".join(key for key in dict.fromkeys(map(operator_key, island.nodes)) if key not in refused)
     return "; ".join([*causes, f"{_NO_OPERATION}{missing}"] if missing else causes) + RUNS
-
-
-def _refusals_of(island: OnnxIslandOp) -> str:
-    """Returns the reason of an island with rejected nodes; empty if there are none."""
-    return "" if island.cause.startswith(_NO_OPERATION) else island.cause
 
 
 def nodes_of(step: NodeProto | Island) -> Sequence[NodeProto]:
@@ -228,18 +188,12 @@ def nodes_of(step: NodeProto | Island) -> Sequence[NodeProto]:
     return step.nodes if isinstance(step, Island) else (step,)
 
 
-def island_of(node: NodeProto) -> Island:
-    """Returns an island of one node."""
-    used = dict.fromkeys(name for name in used_tensors(node) if name)
-    return Island((node,), tuple(used), tuple(name for name in node.output if name))
-
-
-def island_of_graph(graph: GraphProto) -> Island:
-    """Returns an island with all nodes of a graph that has no inputs; initializers become inputs of the island."""
-    inside = {name for node in graph.node for name in node.output}
-    used = [name for node in graph.node for name in used_tensors(node) if name and name not in inside]
-    outputs = [each.name for each in graph.output if each.name in inside]
-    return Island(tuple(graph.node), tuple(dict.fromkeys(used)), tuple(dict.fromkeys(outputs)))
+def island_of(nodes: Sequence[NodeProto], outputs: Iterable[str] | None = None) -> Island:
+    """Returns the island of `nodes`, with all tensors that they compute as outputs, or only with those in `outputs`."""
+    given = dict.fromkeys(name for node in nodes for name in node.output if name)
+    used = dict.fromkeys(name for node in nodes for name in protos.used_tensors(node) if name and name not in given)
+    kept = given if outputs is None else dict.fromkeys(name for name in outputs if name in given)
+    return Island(tuple(nodes), tuple(used), tuple(kept))
 
 
 def with_islands(
@@ -254,8 +208,8 @@ def with_islands(
     """
     if not missing:
         return nodes
-    producers = producers_of(nodes)
-    before = [[producers[name] for name in used_tensors(node) if name in producers] for node in nodes]
+    producers = protos.producers_of(nodes)
+    before = [[producers[name] for name in protos.used_tensors(node) if name in producers] for node in nodes]
     phases: list[int] = []
     island = list(range(len(nodes)))  # for each node, the first node that it is connected with
     for position in range(len(nodes)):
@@ -270,17 +224,16 @@ def with_islands(
         members[island[position]].append(position)
     users: dict[str, set[int]] = defaultdict(set)
     for position, node in enumerate(nodes):
-        for name in used_tensors(node):
+        for name in protos.used_tensors(node):
             users[name].add(position)
 
     def made(positions: Sequence[int]) -> NodeProto | Island:
         if positions[0] not in missing:
             return nodes[positions[0]]
         inside = [nodes[position] for position in positions]
-        given = [name for node in inside for name in node.output if name]
-        used = dict.fromkeys(name for node in inside for name in used_tensors(node) if name and name not in given)
-        outputs = [name for name in given if wanted is None or name in wanted or users[name] - set(positions)]
-        return Island(tuple(inside), tuple(used), tuple(outputs))
+        given = (name for node in inside for name in node.output)
+        others = (name for name in given if wanted is None or name in wanted or users[name] - set(positions))
+        return island_of(inside, others)
 
     return [made(positions) for positions in members.values()]
 
@@ -341,8 +294,8 @@ class UnknownRankError(DiagnosticError):
 
     def __init__(self, node: NodeProto, tensor: str):
         self.tensor = tensor
-        message = f"{describe_node(node)}: the rank of '{tensor}' is known in a run only: declare it in the model"
-        super().__init__(Diagnostic(Severity.ERROR, message))
+        error = node_error(node, f"the rank of '{tensor}' is known in a run only: declare it in the model")
+        super().__init__(error.diagnostic)
 
 
 # --- Importing --------------------------------------------------------------------------------------------------------
@@ -351,7 +304,7 @@ class UnknownRankError(DiagnosticError):
 def add_island(
     island: Island,
     values: Mapping[str, SSAValue | TensorProto],
-    head: ModelProto,
+    model: ModelProto,
     builder: GraphBuilder,
     origins: Sequence[Origin],
     declared: Mapping[str, TypeProto],
@@ -360,13 +313,14 @@ def add_island(
 ) -> Sequence[SSAValue]:
     """Adds the operation of `island` and returns the values of its outputs.
 
-    `values` contains the values of the island's inputs, or tensors of the model that only the island uses. `head` is
-    the model without its graph, `declared` contains the types that the model declares, `reason` says why these nodes
-    form an island, and `types` contains the types of its outputs if known. Small constants become part of the island,
+    `values` contains the values of the island's inputs, or tensors of the model that only the island uses. `model` is
+    the model without its graph, `declared` contains the types that it declares, `reason` says why these nodes form an
+    island, and `types` contains the types of its outputs if known. Small constants become part of the island,
     because types may depend on them. Raises `DiagnosticError` if no runtime can execute the island or its types are
     unknown, and `UnknownRankError` if the rank of an output is known only at run time.
     """
-    graph = GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes])
+    graph = model.graph
+    graph.MergeFrom(GraphProto(name="island", node=[_without_files(node, builder) for node in island.nodes]))
     for name in island.outputs:
         graph.output.add(name=name)
     operands: list[SSAValue] = []
@@ -379,18 +333,13 @@ def add_island(
             operands.append(value)
             continue
         plain = builder.plain(value)
-        array = builder.constant_value(plain)
-        kind = DATA_TYPES.get(element_of(plain)) if array is not None else None
-        tensor = None if array is None or kind is None else TensorProto(data_type=kind, dims=array.shape)
-        if array is None or tensor is None or is_large(tensor):
+        array, element = builder.constant_value(plain), element_of(plain)
+        if array is None or element not in DATA_TYPES or is_large(array.shape):
             graph.input.append(value_info(name, plain.type))
             operands.append(plain)
         else:
-            graph.initializer.append(plain_proto(name, array, element_of(plain)))
-    model = ModelProto(
-        ir_version=max(head.ir_version, OLDEST_FORMAT), opset_import=head.opset_import, functions=head.functions,
-        graph=graph,
-    )  # fmt: skip
+            graph.initializer.append(plain_proto(name, array, element))
+    model.ir_version = max(model.ir_version, OLDEST_FORMAT)
     first = island.nodes[0]
     if fault := type_fault(model):  # ONNX's reference implementation would accept such a model
         raise node_error(first, fault)
@@ -403,7 +352,7 @@ def add_island(
     try:
         _open(data)
     except (InterpretationError, DiagnosticError) as error:
-        help = advice_for(domain_of(first), is_refused=True)
+        help = advice_for(protos.domain_of(first), is_refused=True)
         raise node_error(first, f"is unsupported and cannot run in ONNX Runtime: {error}{help}") from error
     result_types = [_type_of(info.name, info.type, first) for info in model.graph.output]
     return builder.append(OnnxIslandOp.of(data, reason, operands, result_types), origins).results
@@ -419,11 +368,11 @@ def _open(data: bytes) -> Any:
 
 def _without_files(node: NodeProto, builder: GraphBuilder) -> NodeProto:
     """Returns a copy of `node` in which all tensors, including those of subgraphs, contain their data."""
-    copy = NodeProto()
-    copy.CopyFrom(node)
-    tensors = [tensor for inner in nodes_within([copy]) for graph in subgraphs(inner) for tensor in graph.initializer]
-    for attribute in (attribute for inner in nodes_within([copy]) for attribute in inner.attribute):
-        tensors += [*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors]
+    copy = deepcopy(node)
+    inside = list(protos.nodes_within([copy]))
+    tensors = [tensor for node in inside for graph in protos.subgraphs(node) for tensor in graph.initializer]
+    attributes = (attribute for node in inside for attribute in node.attribute)
+    tensors += [tensor for attribute in attributes for tensor in (attribute.t, *attribute.tensors)]
     for tensor in tensors:
         if tensor.data_location == TensorProto.EXTERNAL:
             tensor.CopyFrom(inlined(tensor, builder.directory))
@@ -453,7 +402,7 @@ def _type_outputs(model: ModelProto, declared: Mapping[str, TypeProto], node: No
     except (InterpretationError, DiagnosticError) as error:
         if not runs and not all(_is_known(info.type) for info in model.graph.output):
             reason = "has no importer, and the model does not declare the types that an island needs"
-            help = advice_for(domain_of(node), is_refused=True)
+            help = advice_for(protos.domain_of(node), is_refused=True)
             raise node_error(node, f"{reason}: {error}{help}") from error
     for info, *results in zip(model.graph.output, *runs, strict=True):
         if _is_known(info.type) or not isinstance(results[0], np.ndarray):
@@ -537,9 +486,8 @@ def _type_of(name: str, type_: TypeProto, node: NodeProto) -> TypeAttribute:
 
 
 def _model_of(op: OnnxIslandOp) -> ModelProto:
-    model = ModelProto()
     try:
-        model.ParseFromString(op.model_bytes)
+        model = ModelProto.FromString(op.model_bytes)
     except (DecodeError, InterpretationError) as error:
         raise VerifyException(f"contains no valid ONNX model: {error}") from error
     counts = len(model.graph.input), len(model.graph.output)
@@ -591,8 +539,13 @@ def _in_opset(model: ModelProto, out: NodeEmitter) -> ModelProto:
     """Converts `model` to the exported version of ONNX's operator set; returns it unchanged if no operator differs."""
     versions = opsets(model.opset_import)
     own = versions.get("", out.opset)
-    nodes = (node for node in nodes_within(model.graph.node) if not domain_of(node))
-    changed = [node for node in nodes if _since(node, own) != _since(node, out.opset)]
+    nodes = (node for node in protos.nodes_within(model.graph.node) if not protos.domain_of(node))
+
+    def since(node: NodeProto, version: int) -> int:
+        schema = standard_schema(node.op_type, version)
+        return 0 if schema is None else schema.since_version
+
+    changed = [node for node in nodes if since(node, own) != since(node, out.opset)]
     if not changed:
         return model
     out.needs(own, f"the island's {changed[0].op_type}")
@@ -601,15 +554,8 @@ def _in_opset(model: ModelProto, out: NodeEmitter) -> ModelProto:
     except (RuntimeError, ValueError, version_converter.ConvertError) as error:
         raise out.error(
             f"its {changed[0].op_type} uses operator set {own}, which cannot be converted to {out.opset}: "
-            f"{reason_of(error)}"
+            f"{protos.reason_of(error)}"
         ) from error
-
-
-def _since(node: NodeProto, version: int) -> int:
-    try:
-        return int(defs.get_schema(node.op_type, version, "").since_version)
-    except defs.SchemaError:
-        return 0
 
 
 def _export_island(out: NodeEmitter, op: OnnxIslandOp) -> None:
@@ -630,16 +576,16 @@ def _export_island(out: NodeEmitter, op: OnnxIslandOp) -> None:
         _rename(node, names)
         out.nodes.append(node)
     versions = opsets(model.opset_import)
-    out.versions |= {domain: versions[domain] for node in nodes_within(graph.node) if (domain := domain_of(node))}
+    domains = {protos.domain_of(node) for node in protos.nodes_within(graph.node)} - {""}
+    out.versions |= {domain: versions[domain] for domain in domains}
 
 
 def _rename(node: NodeProto, names: Mapping[str, str]) -> None:
     """Renames the inputs and outputs of `node`, also in its subgraphs unless they redefine a name."""
     for field in (node.input, node.output):
         field[:] = [names.get(name, name) for name in field]
-    for graph in subgraphs(node):
-        own = {each.name for each in (*graph.input, *graph.initializer)}
-        own |= {name for inner in graph.node for name in inner.output}
+    for graph in protos.subgraphs(node):
+        own = protos.defined_tensors(graph)
         outer = {name: new for name, new in names.items() if name not in own}
         for inner in graph.node:
             _rename(inner, outer)

@@ -27,8 +27,8 @@ from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import Origin
-from qmlir.onnx.errors import RefusedNodeError, node_error, verification_error
 from qmlir.onnx.export.emission import attribute_names
+from qmlir.onnx.protos import RefusedNodeError, node_error, verification_error
 from qmlir.onnx.signatures import attribute_kind, schema_of
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
@@ -230,14 +230,8 @@ class Node:
         return self.insert(op)
 
     def _plain_operands(self, operands: Sequence[Operand]) -> tuple[Operand, ...]:
-        return tuple(
-            self.graph.plain(operand)
-            if isinstance(operand, SSAValue)
-            else None
-            if operand is None
-            else [self.graph.plain(value) for value in operand]
-            for operand in operands
-        )
+        plain = self.graph.plain
+        return tuple([*map(plain, each)] if isinstance(each, Sequence) else each and plain(each) for each in operands)
 
     def cast(self, value: SSAValue, element: Attribute, **properties: Any) -> SSAValue:
         """Returns `value` cast to the plain type `element`; `properties` are properties of `nn.cast`."""
@@ -286,8 +280,7 @@ def _python_value(attribute: AttributeProto, node: Node) -> Any:
         case AttributeProto.GRAPH:
             return attribute.g
         case AttributeProto.INT | AttributeProto.INTS | AttributeProto.FLOAT | AttributeProto.FLOATS:
-            value = helper.get_attribute_value(attribute)
-            return list(value) if attribute.type in (AttributeProto.INTS, AttributeProto.FLOATS) else value
+            return helper.get_attribute_value(attribute)
         case _:
             raise node.error(f"attribute '{attribute.name}' has the unsupported kind {attribute_kind(attribute.type)}")
 

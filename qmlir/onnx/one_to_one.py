@@ -156,29 +156,27 @@ ONE_TO_ONE: Sequence[OneToOne] = (
     *(OneToOne(op_type, kind, "keepdims=keep_dims noop_with_empty_axes") for op_type, kind in _REDUCTIONS.items()),
 )
 
+_PLAIN_EXPORTED: Mapping[str, type[IRDLOperation]] = {
+    "Pow": elementwise.PowOp, "Min": elementwise.MinOp, "Max": elementwise.MaxOp, "PRelu": activations.PReluOp,
+    "Expand": shapes.ExpandOp, "SequenceConstruct": sequence.SequenceConstructOp,
+    "SequenceInsert": sequence.SequenceInsertOp, "SequenceErase": sequence.SequenceEraseOp,
+    "SequenceAt": sequence.SequenceAtOp, "SequenceLength": sequence.SequenceLengthOp,
+    # The recorded statistics and their key are in the metadata of the node.
+    "Identity": ObserveOp,
+}  # fmt: skip
+
 EXPORTED: Sequence[OneToOne] = (
-    OneToOne("Pow", elementwise.PowOp),
-    OneToOne("Min", elementwise.MinOp),
-    OneToOne("Max", elementwise.MaxOp),
-    OneToOne("PRelu", activations.PReluOp),
+    *(OneToOne(op_type, operation) for op_type, operation in _PLAIN_EXPORTED.items()),
     OneToOne("RotaryEmbedding", attention.RotaryEmbeddingOp, "interleaved rotary_embedding_dim=size", since=23),
     OneToOne("Conv", contraction.ConvOp, WINDOWS),
     OneToOne("ConvTranspose", contraction.ConvTransposeOp, f"{WINDOWS} output_padding"),
     OneToOne("LogSoftmax", normalization.LogSoftmaxOp, "axis"),
     OneToOne("Hardmax", normalization.HardmaxOp, "axis"),
-    OneToOne("Expand", shapes.ExpandOp),
     OneToOne("Trilu", shapes.TriluOp, "upper"),
     OneToOne("Transpose", movement.TransposeOp, "perm=permutation"),
-    OneToOne("SequenceConstruct", sequence.SequenceConstructOp),
-    OneToOne("SequenceInsert", sequence.SequenceInsertOp),
-    OneToOne("SequenceErase", sequence.SequenceEraseOp),
-    OneToOne("SequenceAt", sequence.SequenceAtOp),
-    OneToOne("SequenceLength", sequence.SequenceLengthOp),
     OneToOne("SplitToSequence", sequence.SplitToSequenceOp, "axis keepdims=keep_dims"),
     OneToOne("ConcatFromSequence", sequence.ConcatFromSequenceOp, "axis new_axis"),
     OneToOne("StringNormalizer", text.StringNormalizerOp, "case_change_action=case_change is_case_sensitive stopwords"),
-    # The recorded statistics and their key are in the metadata of the node.
-    OneToOne("Identity", ObserveOp),
 )
 """Operators whose import has more cases than a row can describe."""
 

@@ -21,56 +21,6 @@ from qmlir.ir.builtin_types import SmallFloat, element_of, shape_of
 from qmlir.onnx.node import Node
 
 
-@dataclass(frozen=True)
-class ParameterLayout:
-    """The layout of parameters over a tensor of `shape`: one for every `block` indices along `axis` (0: one per index).
-
-    If `shape` is empty, there is a single parameter.
-    """
-
-    shape: tuple[int, ...] = ()
-    axis: int = 0
-    block: int = 0
-
-    def position(self) -> int:
-        """Returns the non-negative axis; for a vector, it is always 0, regardless of the node's attribute."""
-        rank = len(self.shape)
-        return 0 if rank == 1 else normalized_axis(self.axis, rank)
-
-    def aligned(self, node: Node, parameters: Sequence[int]) -> tuple[int, ...]:
-        """Returns the shape that aligns parameters of shape `parameters` with the tensor's axes; `()` for a single one.
-
-        Raises `DiagnosticError` if this shape matches neither the tensor nor the axis nor the blocks.
-        """
-        if all(size == 1 for size in parameters):
-            return ()
-        if not self.shape:
-            raise node.error(f"expected one scale and zero point per tensor, but got shape {list(parameters)}")
-        rank, position = len(self.shape), self.position()
-        expected = list(self.shape)
-        if self.block and len(parameters) == rank:
-            size = expected[position]
-            expected[position] = size if size == DYNAMIC_INDEX else -(-size // self.block)
-            found = tuple(parameters)
-        elif len(parameters) == 1 and not self.block:
-            expected = [1] * rank
-            expected[position] = self.shape[position]
-            found = tuple(parameters[0] if axis == position else 1 for axis in range(rank))
-        else:
-            raise self._misfit(node, parameters)
-        pairs = zip(found, expected, strict=True)
-        if any(size not in (1, wanted) and DYNAMIC_INDEX not in (size, wanted) for size, wanted in pairs):
-            raise self._misfit(node, parameters)
-        return found
-
-    def _misfit(self, node: Node, parameters: Sequence[int]) -> Exception:
-        blocks = f" in blocks of {self.block}" if self.block else ""
-        return node.error(
-            f"a scale or zero point of shape {list(parameters)} is incompatible with shape {list(self.shape)} "
-            f"along axis {self.axis}{blocks}"
-        )
-
-
 def check_scales(node: Node, scales: Array, *, may_be_zero: bool = False) -> None:
     """Raises `DiagnosticError` if a scale is negative, infinite or NaN, or if it is 0 and `may_be_zero` isn't set."""
     values = scales.astype(np.float64)
@@ -82,12 +32,17 @@ def check_scales(node: Node, scales: Array, *, may_be_zero: bool = False) -> Non
 
 @dataclass(frozen=True)
 class QParams:
-    """The scale and zero point of a tensor; both are optional."""
+    """The scale and zero point of a tensor of `shape`; both are optional.
+
+    There is one of each for every `block` indices along `axis` (0: one per index), or a single one if `shape` is empty.
+    """
 
     node: Node
     scale: SSAValue | None
     zero_point: SSAValue | None
-    layout: ParameterLayout
+    shape: tuple[int, ...] = ()
+    axis: int = 0
+    block: int = 0
 
     @staticmethod
     def of(
@@ -96,14 +51,47 @@ class QParams:
     ) -> "QParams":  # fmt: skip
         """Returns the parameters in the inputs with the indices `scale` and `zero_point`.
 
-        `ParameterLayout` explains `shape`, `axis` and `block`. If `divides` is set, as for the scale of a result,
-        values are divided by the scale, so it must not be 0.
+        If `divides` is set, as for the scale of a result, values are divided by the scale, so it must not be 0.
         """
         given = None if scale is None else node.input(scale)
-        found = QParams(node, given, node.optional(zero_point), ParameterLayout(shape, axis, block))
         known = None if given is None else node.graph.constant_value(given)
         if known is not None:
             check_scales(node, known, may_be_zero=not divides)
+        return QParams(node, given, node.optional(zero_point), shape, axis, block)
+
+    def position(self) -> int:
+        """Returns the non-negative axis; for a vector, it is always 0, regardless of the node's attribute."""
+        rank = len(self.shape)
+        return 0 if rank == 1 else normalized_axis(self.axis, rank)
+
+    def aligned(self, parameters: Sequence[int]) -> tuple[int, ...]:
+        """Returns the shape that aligns parameters of shape `parameters` with the tensor's axes; `()` for a single one.
+
+        Raises `DiagnosticError` if this shape matches neither the tensor nor the axis nor the blocks.
+        """
+        if all(size == 1 for size in parameters):
+            return ()
+        if not self.shape:
+            raise self.node.error(f"expected one scale and zero point per tensor, but got shape {list(parameters)}")
+        rank, position = len(self.shape), self.position()
+        expected, found = list(self.shape), tuple(parameters)
+        if self.block and len(parameters) == rank:
+            size = expected[position]
+            expected[position] = size if size == DYNAMIC_INDEX else -(-size // self.block)
+        elif len(parameters) == 1 and not self.block:
+            expected = [size if axis == position else 1 for axis, size in enumerate(self.shape)]
+            found = tuple(parameters[0] if axis == position else 1 for axis in range(rank))
+        else:
+            expected = []
+        pairs = zip(found, expected, strict=False)
+        if not expected or any(
+            size not in (1, wanted) and DYNAMIC_INDEX not in (size, wanted) for size, wanted in pairs
+        ):
+            blocks = f" in blocks of {self.block}" if self.block else ""
+            raise self.node.error(
+                f"a scale or zero point of shape {list(parameters)} is incompatible with shape {list(self.shape)} "
+                f"along axis {self.axis}{blocks}"
+            )
         return found
 
     @overload
@@ -128,47 +116,42 @@ class QParams:
             return None
         try:
             element = self._uniform(storage, expressed, scales, zero_points)
-            verify_quantized_tensor(TensorType(element, self.layout.shape))
+            verify_quantized_tensor(TensorType(element, self.shape))
         except VerifyException:
             return None
         return element
 
     def _constant(self, value: SSAValue) -> Array | None:
         array = self.node.graph.constant_value(value)
-        return None if array is None else array.reshape(self.layout.aligned(self.node, array.shape))
+        return None if array is None else array.reshape(self.aligned(array.shape))
 
     def _uniform(
         self, storage: IntegerType | SmallFloat, expressed: AnyFloat, scales: Array, zero_points: Array
     ) -> UniformType:
-        several = [axis for axis, count in enumerate(scales.shape) if count > 1]
-        if not several:
-            if not isinstance(storage, IntegerType):
-                return UniformFloatType.of(storage, expressed, scales.reshape(()))
-            return UniformQuantizedType.per_tensor(storage, expressed, float(scales.item()), int(zero_points.item()))
-        blocks = dict.fromkeys(several, 1)
-        position = self.layout.position()
-        if self.layout.block and position in blocks:
-            blocks[position] = self.layout.block
-        is_by_axis = len(several) == 1 and set(blocks.values()) == {1}
+        blocks = {axis: 1 for axis, count in enumerate(scales.shape) if count > 1}
+        if self.block and blocks and (position := self.position()) in blocks:
+            blocks[position] = self.block
+        granularity = Granularity.BLOCK
+        if list(blocks.values()) in ([], [1]):
+            granularity = Granularity.AXIS if blocks else Granularity.TENSOR
+            scales, zero_points = (each.reshape(-1 if blocks else ()) for each in (scales, zero_points))
         if not isinstance(storage, IntegerType):
-            granularity = Granularity.AXIS if is_by_axis else Granularity.BLOCK
-            return UniformFloatType.of(
-                storage, expressed, scales.reshape(-1) if is_by_axis else scales, granularity, blocks
-            )
-        if is_by_axis:
-            return UniformQuantizedType.per_axis(
-                storage, expressed, several[0], scales.reshape(-1), zero_points.reshape(-1)
-            )
-        return UniformQuantizedType.per_block(storage, expressed, blocks, scales, zero_points)
+            return UniformFloatType.of(storage, expressed, scales, granularity, blocks)
+        match granularity:
+            case Granularity.TENSOR:
+                return UniformQuantizedType.per_tensor(storage, expressed, float(scales), int(zero_points))
+            case Granularity.AXIS:
+                return UniformQuantizedType.per_axis(storage, expressed, next(iter(blocks)), scales, zero_points)
+            case Granularity.BLOCK:
+                return UniformQuantizedType.per_block(storage, expressed, blocks, scales, zero_points)
 
     def spread_array(self, array: Array) -> Array:
         """Reshapes a scale or zero point so that it broadcasts against the tensor, which must have a static shape."""
-        layout = self.layout
-        array = array.reshape(layout.aligned(self.node, array.shape))
-        position = layout.position() if array.shape else 0
-        if not layout.block or not array.shape or array.shape[position] == 1:
+        array = array.reshape(self.aligned(array.shape))
+        position = self.position() if array.shape else 0
+        if not self.block or not array.shape or array.shape[position] == 1:
             return array
-        return np.take(array, np.arange(layout.shape[position]) // layout.block, axis=position)
+        return np.take(array, np.arange(self.shape[position]) // self.block, axis=position)
 
     def without_zero_scales(self, data: int, scale: int, bias: int | None = None, channels: int = 0) -> Node:
         """Returns an equivalent node without scales of 0, if its input with the index `data` is a constant.
@@ -199,19 +182,18 @@ class QParams:
 
     def spread(self, value: SSAValue) -> SSAValue:
         """Returns a scale or zero point reshaped so that it broadcasts against the tensor."""
-        node, layout = self.node, self.layout
-        shape = layout.aligned(node, shape_of(value))
+        node, shape = self.node, self.aligned(shape_of(value))
         if shape != shape_of(value):
             value = node.reshaped(value, shape)
-        position = layout.position() if shape else 0
-        if not layout.block or not shape or shape[position] == 1:
+        position = self.position() if shape else 0
+        if not self.block or not shape or shape[position] == 1:
             return value
-        size = layout.shape[position]
+        size = self.shape[position]
         if size == DYNAMIC_INDEX:
             raise node.unsupported(
                 f"blocks along axis {position} require a static size; fix the shape of the input with --shape"
             )
-        block_of_each = node.add_constant(np.arange(size, dtype=np.int64) // layout.block, i64)
+        block_of_each = node.add_constant(np.arange(size, dtype=np.int64) // self.block, i64)
         return node.add(GatherOp, value, block_of_each, axis=position).result
 
 

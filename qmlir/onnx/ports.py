@@ -9,11 +9,10 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
-from qmlir.ir.diagnostics import nearest_name
+from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
+from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import Port
-from qmlir.onnx.errors import model_error
-from qmlir.onnx.export.emission import describe_type
+from qmlir.onnx.export.emission import type_proto
 from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
 
 OPTIONAL_INPUTS = 4
@@ -35,18 +34,9 @@ def _sizes(shape: TensorShapeProto) -> list[int]:
 
 def declared_types(graph: GraphProto) -> dict[str, AnyTensor]:
     """Returns the declared types of all tensors with a known rank, by name."""
-    types: dict[str, AnyTensor] = {}
-    for info in (*graph.value_info, *graph.output):
-        declared = declared_type(info)
-        if declared is not None:
-            types[info.name] = declared
-    return types
-
-
-def declared_type(info: ValueInfoProto) -> AnyTensor | None:
-    """Returns the declared type of a tensor, or `None` if it isn't a tensor of known rank."""
-    declared = info.type.tensor_type
-    return ranked_tensor(tensor_type(declared)) if declared.elem_type in ELEMENT_TYPES else None
+    declared = ((info.name, info.type.tensor_type) for info in (*graph.value_info, *graph.output))
+    types = {name: ranked_tensor(tensor_type(type_)) for name, type_ in declared if type_.elem_type in ELEMENT_TYPES}
+    return {name: type_ for name, type_ in types.items() if type_ is not None}
 
 
 def tensor_type(declared: TypeProto.Tensor) -> AnyTensor | AnyUnrankedTensorType:
@@ -101,7 +91,7 @@ def input_ports(model: ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[
     for name in shapes:
         if name not in known:
             near = nearest_name(name, known)
-            raise model_error(f"the model has no input '{name}'{near} (available: {', '.join(known)})")
+            raise text_error(f"the model has no input '{name}'{near} (available: {', '.join(known)})")
     fixed: dict[str, int] = {}
     for info in infos:
         if info.name in shapes:
@@ -119,10 +109,10 @@ def _fix(info: ValueInfoProto, shape: Sequence[int], fixed: dict[str, int]) -> N
         size not in (DYNAMIC_INDEX, given) for size, given in zip(sizes, shape, strict=True)
     ):
         wanted = "x".join("?" if size == DYNAMIC_INDEX else str(size) for size in sizes)
-        raise model_error(f"input '{info.name}' must have shape {wanted}, but got {'x'.join(map(str, shape))}")
+        raise text_error(f"input '{info.name}' must have shape {wanted}, but got {'x'.join(map(str, shape))}")
     for name, given in zip(dimension_names(info), shape, strict=True):
         if name and fixed.setdefault(name, given) != given:
-            raise model_error(
+            raise text_error(
                 f"dimension '{name}' must have one size, but got {given} for input '{info.name}' and {fixed[name]} "
                 "for another input"
             )
@@ -135,11 +125,11 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
     element = _tensors(info.name, type_).get_element_type()
     names = dimension_names(info)
     if (fault := shape_fault(_sizes(type_.tensor_type.shape) if shape is None else shape)) is not None:
-        raise model_error(f"input '{info.name}' has {fault}")
+        raise text_error(f"input '{info.name}' has {fault}")
     if shape is not None:
         return Port(info.name, TensorType(element, list(shape)))
     if not type_.tensor_type.HasField("shape"):
-        raise model_error(
+        raise text_error(
             f"input '{info.name}' has no static rank; set its shape with --shape {info.name}=1x3x224x224 (shapes=)"
         )
     declared = _sizes(type_.tensor_type.shape)
@@ -151,10 +141,10 @@ def _port(info: ValueInfoProto, shape: Sequence[int] | None, fixed: Mapping[str,
 def _tensors(name: str, type_: TypeProto) -> AnyTensor | AnyUnrankedTensorType:
     """Returns the declared type of the tensors in input `name`. Raises `DiagnosticError` for other kinds of inputs."""
     if not type_.HasField("tensor_type"):
-        raise model_error(f"input '{name}' must be a tensor or a sequence of tensors, but got '{declared_name(type_)}'")
+        raise text_error(f"input '{name}' must be a tensor or a sequence of tensors, but got '{declared_name(type_)}'")
     declared = type_.tensor_type
     if declared.elem_type not in ELEMENT_TYPES:
-        raise model_error(f"input '{name}' has unsupported elements of {data_type_name(declared.elem_type)}")
+        raise text_error(f"input '{name}' has unsupported elements of {data_type_name(declared.elem_type)}")
     return tensor_type(declared)
 
 
@@ -175,10 +165,10 @@ def declared_name(type_: TypeProto) -> str:
 
 def onnx_type(value: SSAValue) -> TypeProto:
     """Returns the type of a value for ONNX's type inference; for a quantized value, the type of its integers."""
-    proto, type_ = TypeProto(), ranked_tensor(value.type)
-    is_stored = type_ is not None and isinstance(type_.get_element_type(), StoredType)
-    describe_type(proto, TensorType(storage_element(element_of(value)), shape_of(value)) if is_stored else value.type)
-    return proto
+    type_ = ranked_tensor(value.type)
+    if type_ is not None and isinstance(element := type_.get_element_type(), StoredType):
+        return type_proto(TensorType(storage_element(element), type_.get_shape()))
+    return type_proto(value.type)
 
 
 def output_port(info: ValueInfoProto, value: SSAValue) -> Port:
@@ -186,6 +176,5 @@ def output_port(info: ValueInfoProto, value: SSAValue) -> Port:
     names = dimension_names(info)
     type_ = ranked_tensor(value.type)
     sizes = () if type_ is None else type_.get_shape()
-    is_open = len(names) == len(sizes)
     dims = tuple(name if size == DYNAMIC_INDEX else "" for name, size in zip(names, sizes, strict=False))
-    return Port(info.name, value.type, dims if is_open else ())
+    return Port(info.name, value.type, dims if len(names) == len(sizes) else ())

@@ -4,6 +4,7 @@ Models are untrusted input: lengths are checked before reading, and paths must n
 """
 
 import math
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from os.path import normpath
 from pathlib import Path
@@ -14,8 +15,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit
-from qmlir.onnx.errors import model_error
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
 from qmlir.onnx.filenames import TEXT_SUFFIXES
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
 from qmlir.text.elements import dense_dtype
@@ -45,10 +45,10 @@ def read_model(source: Path | ModelProto) -> OnnxModel:
         note_input(source)
         content = read_given(source)
     except OSError as error:
-        raise model_error(f"cannot read '{source}': {reason_of(error)}") from error
+        raise text_error(f"cannot read '{source}': {reason_of(error)}") from error
     model = _parsed_text(source, content) if source.suffix in TEXT_SUFFIXES else _parsed(source, content)
     if not model.ir_version or not model.opset_import or not model.HasField("graph"):
-        raise model_error(f"'{source}' is not an ONNX model: it has no IR version, operator sets or graph")
+        raise text_error(f"'{source}' is not an ONNX model: it has no IR version, operator sets or graph")
     return _without_zip_maps(OnnxModel(model, str(source), source.parent))
 
 
@@ -71,8 +71,7 @@ def _without_zip_maps(model: OnnxModel) -> OnnxModel:
     ]
     if not dropped:
         return model
-    proto = ModelProto()
-    proto.CopyFrom(model.proto)
+    proto = deepcopy(model.proto)
     for position in dropped:
         node = proto.graph.node[position]
         name, output = node.input[0], node.output[0]
@@ -93,25 +92,23 @@ def _without_zip_maps(model: OnnxModel) -> OnnxModel:
 
 def _parsed(source: Path, content: bytes) -> ModelProto:
     if not content:
-        raise model_error(f"'{source}' is not an ONNX model: it is empty")
+        raise text_error(f"'{source}' is not an ONNX model: it is empty")
     if instead := mistaken_for(content):
-        raise model_error(f"'{source}' is not an ONNX model but {instead}")
-    model = ModelProto()
+        raise text_error(f"'{source}' is not an ONNX model but {instead}")
     try:
-        model.ParseFromString(content)
+        return ModelProto.FromString(content)
     except DecodeError as error:
-        raise model_error(f"'{source}' is not an ONNX model: it is truncated, or not a protobuf") from error
-    return model
+        raise text_error(f"'{source}' is not an ONNX model: it is truncated, or not a protobuf") from error
 
 
 def _parsed_text(source: Path, content: bytes) -> ModelProto:
     try:
         return parser.parse_model(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise model_error(f"cannot read '{source}': byte {error.start} is not UTF-8 text") from error
+        raise text_error(f"cannot read '{source}': byte {error.start} is not UTF-8 text") from error
     except parser.ParseError as error:
         reason = " ".join(str(error).split())
-        raise model_error(f"'{source}' is not an ONNX model in text form: {reason}") from error
+        raise text_error(f"'{source}' is not an ONNX model in text form: {reason}") from error
 
 
 def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, int, int]:
@@ -123,25 +120,25 @@ def external_file(tensor: TensorProto, directory: Path | None) -> tuple[Path, in
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if directory is None:
-        raise model_error(f"tensor '{tensor.name}' is stored in '{location}', but the model was not read from a file")
+        raise text_error(f"tensor '{tensor.name}' is stored in '{location}', but the model was not read from a file")
     try:
         root = directory.resolve()
         path = (root / location).resolve()
         offset, length = int(entries.get("offset") or 0), int(entries.get("length") or -1)
         if not path.is_relative_to(root):
-            raise model_error(f"tensor '{tensor.name}' is stored in '{location}', outside the folder of the model")
+            raise text_error(f"tensor '{tensor.name}' is stored in '{location}', outside the folder of the model")
         status = path.stat()
     except ValueError as error:
-        raise model_error(f"tensor '{tensor.name}' has an invalid data location: {error}") from error
+        raise text_error(f"tensor '{tensor.name}' has an invalid data location: {error}") from error
     except RuntimeError as error:  # Python 3.11 raises it for a loop of links
-        raise model_error(f"tensor '{tensor.name}' is stored in '{location}', a link to itself") from error
+        raise text_error(f"tensor '{tensor.name}' is stored in '{location}', a link to itself") from error
     except OSError as error:
-        raise model_error(f"tensor '{tensor.name}': cannot read '{location}': {error.strerror}") from error
+        raise text_error(f"tensor '{tensor.name}': cannot read '{location}': {error.strerror}") from error
     if path != Path(normpath(root / location)) or status.st_nlink > 1 or not S_ISREG(status.st_mode):
-        raise model_error(f"tensor '{tensor.name}' is stored in '{location}', which is a link or not a regular file")
+        raise text_error(f"tensor '{tensor.name}' is stored in '{location}', which is a link or not a regular file")
     size = status.st_size
     if offset < 0 or length < -1 or offset + max(length, 0) > size:
-        raise model_error(f"tensor '{tensor.name}' is beyond the end of '{location}', which has {size} bytes")
+        raise text_error(f"tensor '{tensor.name}' is beyond the end of '{location}', which has {size} bytes")
     return path, offset, size - offset if length == -1 else length
 
 
@@ -160,7 +157,7 @@ def _file_bytes(tensor: TensorProto, path: Path, offset: int, length: int) -> by
             file.seek(offset)
             return file.read(length)
     except OSError as error:
-        raise model_error(f"tensor '{tensor.name}': cannot read '{path}': {error.strerror}") from error
+        raise text_error(f"tensor '{tensor.name}': cannot read '{path}': {error.strerror}") from error
 
 
 def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
@@ -172,10 +169,10 @@ def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
     element = ELEMENT_TYPES.get(tensor.data_type)
     dtype = None if element is None else dense_dtype(element)
     if dtype is None:
-        raise model_error(f"tensor '{tensor.name}' has unsupported elements of {data_type_name(tensor.data_type)}")
+        raise text_error(f"tensor '{tensor.name}' has unsupported elements of {data_type_name(tensor.data_type)}")
     count = math.prod(tensor.dims)
     if (fault := shape_fault(tensor.dims)) is not None and count:
-        raise model_error(f"tensor '{tensor.name}' has {fault}")
+        raise text_error(f"tensor '{tensor.name}' has {fault}")
     bits = SUB_BYTE.get(tensor.data_type, 8 * dtype.itemsize)
     expected = -(-count * bits // 8)
     if tensor.data_location == TensorProto.EXTERNAL:
@@ -187,7 +184,7 @@ def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
     else:
         return _listed(tensor, dtype, count)
     if data is None or length != expected:
-        raise model_error(
+        raise text_error(
             f"tensor '{tensor.name}' of shape {list(tensor.dims)} must have {expected} bytes, but got {length}"
         )
     if tensor.data_type in SUB_BYTE:
@@ -201,7 +198,7 @@ def _listed(tensor: TensorProto, dtype: np.dtype[Any], count: int) -> bytes:
     try:
         array = numpy_helper.to_array(tensor)
     except (ValueError, TypeError) as error:
-        raise model_error(f"tensor '{tensor.name}' of shape {list(tensor.dims)}: {error}") from error
+        raise text_error(f"tensor '{tensor.name}' of shape {list(tensor.dims)}: {error}") from error
     if array.size != count:
-        raise model_error(f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {array.size} elements")
+        raise text_error(f"tensor '{tensor.name}' of shape {list(tensor.dims)} has {array.size} elements")
     return np.ascontiguousarray(array.astype(dtype)).tobytes()

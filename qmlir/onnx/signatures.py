@@ -6,15 +6,16 @@ with ONNX, whose checker treats these operators as unknown. Functions are the lo
 definitions of operators in terms of other operators.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from functools import cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
 
-from qmlir.onnx.errors import model_error, node_error, reason_of
+from qmlir.ir.diagnostics import text_error
 from qmlir.onnx.export.emission import MICROSOFT
+from qmlir.onnx.protos import domain_of, node_error, reason_of
 
 UNBOUNDED = 2**31 - 1
 """The maximum number of inputs of a variadic operator."""
@@ -35,20 +36,23 @@ def schema_of(node: NodeProto, version: int) -> defs.OpSchema | None:
     """Returns the schema of the node's operator in `version` of its operator set, or `None` if there is none."""
     if node.domain == MICROSOFT:
         return _microsoft(node.op_type)
-    domain = "" if node.domain == "ai.onnx" else node.domain
-    found = _standard(node.op_type, version, domain)
+    domain = domain_of(node)
+    found = standard_schema(node.op_type, version, domain)
     if found is not None or domain:
         return found
-    return _microsoft(node.op_type) if node.op_type in ADDED else _standard(node.op_type, EARLIER.get(node.op_type, 0))
+    if node.op_type in ADDED:
+        return _microsoft(node.op_type)
+    return standard_schema(node.op_type, EARLIER.get(node.op_type, 0))
 
 
 def is_added(node: NodeProto, version: int) -> bool:
     """Returns True if ONNX Runtime adds the node's operator to the given version of ONNX's operator set."""
     known = node.op_type in ADDED or node.op_type in EARLIER
-    return known and node.domain in ("", "ai.onnx") and _standard(node.op_type, version) is None
+    return known and not domain_of(node) and standard_schema(node.op_type, version) is None
 
 
-def _standard(op_type: str, version: int, domain: str = "") -> defs.OpSchema | None:
+def standard_schema(op_type: str, version: int, domain: str = "") -> defs.OpSchema | None:
+    """Returns the schema that the onnx package has for an operator, or `None` if there is none."""
     try:
         return defs.get_schema(op_type, version, domain)
     except defs.SchemaError:
@@ -64,20 +68,15 @@ MAX_NODES = 2**20
 """The maximum number of nodes after inlining; a larger model is assumed to be an attack."""
 
 
-@dataclass(frozen=True)
 class Functions:
     """The local functions of a model by domain, name and overload."""
 
-    table: Mapping[tuple[str, str, str], FunctionProto]
-
-    @staticmethod
-    def of(functions: Iterable[FunctionProto]) -> "Functions":
-        """Builds the table of the given functions."""
-        return Functions({(each.domain, each.name, each.overload): each for each in functions})
+    def __init__(self, functions: Iterable[FunctionProto]) -> None:
+        self._table = {(each.domain, each.name, each.overload): each for each in functions}
 
     def find(self, node: NodeProto) -> FunctionProto | None:
         """Returns the function that `node` calls, or `None`."""
-        return self.table.get((node.domain, node.op_type, node.overload))
+        return self._table.get((node.domain, node.op_type, node.overload))
 
     def check_size(self, nodes: Iterable[NodeProto]) -> None:
         """Raises `DiagnosticError` if `nodes` and the functions that they call exceed `MAX_NODES` nodes when inlined.
@@ -89,7 +88,7 @@ class Functions:
 
         def size(function: FunctionProto, depth: int) -> int:
             if depth > MAX_CALL_DEPTH:
-                raise model_error(f"function '{function.name}' exceeds the call depth of {MAX_CALL_DEPTH}")
+                raise text_error(f"function '{function.name}' exceeds the call depth of {MAX_CALL_DEPTH}")
             if id(function) not in sizes:
                 sizes[id(function)] = sum(own(node, depth + 1) for node in function.node)
             return sizes[id(function)]
@@ -105,39 +104,23 @@ class Functions:
                 raise node_error(node, f"the model has more than {MAX_NODES} nodes after inlining its functions")
 
 
-class _Definition(Protocol):
-    """The fields of an ONNX schema about function definitions, which the stubs of the package omit."""
-
-    has_function: bool
-    has_context_dependent_function: bool
-    function_body: FunctionProto
-
-    def get_context_dependent_function_with_opset_version(
-        self, version: int, node: bytes, types: Sequence[bytes], /
-    ) -> bytes: ...
-
-
-def _schema(node: NodeProto, version: int) -> _Definition | None:
-    return cast(_Definition | None, schema_of(node, version))
-
-
 def is_defined_by_function(node: NodeProto, version: int) -> bool:
     """Returns True if ONNX defines the operator in terms of other operators."""
-    schema = _schema(node, version)
+    schema: Any = schema_of(node, version)  # the stubs of the package omit its fields about functions
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
 def fixed_definition(node: NodeProto, version: int) -> FunctionProto | None:
     """Returns ONNX's definition of the operator, or `None` if there is none or it depends on the node's inputs."""
-    schema = _schema(node, version)
+    schema: Any = schema_of(node, version)
     return schema.function_body if schema is not None and schema.has_function else None
 
 
 def definition(node: NodeProto, version: int, types: Iterable[TypeProto]) -> FunctionProto | None:
     """Returns ONNX's definition of the operator for inputs of `types`, or `None` if there is none."""
-    schema, fixed = _schema(node, version), fixed_definition(node, version)
-    if schema is None or fixed is not None or not schema.has_context_dependent_function:
-        return fixed
+    schema: Any = schema_of(node, version)
+    if schema is None or schema.has_function or not schema.has_context_dependent_function:
+        return fixed_definition(node, version)
     try:
         body = schema.get_context_dependent_function_with_opset_version(
             version, node.SerializeToString(), [type_.SerializeToString() for type_ in types]
@@ -162,8 +145,7 @@ def bound_nodes(function: FunctionProto, call: NodeProto, version: int) -> list[
 def _bound(node: NodeProto, given: Mapping[str, AttributeProto], call: NodeProto) -> NodeProto:
     if not any(attribute.ref_attr_name for attribute in node.attribute):
         return node
-    bound = NodeProto()
-    bound.CopyFrom(node)
+    bound = deepcopy(node)
     del bound.attribute[:]
     for attribute in node.attribute:
         if not attribute.ref_attr_name:
@@ -182,10 +164,8 @@ def without_inputs(node: NodeProto, missing: set[str]) -> NodeProto:
     """Returns `node` without the inputs that the call of its function omits."""
     if missing.isdisjoint(node.input):
         return node
-    copy = NodeProto()
-    copy.CopyFrom(node)
-    del copy.input[:]
-    copy.input.extend("" if name in missing else name for name in node.input)
+    copy = deepcopy(node)
+    copy.input[:] = ["" if name in missing else name for name in node.input]
     return copy
 
 
@@ -207,59 +187,37 @@ _PRODUCT = "float:alpha int:transA,transB"
 _SCORES = "int:num_heads!,unidirectional float:scale,mask_filter_value"
 
 _MICROSOFT: dict[str, tuple[str, dict[str, str], str]] = {
-    "QuantizeLinear": (
-        "T1:x T1:y_scale T2:y_zero_point?",
-        {"T1": "float16 float", "T2": "int8 uint8 int16 uint16 int4 uint4"},
-        "int:axis",
-    ),
-    "DequantizeLinear": (
-        "T1:x T2:x_scale T1:x_zero_point?",
-        {"T1": "int8 uint8 int16 uint16 int32 int4 uint4", "T2": "float16 float"},
-        "int:axis",
-    ),
+    "QuantizeLinear": ("T1:x T1:y_scale T2:y_zero_point?",
+        {"T1": "float16 float", "T2": "int8 uint8 int16 uint16 int4 uint4"}, "int:axis"),
+    "DequantizeLinear": ("T1:x T2:x_scale T1:x_zero_point?",
+        {"T1": "int8 uint8 int16 uint16 int32 int4 uint4", "T2": "float16 float"}, "int:axis"),
     "QLinearAdd": (_BINARY, _QUANTIZED, ""),
     "QLinearMul": (_BINARY, _QUANTIZED, ""),
     "QLinearSigmoid": (_UNARY, _QUANTIZED, ""),
     "QLinearLeakyRelu": (_UNARY, _QUANTIZED, "float:alpha"),
     "QLinearAveragePool": (_UNARY, _QUANTIZED, f"{_POOL} int:channels_last,count_include_pad"),
     "NhwcMaxPool": ("T:x", {"T": _BYTES}, f"{_POOL} ints:dilations"),
-    "QLinearConv": (
-        "T1:x F:x_scale T1:x_zero_point T2:w F:w_scale T2:w_zero_point F:y_scale T3:y_zero_point T4:B?",
-        {"F": "float", "T1": _BYTES, "T2": _BYTES, "T3": _BYTES, "T4": "int32"},
-        f"{_CONV} int:channels_last",
-    ),
+    "QLinearConv": ("T1:x F:x_scale T1:x_zero_point T2:w F:w_scale T2:w_zero_point F:y_scale T3:y_zero_point T4:B?",
+        {"F": "float", "T1": _BYTES, "T2": _BYTES, "T3": _BYTES, "T4": "int32"}, f"{_CONV} int:channels_last"),
     "QLinearGlobalAveragePool": (_UNARY.replace("?", ""), _QUANTIZED, "int:channels_last"),
     "QLinearSoftmax": (_UNARY.removesuffix("?"), _QUANTIZED, "int:axis,opset!"),
-    "QLinearWhere": (
-        "B:condition T:X F:x_scale T:x_zero_point T:Y F:y_scale T:y_zero_point F:z_scale T:z_zero_point",
-        _QUANTIZED | {"B": "bool"},
-        "",
-    ),
+    "QLinearWhere": ("B:condition T:X F:x_scale T:x_zero_point T:Y F:y_scale T:y_zero_point F:z_scale T:z_zero_point",
+        _QUANTIZED | {"B": "bool"}, ""),
     "QLinearConcat": ("F:Y_scale T:Y_zero_point V:inputs*", _QUANTIZED | {"V": f"{_BYTES} float"}, "int:axis!"),
-    "QGemm": (
-        "TA:A F:a_scale TA:a_zero_point TB:B F:b_scale TB:b_zero_point TC:C? F:y_scale? TY:y_zero_point?",
-        {"F": "float", "TA": _BYTES, "TB": _BYTES, "TC": "int32", "TY": _BYTES},
-        _PRODUCT,
-    ),
+    "QGemm": ("TA:A F:a_scale TA:a_zero_point TB:B F:b_scale TB:b_zero_point TC:C? F:y_scale? TY:y_zero_point?",
+        {"F": "float", "TA": _BYTES, "TB": _BYTES, "TC": "int32", "TY": _BYTES}, _PRODUCT),
     "ReduceSumInteger": ("T:data", {"T": _BYTES}, "ints:axes! int:keepdims!"),
     "DynamicQuantizeMatMul": ("T1:A T2:B T1:b_scale T2:b_zero_point? T1:bias?", {"T1": "float", "T2": _BYTES}, ""),
-    "MatMulIntegerToFloat": (
-        "T1:A T2:B T3:a_scale T3:b_scale T1:a_zero_point? T2:b_zero_point? T3:bias?",
-        {"T1": _BYTES, "T2": _BYTES, "T3": "float float16"},
-        "",
-    ),
-    "MatMulNBits": (
-        "T1:A T2:B T1:scales T3:zero_points? T4:g_idx? T1:bias?",
+    "MatMulIntegerToFloat": ("T1:A T2:B T3:a_scale T3:b_scale T1:a_zero_point? T2:b_zero_point? T3:bias?",
+        {"T1": _BYTES, "T2": _BYTES, "T3": "float float16"}, ""),
+    "MatMulNBits": ("T1:A T2:B T1:scales T3:zero_points? T4:g_idx? T1:bias?",
         {"T1": _FLOATS, "T2": "uint8", "T3": f"uint8 {_FLOATS}", "T4": "int32"},
-        "int:K!,N!,block_size!,bits,accuracy_level,weight_prepacked",
-    ),
+        "int:K!,N!,block_size!,bits,accuracy_level,weight_prepacked"),
     "DynamicQuantizeLSTM": (
         "T:X T2:W T2:R T:B? T1:sequence_lens? T:initial_h? T:initial_c? T:P? T:W_scale T2:W_zero_point T:R_scale "
-        "T2:R_zero_point",
-        {"T": "float", "T1": "int32", "T2": _BYTES},
+        "T2:R_zero_point", {"T": "float", "T1": "int32", "T2": _BYTES},
         "strings:activations floats:activation_alpha,activation_beta float:clip string:direction "
-        "int:hidden_size,input_forget",
-    ),
+        "int:hidden_size,input_forget"),
     "Gelu": ("T:X", {"T": _FLOATING}, ""),
     "BiasGelu": ("T:A T:B", {"T": _FLOATING}, ""),
     "FastGelu": ("T:X T:bias?", {"T": _FLOATING}, ""),
@@ -268,40 +226,23 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], str]] = {
     "TransposeMatMul": ("T:A T:B", {"T": _FLOATING}, _PRODUCT),
     "FusedConv": ("T:X T:W T:B? T:Z?", {"T": "float16 float double"}, _FUSED_CONV),
     "NhwcFusedConv": ("T:X T:W T:B? T:Z?", {"T": "float16 float"}, _FUSED_CONV),
-    "FusedGemm": (
-        "T:A T:B T:C?",
-        {"T": "float16 float double uint32 uint64 int32 int64"},
-        f"{_PRODUCT} float:beta,activation_alpha,activation_beta,activation_gamma string:activation",
-    ),
+    "FusedGemm": ("T:A T:B T:C?", {"T": "float16 float double uint32 uint64 int32 int64"},
+        f"{_PRODUCT} float:beta,activation_alpha,activation_beta,activation_gamma string:activation"),
     "SkipLayerNormalization": ("T:input T:skip T:gamma T:beta? T:bias?", {"T": _FLOATS}, "float:epsilon"),
     "SkipSimplifiedLayerNormalization": ("T:input T:skip T:gamma T:bias?", {"T": _FLOATS}, "float:epsilon"),
-    "SimplifiedLayerNormalization": (
-        "T:X V:scale",
-        {"T": _FLOATING, "V": _FLOATING},
-        "float:epsilon int:axis,stash_type",
-    ),
+    "SimplifiedLayerNormalization": ("T:X V:scale", {"T": _FLOATING, "V": _FLOATING},
+        "float:epsilon int:axis,stash_type"),
     "EmbedLayerNormalization": (
         "T1:input_ids T1:segment_ids? T:word_embedding T:position_embedding T:segment_embedding? T:gamma T:beta "
-        "T1:mask? T1:position_ids?",
-        {"T": "float float16", "T1": "int32"},
-        "float:epsilon int:mask_index_type",
-    ),
-    "RotaryEmbedding": (
-        "T:input M:position_ids T:cos_cache T:sin_cache",
-        {"T": _FLOATS, "M": "int64"},
-        "int:interleaved,is_packed_batching,num_heads,rotary_embedding_dim float:scale",
-    ),
+        "T1:mask? T1:position_ids?", {"T": "float float16", "T1": "int32"}, "float:epsilon int:mask_index_type"),
+    "RotaryEmbedding": ("T:input M:position_ids T:cos_cache T:sin_cache", {"T": _FLOATS, "M": "int64"},
+        "int:interleaved,is_packed_batching,num_heads,rotary_embedding_dim float:scale"),
     "MultiHeadAttention": (
         "T:query T:key? T:value? T:bias? M:key_padding_mask? T:attention_bias? T:past_key? T:past_value? "
-        "M:past_sequence_length? M:cache_indirection?",
+        "M:past_sequence_length? M:cache_indirection?", {"T": _FLOATS, "M": "int32"}, _SCORES),
+    "Attention": ("T:input T:weights T:bias? M:mask_index? T:past? T:attention_bias? M:past_sequence_length?",
         {"T": _FLOATS, "M": "int32"},
-        _SCORES,
-    ),
-    "Attention": (
-        "T:input T:weights T:bias? M:mask_index? T:past? T:attention_bias? M:past_sequence_length?",
-        {"T": _FLOATS, "M": "int32"},
-        f"{_SCORES} int:do_rotary,past_present_share_buffer,rotary_embedding_dim ints:qkv_hidden_sizes",
-    ),
+        f"{_SCORES} int:do_rotary,past_present_share_buffer,rotary_embedding_dim ints:qkv_hidden_sizes"),
     "GroupQueryAttention": (
         "T:query T:key? T:value? C:past_key? C:past_value? M:seqlens_k M:total_sequence_length T:cos_cache? "
         "T:sin_cache? P:position_ids? T:attention_bias? T:head_sink? S:k_scale? S:v_scale? T:q_norm_weight? "
@@ -309,9 +250,8 @@ _MICROSOFT: dict[str, tuple[str, dict[str, str], str]] = {
         {"T": _FLOATS, "C": f"{_FLOATS} int8 uint8 float8e4m3fn", "M": "int32", "P": "int64", "S": "float"},
         "int:causal,do_rotary,kv_cache_bit_width,kv_num_heads!,local_window_size,num_heads!,qk_output,"
         "rotary_interleaved,sliding_window_cache,smooth_softmax string:k_quant_type,v_quant_type "
-        "float:k_norm_epsilon,q_norm_epsilon,qk_norm_epsilon,scale,softcap",
-    ),
-}
+        "float:k_norm_epsilon,q_norm_epsilon,qk_norm_epsilon,scale,softcap"),
+}  # fmt: skip
 """For each operator: inputs as `variable:name` (`?` is optional, `*` is variadic with any types), the types of each
 variable, and attributes as `type:name,name` (`!` is required).
 """
@@ -329,11 +269,6 @@ _OUTPUTS = {
 }  # fmt: skip
 """The maximum number of outputs, for operators with more than one output."""
 
-_OPTIONS = {
-    "?": defs.OpSchema.FormalParameterOption.Optional,
-    "*": defs.OpSchema.FormalParameterOption.Variadic,
-}
-
 
 @cache
 def _microsoft(op_type: str) -> defs.OpSchema | None:
@@ -341,33 +276,20 @@ def _microsoft(op_type: str) -> defs.OpSchema | None:
     if row is None:
         return None
     inputs, types, attributes = row
-    words = (word.partition(":") for word in inputs.split())
+    formal, option, kinds = defs.OpSchema.FormalParameter, defs.OpSchema.FormalParameterOption, defs.OpSchema.AttrType
+    options = {"?": option.Optional, "*": option.Variadic}
+    given = [
+        formal(name.rstrip("?*"), of, param_option=options.get(name[-1], option.Single), is_homogeneous=name[-1] != "*")
+        for of, _, name in (word.partition(":") for word in inputs.split())
+    ]
+    count = _OUTPUTS.get(op_type, 1)
+    results = [formal(f"Y{position}", "tensor(float)", param_option=option.Optional) for position in range(count)]
+    constraints = [(name, [f"tensor({each})" for each in elements.split()], "") for name, elements in types.items()]
+    declared = [
+        defs.OpSchema.Attribute(name.rstrip("!"), getattr(kinds, kind.upper()), required=name.endswith("!"))
+        for kind, _, names in (word.partition(":") for word in attributes.split())
+        for name in names.split(",")
+    ]
     return defs.OpSchema(
-        op_type,
-        MICROSOFT,
-        1,
-        inputs=[
-            defs.OpSchema.FormalParameter(
-                name.rstrip("?*"),
-                variable,
-                param_option=_OPTIONS.get(name[-1], defs.OpSchema.FormalParameterOption.Single),
-                is_homogeneous=not name.endswith("*"),
-            )
-            for variable, _, name in words
-        ],
-        outputs=[
-            defs.OpSchema.FormalParameter(f"Y{position}", "tensor(float)", param_option=_OPTIONS["?"])
-            for position in range(_OUTPUTS.get(op_type, 1))
-        ],
-        type_constraints=[
-            (variable, [f"tensor({element})" for element in elements.split()], "")
-            for variable, elements in types.items()
-        ],
-        attributes=[
-            defs.OpSchema.Attribute(
-                name.rstrip("!"), getattr(defs.OpSchema.AttrType, kind.upper()), required=name.endswith("!")
-            )
-            for kind, _, names in (word.partition(":") for word in attributes.split())
-            for name in names.split(",")
-        ],
+        op_type, MICROSOFT, 1, "", inputs=given, outputs=results, type_constraints=constraints, attributes=declared
     )

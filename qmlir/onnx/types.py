@@ -4,90 +4,41 @@ import math
 from collections.abc import Sequence
 
 from onnx import TensorProto
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    Float4E2M1FNType,
-    Float6E2M3FNType,
-    Float6E3M2FNType,
-    Float8E4M3FNType,
-    Float8E4M3FNUZType,
-    Float8E5M2FNUZType,
-    Float8E5M2Type,
-    Float8E8M0FNUType,
-    IntegerType,
-    Signedness,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i1,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, Signedness, bf16, f16, f32, f64, i1
 from xdsl.ir import Attribute
 
 from qmlir.dialects.nn.movement.ops import MAX_AXES
 from qmlir.dialects.nn.types import StringType
 
-
-def _unsigned(bits: int) -> IntegerType:
-    return IntegerType(bits, Signedness.UNSIGNED)
-
+_BITS = (2, 4, 8, 16, 32, 64)
 
 ELEMENT_TYPES: dict[int, Attribute] = {
-    TensorProto.FLOAT16: f16,
-    TensorProto.BFLOAT16: bf16,
-    TensorProto.FLOAT: f32,
-    TensorProto.DOUBLE: f64,
-    TensorProto.BOOL: i1,
-    TensorProto.INT2: IntegerType(2),
-    TensorProto.INT4: IntegerType(4),
-    TensorProto.INT8: i8,
-    TensorProto.INT16: i16,
-    TensorProto.INT32: i32,
-    TensorProto.INT64: i64,
-    TensorProto.UINT2: _unsigned(2),
-    TensorProto.UINT4: _unsigned(4),
-    TensorProto.UINT8: _unsigned(8),
-    TensorProto.UINT16: _unsigned(16),
-    TensorProto.UINT32: _unsigned(32),
-    TensorProto.UINT64: _unsigned(64),
-    TensorProto.FLOAT4E2M1: Float4E2M1FNType(),
-    TensorProto.FLOAT6E2M3: Float6E2M3FNType(),
-    TensorProto.FLOAT6E3M2: Float6E3M2FNType(),
-    TensorProto.FLOAT8E4M3FN: Float8E4M3FNType(),
-    TensorProto.FLOAT8E4M3FNUZ: Float8E4M3FNUZType(),
-    TensorProto.FLOAT8E5M2: Float8E5M2Type(),
-    TensorProto.FLOAT8E5M2FNUZ: Float8E5M2FNUZType(),
-    TensorProto.FLOAT8E8M0: Float8E8M0FNUType(),
-    TensorProto.STRING: StringType(),
-}
+    TensorProto.FLOAT16: f16, TensorProto.BFLOAT16: bf16, TensorProto.FLOAT: f32, TensorProto.DOUBLE: f64,
+    TensorProto.BOOL: i1, TensorProto.STRING: StringType(),
+    **{TensorProto.DataType.Value(f"INT{bits}"): IntegerType(bits) for bits in _BITS},
+    **{TensorProto.DataType.Value(f"UINT{bits}"): IntegerType(bits, Signedness.UNSIGNED) for bits in _BITS},
+    TensorProto.FLOAT4E2M1: builtin.Float4E2M1FNType(), TensorProto.FLOAT6E2M3: builtin.Float6E2M3FNType(),
+    TensorProto.FLOAT6E3M2: builtin.Float6E3M2FNType(), TensorProto.FLOAT8E4M3FN: builtin.Float8E4M3FNType(),
+    TensorProto.FLOAT8E4M3FNUZ: builtin.Float8E4M3FNUZType(), TensorProto.FLOAT8E5M2: builtin.Float8E5M2Type(),
+    TensorProto.FLOAT8E5M2FNUZ: builtin.Float8E5M2FNUZType(), TensorProto.FLOAT8E8M0: builtin.Float8E8M0FNUType(),
+}  # fmt: skip
 """The element type of each ONNX data type that `nn` supports."""
 
 DATA_TYPES: dict[Attribute, int] = {element: data_type for data_type, element in ELEMENT_TYPES.items()}
 """The ONNX data type of each element type."""
 
 SUB_BYTE: dict[int, int] = {
-    TensorProto.INT2: 2,
-    TensorProto.UINT2: 2,
-    TensorProto.INT4: 4,
-    TensorProto.UINT4: 4,
-    TensorProto.FLOAT4E2M1: 4,
-    TensorProto.FLOAT6E2M3: 6,
-    TensorProto.FLOAT6E3M2: 6,
+    data_type: element.bitwidth
+    for data_type, element in ELEMENT_TYPES.items()
+    if isinstance(element, IntegerType | AnyFloat) and 1 < element.bitwidth < 8
 }
 """ONNX data types that are packed, starting at the lowest bit, and the bits per element."""
 
 SINCE: dict[int, int] = {
-    TensorProto.FLOAT4E2M1: 23,
-    TensorProto.FLOAT8E8M0: 24,
-    TensorProto.INT2: 25,
-    TensorProto.UINT2: 25,
-    TensorProto.FLOAT6E2M3: 28,
-    TensorProto.FLOAT6E3M2: 28,
-}
+    TensorProto.FLOAT4E2M1: 23, TensorProto.FLOAT8E8M0: 24, TensorProto.INT2: 25, TensorProto.UINT2: 25,
+    TensorProto.FLOAT6E2M3: 28, TensorProto.FLOAT6E3M2: 28,
+}  # fmt: skip
 """The first operator set that supports a data type, for data types that were added later."""
 
 MAX_ELEMENTS = 2**33

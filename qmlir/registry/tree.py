@@ -90,8 +90,8 @@ UPSTREAM_REPLACED = frozenset({"apply-pdl", "canonicalize", "cse", "dce"})
 """Passes whose names xDSL also uses. qmlir's tools run these passes; `xdsl-opt` runs its own."""
 
 _ONNX = (
-    "activations", "attention", "contraction", "elementwise", "machine_learning", "movement", "normalization",
-    "pooling", "quantization", "recurrent", "resizing", "sequence", "shapes",
+    "attention", "contraction", "elementwise", "machine_learning", "movement", "normalization", "quantization",
+    "recurrent", "resizing", "sequence", "shapes",
 )  # fmt: skip
 """The families of ONNX operators with both importers and exporters."""
 
@@ -174,7 +174,7 @@ TREE = Contribution(
         "asymmetric_pow2": "qmlir.arithmetic.schemes:ASYMMETRIC_POW2",
         "symmetric_pow2": "qmlir.arithmetic.schemes:SYMMETRIC_POW2",
     },
-    importers=_onnx_rows("IMPORTERS", "dynamic", "text"),
+    importers=_onnx_rows("IMPORTERS", "dynamic"),
     exporters=(*_onnx_rows("EXPORTERS"), "qmlir.onnx.islands:EXPORTERS"),
     commands={name: f"qmlir.tools.commands.{_word(name)}:{_word(name).upper()}" for name in _COMMANDS},
     command_help=_COMMANDS,

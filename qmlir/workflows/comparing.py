@@ -26,10 +26,9 @@ from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.ir.provenance import Origin
 from qmlir.ir.signature import Port, outputs_of, set_ports
 from qmlir.ir.verification import verify
-from qmlir.onnx.errors import node_name
 from qmlir.onnx.filenames import ONNX_SUFFIXES
-from qmlir.onnx.order import needed_nodes
 from qmlir.onnx.ports import declared_types, input_ports
+from qmlir.onnx.protos import needed_nodes, node_name
 from qmlir.onnx.reading import read_model
 from qmlir.onnx.types import ELEMENT_TYPES
 from qmlir.passmanager.manager import run_pipeline

@@ -9,8 +9,7 @@ from onnx import ModelProto
 import qmlir
 from qmlir.environment import default_environment
 from qmlir.onnx.export.emission import Settings
-from qmlir.onnx.export.naming import EXPORT, MODULE
-from qmlir.onnx.restoring import keep
+from qmlir.onnx.metadata import EXPORT, MODULE, keep
 from qmlir.text.parsing import parse_module
 from qmlir.tools import qmlir_cli
 from tests.fuzz.damage import damage_json, damage_words

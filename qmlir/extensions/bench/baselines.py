@@ -15,7 +15,7 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.bench.quantizers import is_quantized, modern
-from qmlir.extensions.bench.sessions import peer_of, peer_runs
+from qmlir.extensions.bench.sessions import Run, peer_of, peer_runs
 from qmlir.extensions.report.inspection.inspecting import inspect
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.samples import Data, Samples
@@ -36,8 +36,6 @@ from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 from qmlir.workflows.quantizing import quantize
 
-Run = Callable[[], object]
-
 SAMPLES = 4
 """The number of random samples for calibration, and the maximum number used from given data; timing needs few."""
 
@@ -57,20 +55,28 @@ class Rivals:
 
 
 @dataclass
-class _Request:
+class BenchRequest:
     """The options of a benchmark, and the runs prepared so far."""
 
-    threads: int
-    isa: str
-    against: Sequence[str]
     folder: Path
-    data: Data | None
-    shapes: Mapping[str, tuple[int, ...]]
-    cut_inputs: Sequence[str] | None
-    cut_outputs: Sequence[str] | None
-    """The tensors between which an ONNX model is cut, with `cut_inputs`."""
+    """The folder for files of other runtimes."""
 
-    say: Callable[[str], object]
+    against: Sequence[str] = ()
+    """The packages of other runtimes, for ONNX files."""
+
+    data: Data | None = None
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """The shapes of inputs with dynamic dimensions; a dynamic batch size is 1."""
+
+    cut_inputs: Sequence[str] | None = None
+    cut_outputs: Sequence[str] | None = None
+    """The tensors between which an ONNX model is cut, with `cut_inputs`, as for `qmlir.load`."""
+
+    threads: int = 1
+    isa: str = "host"
+    say: Callable[[str], object] = lambda text: None
+    """A function that is called before each long step."""
+
     runs: dict[str, Run] = field(default_factory=dict[str, Run])
 
     def add(self, name: str, module: ModuleOp, inputs: Mapping[str, Array]) -> None:
@@ -120,7 +126,7 @@ def _samples(module: ModuleOp, data: Data | None) -> list[dict[str, Array]]:
     return [dict(zip(names, run.arguments, strict=True)) for _, run in runs]
 
 
-def _from_onnx(path: Path, request: _Request) -> Rivals:
+def _from_onnx(path: Path, request: BenchRequest) -> Rivals:
     proto = cut(read_model(path), request.cut_inputs, request.cut_outputs).proto
     module = _fixed(load(path, cut_inputs=request.cut_inputs, cut_outputs=request.cut_outputs), request.shapes)
     samples = _samples(module, request.data)
@@ -144,12 +150,12 @@ def _from_onnx(path: Path, request: _Request) -> Rivals:
     return _rivals(request, module, inputs)
 
 
-def _rivals(request: _Request, module: ModuleOp, inputs: Mapping[str, Array]) -> Rivals:
+def _rivals(request: BenchRequest, module: ModuleOp, inputs: Mapping[str, Array]) -> Rivals:
     shapes = {name: np.shape(value) for name, value in inputs.items()}
     return Rivals(request.runs, inspect(module).multiply_adds or None, shapes)
 
 
-def _from_folder(folder: QuantizedFolder, request: _Request) -> Rivals:
+def _from_folder(folder: QuantizedFolder, request: BenchRequest) -> Rivals:
     request.refuse_peers(f"'{folder.path}' contains no ONNX file")
     module = _fixed(load(folder.module), request.shapes)
     inputs = _samples(module, request.data)[0]
@@ -158,7 +164,7 @@ def _from_folder(folder: QuantizedFolder, request: _Request) -> Rivals:
     return _rivals(request, module, inputs)
 
 
-def _from_module(module: ModuleOp, request: _Request) -> Rivals:
+def _from_module(module: ModuleOp, request: BenchRequest) -> Rivals:
     request.refuse_peers("it is not an ONNX file")
     fixed = _fixed(module, request.shapes)
     inputs = _samples(fixed, request.data)[0]
@@ -166,7 +172,7 @@ def _from_module(module: ModuleOp, request: _Request) -> Rivals:
     return _rivals(request, fixed, inputs)
 
 
-def _from_program(path: Path, request: _Request) -> Rivals:
+def _from_program(path: Path, request: BenchRequest) -> Rivals:
     request.refuse_peers(f"'{path}' is a saved program, not an ONNX file")
     if request.data is not None or request.shapes:
         raise text_error(f"'{path}' is a saved program, which has fixed shapes and is timed on random inputs")
@@ -189,32 +195,17 @@ def _random_array(port: Any, generator: np.random.Generator) -> Array:
     return np.asarray(generator.integers(low, high, shape, dtype=np.int64, endpoint=True)).astype(dtype)
 
 
-def rivals(
-    model: str | ModuleOp,
-    *,
-    folder: Path,
-    against: Sequence[str] = (),
-    data: Data | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    cut_inputs: Sequence[str] | None = None,
-    cut_outputs: Sequence[str] | None = None,
-    threads: int = 1,
-    isa: str = "host",
-    say: Callable[[str], object] = lambda text: None,
-) -> Rivals:
+def rivals(model: str | ModuleOp, request: BenchRequest) -> Rivals:
     """Returns the runs of a model to be timed; each has been compiled and executed once.
 
-    For a float ONNX file, qmlir's runs are f32 and int8, where int8 is calibrated on a few samples of `data` or on
-    random ones. For a folder written by `qmlir quantize`, they are the same two; any other model runs as it is.
-    `against` names packages of other runtimes, for ONNX files, and `folder` receives their files. `shapes` fixes
-    dynamic dimensions; a dynamic batch size is 1. `cut_inputs` and `cut_outputs` cut an ONNX file, as for `qmlir.load`.
-    `say` is called before each long step. Raises `DiagnosticError` if the model cannot be run or a package is missing.
+    For a float ONNX file, qmlir's runs are f32 and int8, where int8 is calibrated on a few samples of the data or on
+    random ones. For a folder written by `qmlir quantize`, they are the same two; any other model runs as it is. Raises
+    `DiagnosticError` if the model cannot be run or a package is missing.
     """
-    for package in against:
+    for package in request.against:
         peer_of(package)  # checked before long steps
-    request = _Request(threads, isa, against, folder, data, shapes or {}, cut_inputs, cut_outputs, say)
     is_onnx = not isinstance(model, ModuleOp) and Path(model).suffix in ONNX_SUFFIXES
-    if not is_onnx and (cut_inputs or cut_outputs):
+    if not is_onnx and (request.cut_inputs or request.cut_outputs):
         raise text_error("cut_inputs and cut_outputs require an ONNX model")
     if isinstance(model, ModuleOp):
         return _from_module(model, request)

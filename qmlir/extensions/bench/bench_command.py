@@ -43,8 +43,5 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 BENCH = Command(
     add_arguments,
     run,
-    examples=(
-        "bench model.onnx",
-        "bench model.onnx --data samples.npz --against onnxruntime --threads 4",
-    ),
+    examples=("bench model.onnx", "bench model.onnx --data samples.npz --against onnxruntime --threads 4"),
 )

@@ -11,7 +11,7 @@ from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from qmlir.extensions.bench.baselines import rivals
+from qmlir.extensions.bench.baselines import BenchRequest, rivals
 from qmlir.extensions.report.timing import Times, interleaved
 from qmlir.ir.diagnostics import printable
 from qmlir.specialization.inputs import parse_shapes, shape_text
@@ -56,10 +56,11 @@ def run_bench(arguments: argparse.Namespace, session: Session) -> int:
     clock = time.process_time if arguments.processor_time else time.perf_counter
     model = load_model("-", session) if arguments.model == "-" else arguments.model
     with TemporaryDirectory(prefix="qmlir-bench-") as folder:
-        found = rivals(
-            model, folder=Path(folder), against=against, data=data_in(arguments), shapes=parse_shapes(arguments.shape),
+        request = BenchRequest(
+            Path(folder), against=against, data=data_in(arguments), shapes=parse_shapes(arguments.shape),
             threads=arguments.threads, isa=arguments.isa, say=session.say, **cuts_in(arguments),
         )  # fmt: skip
+        found = rivals(model, request)
         session.say(f"timing {len(found.runs)} in {counted(arguments.rounds, 'round')}")
         timings = interleaved(found.runs, arguments.rounds, arguments.seconds, clock)
     lines = _lines(timings, found.multiply_adds)

@@ -8,6 +8,7 @@ import contextlib
 import io
 import logging
 from collections.abc import Generator, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,7 @@ from typing import Any
 from onnx import ModelProto, version_converter
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import DiagnosticError, text_error, unknown
+from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.targets.runtimes.onnx_runtime import PACKAGE
 from qmlir.targets.runtimes.packages import imported
 
@@ -69,13 +70,6 @@ METHODS: Mapping[str, str] = {"min_max": "MinMax", "percentile": "Percentile", "
 """The calibrators that the static quantizer also has, by their names in qmlir."""
 
 
-def form_of(name: str) -> PeerForm:
-    """Returns the form of that name. Raises `DiagnosticError` if there is none."""
-    if name not in FORMS:
-        raise text_error(unknown("form", name, FORMS))
-    return FORMS[name]
-
-
 def _reader(samples: Iterable[Mapping[str, Array]]) -> Any:
     """Wraps samples for the quantizer."""
     base: Any = imported(PACKAGE, "quantization").CalibrationDataReader
@@ -109,8 +103,7 @@ def modern(model: ModelProto) -> ModelProto:
     A Sum of two operands becomes an Add, because the quantizer leaves Sum in float. Raises `DiagnosticError` if an
     operator cannot be converted.
     """
-    copy = ModelProto()
-    copy.CopyFrom(model)
+    copy = deepcopy(model)
     for node in copy.graph.node:
         if node.op_type == "Sum" and len(node.input) == 2:
             node.op_type = "Add"

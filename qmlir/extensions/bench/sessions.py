@@ -19,33 +19,19 @@ from qmlir.targets.runtimes.packages import TITLES, check_installed, imported
 PACKAGE = "openvino"
 
 
-@dataclass(frozen=True)
-class OvOptions:
-    """The explicit options of an OpenVINO model."""
-
-    threads: int = 1
-
-    precision: str = "f32"
-    """The precision of float computations; by default OpenVINO uses bf16 if the CPU supports it."""
-
-
 class OvSession:
     """A model in OpenVINO, on the CPU, one request at a time (`PERFORMANCE_HINT` is `LATENCY`)."""
 
     def __init__(
-        self,
-        model: str | PathLike[str],
-        options: OvOptions = OvOptions(),
-        shapes: Mapping[str, Sequence[int]] | None = None,
+        self, model: str | PathLike[str], threads: int = 1, shapes: Mapping[str, Sequence[int]] | None = None
     ) -> None:
         """Compiles the file `model`, with `shapes` for its inputs. Raises `DiagnosticError` if it cannot be run."""
         openvino = imported(PACKAGE)
-        self.options = options
         settings = {
-            "INFERENCE_NUM_THREADS": options.threads,
+            "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
             "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_PRECISION_HINT": options.precision,
+            "INFERENCE_PRECISION_HINT": "f32",  # by default OpenVINO uses bf16 if the CPU supports it
         }
         try:
             core = openvino.Core()
@@ -81,7 +67,7 @@ def _onnx_runtime(path: Path, inputs: Mapping[str, Array], threads: int, form: P
 
 def _openvino(path: Path, inputs: Mapping[str, Array], threads: int, form: PeerForm) -> Run:
     shapes = {name: array.shape for name, array in inputs.items()}
-    return partial(OvSession(path, OvOptions(threads=threads), shapes).infer, inputs)
+    return partial(OvSession(path, threads, shapes).infer, inputs)
 
 
 @dataclass(frozen=True)
@@ -92,11 +78,6 @@ class Peer:
     open: Callable[[Path, Mapping[str, Array], int, PeerForm], Run]
     forms: tuple[str, ...]
     """The forms that are timed in this runtime, float first."""
-
-    @property
-    def title(self) -> str:
-        """The name of the runtime in tables."""
-        return TITLES[self.package]
 
 
 PEERS: Mapping[str, Peer] = {
@@ -144,7 +125,7 @@ def peer_runs(
             forms = [FORMS[name] for name in peer.forms if samples or not FORMS[name].activations]
         for form in forms:
             source = _in_form(path, folder, form, samples) if form.activations else path
-            yield f"{peer.title} {form.name}", peer.open(source, inputs, threads, form)
+            yield f"{TITLES[package]} {form.name}", peer.open(source, inputs, threads, form)
 
 
 def _in_form(path: Path, folder: Path, form: PeerForm, samples: Sequence[Mapping[str, Array]]) -> Path:

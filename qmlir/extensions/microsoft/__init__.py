@@ -6,7 +6,6 @@ CONTRIBUTION = Contribution(
     importers=(
         "qmlir.extensions.microsoft.operators:IMPORTERS",
         "qmlir.extensions.microsoft.attention:IMPORTERS",
-        "qmlir.extensions.microsoft.fused:IMPORTERS",
         "qmlir.extensions.microsoft.layers:IMPORTERS",
     ),
     built_for=INTERFACE,

@@ -97,34 +97,28 @@ def _mask(node: Node, position: int, queries: SSAValue, keys: SSAValue, *, has_s
     return node.add(elementwise.WhereOp, kept, node.scalar(0, queries), filtered).result
 
 
-@dataclass(frozen=True)
-class _Heads:
-    """The operands of attention, `[batch, heads, sequence, head size]`, with past keys and values."""
+def _attended(
+    node: Node, heads: Sequence[SSAValue], pasts: Sequence[SSAValue | None], mask: int, *, has_starts: bool = False
+) -> attention.AttentionOp:
+    """Returns the attention of MultiHeadAttention and Attention; `mask` is the index of this input.
 
-    query: SSAValue
-    key: SSAValue
-    value: SSAValue
-    past_key: SSAValue | None = None
-    past_value: SSAValue | None = None
-
-
-def _attended(node: Node, heads: _Heads, mask: int, bias: int, *, has_starts: bool = False) -> attention.AttentionOp:
-    """Returns the attention of MultiHeadAttention and Attention; `mask` and `bias` are the indices of these inputs."""
+    `heads` are the query, the key and the value, `[batch, heads, sequence, head size]`, `pasts` the past key and value.
+    """
+    query, key, _ = heads
     is_causal = bool(node.attribute("unidirectional", 0))
-    queries, keys = shape_of(heads.query)[2], shape_of(heads.key)[2]
+    queries, keys = shape_of(query)[2], shape_of(key)[2]
     if is_causal and DYNAMIC_INDEX not in (queries, keys) and queries != keys:
         raise node.unsupported(
             f"unidirectional attention requires one new key per query, but got {keys} keys for {queries} queries"
         )
-    parts = [heads.key] if heads.past_key is None else [heads.past_key, heads.key]
-    found = _mask(node, mask, heads.query, _places_in_all(node, parts), has_starts=has_starts)
-    added = node.optional(bias)
+    parts = [each for each in (pasts[0], key) if each is not None]
+    found = _mask(node, mask, query, _places_in_all(node, parts), has_starts=has_starts)
+    added = node.optional(5)
     if found is not None and added is not None:
         found = _add(node, found, added)
     return node.add(
-        attention.AttentionOp, heads.query, heads.key, heads.value, added if found is None else found,
-        heads.past_key, heads.past_value, None, scale=node.attribute("scale", None) or None,
-        is_causal=is_causal,
+        attention.AttentionOp, *heads, added if found is None else found, *pasts, None,
+        scale=node.attribute("scale", None) or None, is_causal=is_causal,
     )  # fmt: skip
 
 
@@ -185,8 +179,7 @@ def _multi_head_attention(node: Node) -> list[SSAValue | None]:
             *_with_bias(node, values[:1] if is_cached else values, bias, count),
             *(values[1:] if is_cached else ()),
         ]
-    query, key, value = values
-    op = _attended(node, _Heads(query, key, value, node.optional(6), node.optional(7)), mask=4, bias=5)
+    op = _attended(node, values, (node.optional(6), node.optional(7)), mask=4)
     return [joined_heads(node, op.result), op.present_key, op.present_value]
 
 
@@ -224,9 +217,9 @@ def _attention(node: Node) -> list[SSAValue | None]:
         for role, (start, end) in zip(_ROLES, pairwise(ends), strict=True)
     ]
     past = node.optional(4)
-    first, second = (node.add_constant(np.array(position, np.int64), i64) for position in (0, 1))
-    pasts = [] if past is None else [node.add(indexing.GatherOp, past, each, axis=0).result for each in (first, second)]
-    op = _attended(node, _Heads(*values, *pasts), mask=3, bias=5, has_starts=True)
+    index = [node.add_constant(np.array(position, np.int64), i64) for position in (0, 1)]
+    pasts = [None if past is None else node.add(indexing.GatherOp, past, each, axis=0).result for each in index]
+    op = _attended(node, values, pasts, mask=3, has_starts=True)
     present = None
     if wanted(node, 1):
         present = _behind(node, _spread(node, op.present_key, 0), _spread(node, op.present_value, 0), 0)
@@ -295,21 +288,11 @@ def _total(node: Node) -> SSAValue:
     return node.cast(node.reshaped(node.input(6), [1]), i64)
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The source of each row of the cache, `[batch, keys]`."""
+def _rows(node: Node, past: SSAValue, new: SSAValue, lengths: _Lengths) -> tuple[SSAValue, SSAValue]:
+    """Returns the source of each row of the cache, `[batch, keys]`, and whether the row is filled; the others are 0.
 
-    source: SSAValue
-    """The index of each row in the concatenation of the past and the new rows."""
-
-    is_filled: SSAValue
-    """Whether the row is filled; the others are 0."""
-
-
-def _rows(node: Node, past: SSAValue, new: SSAValue, lengths: _Lengths) -> _Rows:
-    """Returns the rows of the cache, which is as long as the past, or as all keys if there are more.
-
-    Row `t` is that of the past before its end, and then a new one.
+    The source is the index in the concatenation of the past and the new rows: row `t` is that of the past before its
+    end, and then a new one. The cache is as long as the past, or as all keys if there are more.
     """
     length, added, total = size_of(node, past, 2), size_of(node, new, 2), _known_total(node)
     if total is None or shape_of(past)[2] == DYNAMIC_INDEX:
@@ -320,15 +303,15 @@ def _rows(node: Node, past: SSAValue, new: SSAValue, lengths: _Lengths) -> _Rows
     is_filled = node.add(elementwise.LessOp, rows, _add(node, lengths.past, added)).result
     placed = _add(node, rows, node.add(elementwise.SubOp, length, lengths.past).result)
     source = node.add(elementwise.WhereOp, is_past, rows, placed).result
-    return _Rows(node.add(elementwise.WhereOp, is_filled, source, node.scalar(0, source)).result, is_filled)
+    return node.add(elementwise.WhereOp, is_filled, source, node.scalar(0, source)).result, is_filled
 
 
-def _cached(node: Node, past: SSAValue, new: SSAValue, rows: _Rows) -> SSAValue:
+def _cached(node: Node, past: SSAValue, new: SSAValue, source: SSAValue, is_filled: SSAValue) -> SSAValue:
     """Returns the cache with the new rows, `[batch, heads, keys, head size]`."""
     moved = node.add(movement.TransposeOp, _behind(node, past, new), permutation=[0, 2, 1, 3]).result
-    gathered = node.add(indexing.GatherNDOp, moved, _spread(node, rows.source, 2), batch_dims=1).result
+    gathered = node.add(indexing.GatherNDOp, moved, _spread(node, source, 2), batch_dims=1).result
     zero = node.scalar(0, gathered)
-    kept = node.add(elementwise.WhereOp, _spread(node, rows.is_filled, 2, 3), gathered, zero).result
+    kept = node.add(elementwise.WhereOp, _spread(node, is_filled, 2, 3), gathered, zero).result
     return node.add(movement.TransposeOp, kept, permutation=[0, 2, 1, 3]).result
 
 
@@ -400,7 +383,7 @@ def _group_query_attention(node: Node) -> list[SSAValue | None]:
     if past_key is not None and past_value is not None:
         rows = _rows(node, past_key, present[0], lengths)
         pasts = zip(_ROLES[1:], (past_key, past_value), present, strict=True)
-        present = [_cached(node.part(role), past, new, rows) for role, past, new in pasts]
+        present = [_cached(node.part(role), past, new, *rows) for role, past, new in pasts]
     visible = _visible(
         node, present[0], lengths, bool(node.attribute("causal", 1)), node.attribute("local_window_size", -1)
     )
@@ -450,10 +433,7 @@ def _with_sink(node: Node, op: attention.AttentionOp) -> SSAValue:
 
 
 IMPORTERS: dict[str, Importer] = {
-    f"{MICROSOFT}::{operator}": importer
-    for operator, importer in {
-        "MultiHeadAttention": _multi_head_attention,
-        "Attention": _attention,
-        "GroupQueryAttention": _group_query_attention,
-    }.items()
+    f"{MICROSOFT}::MultiHeadAttention": _multi_head_attention,
+    f"{MICROSOFT}::Attention": _attention,
+    f"{MICROSOFT}::GroupQueryAttention": _group_query_attention,
 }

@@ -1,11 +1,13 @@
-"""Importers of ONNX Runtime's transformer operators except attention (`com.microsoft`).
+"""Importers of ONNX Runtime's layers except attention (`com.microsoft`): of transformers, and with fused activations.
 
 ONNX Runtime's graph optimizer and exporters of language models emit them instead of sums, activations and
 normalizations. Each becomes the equivalent `nn` operations. SimplifiedLayerNormalization is an RMS normalization that
 ONNX Runtime adds to ONNX's own domain.
 """
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i32, i64
@@ -13,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.attention import ops as attention
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
@@ -21,9 +24,11 @@ from qmlir.dialects.nn.normalization.ops import LayerNormOp, RmsNormOp
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.ir.builtin_types import shape_of
-from qmlir.onnx.export.emission import MICROSOFT
+from qmlir.onnx.export.emission import MICROSOFT, attribute_names
 from qmlir.onnx.node import Importer, Node
+from qmlir.onnx.one_to_one import ONE_TO_ONE
 from qmlir.onnx.operators.attention import joined_heads, split_heads
+from qmlir.onnx.operators.contraction import conv, gemm, max_pool
 from qmlir.onnx.operators.normalization import layer_statistics, rms_norm, wanted
 from qmlir.onnx.operators.shapes import position_indices, size_of
 
@@ -39,18 +44,11 @@ def refuse_attributes(node: Node, **accepted: Any) -> None:
 # --- Activations ------------------------------------------------------------------------------------------------------
 
 
-def _biased(node: Node) -> SSAValue:
-    bias = node.optional(1)
-    return node.input() if bias is None else node.part("bias_add").add(elementwise.AddOp, node.input(), bias).result
-
-
-def _gelu(is_tanh: bool) -> Importer:
-    return lambda node: node.add(activations.GeluOp, _biased(node), tanh_approximation=is_tanh).result
-
-
-def _quick_gelu(node: Node) -> SSAValue:
-    """Imports QuickGelu: `x * sigmoid(alpha * x)`."""
-    return node.add(activations.SwishOp, node.input(), alpha=node.attribute("alpha", 1.702)).result
+def _gelu(node: Node, is_tanh: bool = False) -> SSAValue:
+    value, bias = node.input(), node.optional(1)
+    if bias is not None:
+        value = node.part("bias_add").add(elementwise.AddOp, value, bias).result
+    return node.add(activations.GeluOp, value, tanh_approximation=is_tanh).result
 
 
 # --- Products ---------------------------------------------------------------------------------------------------------
@@ -216,17 +214,98 @@ def _for_each(node: Node, positions: SSAValue, data: SSAValue) -> SSAValue:
     return node.add(shapes.ExpandOp, positions, sizes, result_types=[TensorType(i64, [batch, sequence])]).result
 
 
+# --- Fused activations, and channels last -----------------------------------------------------------------------------
+#
+# Models saved by ONNX Runtime (`optimized_model_filepath`) contain them: FusedConv and FusedGemm at the optimization
+# level *extended* or higher, and channels-last layers at the level *layout* or higher. Based on
+# onnxruntime/contrib_ops/cpu/ (fused_activation.cc, fused_gemm.cc) and core/optimizer/nhwc_transformer.cc: the weights
+# of a channels-last convolution have the layout of ONNX's Conv.
+
+_ONE_TO_ONE = (
+    "Celu", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Tanh",
+    "ThresholdedRelu",
+)  # fmt: skip
+
+_ACTIVATIONS: Mapping[str, tuple[type[NnOp], tuple[str, ...]]] = {
+    "Clip": (elementwise.ClipOp, ("minimum", "maximum")),
+    "Silu": (activations.SwishOp, ()),
+    **{
+        row.op_type: (cast(type[NnOp], row.operation), tuple(attribute_names(row.attributes).values()))
+        for row in ONE_TO_ONE
+        if row.op_type in _ONE_TO_ONE
+    },
+}
+"""Maps the attribute `activation` to an operation and its properties, in the order of `activation_params`."""
+
+
+def _activated(node: Node, value: SSAValue, parameters: Callable[[Sequence[str]], Mapping[str, Any]]) -> SSAValue:
+    """Applies the activation of a layer, if it has one; `parameters` returns its properties, given their names."""
+    name = node.attribute("activation", "")
+    if not name:
+        return value
+    if name not in _ACTIVATIONS:
+        raise node.unsupported(f"activation must be one of {', '.join(sorted(_ACTIVATIONS))}, but got '{name}'")
+    operation, names = _ACTIVATIONS[name]
+    return node.add(operation, value, **parameters(names)).results[0]
+
+
+def channels_first(node: Node, importer: Importer, *positions: int) -> SSAValue:
+    """Imports a `node` whose inputs at indices `positions` have channels last, and returns its channels-last result."""
+
+    def moved(value: SSAValue) -> SSAValue:
+        rank = len(shape_of(value))
+        return node.add(movement.TransposeOp, value, permutation=[0, rank - 1, *range(1, rank - 1)]).result
+
+    inputs = (
+        moved(value) if position in positions and value is not None else value
+        for position, value in enumerate(node.inputs)
+    )
+    found = importer(replace(node, inputs=tuple(inputs)))
+    result = found if isinstance(found, SSAValue) else found[0]
+    assert result is not None
+    rank = len(shape_of(result))
+    return node.add(movement.TransposeOp, result, permutation=[0, *range(2, rank), 1]).result
+
+
+def _fused_conv(node: Node) -> SSAValue:
+    """Imports FusedConv: `activation(conv(X, W) + B + Z)`."""
+
+    def parameters(names: Sequence[str]) -> Mapping[str, Any]:
+        numbers: Sequence[float] = node.attribute("activation_params", None) or []
+        if len(numbers) != len(names):
+            raise node.error(
+                f"activation_params must have {len(names)} numbers for {node.attribute('activation')}, but got "
+                f"{len(numbers)}"
+            )
+        return dict(zip(names, numbers, strict=True))
+
+    found, added = conv(node.part("conv")), node.optional(3)
+    if added is not None:
+        found = node.part("sum").add(elementwise.AddOp, found, added).result
+    return _activated(node, found, parameters)
+
+
+def _fused_gemm(node: Node) -> SSAValue:
+    """Imports FusedGemm: `activation(alpha * A' * B' + beta * C)`; `activation_alpha` is the activation's `alpha`."""
+    found = gemm(node.part("gemm"))
+    return _activated(node, found, lambda names: {name: node.attribute(f"activation_{name}") for name in names})
+
+
 _LAYERS: dict[str, Importer] = {
-    "Gelu": _gelu(False),
-    "BiasGelu": _gelu(False),
-    "FastGelu": _gelu(True),
-    "QuickGelu": _quick_gelu,
+    "Gelu": _gelu,
+    "BiasGelu": _gelu,
+    "FastGelu": lambda node: _gelu(node, is_tanh=True),
+    "QuickGelu": lambda node: node.add(activations.SwishOp, node.input(), alpha=node.attribute("alpha", 1.702)).result,
     "FusedMatMul": _fused_matmul,
     "TransposeMatMul": _fused_matmul,
     "SkipLayerNormalization": _skip_layer_norm,
     "SkipSimplifiedLayerNormalization": _skip_rms_norm,
     "EmbedLayerNormalization": _embed_layer_norm,
     "RotaryEmbedding": _rotary_embedding,
+    "FusedConv": _fused_conv,
+    "FusedGemm": _fused_gemm,
+    "NhwcFusedConv": lambda node: channels_first(node, _fused_conv, 0, 3),
+    "NhwcMaxPool": lambda node: channels_first(node, max_pool, 0),
 }
 
 IMPORTERS: dict[str, Importer] = {

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, f32, i32
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
@@ -30,19 +29,14 @@ from qmlir.dialects.nn.requantize import QLINEAR
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.extensions.microsoft.fused import channels_first
-from qmlir.ir.builtin_types import shape_of
+from qmlir.extensions.microsoft.layers import channels_first
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import quantization
-from qmlir.onnx.operators.pooling import pool_properties
-from qmlir.onnx.operators.quantization import storage_of
+from qmlir.onnx.operators.contraction import pool_properties
+from qmlir.onnx.operators.quantization import accumulator_type, storage_of
 from qmlir.onnx.parameters import QParams
-
-
-def _element(node: Node, value: int, scale: int, zero_point: int) -> UniformQuantizedType:
-    """Returns the type of input `value`; `scale` and `zero_point` are the indices of its parameters."""
-    return _of(node, node.quantized(value), scale, zero_point)
 
 
 def _result(node: Node, like: int, scale: int, zero_point: int) -> UniformQuantizedType:
@@ -52,6 +46,7 @@ def _result(node: Node, like: int, scale: int, zero_point: int) -> UniformQuanti
 
 
 def _of(node: Node, stored: SSAValue, scale: int, zero_point: int) -> UniformQuantizedType:
+    """Returns the type of `stored`; `scale` and `zero_point` are the indices of the inputs with its parameters."""
     _check_constants(node, scale, zero_point)
     element = QParams.of(node, scale, zero_point).type_of(storage_of(node, stored), f32)
     if element is None or element.granularity is not Granularity.TENSOR:
@@ -66,10 +61,15 @@ def _check_constants(node: Node, *positions: int) -> None:
             raise node.unsupported(f"scales and zero points must be constant, but input {position} is not")
 
 
-def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: UniformQuantizedType) -> SSAValue:
-    """Returns input `value` with type `target`: dequantized and quantized again if the parameters differ."""
-    stored = node.stored(value, source)
-    if source == target:
+def _operand(node: Node, value: int) -> SSAValue:
+    """Returns input `value` with the scale and the zero point in the next two inputs."""
+    return node.stored(value, _of(node, node.quantized(value), value + 1, value + 2))
+
+
+def _rescaled(node: Node, value: int, target: UniformQuantizedType) -> SSAValue:
+    """Returns the operand `value` with type `target`: dequantized and quantized again if the parameters differ."""
+    stored = _operand(node, value)
+    if element_of(stored) == target:
         return stored
     real = quantization.dequantized(node, stored)
     return node.insert(QuantizeCastOp(real, TensorType(target, shape_of(stored)))).result
@@ -78,17 +78,12 @@ def _rescaled(node: Node, value: int, source: UniformQuantizedType, target: Unif
 # --- Operations on elements -------------------------------------------------------------------------------------------
 
 
-def _operands(node: Node) -> list[SSAValue]:
-    """Returns two operands, each with its parameters."""
-    return [node.stored(index, _element(node, index, index + 1, index + 2)) for index in (0, 3)]
-
-
 def _add(node: Node) -> SSAValue:
     """Imports QLinearAdd.
 
     The operand that repeats along the innermost axis is added to the constant first, and so becomes the right one.
     """
-    operands = _operands(node)
+    operands = [_operand(node, 0), _operand(node, 3)]
     if _repeats(node, *(shape_of(value) for value in operands)):
         operands.reverse()
     result = _result(node, 0, 6, 7)
@@ -113,7 +108,8 @@ def _repeats(node: Node, left: Sequence[int], right: Sequence[int]) -> bool:
 
 def _mul(node: Node) -> SSAValue:
     result = _result(node, 0, 6, 7)
-    return node.add(elementwise.MulOp, *_operands(node), result_element=result, requantize=QLINEAR).result
+    operands = _operand(node, 0), _operand(node, 3)
+    return node.add(elementwise.MulOp, *operands, result_element=result, requantize=QLINEAR).result
 
 
 def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) -> Importer:
@@ -123,8 +119,8 @@ def _unary(operation: type[NnOp], properties: Callable[[Node], dict[str, Any]]) 
     """
 
     def importer(node: Node) -> SSAValue:
-        value = node.stored(0, _element(node, 0, 1, 2))
-        return node.add(operation, value, result_element=_result(node, 0, 3, 4), **properties(node)).results[0]
+        result = _result(node, 0, 3, 4)
+        return node.add(operation, _operand(node, 0), result_element=result, **properties(node)).results[0]
 
     return importer
 
@@ -143,7 +139,7 @@ def _softmax(node: Node) -> SSAValue:
     axis = (1 if opset < 13 else -1) if axis is None else axis
     if not -rank <= axis < rank:
         raise node.error(f"axis {axis} is out of range for rank {rank}")
-    value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
+    value, result = _operand(node, 0), _result(node, 0, 3, 4)
     shape = shape_of(value)
     tail = shape[axis % rank :]
     if DYNAMIC_INDEX in (tail if opset < 13 else tail[:1]):
@@ -170,20 +166,13 @@ def _concat(node: Node) -> SSAValue:
             "inputs must be two parameters and triples of tensor, scale and zero point, but got "
             f"{len(node.inputs)} inputs"
         )
-    positions = range(2, len(node.inputs), 3)
-    operands = [
-        _rescaled(node, position, _element(node, position, position + 1, position + 2), result)
-        for position in positions
-    ]
+    operands = [_rescaled(node, position, result) for position in range(2, len(node.inputs), 3)]
     return node.add(movement.ConcatOp, operands, axis=node.attribute("axis")).result
 
 
 def _where(node: Node) -> SSAValue:
     result = _result(node, 1, 7, 8)
-    chosen = [
-        _rescaled(node, position, _element(node, position, position + 1, position + 2), result) for position in (1, 4)
-    ]
-    return node.add(elementwise.WhereOp, node.input(0), *chosen).result
+    return node.add(elementwise.WhereOp, node.input(0), *(_rescaled(node, at, result) for at in (1, 4))).result
 
 
 # --- Pools and convolutions ------------------------------------------------------------------------------------------
@@ -198,16 +187,9 @@ def _with_channels(importer: Importer) -> Importer:
     return either
 
 
-def _average_pool(node: Node) -> SSAValue:
-    properties = pool_properties(node)
-    properties["count_include_pad"] = bool(node.attribute("count_include_pad", 0))
-    value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
-    return node.add(pooling.AveragePoolOp, value, result_element=result, requantize=QLINEAR, **properties).result
-
-
-def _global_average_pool(node: Node) -> SSAValue:
-    value, result = node.stored(0, _element(node, 0, 1, 2)), _result(node, 0, 3, 4)
-    return node.add(pooling.GlobalAveragePoolOp, value, result_element=result).result
+def _average_pool_properties(node: Node) -> dict[str, Any]:
+    counts = bool(node.attribute("count_include_pad", 0))
+    return {"requantize": QLINEAR, **pool_properties(node), "count_include_pad": counts}
 
 
 # --- QGemm ------------------------------------------------------------------------------------------------------------
@@ -219,15 +201,15 @@ def _gemm(node: Node) -> SSAValue:
     Without `y_scale` the result is real. `alpha` is merged into the scale of `a`, so that the product of the scales is
     rounded as in ONNX Runtime.
     """
-    channels = 0 if node.attribute("transB", 0) else 1
+    is_transposed = bool(node.attribute("transB", 0))
+    channels = 0 if is_transposed else 1
     node = QParams.of(node, 4, 5, node.shape(3), channels).without_zero_scales(3, 4, bias=6, channels=channels)
-    a, b = _scaled_by_alpha(node, _element(node, 0, 1, 2)), _columns(node)
+    a, b = _scaled_by_alpha(node, _of(node, node.quantized(0), 1, 2)), _columns(node, channels)
     left = node.stored(0, a)
     if node.attribute("transA", 0):
         left = node.add(movement.TransposeOp, left, permutation=[1, 0]).result
-    is_transposed = bool(node.attribute("transB", 0))
     right = node.stored(3, b)
-    accumulator = _accumulator(a, b, 1 if b.granularity is Granularity.AXIS else None)
+    accumulator = accumulator_type(a, b, 1)
     if node.optional(7) is not None and node.optional(8) is None:
         raise node.error("y_scale and y_zero_point must be given together")
     is_real = node.optional(7) is None
@@ -236,11 +218,12 @@ def _gemm(node: Node) -> SSAValue:
     if bias is None:
         found = _product(node, left, right, result, is_transposed)
     elif is_transposed and shape_of(bias) == (shape_of(right)[0],):
-        typed = node.graph.stored(bias, _accumulator(a, b, 0), [node.origin])
+        typed = node.graph.stored(bias, accumulator_type(a, b, 0), [node.origin])
         found = node.add(contraction.FullyConnectedOp, left, right, typed, result_element=result).result
     else:
         sums = _product(node, left, right, accumulator, is_transposed)
-        found = node.add(elementwise.AddOp, sums, _bias(node, bias, a, b), result_element=result).result
+        typed = _bias(node, bias, a, b, shape_of(right)[channels])
+        found = node.add(elementwise.AddOp, sums, typed, result_element=result).result
     return quantization.dequantized(node, found) if is_real else found
 
 
@@ -253,23 +236,13 @@ def _scaled_by_alpha(node: Node, element: UniformQuantizedType) -> UniformQuanti
         raise node.error(f"alpha times the scale {element.scale} must be positive, but alpha is {alpha}") from error
 
 
-def _columns(node: Node) -> UniformQuantizedType:
-    """Returns the type of `b`: one scale, or one for each column of the result."""
+def _columns(node: Node, axis: int) -> UniformQuantizedType:
+    """Returns the type of `b`: one scale, or one for each column of the result, along `axis`."""
     _check_constants(node, 4, 5)
-    axis = 0 if node.attribute("transB", 0) else 1
-    parameters = QParams.of(node, 4, 5, node.shape(3), axis)
-    element = parameters.type_of(storage_of(node, node.quantized(3)), f32)
+    element = QParams.of(node, 4, 5, node.shape(3), axis).type_of(storage_of(node, node.quantized(3)), f32)
     if element is None:
         raise node.error("scales of b must be positive, and one or one per column")
     return element
-
-
-def _accumulator(a: UniformQuantizedType, b: UniformQuantizedType, axis: int | None) -> UniformQuantizedType:
-    """Returns the type of the accumulator, with channels along `axis`."""
-    scales = accumulator_scale(a.scales, b.scales)
-    if b.granularity is Granularity.TENSOR or axis is None:
-        return UniformQuantizedType.per_tensor(i32, f32, float(scales))
-    return UniformQuantizedType.per_axis(i32, f32, axis, scales.reshape(-1))
 
 
 def _product(
@@ -278,14 +251,13 @@ def _product(
     return node.add(contraction.MatMulOp, left, right, result_element=result, transpose_b=is_transposed).result
 
 
-def _bias(node: Node, bias: SSAValue, a: UniformQuantizedType, b: UniformQuantizedType) -> SSAValue:
-    """Returns `c` as accumulator values that broadcast to the result."""
+def _bias(node: Node, bias: SSAValue, a: UniformQuantizedType, b: UniformQuantizedType, columns: int) -> SSAValue:
+    """Returns `c` as accumulator values that broadcast to the `columns` of the result."""
     shape = shape_of(bias)
     if b.granularity is Granularity.AXIS and (not shape or shape[-1] == 1):
-        columns = shape_of(node.quantized(3))[0 if node.attribute("transB", 0) else 1]
         bias = node.add(shapes.ExpandOp, bias, shape=[*shape[:-1], columns]).result
         shape = shape_of(bias)
-    return node.graph.stored(bias, _accumulator(a, b, len(shape) - 1), [node.origin])
+    return node.graph.stored(bias, accumulator_type(a, b, len(shape) - 1), [node.origin])
 
 
 IMPORTERS: dict[str, Importer] = {
@@ -298,8 +270,8 @@ IMPORTERS: dict[str, Importer] = {
         "QLinearAdd": _add,
         "QLinearMul": _mul,
         "QLinearConv": _with_channels(quantization.IMPORTERS["QLinearConv"]),
-        "QLinearAveragePool": _with_channels(_average_pool),
-        "QLinearGlobalAveragePool": _with_channels(_global_average_pool),
+        "QLinearAveragePool": _with_channels(_unary(pooling.AveragePoolOp, _average_pool_properties)),
+        "QLinearGlobalAveragePool": _with_channels(_unary(pooling.GlobalAveragePoolOp, lambda node: {})),
         "QLinearConcat": _concat,
         "QLinearSigmoid": _unary(activations.SigmoidOp, lambda node: {"requantize": QLINEAR}),
         "QLinearLeakyRelu": _unary(

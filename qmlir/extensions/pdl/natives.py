@@ -82,17 +82,13 @@ def uniform(given: Any) -> UniformQuantizedType:
     return element
 
 
-def _same(given: Any) -> Any:
-    return given
-
-
 @dataclass(frozen=True)
 class ParameterKind:
     """A kind of parameter: the PDL types it accepts, its text in the reference, and how arguments are converted."""
 
     pdl_types: tuple[str, ...]
     text: str
-    convert: Callable[[Any], Any] = _same
+    convert: Callable[[Any], Any] = lambda given: given
 
 
 KINDS: Mapping[Any, ParameterKind] = {

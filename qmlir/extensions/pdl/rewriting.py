@@ -9,20 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from xdsl import irdl
 from xdsl.context import Context
 from xdsl.dialects import pdl
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    IRDLOperation,
-    OptionalDef,
-    OptPropertyDef,
-    VariadicDef,
-    VarIRConstruct,
-    VerificationContext,
-    irdl_op_verify_arg_list,
-)
+from xdsl.irdl import IRDLOperation
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
@@ -112,9 +104,7 @@ class Rewrite:
             raise op_error(name, f"creates '{name.opName.data}', which no dialect defines")
         operands = cast(list[SSAValue], list(self._flat(name.operand_values)))
         types = cast(list[Attribute], list(self._flat(name.type_values)))
-        known: frozenset[str] = frozenset()
-        if issubclass(kind, IRDLOperation):
-            known = frozenset(kind.get_irdl_definition().properties)
+        known = kind.get_irdl_definition().properties if issubclass(kind, IRDLOperation) else {}
         properties: dict[str, Attribute] = {}
         attributes: dict[str, Attribute] = {}
         for key, value in zip(name.attributeValueNames, name.attribute_values, strict=True):
@@ -232,7 +222,7 @@ def check_property(name: pdl.OperationOp, ctx: Context, key: str, value: Attribu
     if definition is None:
         return
     try:
-        definition.constr.verify(value, VerificationContext())
+        definition.constr.verify(value, irdl.VerificationContext())
     except VerifyException as error:
         text = " ".join(str(error).split())
         raise op_error(name, f"creates '{kind.name}' with the invalid property '{key}' = {value}: {text}") from error
@@ -240,10 +230,10 @@ def check_property(name: pdl.OperationOp, ctx: Context, key: str, value: Attribu
 
 def _verify_inputs(op: IRDLOperation) -> None:
     """Verifies operands and properties against their definitions, before the operation's own code reads them."""
-    definition, context = op.get_irdl_definition(), VerificationContext()
-    irdl_op_verify_arg_list(op, definition, VarIRConstruct.OPERAND, context)
+    definition, context = op.get_irdl_definition(), irdl.VerificationContext()
+    irdl.irdl_op_verify_arg_list(op, definition, irdl.VarIRConstruct.OPERAND, context)
     for name, each in definition.properties.items():
-        if name not in op.properties and not isinstance(each, OptPropertyDef):
+        if name not in op.properties and not isinstance(each, irdl.OptPropertyDef):
             raise VerifyException(f"requires property '{name}'")
 
 
@@ -265,17 +255,17 @@ def _is_constant(op: Operation) -> bool:
 def _segments(name: pdl.OperationOp, kind: type[IRDLOperation], count: int) -> dict[str, Attribute]:
     """Divides `count` operands among the operand definitions of `kind`, filling optional ones in order."""
     definition = kind.get_irdl_definition()
-    if not any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
+    if not any(isinstance(option, irdl.AttrSizedOperandSegments) for option in definition.options):
         return {}
     sizes: list[int] = []
-    left = count - sum(not isinstance(each, VariadicDef) for _, each in definition.operands)
+    left = count - sum(not isinstance(each, irdl.VariadicDef) for _, each in definition.operands)
     for _, each in definition.operands:
         taken = 1
-        if isinstance(each, OptionalDef):
+        if isinstance(each, irdl.OptionalDef):
             taken = min(1, max(0, left))
-        elif isinstance(each, VariadicDef):
+        elif isinstance(each, irdl.VariadicDef):
             taken = max(0, left)
-        left -= taken if isinstance(each, VariadicDef) else 0
+        left -= taken if isinstance(each, irdl.VariadicDef) else 0
         sizes.append(taken)
     if sum(sizes) != count:
         raise op_error(name, f"creates '{kind.name}' with {count} operands; assign them to groups with '{_SEGMENTS}'")

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, TypeAttribute
 
 from qmlir.arithmetic.schemes import Scheme, Storage, are_powers_of_two, power_of_two_ceiling, symmetric_zero_point
 from qmlir.dialects.quant.infer import element_type, expressed_type
-from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, uniform_parameters
 from qmlir.extensions.pdl.natives import Typed, uniform
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 
@@ -202,17 +202,10 @@ def _rebuilt(
     type_ = uniform(of)
     integer = type_.storage if storage is None else _storage_type(storage)
     limits = (type_.storage_min, type_.storage_max) if storage is None else storage.limits
-    expressed = type_.expressed_type
-    scales = np.broadcast_to(np.asarray(scales, np.float64), type_.scales.shape)
-    match type_.granularity:
-        case Granularity.TENSOR:
-            zero_point = int(np.asarray(zero_points).item())
-            element = UniformQuantizedType.per_tensor(integer, expressed, float(scales.item()), zero_point, limits)
-        case Granularity.AXIS:
-            element = UniformQuantizedType.per_axis(integer, expressed, type_.axis, scales, zero_points, limits)
-        case Granularity.BLOCK:
-            blocks = dict(zip(type_.axes, type_.block_sizes, strict=True))
-            element = UniformQuantizedType.per_block(integer, expressed, blocks, scales, zero_points, limits)
+    held = UniformQuantizedType.per_tensor(integer, type_.expressed_type, 1.0, limits=limits).parameters[:3]
+    layout = type_.granularity, type_.axes, type_.block_sizes
+    scales = np.broadcast_to(scales, type_.scales.shape)
+    element = UniformQuantizedType.new(uniform_parameters(held, type_.expressed_type, *layout, scales, zero_points))
     return _with_element(of, element)
 
 

@@ -8,7 +8,7 @@ recurrent layer of dynamic length becomes a Loop over its time steps.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import cast
+from typing import TypeGuard, cast
 
 import numpy as np
 from onnx import GraphProto, NodeProto, helper, numpy_helper
@@ -23,7 +23,7 @@ from qmlir.dialects.nn.recurrent.decompose import prefix_of
 from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp, Layer
 from qmlir.dialects.quant.types import StoredType
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.ir.control_flow import CONTROL, known_bound, terminator_of
+from qmlir.ir.control_flow import known_bound, terminator_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
@@ -34,9 +34,12 @@ SILENT = (arith.ConstantOp, arith.IndexCastOp, tensor.ExtractOp)
 """Operations that convert a tensor to a loop bound or a condition."""
 
 
-def is_structured(op: Operation) -> bool:
+Structured = scf.IfOp | scf.ForOp | scf.WhileOp
+
+
+def is_structured(op: Operation) -> TypeGuard[Structured]:
     """Returns True if an operation is a conditional or a loop."""
-    return bool(op.regions) and isinstance(op, CONTROL)
+    return isinstance(op, Structured)
 
 
 def of_regions(function: FuncOp) -> set[SSAValue]:
@@ -100,7 +103,7 @@ class ControlWriter:
     nodes_taken: ValueNames
     write: WriteOperation
 
-    def nodes(self, op: Operation) -> list[NodeProto]:
+    def nodes(self, op: Structured) -> list[NodeProto]:
         """Returns the nodes of a conditional or loop. Raises `DiagnosticError` for an unsupported loop."""
         match op:
             case scf.IfOp():
@@ -109,8 +112,6 @@ class ControlWriter:
                 return self._counted(op)
             case scf.WhileOp():
                 return self._conditional(op)
-            case _:
-                raise op_error(op, "cannot be exported to ONNX")
 
     def _name(self, op: Operation, what: str) -> str:
         return self.taken.take(f"{self.names[op.results[0]] if op.results else op.name}/{what}")
@@ -122,7 +123,8 @@ class ControlWriter:
         node.attribute.extend(helper.make_attribute(key, graph) for key, graph in graphs.items())
         return node
 
-    def _number(self, op: Operation, name: str, value: int, element: Attribute = i64) -> NodeProto:
+    @staticmethod
+    def _number(name: str, value: int, element: Attribute = i64) -> NodeProto:
         array = np.array(value, dtype=np.bool_ if element == i1 else np.int64)
         return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))
 
@@ -172,14 +174,14 @@ class ControlWriter:
         end = terminator_of(op.body.block)
         body = self._body(op, op.body.block, arguments, end.operands)
         holds = self._name(op, "holds")
-        body.node.append(self._number(op, holds, 1, i1))
+        body.node.append(self._number(holds, 1, i1))
         body.output.insert(0, value_info(holds, TensorType(i1, [])))
         nodes: list[NodeProto] = []
         if upper is None:
             count = self._tensor(op, op.ub)
         else:
             count = self._name(op, "count")
-            nodes.append(self._number(op, count, upper))
+            nodes.append(self._number(count, upper))
         begins = [self.names[value] for value in op.iter_args]
         return [*nodes, self._node(op, "Loop", [count, "", *begins], body=body)]
 
@@ -204,12 +206,10 @@ class ControlWriter:
 
 def nested_values(function: FuncOp) -> Iterator[SSAValue]:
     """Yields the block arguments and operation results inside the regions of conditionals and loops."""
-    for op in function.body.walk():
-        if is_structured(op):
-            for region in op.regions:
-                for block in region.blocks:
-                    yield from block.args
-                    yield from (result for inner in block.ops for result in inner.results)
+    for op in filter(is_structured, function.body.walk()):
+        for block in (block for region in op.regions for block in region.blocks):
+            yield from block.args
+            yield from (result for inner in block.ops for result in inner.results)
 
 
 # Quantized recurrent layers of dynamic length

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from hashlib import sha256
+from itertools import zip_longest
 from typing import Any, cast
 
 import numpy as np
@@ -38,7 +39,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, plain_type
-from qmlir.dialects.nn.types import SequenceType, StringType
+from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, integer_list, ranked_tensor, shape_of, tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
@@ -48,16 +49,17 @@ from qmlir.text.elements import dense_dtype
 CONTAINER_BITS = (8, 16, 32)
 """The widths of integers that ONNX operators support."""
 
-PACKED = {2: (TensorProto.INT2, TensorProto.UINT2), 4: (TensorProto.INT4, TensorProto.UINT4)}
-"""The signed and the unsigned ONNX data type with several values per byte, by width in bits."""
-
 PACKED_SINCE = {2: 25, 4: 21}
-"""The first operator set with these packed data types, by width in bits."""
+"""The widths of integers of which ONNX packs several into a byte, in bits, and the first operator set with them."""
 
 
 def container(element: StoredType) -> IntegerType:
     """Returns the integer type that stores a quantized value at run time, in the notation of `nn` (`i8`, `ui8`)."""
-    bits = next(bits for bits in CONTAINER_BITS if element.bits <= bits)
+    return _integer(element, next(bits for bits in CONTAINER_BITS if element.bits <= bits))
+
+
+def _integer(element: StoredType, bits: int) -> IntegerType:
+    """Returns the integer type of `bits` bits with the signedness of `element`."""
     return IntegerType(bits) if element.is_signed else IntegerType(bits, Signedness.UNSIGNED)
 
 
@@ -80,9 +82,9 @@ def element_since(element: Attribute) -> int:
 
 def packed_type(element: StoredType, opset: int) -> int | None:
     """Returns the ONNX data type of packed constants of type `element`, or `None` if they aren't packed."""
-    for bits, types in PACKED.items():
-        if element.bits <= bits and opset >= PACKED_SINCE[bits]:
-            return types[not element.is_signed]
+    for bits, since in PACKED_SINCE.items():
+        if element.bits <= bits and opset >= since:
+            return DATA_TYPES[_integer(element, bits)]
     return None
 
 
@@ -101,34 +103,25 @@ def plain_proto(name: str, array: Array, element: Attribute) -> TensorProto:
     return tensor_proto(name, np.asarray(array, dtype), kind)
 
 
-def describe_type(proto: TypeProto, type_: Attribute, dims: Sequence[str] = ()) -> None:
-    """Writes the type of a value into `proto`; `dims` contains the names of dynamic dimensions."""
+def type_proto(type_: Attribute, dims: Sequence[str] = ()) -> TypeProto:
+    """Returns the ONNX type of a value; `dims` contains the names of dynamic dimensions."""
     if isinstance(type_, SequenceType):
-        _describe_tensor(proto.sequence_type.elem_type, type_.tensors, ())
-    else:
-        _describe_tensor(proto, tensor(type_), dims)
+        return helper.make_sequence_type_proto(_tensor_type(type_.tensors, ()))
+    return _tensor_type(tensor(type_), dims)
 
 
-def _describe_tensor(proto: TypeProto, type_: AnyTensor | AnyUnrankedTensorType, dims: Sequence[str]) -> None:
-    element = type_.get_element_type()
-    proto.tensor_type.elem_type = TensorProto.STRING if isinstance(element, StringType) else data_type(element) or 0
-    ranked = ranked_tensor(type_)
+def _tensor_type(type_: AnyTensor | AnyUnrankedTensorType, dims: Sequence[str]) -> TypeProto:
+    kind, ranked = data_type(type_.get_element_type()) or 0, ranked_tensor(type_)
     if ranked is None:
-        return
-    proto.tensor_type.shape.SetInParent()
-    for position, size in enumerate(ranked.get_shape()):
-        dim = proto.tensor_type.shape.dim.add()
-        if size != DYNAMIC_INDEX:
-            dim.dim_value = size
-        elif position < len(dims) and dims[position]:
-            dim.dim_param = dims[position]
+        return helper.make_tensor_type_proto(kind, None)
+    named = zip_longest(ranked.get_shape(), dims[: ranked.get_num_dims()])
+    sizes = [name or None if size == DYNAMIC_INDEX else size for size, name in named]
+    return helper.make_tensor_type_proto(kind, sizes)
 
 
 def value_info(name: str, type_: Attribute, dims: Sequence[str] = ()) -> ValueInfoProto:
     """Returns the declaration of a value in a graph; `dims` contains the names of dynamic dimensions."""
-    info = ValueInfoProto(name=name)
-    describe_type(info.type, type_, dims)
-    return info
+    return ValueInfoProto(name=name, type=type_proto(type_, dims))
 
 
 def has_onnx_type(type_: Attribute) -> bool:

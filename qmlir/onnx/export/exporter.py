@@ -1,19 +1,22 @@
 """Exports a module with one function as an ONNX model.
 
 The model's metadata contains the text of the module, so that importing an exported model restores the module
-(`qmlir.onnx.restoring`).
+(`qmlir.onnx.metadata`).
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import cast
+from itertools import groupby
+from typing import TypeAlias, cast
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.nn.constant.ops import ConstantOp
@@ -21,27 +24,14 @@ from qmlir.ir.diagnostics import op_error, text_error, unknown
 from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import Port, inputs_of, outputs_of
-from qmlir.onnx.export import naming
+from qmlir.onnx import metadata
+from qmlir.onnx.export import emission
+from qmlir.onnx.export.choosing import exporter_of, packed_constants, write, write_constant
 from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
-from qmlir.onnx.export.emission import (
-    OLDEST_OPSET,
-    TABLE,
-    Exporter,
-    ExportForm,
-    NeedsOpsetError,
-    NodeEmitter,
-    Settings,
-    has_onnx_type,
-    value_info,
-)
-from qmlir.onnx.export.forms.choosing import exporter_of
-from qmlir.onnx.export.functions import Group, with_functions
+from qmlir.onnx.export.emission import OLDEST_OPSET, Exporter, ExportForm, NeedsOpsetError, NodeEmitter, Settings
 from qmlir.onnx.export.naming import ValueNames, names_of
-from qmlir.onnx.export.signed_as_unsigned import unsigned_values
-from qmlir.onnx.export.writing import packed_constants, written
-from qmlir.onnx.order import nodes_within, subgraphs, used_tensors
-from qmlir.onnx.restoring import HeldConstants, keep
-from qmlir.quantization.profiles.attributes import STATS
+from qmlir.onnx.export.signed_as_unsigned import unsigned_values, write_as_held
+from qmlir.onnx.protos import nodes_within, subgraphs, used_tensors
 
 NEWEST_OPSET = defs.onnx_opset_version()
 
@@ -60,10 +50,10 @@ class _ModuleExporter:
     node_names: ValueNames = field(default_factory=ValueNames)
     packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     unsigned: AbstractSet[SSAValue] = field(default_factory=set[SSAValue])
-    tables: set[str] = field(default_factory=set[str])
-    """The names of shared tables added so far."""
+    tensors: set[str] = field(default_factory=set[str])
+    """The names of the tensors added so far."""
 
-    constants: HeldConstants = field(default_factory=HeldConstants)
+    constants: metadata.HeldConstants = field(default_factory=metadata.HeldConstants)
 
     versions: dict[str, int] = field(default_factory=dict[str, int])
     """The versions of other operator sets (not ONNX's own) that operations require."""
@@ -76,24 +66,22 @@ class _ModuleExporter:
             sink_constants(function)
         inputs, outputs = inputs_of(function), outputs_of(function)
         self.names, taken = names_of(function, inputs, outputs, nested_values(function))
-        graph = GraphProto(name=_graph_name(self.module, function))
+        graph = GraphProto(name=(self.module.sym_name or function.sym_name).data)
         self.packed = packed_constants(function, self.settings)
         self.unsigned = unsigned_values(function, self.settings, self.packed) - of_regions(function)
         self.control = ControlWriter(self.names, taken, self.node_names, self._added)
         ops = list(function.body.block.ops)
-        groups = [Group(op, self._added(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
+        groups = [(op, self._added(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
         self._add_ports(graph, function, inputs, outputs)
         ends = {port.name for port in outputs}
-        results = [result for op in ops for result in op.results if has_onnx_type(result.type)]
+        results = [result for op in ops for result in op.results if emission.has_onnx_type(result.type)]
         graph.value_info.extend(self._info(result) for result in results if self.names[result] not in ends)
         model = self._model(graph)
-        if self.settings.functions and (structured := next(filter(is_structured, ops), None)) is not None:
-            raise op_error(
-                structured, "has subgraphs, which require an export without local functions (functions=False)"
-            )
         if self.settings.functions:
-            with_functions(model, groups, [port.name for port in outputs])
-        keep(model, self.constants.text(module), self.settings)
+            for op in filter(is_structured, ops):
+                raise op_error(op, "has subgraphs, which require an export without local functions (functions=False)")
+            _move_to_functions(model, groups, {port.name for port in outputs})
+        metadata.keep(model, self.constants.text(module), self.settings)
         return model
 
     def _added(self, graph: GraphProto, op: Operation) -> Sequence[NodeProto]:
@@ -106,15 +94,18 @@ class _ModuleExporter:
             return nodes
         if op.regions:
             raise op_error(op, "cannot be exported: it has a region")
-        if not isinstance(op, ConstantOp):
-            exporter_of(NodeEmitter(op, self.settings, self.names, []), op, self.exporters)
-        with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
-            found = written(op, self.settings, self.names, self.exporters, self.packed, self.unsigned)
+        outputs = [self.names[result] for result in op.results]
+        found = NodeEmitter(op, self.settings, self.names, outputs, packed=self.packed)
         if isinstance(op, ConstantOp):
+            write_constant(found, op, self.unsigned)
             self.constants.add(op, found.initializers[0])
-        elif not found.nodes:
-            where = registry.of_package(self.exporters.get(type(op)))
-            raise op_error(op, f"cannot be exported: its exporter adds no node{where}")
+        else:
+            exporter = exporter_of(op, self.exporters)
+            with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
+                write_as_held(found, op, self.unsigned, lambda out, op: write(out, op, self.exporters))
+            if not found.nodes:
+                where = registry.of_package(exporter)
+                raise op_error(op, f"cannot be exported: its exporter adds no node{where}")
         for node in found.nodes:
             own = "+".join(map(str, origins_of(op))) or self.names[op.results[0]]
             node.name = self.node_names.take(own if len(found.nodes) == 1 else "", f"{own}/{node.op_type}")
@@ -124,21 +115,18 @@ class _ModuleExporter:
                 other = self.versions[domain]
                 raise op_error(op, f"uses version {number} of operator set '{domain}', but other nodes use {other}")
         for tensor in found.initializers:
-            if not tensor.name.startswith(TABLE) or tensor.name not in self.tables:
+            if tensor.name not in self.tensors:  # operations share tables
                 graph.initializer.append(tensor)
-                self.tables.add(tensor.name)
+                self.tensors.add(tensor.name)
         return found.nodes
 
     def _add_ports(self, graph: GraphProto, function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
-        said = function.arg_attrs.data if function.arg_attrs is not None else [DictionaryAttr({})] * len(inputs)
         # ONNX Runtime infers types in branches that these sizes may never take, and rejects mismatches there. So inputs
         # that are used in branches are declared with dynamic sizes.
         in_branches = {name for node in graph.node if subgraphs(node) for name in used_tensors(node)}
-        for argument, port, entry in zip(function.body.block.args, inputs, said, strict=True):
-            if not has_onnx_type(argument.type):
-                raise text_error(f"input '{port.name}' has type {argument.type}, which ONNX does not support")
-            info = value_info(port.name, argument.type, port.dims)
-            naming.write(info, naming.statistics_of(naming.stats_of(entry.data.get(STATS), 0)))
+        for argument, port in zip(function.body.block.args, inputs, strict=True):
+            info = _port_info("input", argument, port)
+            metadata.write_statistics(info, argument)
             if port.name in in_branches:
                 for dim in info.type.tensor_type.shape.dim:
                     dim.ClearField("dim_value")
@@ -146,23 +134,21 @@ class _ModuleExporter:
         terminator = function.body.block.last_op
         assert isinstance(terminator, ReturnOp)
         for value, port in zip(terminator.operands, outputs, strict=True):
-            if not has_onnx_type(value.type):
-                raise text_error(f"output '{port.name}' has type {value.type}, which ONNX does not support")
-            info = value_info(port.name, value.type, port.dims)
+            info = _port_info("output", value, port)
             if self.names[value] == port.name:
-                naming.write(info, _statistics(value))
+                metadata.write_statistics(info, value)
             else:  # the value is also an input or another output
                 graph.node.append(helper.make_node("Identity", [self.names[value]], [port.name]))
             graph.output.append(info)
 
     def _info(self, value: SSAValue) -> ValueInfoProto:
         """Returns the declaration of a value: its exported type and its statistics."""
-        info = value_info(self.names[value], value.type)
+        info = emission.value_info(self.names[value], value.type)
         if value in self.packed:
             info.type.tensor_type.elem_type = self.packed[value]
         if value in self.unsigned:
             info.type.tensor_type.elem_type = TensorProto.UINT8
-        naming.write(info, _statistics(value))
+        metadata.write_statistics(info, value)
         return info
 
     def _model(self, graph: GraphProto) -> ModelProto:
@@ -176,17 +162,18 @@ class _ModuleExporter:
         model.producer_name, model.producer_version = "qmlir", version("qmlir")
         if isinstance(producer, StringAttr):
             model.producer_name, _, model.producer_version = producer.data.partition(" ")
-        for pair in cast(ArrayAttr[ArrayAttr[StringAttr]], given.get("nn.metadata", ArrayAttr([]))):
-            key, value = pair
+        for key, value in cast(ArrayAttr[ArrayAttr[StringAttr]], given.get("nn.metadata", ArrayAttr([]))):
             model.metadata_props.add(key=key.data, value=value.data)
         if "nn.producer" not in given:
-            naming.write(model, {naming.PRODUCER: ""})
+            metadata.write(model, {metadata.PRODUCER: ""})
         return model
 
 
-def _graph_name(module: ModuleOp, function: FuncOp) -> str:
-    name = module.sym_name
-    return name.data if name is not None else function.sym_name.data
+def _port_info(what: str, value: SSAValue, port: Port) -> ValueInfoProto:
+    """Returns the declaration of an input or output. Raises `DiagnosticError` if ONNX doesn't support its type."""
+    if not emission.has_onnx_type(value.type):
+        raise text_error(f"{what} '{port.name}' has type {value.type}, which ONNX does not support")
+    return emission.value_info(port.name, value.type, port.dims)
 
 
 def _only_function(module: ModuleOp) -> FuncOp:
@@ -200,19 +187,84 @@ def _only_function(module: ModuleOp) -> FuncOp:
     return function
 
 
-def _statistics(value: SSAValue) -> dict[str, str]:
-    """Returns the metadata entries for the statistics of a value."""
-    if not isinstance(value, OpResult):
-        return {}
-    return naming.statistics_of(naming.stats_of(value.op.attributes.get(STATS), value.index))
+# --- Local functions for composites -----------------------------------------------------------------------------------
+#
+# Each contains the nodes of one operation, or of the components of one model node. Tensors have the same names inside
+# and outside a function. Each function has a single call.
+
+DOMAIN = "qmlir"
+"""The domain of local functions in exported models."""
 
 
-def chosen_form(form: str) -> ExportForm:
-    """Returns the export format named `form`. Raises `DiagnosticError` if there is none."""
-    try:
-        return ExportForm(form)
-    except ValueError:
-        raise text_error(unknown("form", form, ExportForm)) from None
+_Group: TypeAlias = tuple[Operation, Sequence[NodeProto]]
+"""An operation and its nodes."""
+
+
+def _composite(op: Operation) -> tuple[str, str] | None:
+    """Returns name and operator of the model node that an operation is a component of, or `None`."""
+    origins = origins_of(op)
+    if len(origins) != 1 or not origins[0].role:
+        return None
+    return origins[0].name, origins[0].op_type
+
+
+def _runs(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
+    """Groups adjacent components of one composite; every other operation is a separate group."""
+    with_nodes = (group for group in groups if not isinstance(group[0], ConstantOp))
+    for _, run in groupby(with_nodes, lambda group: _composite(group[0]) or id(group)):
+        yield list(run)
+
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_]+")
+
+
+def _function_name(run: Sequence[_Group]) -> str:
+    first, _ = run[0]
+    composite, origins = _composite(first), origins_of(first)
+    kind = composite[1] if composite and composite[1] else first.name.rpartition(".")[2]
+    own = origins[0].name if composite and origins else "_".join(map(str, origins))
+    return _NO_NAME.sub("_", f"{kind}_{own}" if own else kind).strip("_")
+
+
+def _move_to_functions(model: ModelProto, groups: Sequence[_Group], outputs: AbstractSet[str]) -> None:
+    """Moves the nodes of each composite with several nodes into a function, and replaces them with a call."""
+    graph = model.graph
+    rest = list(graph.node)[sum(len(nodes) for _, nodes in groups) :]
+    uses = Counter(name for node in graph.node for name in node.input)
+    names, nodes = ValueNames(), list[NodeProto]()
+    infos = {each.name: each for each in graph.value_info}
+    for run in _runs(groups):
+        body = [node for _, own in run for node in own]
+        if len(body) < 2:
+            nodes.extend(body)
+            continue
+        function = FunctionProto(name=names.take(_function_name(run)), domain=DOMAIN)
+        function.opset_import.extend(model.opset_import)
+        inside = {name for node in body for name in node.output if name}
+        used = [name for node in body for name in node.input if name]
+        function.input.extend(dict.fromkeys(name for name in used if name not in inside))
+        function.output.extend(
+            name
+            for node in body
+            for name in node.output
+            if name and (name in outputs or uses[name] > used.count(name) or name not in used)
+        )
+        function.node.extend(body)
+        kept = inside - set(function.output)
+        function.value_info.extend(infos.pop(name) for name in list(infos) if name in kept)
+        origins = dict.fromkeys(origin.name for op, _ in run for origin in origins_of(op))
+        function.doc_string = ", ".join(origins)
+        model.functions.append(function)
+        nodes.append(helper.make_node(function.name, function.input, function.output, function.name, domain=DOMAIN))
+    del graph.node[:]
+    graph.node.extend([*nodes, *rest])
+    del graph.value_info[:]
+    graph.value_info.extend(infos.values())
+    if model.functions:
+        model.opset_import.append(helper.make_opsetid(DOMAIN, 1))
+
+
+# --- The whole model --------------------------------------------------------------------------------------------------
 
 
 def export_model(
@@ -237,7 +289,10 @@ def export_model(
 
     Raises `DiagnosticError` with the name of the operation if an operation can't be exported.
     """
-    chosen = chosen_form(format)
+    try:
+        chosen = ExportForm(format)
+    except ValueError:
+        raise text_error(unknown("form", format, ExportForm)) from None
     if opset is not None and not OLDEST_OPSET <= opset <= NEWEST_OPSET:
         raise text_error(f"opset must be in [{OLDEST_OPSET}, {NEWEST_OPSET}], but got {opset}")
     settings = Settings(chosen, opset or OLDEST_OPSET, exact=exact, functions=functions, signed=signed)
@@ -245,16 +300,11 @@ def export_model(
         try:
             return _ModuleExporter(module, settings).run()
         except NeedsOpsetError as error:
+            reason = f"but the installed 'onnx' supports up to {NEWEST_OPSET}"
             if opset is not None:
-                raise op_error(
-                    error.op,
-                    f"requires operator set {error.opset} for {error.what}, but got {opset}; help: pass --opset "
-                    f"{error.opset} (opset={error.opset})",
-                ) from error
-            if error.opset > NEWEST_OPSET:
-                raise op_error(
-                    error.op,
-                    f"requires operator set {error.opset} for {error.what}, but the installed 'onnx' supports up to "
-                    f"{NEWEST_OPSET}",
-                ) from error
-            settings = replace(settings, opset=error.opset)
+                reason = f"but got {opset}; help: pass --opset {error.opset} (opset={error.opset})"
+            elif error.opset <= NEWEST_OPSET:
+                settings = replace(settings, opset=error.opset)
+                continue
+            message = f"requires operator set {error.opset} for {error.what}, {reason}"
+            raise op_error(error.op, message) from error

@@ -63,16 +63,12 @@ def twin_element(element: Attribute) -> Attribute:
     if not has_twin(element):
         return element
     assert isinstance(element, AnyQuantizedType | UniformQuantizedType)
-    shift = offset(element)
-    changed: dict[str, Attribute] = {
-        "storage": IntegerType(element.bits, Signedness.UNSIGNED),
-        "storage_minimum": IntAttr(element.storage_min + shift),
-        "storage_maximum": IntAttr(element.storage_max + shift),
-    }
+    shift, storage = offset(element), IntegerType(element.bits, Signedness.UNSIGNED)
+    limits = IntAttr(element.storage_min + shift), IntAttr(element.storage_max + shift)
+    others = list(element.parameters[3:])
     if isinstance(element, UniformQuantizedType):
-        changed["zero_point_bytes"] = BytesAttr((element.zero_points + shift).astype("<i8").tobytes())
-    names = [name for name, *_ in element.get_irdl_definition().parameters]
-    return element.new([changed.get(name, own) for name, own in zip(names, element.parameters, strict=True)])
+        others[-1] = BytesAttr((element.zero_points + shift).astype("<i8").tobytes())
+    return element.new([storage, *limits, *others])
 
 
 def _twin_type(type_: Attribute) -> Attribute:
@@ -93,11 +89,6 @@ def _is_kept_factor(value: SSAValue) -> bool:
     return isinstance(value.owner, ConstantOp) and use is not None and use.index in _right_factors(use.operation)
 
 
-def _keeps_factors(settings: Settings) -> bool:
-    """Returns True if constant right operands of a single contraction stay signed."""
-    return settings.exact is False
-
-
 def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Settings) -> bool:
     """Returns True for contractions of signed data, which ONNX Runtime fully supports only on unsigned integers.
 
@@ -113,7 +104,7 @@ def _wants_unsigned(op: Operation, packed: Mapping[SSAValue, int], settings: Set
     if any(value in packed for value in factors):
         return False
     return any(map(_has_twin, op.results)) or any(
-        _has_twin(value) and not (_keeps_factors(settings) and _is_kept_factor(value)) for value in factors
+        _has_twin(value) and not (settings.exact is False and _is_kept_factor(value)) for value in factors
     )
 
 
@@ -134,7 +125,7 @@ def unsigned_values(function: FuncOp, settings: Settings, packed: Mapping[SSAVal
         if _has_twin(result)
         and result not in returned
         and result not in packed
-        and not (_keeps_factors(settings) and _is_kept_factor(result))
+        and not (settings.exact is False and _is_kept_factor(result))
     }
 
 

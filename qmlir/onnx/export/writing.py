@@ -1,95 +1,17 @@
-"""Exports single operations to nodes and tensors, and writes model files."""
+"""Writes model files."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from copy import deepcopy
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-from onnx import ModelProto, NodeProto, TensorProto, printer
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from onnx import ModelProto, TensorProto, printer
 
-from qmlir.arithmetic.requantization import Mode
-from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.evaluation import requantization_of
-from qmlir.dialects.quant.ops import DequantizeCastOp
-from qmlir.dialects.quant.types import StoredType
-from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import text_error
-from qmlir.onnx.export import naming
-from qmlir.onnx.export.emission import Exporter, ExportForm, NodeEmitter, Settings, packed_type, tensor_proto
-from qmlir.onnx.export.forms.choosing import write, write_constant
-from qmlir.onnx.export.forms.qdq import can_be_between_casts
-from qmlir.onnx.export.signed_as_unsigned import shifted_constant, write_as_held
+from qmlir.onnx import metadata
 from qmlir.onnx.filenames import ONNX_SUFFIXES, TEXT_SUFFIXES
 from qmlir.text.files import read_regular
-from qmlir.text.weights import ExternalWeightsAttr
 from qmlir.text.writing import Derived, check_file, write_file, write_with_derived
-
-
-@dataclass(frozen=True)
-class Written:
-    """The nodes and tensors of an exported operation."""
-
-    nodes: Sequence[NodeProto]
-    initializers: Sequence[TensorProto]
-    versions: Mapping[str, int] = field(default_factory=dict[str, int])
-    """The versions of other operator sets (not ONNX's own) that the operation requires."""
-
-
-def written(
-    op: Operation,
-    settings: Settings,
-    names: Mapping[SSAValue, str],
-    exporters: Mapping[type[Operation], Exporter],
-    packed: Mapping[SSAValue, int],
-    unsigned: AbstractSet[SSAValue],
-) -> Written:
-    """Exports one operation; `names` contains the names of its operands and results.
-
-    `packed` and `unsigned` contain the values whose exported tensors have another type than the values.
-    """
-    out = NodeEmitter(op, settings, names, [names[result] for result in op.results], packed=packed)
-    if isinstance(op, ConstantOp):
-        return Written([], [_constant(out, op, is_unsigned=op.result in unsigned)])
-    write_as_held(out, op, unsigned, lambda out, op: write(out, op, exporters))
-    return Written(out.nodes, out.initializers, out.versions)
-
-
-def _constant(out: NodeEmitter, op: ConstantOp, *, is_unsigned: bool) -> TensorProto:
-    if isinstance(op.value, ExternalWeightsAttr):
-        raise out.error("has elided weights; read the module together with its weights file")
-    if op.result in out.packed:
-        return tensor_proto(out.output, op.array, out.packed[op.result])
-    write_constant(out, shifted_constant(op) if is_unsigned else op)
-    return out.initializers[0]
-
-
-def packed_constants(function: FuncOp, settings: Settings) -> dict[SSAValue, int]:
-    """Returns the data types of packed constants: those of at most 4 bits that are only dequantized."""
-    found: dict[SSAValue, int] = {}
-    if settings.form is not ExportForm.QDQ or settings.exact:
-        return found
-    for op in function.body.block.ops:
-        if not isinstance(op, ConstantOp) or not isinstance(element := element_of(op.result), StoredType):
-            continue
-        kind = packed_type(element, settings.opset)
-        if kind is not None and all(_dequantizes(use.operation) for use in op.result.uses):
-            found[op.result] = kind
-    return found
-
-
-def _dequantizes(user: Operation) -> bool:
-    """Returns True if an operation computes with the real values of its operands."""
-    if isinstance(user, DequantizeCastOp):
-        return True
-    if not isinstance(user, NnOp) or user.components is not None or user.quantization_slots().shares_parameters:
-        return False
-    return can_be_between_casts(user) and requantization_of(user)[0] is Mode.F32
-
 
 MOST_BYTES = 2**31 - 2**20
 """The maximum size of tensors in a model, in bytes: protobuf limits the whole message to 2 GB."""
@@ -102,7 +24,7 @@ _ALIGNMENT = 64
 
 def model_text(model: ModelProto) -> str:
     """Returns a model in ONNX's textual syntax, without the text of its module."""
-    return printer.to_text(naming.without_module(model))
+    return printer.to_text(metadata.without_module(model))
 
 
 def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = None) -> None:
@@ -117,7 +39,7 @@ def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = Non
         write_file(path, model_text(model))
         return
     size = sum(len(tensor.raw_data) for tensor in model.graph.initializer)
-    size += len(naming.entries(model).get(naming.MODULE, ""))
+    size += len(metadata.entries(model).get(metadata.MODULE, ""))
     if external_data is None:
         external_data = size > MOST_BYTES
     if not external_data:
@@ -142,16 +64,15 @@ def check_onnx_file(path: Path, *, external_data: bool | None = None) -> None:
 
 def _names_data(content: bytes, data: Path) -> bool:
     """Returns True if qmlir wrote the model, and its checksum shows that the file `data` is unchanged."""
-    model = ModelProto()
     try:
-        model.ParseFromString(content)
+        model = ModelProto.FromString(content)
     except DecodeError:
         return False
     external = [tensor.external_data for tensor in model.graph.initializer if tensor.external_data]
     named = [{entry.key: entry.value for entry in each} for each in external]
     checksum = _checksum(read_regular(data, follow=False))
     is_named = [each.get("location") == data.name and each.get("checksum") == checksum for each in named]
-    return naming.EXPORT in naming.entries(model) and bool(named) and all(is_named)
+    return metadata.EXPORT in metadata.entries(model) and bool(named) and all(is_named)
 
 
 def _checksum(data: bytes) -> str:
@@ -161,8 +82,7 @@ def _checksum(data: bytes) -> str:
 
 def _without_data(model: ModelProto, location: str) -> tuple[ModelProto, bytes]:
     """Returns the model with references for large tensors, and the bytes that they refer to."""
-    lean, data = ModelProto(), bytearray()
-    lean.CopyFrom(model)
+    lean, data = deepcopy(model), bytearray()
     for tensor in lean.graph.initializer:
         if len(tensor.raw_data) <= EXTERNAL_BYTES:
             continue

@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.nn.attention import ops
 from qmlir.dialects.nn.elementwise.ops import AddOp, ModOp
 from qmlir.dialects.nn.indexing.ops import ScatterElementsOp
-from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, UnsqueezeOp, normalized_axis
+from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, UnsqueezeOp, normalized_axis, regrouped_size
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, data_type
 from qmlir.onnx.node import Importer, Node
@@ -35,7 +35,7 @@ def split_heads(node: Node, value: SSAValue, heads: int | None) -> SSAValue:
     batch, sequence, width = shape_of(value)
     if width != DYNAMIC_INDEX and width % heads:
         raise node.error(f"expected {heads} heads of one size, but got {value.type}")
-    size = DYNAMIC_INDEX if width == DYNAMIC_INDEX else width // heads
+    size = regrouped_size(width, heads)
     split = _reshaped(node, value, [0, 0, heads, -1], [batch, sequence, heads, size])
     return node.add(TransposeOp, split, permutation=_HEADS_FIRST).result
 

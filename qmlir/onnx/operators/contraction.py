@@ -1,6 +1,7 @@
-"""Import and export of convolutions and matmuls."""
+"""Import and export of convolutions, pooling and matmuls."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
@@ -9,8 +10,9 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.nn.contraction import ops
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
+from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter
+from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, attributes_of, number
 from qmlir.onnx.node import Importer, Node
 
 TRANSPOSE_PADS_AS_CONV = 11
@@ -46,14 +48,19 @@ def _kernel(node: Node) -> tuple[int, ...]:
     return tuple(given)
 
 
-def window_pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
-    """Returns the window padding (all begins, then all ends), with `auto_pad` resolved for the sizes of input 0."""
+def _given_pads(node: Node, rank: int) -> list[int] | None:
+    """Returns the padding (all begins, then all ends) of a node without automatic padding; otherwise `None`."""
     mode = auto_pad(node)
-    if mode == "NOTSET":
-        return list(node.attribute("pads", None) or [0] * 2 * len(kernel))
-    if mode == "VALID":
-        return [0] * 2 * len(kernel)
-    totals: list[int] = []
+    if mode not in ("NOTSET", "VALID"):
+        return None
+    return list((node.attribute("pads", None) if mode == "NOTSET" else None) or [0] * 2 * rank)
+
+
+def _pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
+    """Returns the window padding (all begins, then all ends), with `auto_pad` resolved for the sizes of input 0."""
+    if (given := _given_pads(node, len(kernel))) is not None:
+        return given
+    mode, totals = auto_pad(node), list[int]()
     for size, taps, stride, dilation in zip(node.shape()[2:], kernel, strides, dilations, strict=True):
         extent = (taps - 1) * dilation + 1
         if taps == DYNAMIC_INDEX or (size == DYNAMIC_INDEX and stride != 1):
@@ -67,13 +74,10 @@ def window_pads(node: Node, kernel: Sequence[int], strides: Sequence[int], dilat
     return _split(totals, at_end=mode == "SAME_UPPER")
 
 
-def _without_defaults(properties: Mapping[str, Sequence[int]], ones: Sequence[str]) -> dict[str, Any]:
-    """`properties` without those that are all 0; of `ones`, without those that are all 1."""
-    return {
-        name: list(values)
-        for name, values in properties.items()
-        if any(value != (1 if name in ones else 0) for value in values)
-    }
+def _without_defaults(**properties: Sequence[int]) -> dict[str, Any]:
+    """`properties` without those that have their default everywhere: 1 for strides and dilations, 0 for others."""
+    defaults = {"strides": 1, "dilations": 1}
+    return {name: list(each) for name, each in properties.items() if set(each) - {defaults.get(name, 0)}}
 
 
 def _steps(node: Node, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -94,8 +98,8 @@ def _steps(node: Node, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
 def window_properties(node: Node, kernel: Sequence[int]) -> dict[str, Any]:
     """Returns the strides, dilations and pads of an operator with windows that differ from their default values."""
     strides, dilations = _steps(node, kernel)
-    found = {"strides": strides, "dilations": dilations, "pads": window_pads(node, kernel, strides, dilations)}
-    return _without_defaults(found, ones=("strides", "dilations"))
+    pads = _pads(node, kernel, strides, dilations)
+    return _without_defaults(strides=strides, dilations=dilations, pads=pads)
 
 
 def conv(node: Node) -> SSAValue:
@@ -116,17 +120,14 @@ def _conv_transpose(node: Node) -> SSAValue:
         raise node.error(
             f"output_padding {added} and output_shape {wanted} must have one size for each of the {rank} spatial axes"
         )
-    if wanted is None and mode in ("NOTSET", "VALID"):
-        pads = node.attribute("pads", None) if mode == "NOTSET" else None
-        pads = list(pads or [0] * 2 * rank)
-    else:
+    pads = _given_pads(node, rank) if wanted is None else None
+    if pads is None:
         totals = _paddings(node, kernel, strides, dilations, added)
         # Elements beyond the reach of the windows are added at the end.
         added = [more + max(0, -total) for more, total in zip(added, totals, strict=True)]
         at_end = (mode == "SAME_UPPER") == (node.version >= TRANSPOSE_PADS_AS_CONV)
         pads = _split([max(0, total) for total in totals], at_end)
-    found = {"strides": strides, "dilations": dilations, "pads": pads, "output_padding": added}
-    properties = _without_defaults(found, ones=("strides", "dilations"))
+    properties = _without_defaults(strides=strides, dilations=dilations, pads=pads, output_padding=added)
     operands = (node.input(0), node.input(1), node.optional(2))
     return node.add(ops.ConvTransposeOp, *operands, groups=node.attribute("group"), **properties).result
 
@@ -203,14 +204,93 @@ def _export_fully_connected(out: NodeEmitter, op: ops.FullyConnectedOp) -> None:
         out.node("Add", [out.node("MatMul", [data, weight]), *bias], out.output)
 
 
+# Pooling.
+
+
+def pool_properties(node: Node) -> dict[str, Any]:
+    """Returns the properties of a pooling operation: kernel, strides, dilations, padding and rounding mode."""
+    kernel = node.attribute("kernel_shape")
+    if kernel is None:
+        raise node.error("missing attribute 'kernel_shape'")
+    # With `auto_pad`, the number of windows is the same in both modes.
+    is_ceil = bool(node.attribute("ceil_mode", 0)) and auto_pad(node) == "NOTSET"
+    return {"kernel": kernel, "ceil_mode": is_ceil, **window_properties(node, kernel)}
+
+
+def max_pool(node: Node) -> Sequence[SSAValue]:
+    """Imports ONNX MaxPool; computes the indices only if the model uses them."""
+    properties = pool_properties(node)
+    if len(node.proto.output) < 2 or not node.proto.output[1]:
+        return [node.add(pooling.MaxPoolOp, node.quantized(), **properties).result]
+    is_column_major = bool(node.attribute("storage_order"))
+    op = node.add(pooling.MaxPoolWithIndicesOp, node.quantized(), column_major=is_column_major, **properties)
+    return [op.result, op.indices]
+
+
+def _imported(node: Node, operation: type[pooling.PoolOp], attributes: str) -> SSAValue:
+    return node.add(operation, node.input(), attributes=attributes, **pool_properties(node)).results[0]
+
+
+def _without_ceil_mode(op: pooling.PoolOp) -> list[int] | None:
+    """Returns the padding that produces the windows of `ceil_mode` without it, if runtimes count these differently.
+
+    A last window that starts in the padding at the end must be ignored, but ONNX Runtime includes it in the inferred
+    shape. Returns `None` if there is no such window, if sizes are unknown, or if padding is included in averages.
+    """
+    sizes, windows = shape_of(op.data)[2:], op.windows
+    counts_padding = isinstance(op, pooling.AveragePoolOp) and op.count_include_pad.value.data
+    if not op.ceil_mode.value.data or DYNAMIC_INDEX in sizes or counts_padding:
+        return None
+    counts = op.counts(sizes)
+    ends = [
+        (count - 1) * windows.strides[axis] + windows.extent(axis) - size - windows.pads[axis]
+        for axis, (size, count) in enumerate(zip(sizes, counts, strict=True))
+    ]
+    rooms = (size + sum(windows.padding(axis)) - windows.extent(axis) for axis, size in enumerate(sizes))
+    if all(count == -(-room // stride) + 1 for count, room, stride in zip(counts, rooms, windows.strides, strict=True)):
+        return None
+    if any(end >= taps for end, taps in zip(ends, windows.kernel, strict=True)):
+        return None  # no runtime takes so much padding
+    return [*windows.pads[: len(sizes)], *(max(end, 0) for end in ends)]
+
+
+def _pool(op_type: str, more: str = "") -> Exporter:
+    """The exporter of a pool with `more` attributes, as `attributes_of` reads them."""
+
+    def exporter(out: NodeEmitter, op: pooling.PoolOp) -> None:
+        attributes = attributes_of(op, f"kernel_shape=kernel strides dilations pads {more}")
+        if all(step == 1 for step in op.windows.dilations):
+            # ONNX Runtime hands every attribute on to QLinearAveragePool, which has no dilations and takes none.
+            del attributes["dilations"]
+        attributes["ceil_mode"] = number(op.ceil_mode) or None
+        pads = _without_ceil_mode(op)
+        if pads is not None:
+            attributes |= {"pads": pads, "ceil_mode": None}
+        out.node(op_type, out.inputs, out.outputs, **attributes)
+
+    return exporter
+
+
+_POOLS: dict[str, tuple[type[pooling.PoolOp], str]] = {
+    "AveragePool": (pooling.AveragePoolOp, "count_include_pad"),
+    "LpPool": (pooling.LpPoolOp, "p"),
+}
+"""For each operator: the operation, and the attributes that other pooling operators don't have."""
+
+
 IMPORTERS: dict[str, Importer] = {
     "Conv": conv,
     "ConvTranspose": _conv_transpose,
     "MatMul": lambda node: node.add(ops.MatMulOp, node.input(0), node.input(1)).result,
     "Gemm": gemm,
+    "MaxPool": max_pool,
+    **{op_type: partial(_imported, operation=row[0], attributes=row[1]) for op_type, row in _POOLS.items()},
 }
 
 EXPORTERS: dict[type[Operation], Exporter] = {
     ops.MatMulOp: _export_matmul,
     ops.FullyConnectedOp: _export_fully_connected,
+    pooling.MaxPoolOp: _pool("MaxPool"),
+    pooling.MaxPoolWithIndicesOp: _pool("MaxPool", "storage_order=column_major"),
+    **{operation: _pool(op_type, attributes) for op_type, (operation, attributes) in _POOLS.items()},
 }

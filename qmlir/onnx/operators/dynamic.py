@@ -23,8 +23,10 @@ from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes.ops import PadOp
-from qmlir.dialects.quant.types import UniformQuantizedType, storage_limits
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.casts import magnitude_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
@@ -66,18 +68,15 @@ class _Factor:
             return None
         zero_point = parameters.zero_point
         known = np.zeros((), np.int64) if zero_point is None else node.graph.constant_value(zero_point)
-        if known is None:
-            return _Factor(parameters, value, _of_scale_1(storage, np.zeros(())), True)
-        if known.size == 1:
-            return _Factor(parameters, value, _of_scale_1(storage, known.reshape(())), False)
-        aligned = parameters.layout.aligned(node, known.shape)
-        if (
-            axis is None
-            or parameters.layout.block
-            or [position for position, n in enumerate(aligned) if n > 1] != [axis]
-        ):
+        if known is None or known.size == 1:
+            point = 0 if known is None else int(known.item())
+            element = UniformQuantizedType.per_tensor(storage, f32, 1.0, point)
+            return _Factor(parameters, value, element, known is None)
+        several = [position for position, n in enumerate(parameters.aligned(known.shape)) if n > 1]
+        if axis is None or parameters.block or several != [axis]:
             return None
-        return _Factor(parameters, value, _of_scale_1(storage, known.reshape(-1), axis), False)
+        element = UniformQuantizedType.per_axis(storage, f32, axis, np.ones(known.size), known.reshape(-1))
+        return _Factor(parameters, value, element, False)
 
     @property
     def node(self) -> Node:
@@ -90,13 +89,6 @@ class _Factor:
         return self.node.graph.stored(self.value, self.element, [self.node.origin])
 
     @property
-    def largest(self) -> int:
-        """The largest absolute value of the operand minus its zero point."""
-        low, high = storage_limits(self.element.storage)
-        points = self.element.zero_points
-        return int(max(abs(high - points.min()), abs(low - points.max()), 0))
-
-    @property
     def zero_point(self) -> SSAValue:
         """Returns the run-time zero point as i32, in a shape that broadcasts against the operand."""
         assert self.parameters.zero_point is not None
@@ -106,12 +98,9 @@ class _Factor:
         """Returns the i32 sums over `axes` (kept with size 1) of the integers minus the zero point of the type."""
         known = self.node.graph.constant_value(self.value)
         if known is None:
-            constant = None if self.is_corrected else self.parameters.zero_point
-            typed = QParams(self.node, None, constant, self.parameters.layout)
+            typed = replace(self.parameters, zero_point=None) if self.is_corrected else self.parameters
             return self.node.add(reduction.ReduceSumOp, centered(typed, self.value, i32), axes=axes).result
-        points = self.element.zero_points
-        if points.size > 1:
-            points = points.reshape([-1 if position == self.element.axis else 1 for position in range(known.ndim)])
+        _, points = broadcast_parameters(self.element, known.shape)
         total = (known.astype(np.int64) - points).sum(axis=axes, keepdims=True)
         return self.node.add_constant(total.astype(np.int32), i32)
 
@@ -120,15 +109,9 @@ class _Factor:
         return self.node.add(reduction.ReduceSumOp, centered(self.parameters, self.value, i32), axes=axes).result
 
 
-def _of_scale_1(storage: IntegerType, zero_points: Array, axis: int | None = None) -> UniformQuantizedType:
-    if axis is None:
-        return UniformQuantizedType.per_tensor(storage, f32, 1.0, int(zero_points))
-    return UniformQuantizedType.per_axis(storage, f32, axis, np.ones(zero_points.size), zero_points)
-
-
 def _fits(a: _Factor, b: _Factor, terms: int) -> bool:
     """Returns True if i32 holds every sum."""
-    return terms != DYNAMIC_INDEX and max(terms, 1) * a.largest * b.largest <= _LARGEST
+    return terms != DYNAMIC_INDEX and max(terms, 1) * magnitude_of(a.element) * magnitude_of(b.element) <= _LARGEST
 
 
 def _less(node: Node, value: SSAValue, zero_point: SSAValue, sums: SSAValue) -> SSAValue:
@@ -200,12 +183,6 @@ def _padded(node: Node, x: _Factor) -> tuple[SSAValue, dict[str, Any]]:
 # --- Contractions with float results ----------------------------------------------------------------------------------
 
 
-def _scaled(node: Node, total: SSAValue, scale: SSAValue, bias: SSAValue | None) -> SSAValue:
-    """Multiplies sums by their scale and adds the bias."""
-    real = node.add(elementwise.MulOp, node.cast(total, f32), scale).result
-    return real if bias is None else node.add(elementwise.AddOp, real, bias).result
-
-
 def _matmul_integer_to_float(node: Node) -> SSAValue:
     """Imports MatMulIntegerToFloat: `a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias`."""
     a = matrix_parameters(node, node.shape(0), 2, 4, is_right=False)
@@ -213,7 +190,9 @@ def _matmul_integer_to_float(node: Node) -> SSAValue:
     assert a.scale is not None
     assert b.scale is not None
     scale = node.add(elementwise.MulOp, a.spread(a.scale), b.spread(b.scale)).result
-    return _scaled(node, _matrix_product(node, 4, 5), scale, node.optional(6))
+    total, bias = node.cast(_matrix_product(node, 4, 5), f32), node.optional(6)
+    real = node.add(elementwise.MulOp, total, scale).result
+    return real if bias is None else node.add(elementwise.AddOp, real, bias).result
 
 
 def _dynamic_quantize_matmul(node: Node) -> SSAValue:

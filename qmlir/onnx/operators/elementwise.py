@@ -1,4 +1,4 @@
-"""Import and export of elementwise arithmetic that a row in `qmlir.onnx.one_to_one` can't describe."""
+"""Import and export of elementwise arithmetic and activations that a row in `qmlir.onnx.one_to_one` can't describe."""
 
 from functools import partial
 from typing import Any
@@ -7,14 +7,18 @@ import numpy as np
 from xdsl.dialects.builtin import Float8E8M0FNUType, Float32Type, Signedness, TensorType, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.logic.ops import BitShiftOp
+from qmlir.dialects.nn.movement.ops import UnsqueezeOp
 from qmlir.ir.builtin_types import as_integer, as_small_float, element_of
-from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type, is_integer
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type, is_integer, number
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.one_to_one import OneToOne
 
-BIT_CAST_SINCE, SIGNED_SHIFT_SINCE = 26, 28
+SWISH_SINCE, BIT_CAST_SINCE, SIGNED_SHIFT_SINCE = 24, 26, 28
+
+_SWISH = OneToOne("Swish", activations.SwishOp, "alpha")
 
 
 def _chain(node: Node, operation: type[ops.BinaryOp]) -> SSAValue:
@@ -33,12 +37,9 @@ def _mean(node: Node) -> SSAValue:
 
 def _cast_to(node: Node, element: Attribute) -> SSAValue:
     """ONNX Cast: what it says of small floats is left out for all others, as ONNX does."""
-    properties: dict[str, Any] = {}
-    if as_small_float(element) is not None and not node.attribute("saturate", 1):
-        properties["saturate"] = False
-    if isinstance(element, Float8E8M0FNUType):
-        properties["round_mode"] = node.attribute("round_mode", None)
-    return node.cast(node.input(), element, **properties)
+    overflows = as_small_float(element) is not None and not node.attribute("saturate", 1)
+    mode = node.attribute("round_mode", None) if isinstance(element, Float8E8M0FNUType) else None
+    return node.cast(node.input(), element, saturate=False if overflows else None, round_mode=mode)
 
 
 def _bit_cast(node: Node) -> SSAValue:
@@ -47,8 +48,7 @@ def _bit_cast(node: Node) -> SSAValue:
 
 
 def _bit_shift(node: Node) -> SSAValue:
-    direction: str = node.attribute("direction")
-    return node.add(BitShiftOp, node.input(0), node.input(1), direction=direction.lower()).result
+    return node.add(BitShiftOp, node.input(0), node.input(1), direction=node.attribute("direction").lower()).result
 
 
 def _pow(node: Node) -> SSAValue:
@@ -115,9 +115,8 @@ def _export_mod(out: NodeEmitter, op: ops.ModOp) -> None:
 
 
 def _export_cast(out: NodeEmitter, op: ops.CastOp) -> None:
-    kind = data_type(out.element(op.result))
-    mode = None if op.round_mode is None else op.round_mode.data
-    out.node("Cast", out.inputs, out.output, to=kind, saturate=None if op.saturates else 0, round_mode=mode)
+    kind, saturate = data_type(out.element(op.result)), None if op.saturates else 0
+    out.node("Cast", out.inputs, out.output, to=kind, saturate=saturate, round_mode=number(op.round_mode))
 
 
 def _export_bit_cast(out: NodeEmitter, op: ops.BitCastOp) -> None:
@@ -132,6 +131,40 @@ def _export_bit_shift(out: NodeEmitter, op: BitShiftOp) -> None:
     out.node("BitShift", out.inputs, out.output, direction=op.direction.data.upper())
 
 
+# Activation functions.
+
+
+def _gelu(node: Node) -> SSAValue:
+    kind = node.attribute("approximate")
+    if kind not in ("none", "tanh"):
+        raise node.error(f"approximate must be none or tanh, but got '{kind}'")
+    return node.add(activations.GeluOp, node.input(), tanh_approximation=kind == "tanh").result
+
+
+def _prelu(node: Node) -> SSAValue:
+    """ONNX PRelu; before version 7 a slope is per channel, and does not broadcast in another way."""
+    data, slope = node.input(0), node.input(1)
+    shape, slopes = node.shape(0), node.shape(1)
+    if len(slopes) == 1 and len(shape) > 2 and slopes[0] not in (1, shape[-1]) and slopes[0] == shape[1]:
+        slope = node.add(UnsqueezeOp, slope, axes=range(1, len(shape) - 1)).result
+    return node.add(activations.PReluOp, data, slope).result
+
+
+def _export_gelu(out: NodeEmitter, op: activations.GeluOp) -> None:
+    kind = "tanh" if op.tanh_approximation.value.data else "none"
+    out.node("Gelu", out.inputs, out.output, approximate=kind)
+
+
+def _export_swish(out: NodeEmitter, op: activations.SwishOp) -> None:
+    """ONNX Swish; in older operator sets its definition, `x * sigmoid(alpha * x)`."""
+    if out.opset >= SWISH_SINCE:
+        _SWISH.exported(out, op)
+        return
+    (value,) = out.inputs
+    scaled = out.node("Mul", [value, out.constant(np.array(op.alpha.value.data), out.element(op.input))])
+    out.node("Mul", [value, out.node("Sigmoid", [scaled])], out.output)
+
+
 _JOINED: dict[str, type[ops.BinaryOp]] = {"Sum": ops.AddOp, "Max": ops.MaxOp, "Min": ops.MinOp}
 
 IMPORTERS: dict[str, Importer] = {
@@ -144,6 +177,9 @@ IMPORTERS: dict[str, Importer] = {
     "Cast": lambda node: _cast_to(node, node.element_type(node.attribute("to"))),
     "CastLike": lambda node: _cast_to(node, element_of(node.input(1))),
     "BitCast": _bit_cast,
+    "PRelu": _prelu,
+    "Gelu": _gelu,
+    "Swish": _SWISH.imported,
 }
 
 EXPORTERS: dict[type[Operation], Exporter] = {
@@ -152,4 +188,6 @@ EXPORTERS: dict[type[Operation], Exporter] = {
     ops.CastOp: _export_cast,
     ops.BitCastOp: _export_bit_cast,
     BitShiftOp: _export_bit_shift,
+    activations.GeluOp: _export_gelu,
+    activations.SwishOp: _export_swish,
 }

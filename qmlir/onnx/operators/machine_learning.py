@@ -322,50 +322,33 @@ def _classic(node: Node, kind: str) -> _Model:
 def _floats(node: Node, name: str) -> Array:
     """Numbers that are a list of floats, or a tensor of the type of the data."""
     as_tensor = node.attribute(f"{name}_as_tensor", None)
-    return np.asarray(node.attribute(name, None) or (), np.float32) if as_tensor is None else as_tensor.reshape(-1)
+    return _numbers(node, name, np.float32) if as_tensor is None else as_tensor.reshape(-1)
 
 
 def _modern(node: Node) -> _Model:
     """The trees of TreeEnsemble, whose nodes and leaves are numbered."""
-    modes: Array = node.attribute("nodes_modes").reshape(-1)
-    splits: Array = node.attribute("nodes_splits").reshape(-1)
+
+    def flat(name: str) -> Array:
+        given: Array | None = node.attribute(name, None)
+        return np.zeros(0) if given is None else given.reshape(-1)
+
+    def references(way: str) -> list[int]:
+        numbers, is_leaf = (np.array(node.attribute(f"nodes_{way}{kind}"), np.int64) for kind in ("nodeids", "leafs"))
+        return np.where(is_leaf, ~numbers, numbers).tolist()
+
+    members = flat("membership_values")  # sets, separated by NaN
+    sets = iter(np.split(members, np.flatnonzero(np.isnan(members))))
+    features, modes = node.attribute("nodes_featureids"), [_MODES[int(mode)] for mode in flat("nodes_modes")]
     missing: Sequence[int] = node.attribute("nodes_missing_value_tracks_true", None) or [0] * len(modes)
-    given: Array | None = node.attribute("membership_values", None)
-    members: list[Any] = [] if given is None else list(given.reshape(-1))
-    sets: list[list[Any]] = [[]]
-    for member in members:
-        if np.isnan(member):
-            sets.append([])
-        else:
-            sets[-1].append(member)
-    queue = iter(sets)
-    references = {
-        way: [
-            ~number if is_leaf else number
-            for number, is_leaf in zip(
-                node.attribute(f"nodes_{way}nodeids"), node.attribute(f"nodes_{way}leafs"), strict=True
-            )
-        ]
-        for way in ("true", "false")
-    }
     branches: list[_Branch] = []
-    for position, feature in enumerate(node.attribute("nodes_featureids")):
-        mode = _MODES[int(modes[position])]
-        values: list[Any] = next(queue, list[Any]()) if mode == "BRANCH_MEMBER" else [splits[position]]
+    fields = features, modes, flat("nodes_splits"), missing, references("true"), references("false")
+    for feature, mode, split, tracks_missing, first, second in zip(*fields, strict=True):
+        values = [each for each in next(sets, ()) if not np.isnan(each)] if mode == "BRANCH_MEMBER" else [split]
         if not values:
             raise node.unsupported("has a tree node without members")
-        branches.append(
-            _Branch(
-                feature,
-                mode,
-                values,
-                missing[position] == 1,
-                references["true"][position],
-                references["false"][position],
-            )
-        )
-    weights: Array = node.attribute("leaf_weights").reshape(-1)
-    leaves = [[(score, weight)] for score, weight in zip(node.attribute("leaf_targetids"), weights, strict=True)]
+        branches.append(_Branch(feature, mode, values, tracks_missing == 1, first, second))
+    entries = zip(node.attribute("leaf_targetids"), flat("leaf_weights"), strict=True)
+    leaves = [[(score, weight)] for score, weight in entries]
     return _Model(branches, list(node.attribute("tree_roots")), leaves)
 
 
@@ -423,38 +406,32 @@ def _base(node: Node, scores: SSAValue) -> SSAValue:
     return node.add(elementwise.AddOp, scores, base).result
 
 
-def _divided(node: Node, scores: SSAValue, aggregate: str, count: int) -> SSAValue:
-    if aggregate != "AVERAGE":
-        return scores
-    return node.add(elementwise.DivOp, scores, node.scalar(count, scores)).result
+def _targets(node: Node, model: _Model, kind: str, aggregate: str) -> SSAValue:
+    """Returns the targets of a regression before the post-transformation `kind`."""
+    count: int = node.attribute("n_targets", None) or 1
+    if kind != "NONE" and count == 1:  # ONNX Runtime takes NONE for it
+        raise node.unsupported(f"transforms its one score by {kind}")
+    scores = _scores(node, model, count, aggregate)
+    if aggregate == "AVERAGE":
+        scores = node.add(elementwise.DivOp, scores, node.scalar(len(model.roots), scores)).result
+    return _base(node, scores)
 
 
 def _regressor(node: Node) -> SSAValue:
-    count = node.attribute("n_targets", None) or 1
     kind, aggregate = node.attribute("post_transform"), node.attribute("aggregate_function")
-    if kind != "NONE" and count == 1:  # ONNX Runtime takes NONE for it
-        raise node.unsupported(f"transforms its one score by {kind}")
-    model = _classic(node, "target")
-    scores = _divided(node, _scores(node, model, count, aggregate), aggregate, len(model.roots))
-    return _transformed(node, node.cast(_base(node, scores), f32), kind)
+    targets = _targets(node, _classic(node, "target"), kind, aggregate)
+    return _transformed(node, node.cast(targets, f32), kind)
 
 
 def _ensemble(node: Node) -> SSAValue:
-    count: int = node.attribute("n_targets", None) or 1
-    kind, aggregate = (
-        names[int(node.attribute(name))]
-        for names, name in ((_TRANSFORMS, "post_transform"), (_AGGREGATES, "aggregate_function"))
-    )
-    model = _modern(node)
-    if kind != "NONE" and count == 1:
-        raise node.unsupported(f"transforms its one score by {kind}")
-    scores = _divided(node, _scores(node, model, count, aggregate), aggregate, len(model.roots))
-    return _transformed(node, scores, kind)
+    kind = _TRANSFORMS[int(node.attribute("post_transform"))]
+    aggregate = _AGGREGATES[int(node.attribute("aggregate_function"))]
+    return _transformed(node, _targets(node, _modern(node), kind, aggregate), kind)
 
 
 def _classifier(node: Node) -> list[SSAValue]:
     """The label of the largest score, and all scores; of two classes with one score, that of its sign or of a half."""
-    labels = np.asarray(node.attribute("classlabels_int64s", None) or (), np.int64)
+    labels = _numbers(node, "classlabels_int64s", np.int64)
     if node.attribute("classlabels_strings", None) or labels.size < 2:
         raise node.unsupported("requires at least two integer labels; string labels are not supported")
     model, kind = _classic(node, "class"), node.attribute("post_transform")
@@ -597,16 +574,9 @@ def _export(out: NodeEmitter, op: trees.TreeEnsembleOp) -> None:
     attributes |= {f"target_{name}": [row[position] for row in entries] for position, name in enumerate(_LEAF_FIELDS)}
     if not any(attributes[f"nodes_{_NODE_FIELDS[-1]}"]):
         del attributes[f"nodes_{_NODE_FIELDS[-1]}"]
-    out.node(
-        "TreeEnsembleRegressor",
-        [out.name(op.input)],
-        out.output,
-        domain=_DOMAIN,
-        n_targets=count,
-        aggregate_function=op.aggregate.data.upper(),
-        post_transform="NONE",
-        **attributes,
-    )
+    kinds = {"aggregate_function": op.aggregate.data.upper(), "post_transform": "NONE"}
+    inputs = [out.name(op.input)]
+    out.node("TreeEnsembleRegressor", inputs, out.output, domain=_DOMAIN, n_targets=count, **kinds, **attributes)
 
 
 EXPORTERS: dict[type[Operation], Exporter] = {trees.TreeEnsembleOp: _export}

@@ -42,7 +42,9 @@ def _batch_norm(node: Node) -> list[SSAValue]:
     In training mode, the statistics of the batch normalize the data, in at least f32, and the running statistics move
     towards them.
     """
-    is_training = _is_in_training(node)
+    has_more = any(wanted(node, position) for position in range(1, 5))
+    # Before version 14, the further outputs say that the statistics are those of the batch.
+    is_training = has_more if node.version < MODE_SINCE else bool(node.attribute("training_mode"))
     data, *parameters = [node.input(position) for position in range(5)]
     own, shape, running = element_of(data), shape_of(data), parameters[2]
     elements = {element_of(value) for value in (data, *parameters)}
@@ -67,13 +69,6 @@ def _batch_norm(node: Node) -> list[SSAValue]:
     if len(shape_of(parameters[2])) != len(shape_of(running)):
         statistics = [node.reshaped(value, shape_of(running)) for value in statistics]
     return [node.cast(result, own), *statistics]
-
-
-def _is_in_training(node: Node) -> bool:
-    """Whether BatchNormalization has a batch's statistics: before version 14 its further outputs say so."""
-    if node.version < MODE_SINCE:
-        return any(wanted(node, position) for position in range(1, 5))
-    return bool(node.attribute("training_mode"))
 
 
 def _with_elements_as_channels(
@@ -112,18 +107,13 @@ def layer_statistics(node: Node, stage: SSAValue, axis: int, epsilon: float) -> 
     """Returns the mean and the inverse standard deviation of `stage`, the data in the type of the first stage."""
     rank = len(shape_of(stage))
     axes = list(range(normalized_axis(axis, rank), rank))
-    mean, variance = _moments(node, stage, axes)
+    mean = node.part("mean").add(ReduceMeanOp, stage, axes=axes).result
+    centered = node.part("centred").add(elementwise.SubOp, stage, mean).result
+    squared = node.part("squared").add(elementwise.MulOp, centered, centered).result
+    variance = node.part("variance").add(ReduceMeanOp, squared, axes=axes).result
     shifted = node.add(elementwise.AddOp, variance, node.scalar(epsilon, variance)).result
     deviation = node.add(elementwise.SqrtOp, shifted).result
     return mean, node.add(elementwise.ReciprocalOp, deviation).result
-
-
-def _moments(node: Node, data: SSAValue, axes: list[int]) -> tuple[SSAValue, SSAValue]:
-    """The mean and the variance over `axes`, which keep the size 1."""
-    mean = node.part("mean").add(ReduceMeanOp, data, axes=axes).result
-    centered = node.part("centred").add(elementwise.SubOp, data, mean).result
-    squared = node.part("squared").add(elementwise.MulOp, centered, centered).result
-    return mean, node.part("variance").add(ReduceMeanOp, squared, axes=axes).result
 
 
 def rms_norm(node: Node, axis: int, epsilon: float) -> SSAValue:
@@ -159,13 +149,12 @@ def _ones(out: NodeEmitter, op: ops.RmsNormOp) -> str:
 
 
 def _export_batch_norm(out: NodeEmitter, op: ops.BatchNormOp) -> None:
-    inputs = list(out.inputs)
-    attributes: dict[str, Any] = dict(attributes_of(op, "epsilon"))
+    inputs, attributes = out.inputs, attributes_of(op, "epsilon")
     if op.statistics is None:
         if (channels := shape_of(op.scale)[0]) < 0:
             raise out.error(f"requires statistics in ONNX, whose size is dynamic in {op.scale.type}")
         zeros, ones = (out.constant(np.full(channels, each), out.element(op.data)) for each in (0, 1))
-        inputs, attributes = [*inputs[:3], zeros, ones], {"epsilon": 0.0}
+        inputs, attributes["epsilon"] = [*inputs[:3], zeros, ones], 0.0
     out.node("BatchNormalization", inputs, out.output, **attributes)
 
 

@@ -6,20 +6,8 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    BFloat16Type,
-    Float8E8M0FNUType,
-    Float16Type,
-    Float64Type,
-    IntegerType,
-    Signedness,
-    TensorType,
-    f32,
-    f64,
-    i32,
-    i64,
-)
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -35,16 +23,8 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCa
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float, element_of, shape_of
 from qmlir.ir.diagnostics import op_error
+from qmlir.onnx.export.casts import PRECISION_OPSET, WIDE_BITS, dequantize, is_narrower, kept_apart, quantize, uniform
 from qmlir.onnx.export.emission import Exporter, NodeEmitter
-from qmlir.onnx.export.forms.casts import (
-    PRECISION_OPSET,
-    WIDE_BITS,
-    dequantize,
-    is_narrower,
-    kept_apart,
-    quantize,
-    uniform,
-)
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir.onnx.parameters import QParams
@@ -65,7 +45,7 @@ UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 def _float(node: Node, element: Attribute) -> AnyFloat:
     """Returns `element` if it is a float type; f32 for integers and powers of two, which ONNX allows as scales."""
-    if isinstance(element, IntegerType | Float8E8M0FNUType):
+    if isinstance(element, IntegerType | builtin.Float8E8M0FNUType):
         return f32
     if isinstance(element, AnyFloat) and as_small_float(element) is None:
         return element
@@ -90,7 +70,7 @@ def _storage(node: Node, element: Attribute) -> IntegerType | SmallFloat:
     """Returns the storage type of quantized values: an integer or a low-precision float."""
     stored = storage_element(element)
     found = as_integer(stored) or as_small_float(stored)
-    if found is None or isinstance(found, Float8E8M0FNUType):
+    if found is None or isinstance(found, builtin.Float8E8M0FNUType):
         raise node.unsupported(f"output type must be an integer or a float of at most 8 bits, but got {element}")
     return found
 
@@ -105,7 +85,7 @@ def dequantized(node: Node, stored: SSAValue, expressed: AnyFloat = f32) -> SSAV
 
 def _arithmetic(expressed: AnyFloat) -> AnyFloat:
     """Returns the type in which values of a float type are scaled."""
-    return f64 if isinstance(expressed, Float64Type) else f32
+    return f64 if isinstance(expressed, builtin.Float64Type) else f32
 
 
 def _scale(parameters: QParams, precision: AnyFloat) -> SSAValue:
@@ -145,14 +125,6 @@ def _stored(parameters: QParams, quotient: SSAValue, storage: IntegerType) -> SS
     return node.cast(value, storage)
 
 
-def _stored_float(parameters: QParams, quotient: SSAValue, storage: SmallFloat, *, saturates: bool) -> SSAValue:
-    """Rounds `quotient + zero_point` to a low-precision float."""
-    node, zero_point = parameters.node, _zero_point(parameters, element_of(quotient))
-    if zero_point is not None:
-        quotient = node.add(elementwise.AddOp, quotient, zero_point).result
-    return node.cast(quotient, storage, saturate=None if saturates else False)
-
-
 def _quantized(
     parameters: QParams, value: SSAValue, precision: AnyFloat, storage: IntegerType | SmallFloat, *, saturates: bool
 ) -> SSAValue:
@@ -162,9 +134,12 @@ def _quantized(
     quotient = node.add(elementwise.DivOp, dividend, _scale(parameters, precision)).result
     if _rounds_quotient(node, precision):
         quotient = node.cast(node.cast(quotient, precision), _arithmetic(precision))
-    if not isinstance(storage, IntegerType):
-        return _stored_float(parameters, quotient, storage, saturates=saturates)
-    return _stored(parameters, quotient, storage)
+    if isinstance(storage, IntegerType):
+        return _stored(parameters, quotient, storage)
+    zero_point = _zero_point(parameters, element_of(quotient))
+    if zero_point is not None:
+        quotient = node.add(elementwise.AddOp, quotient, zero_point).result
+    return node.cast(quotient, storage, saturate=None if saturates else False)
 
 
 def _rounds_quotient(node: Node, precision: AnyFloat) -> bool:
@@ -172,7 +147,7 @@ def _rounds_quotient(node: Node, precision: AnyFloat) -> bool:
 
     It does so since operator set 23. For older operator sets, ONNX Runtime divides in f32.
     """
-    return node.version >= PRECISION_OPSET and isinstance(precision, Float16Type | BFloat16Type)
+    return node.version >= PRECISION_OPSET and isinstance(precision, builtin.Float16Type | builtin.BFloat16Type)
 
 
 # Operators
@@ -186,7 +161,7 @@ def _over_input(node: Node) -> QParams:
     parameters = QParams.of(node, 1, 2, node.shape(), axis, block)
     if parameters.zero_point is not None:
         found = node.shape(2), node.shape(1)
-        if any(parameters.layout.aligned(node, shape) != parameters.layout.aligned(node, found[0]) for shape in found):
+        if any(parameters.aligned(shape) != parameters.aligned(found[0]) for shape in found):
             raise node.error(
                 f"zero point and scale must have the same shape, but got {list(found[0])} and {list(found[1])}"
             )
@@ -273,13 +248,18 @@ def _qlinear_conv(node: Node) -> SSAValue:
 
 def _bias_type(x: UniformQuantizedType, w: UniformQuantizedType) -> UniformQuantizedType | None:
     """Returns the type of a bias, with scale `f32(s_x * s_w)`; `None` if no type can represent it."""
-    scales = accumulator_scale(x.scales, w.scales)
     try:
-        if w.granularity is Granularity.TENSOR:
-            return UniformQuantizedType.per_tensor(i32, f32, float(scales))
-        return UniformQuantizedType.per_axis(i32, f32, w.axis, scales)
+        return accumulator_type(x, w, 0 if w.granularity is Granularity.TENSOR else w.axis)
     except VerifyException:
         return None
+
+
+def accumulator_type(x: UniformQuantizedType, w: UniformQuantizedType, axis: int) -> UniformQuantizedType:
+    """Returns the type of sums of products, with scale `f32(s_x * s_w)`; `axis` is that of the channels, if any."""
+    scales = accumulator_scale(x.scales, w.scales)
+    if w.granularity is Granularity.TENSOR:
+        return UniformQuantizedType.per_tensor(i32, f32, float(scales))
+    return UniformQuantizedType.per_axis(i32, f32, axis, scales.reshape(-1))
 
 
 def matrix_parameters(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, StringAttr, f32, i8
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, StringAttr, f32, i8
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
@@ -13,8 +13,8 @@ from qmlir.dialects.nn.recurrent import ops
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.onnx.export.casts import uniform
 from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, attributes_of, container, number, plain_proto
-from qmlir.onnx.export.forms.casts import uniform
 from qmlir.onnx.export.signed_as_unsigned import UNSIGNED, offset, shifted
 from qmlir.onnx.node import Importer, Node
 
@@ -27,13 +27,10 @@ _BATCH_FIRST_OF_ALL = (2, 0, 1, 3)
 _STATES = ("initial_hidden", "initial_cell")
 LSTM_OPERANDS = (*_STATES, "peepholes")
 
+_PARAMETERS = ("alpha", "beta")
+"""The parameters of activation functions."""
+
 _BY_LOWER_CASE = {name.lower(): name for name in ops.ACTIVATIONS}
-
-
-def _parameters(defaults: Sequence[float | None], given: Sequence[float]) -> list[float]:
-    """A number for each function: the next of `given` where it has such a parameter, while there is one."""
-    rest = iter(given)
-    return [0.0 if default is None else next(rest, default) for default in defaults]
 
 
 def _activations(node: Node, operation: type[ops.RecurrentOp], directions: int) -> dict[str, Any]:
@@ -49,13 +46,11 @@ def _activations(node: Node, operation: type[ops.RecurrentOp], directions: int) 
         raise node.error(f"activation must be one of {list(ops.ACTIVATIONS)}, but got '{unknown[0]}'")
     functions = [ops.ACTIVATIONS[name] for name in names]
     properties: dict[str, Any] = {"activations": ArrayAttr([StringAttr(name) for name in names])}
-    for name, defaults in (
-        ("activation_alpha", [each.alpha for each in functions]),
-        ("activation_beta", [each.beta for each in functions]),
-    ):
-        numbers = node.attribute(name, None)
-        if numbers:
-            properties[name] = DenseArrayBase.from_list(f32, _parameters(defaults, numbers))
+    for parameter in _PARAMETERS:
+        if numbers := node.attribute(f"activation_{parameter}", None):
+            rest = iter(numbers)  # of the functions that have the parameter, the first ones
+            defaults = (getattr(each, parameter) for each in functions)
+            properties[f"activation_{parameter}"] = [0.0 if each is None else next(rest, each) for each in defaults]
     return properties
 
 
@@ -86,10 +81,9 @@ def recurrent(
         if direction not in ops.DIRECTIONS:
             raise node.error(f"direction must be one of {list(ops.DIRECTIONS)}, but got '{direction}'")
         data = batch_second(data)
-        given = [node.optional(position) for position in range(5, 5 + len(others))]
         given = [
             batch_second(value) if value is not None and name in _STATES else value
-            for name, value in zip(others, given, strict=True)
+            for name, value in zip(others, map(node.optional, range(5, 5 + len(others))), strict=True)
         ]
         properties = _activations(node, operation, len(ops.DIRECTIONS[direction]))
         operands = [data, weights(node, 1), weights(node, 2), node.optional(3), node.optional(4), *given]
@@ -100,23 +94,16 @@ def recurrent(
     return importer
 
 
-def _given(op: ops.RecurrentOp, numbers: str, parameter: str) -> list[float] | None:
-    """Returns a parameter of the functions that have it, in their order, as ONNX assigns them."""
-    if getattr(op, numbers) is None:
-        return None
-    functions = op.activation_functions()
-    return [
-        getattr(each, parameter) for each in functions if getattr(ops.ACTIVATIONS[each.name], parameter) is not None
-    ]
-
-
 def _attributes(op: Any, flag: str) -> dict[str, Any]:
     """Returns the ONNX attributes of a layer, including its `flag`."""
     found = attributes_of(op, "hidden_size direction clip")
     if op.activations is not None:
         found["activations"] = number(op.activations)
-        found["activation_alpha"] = _given(op, "activation_alpha", "alpha") or None
-        found["activation_beta"] = _given(op, "activation_beta", "beta") or None
+        functions = op.activation_functions()
+        for name in (each for each in _PARAMETERS if getattr(op, f"activation_{each}") is not None):
+            # ONNX assigns the numbers, in their order, to the functions that have the parameter.
+            having = (each for each in functions if getattr(ops.ACTIVATIONS[each.name], name) is not None)
+            found[f"activation_{name}"] = [getattr(each, name) for each in having] or None
     if flag:
         found[flag] = number(getattr(op, flag)) or None
     return found

@@ -48,10 +48,7 @@ def _sizes(node: Node) -> Any:
 
 def _upsample(node: Node) -> SSAValue:
     """ONNX Upsample, and Resize 10: scales only, an attribute before version 9; corners stay at their place."""
-    if node.version < 9:
-        scales = [float(scale) for scale in node.attribute("scales") or ()]
-    else:
-        scales = _floats(node, 1)
+    scales = [float(scale) for scale in node.attribute("scales") or ()] if node.version < 9 else _floats(node, 1)
     return node.add(
         ops.ResizeOp,
         node.quantized(),

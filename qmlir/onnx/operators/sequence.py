@@ -1,27 +1,22 @@
-"""Import and export of operators on sequences of tensors."""
+"""Import and export of operators on sequences of tensors, and of those on strings."""
 
 from typing import Any
 
 from onnx import TensorProto
-from xdsl.dialects.builtin import UnrankedTensorType
-from xdsl.ir import Operation, SSAValue, TypeAttribute
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnrankedTensorType
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.base import Operand
 from qmlir.dialects.nn.sequence import ops
+from qmlir.dialects.nn.strings.ops import StringNormalizerOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, tensor, unranked_tensor
 from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type
 from qmlir.onnx.node import Importer, Node
 
 
-def _added(
-    node: Node,
-    operation: type[ops.SequenceOp],
-    *operands: Operand,
-    result_type: TypeAttribute | None = None,
-    **properties: Any,
-) -> SSAValue:
-    op = operation.of(*operands, result_type=result_type, **properties)
+def _added(node: Node, operation: type[ops.SequenceOp], *operands: Operand, **properties: Any) -> SSAValue:
+    op = operation.of(*operands, **properties)
     op.verify_()
     return node.insert(op).value
 
@@ -69,6 +64,24 @@ def _concat(node: Node) -> SSAValue:
     return _added(node, ops.ConcatFromSequenceOp, sequence, result_type=type_, axis=axis, new_axis=new_axis)
 
 
+LOCALES = ("", "en_US", "en_US.UTF-8")
+"""The supported values of `locale`; other languages have different rules for upper and lower case."""
+
+
+def _normalizer(node: Node) -> SSAValue:
+    locale = node.attribute("locale") or ""
+    if locale not in LOCALES:
+        raise node.unsupported(f"locale must be en_US, but got '{locale}'")
+    words = [StringAttr(word) for word in node.attribute("stopwords") or ()]
+    return node.add(
+        StringNormalizerOp,
+        node.input(),
+        case_change=node.attribute("case_change_action"),
+        is_case_sensitive=bool(node.attribute("is_case_sensitive")),
+        stopwords=ArrayAttr(words) if words else None,
+    ).result
+
+
 def _export_empty(out: NodeEmitter, op: ops.SequenceEmptyOp) -> None:
     element = ops.sequence_of(op.result).tensors.get_element_type()
     out.node("SequenceEmpty", [], out.output, dtype=data_type(element))
@@ -83,6 +96,7 @@ IMPORTERS: dict[str, Importer] = {
     "SequenceLength": lambda node: _added(node, ops.SequenceLengthOp, node.sequence()),
     "SplitToSequence": _split,
     "ConcatFromSequence": _concat,
+    "StringNormalizer": _normalizer,
 }
 
 EXPORTERS: dict[type[Operation], Exporter] = {ops.SequenceEmptyOp: _export_empty}

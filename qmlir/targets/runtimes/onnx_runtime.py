@@ -13,7 +13,7 @@ from onnx import ModelProto, TensorProto, helper
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error, unknown
-from qmlir.onnx.order import nodes_within
+from qmlir.onnx.protos import nodes_within
 from qmlir.targets.runtimes.packages import imported
 
 PACKAGE = "onnxruntime"

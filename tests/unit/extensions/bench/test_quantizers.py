@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from qmlir.extensions.bench.quantizers import FORMS, form_of, is_quantized, modern, quantize
+from qmlir.extensions.bench.quantizers import FORMS, is_quantized, modern, quantize
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.runtimes.packages import is_installed
 from tests.support.unsigned_twins import run_exactly
@@ -34,7 +34,7 @@ def product(opset: int = 17) -> onnx.ModelProto:
 def test_a_form_has_its_types_and_is_close(name: str, tmp_path: Path) -> None:
     source, target = tmp_path / "float.onnx", tmp_path / "quantized.onnx"
     onnx.save(product(), source)
-    form = form_of(name)
+    form = FORMS[name]
     quantize(source, target, form, SAMPLES)
     model = onnx.load(target)
     assert is_quantized(model)
@@ -56,8 +56,6 @@ def test_a_model_of_an_old_operator_set_becomes_modern() -> None:
 
 
 def test_what_cannot_be_done_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(DiagnosticError, match="unknown form 'u8s9'; did you mean 'u8s8'"):
-        form_of("u8s9")
     source, target = tmp_path / "float.onnx", tmp_path / "quantized.onnx"
     with pytest.raises(DiagnosticError, match="the form 'f32' is the float model itself"):
         quantize(source, target, FORMS["f32"])

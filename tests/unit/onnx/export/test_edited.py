@@ -13,8 +13,7 @@ import qmlir
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.onnx.export.emission import Settings
-from qmlir.onnx.export.naming import without_module
-from qmlir.onnx.restoring import keep
+from qmlir.onnx.metadata import keep, without_module
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import module_text
 

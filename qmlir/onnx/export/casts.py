@@ -46,6 +46,12 @@ def per_tensor(value: SSAValue) -> UniformQuantizedType | None:
     return element
 
 
+def magnitude_of(element: UniformQuantizedType) -> int:
+    """Returns a bound on `|q - z|` over the storage range."""
+    zero_points = element.zero_points
+    return int(max(abs(element.storage_max - zero_points.min()), abs(element.storage_min - zero_points.max())))
+
+
 def is_narrower(element: StoredType) -> bool:
     """Returns True if the storage range is narrower than that of the container type."""
     return (element.storage_min, element.storage_max) != storage_limits(container(element))
@@ -53,16 +59,12 @@ def is_narrower(element: StoredType) -> bool:
 
 def _layout(element: UniformType) -> dict[str, Any]:
     """Returns the ONNX attributes that describe the layout of scales: axis and block size."""
-    match element.granularity:
-        case Granularity.TENSOR:
-            return {}
-        case Granularity.AXIS:
-            return {"axis": element.axis}
-        case Granularity.BLOCK if element.scales.size == 1:  # ONNX Runtime treats a single scale as per-tensor
-            return {}
-        case Granularity.BLOCK:
-            position = _block_axis(element)
-            return {"axis": position, "block_size": dict(zip(element.axes, element.block_sizes, strict=True))[position]}
+    if element.granularity is Granularity.AXIS:
+        return {"axis": element.axis}
+    if element.scales.size == 1:  # of a block too: ONNX Runtime treats a single scale as per-tensor
+        return {}
+    position = _block_axis(element)
+    return {"axis": position, "block_size": dict(zip(element.axes, element.block_sizes, strict=True))[position]}
 
 
 def _block_axis(element: UniformType) -> int:
@@ -91,10 +93,8 @@ def parameters(element: UniformType, shape: tuple[int, ...]) -> tuple[Array, Arr
 
 def _block_count(element: UniformType) -> int:
     """Returns the number of axes with blocks of more than one element but not the whole axis; ONNX allows one."""
-    return sum(
-        1 for size, count in zip(element.block_sizes, (element.scales.shape[a] for a in element.axes), strict=True)
-        if size > 1 and count > 1
-    )  # fmt: skip
+    sizes = zip(element.axes, element.block_sizes, strict=True)
+    return sum(size > 1 and element.scales.shape[axis] > 1 for axis, size in sizes)
 
 
 def has_cast(element: UniformType, shape: tuple[int, ...]) -> bool:
@@ -151,12 +151,12 @@ def quantize(out: NodeEmitter, name: str, value: SSAValue, element: UniformType,
     """Quantizes to `saturate(rne(x / s) + z)`, or to saturated low-precision floats; returns the name of the output."""
     shape, expressed, held = shape_of(value), element.expressed_type, held_element(element)
     integers = isinstance(element, UniformQuantizedType)
-    is_short = expressed != _arithmetic(element)
+    arithmetic = _arithmetic(element)
+    is_short = expressed != arithmetic
     # Limits rounded to f16 or bf16 may correspond to other integers.
     is_direct = _is_direct(out, element, shape) and not (integers and is_short and is_narrower(element))
     if not is_direct or (integers and container(element).width.data == WIDE_BITS):
-        arithmetic = _arithmetic(element)
-        reals = name if expressed == arithmetic else out.cast(name, arithmetic)
+        reals = out.cast(name, arithmetic) if is_short else name
         scale = out.constant(spread(element, shape, element.scales), arithmetic)
         quotient = out.node("Div", [reals, scale])
         if integers:
@@ -196,12 +196,13 @@ def kept_apart(
 
 
 def saturated(
-    out: NodeEmitter, rounded: str, element: UniformQuantizedType, shape: tuple[int, ...], output: str | None
-) -> str:
-    """Adds the zero point to rounded f64 values and clamps them to the storage range."""
+    out: NodeEmitter, rounded: str, element: UniformQuantizedType, shape: tuple[int, ...], output: str | None,
+    arithmetic: AnyFloat = f64,
+) -> str:  # fmt: skip
+    """Adds the zero point to rounded values of the type `arithmetic` and clamps them to the storage range."""
     if element.zero_points.any():
-        rounded = out.node("Add", [rounded, out.constant(spread(element, shape, element.zero_points), f64)])
-    low, high = (out.constant(np.array(float(limit)), f64) for limit in (element.storage_min, element.storage_max))
+        rounded = out.node("Add", [rounded, out.constant(spread(element, shape, element.zero_points), arithmetic)])
+    low, high = (out.constant(float(limit), arithmetic) for limit in (element.storage_min, element.storage_max))
     return out.cast(out.node("Clip", [rounded, low, high]), container(element), output)
 
 

@@ -46,8 +46,8 @@ from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
+from qmlir.onnx.export.casts import dequantize, has_blocks, magnitude_of, per_tensor, quantize, saturated, uniform
 from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, attributes_of, container
-from qmlir.onnx.export.forms.casts import dequantize, has_blocks, per_tensor, quantize, saturated, uniform
 
 EXACT_F32 = 1 << 24
 """The magnitude up to which f32 represents every integer, so that sums of integers below it are exact."""
@@ -73,12 +73,6 @@ def spread_over(out: NodeEmitter, value: SSAValue) -> tuple[Array, Array]:
         raise out.error(f"computes with block-wise {element} on a dynamic tensor, but blocks require static sizes")
     scales, zero_points = broadcast_parameters(element, shape)
     return np.asarray(scales, np.float32), zero_points
-
-
-def magnitude_of(element: UniformQuantizedType) -> int:
-    """Returns a bound on `|q - z|` over the storage range."""
-    zero_points = element.zero_points
-    return int(max(abs(element.storage_max - zero_points.min()), abs(element.storage_min - zero_points.max())))
 
 
 def _largest_of(value: SSAValue, element: UniformQuantizedType) -> int:
@@ -154,10 +148,7 @@ def rescaled(
     product = out.node("Mul", [out.cast(total.name, f32), out.constant(multiplier, f32)])
     rounded = out.node("Round", [product])
     if element.bits <= 16:
-        if zero_points.any():
-            rounded = out.node("Add", [rounded, out.constant(zero_points, f32)])
-        limits = [out.constant(np.array(float(each)), f32) for each in (element.storage_min, element.storage_max)]
-        return out.cast(out.node("Clip", [rounded, *limits]), container(element), output)
+        return saturated(out, rounded, element, shape_of(result), output, f32)
     rounded = out.cast(rounded, f64)
     if (multiplier == 1).any() and total.bound >= EXACT_F32:
         is_kept = out.constant(multiplier == 1, IntegerType(1))
@@ -236,26 +227,17 @@ def _shifted(out: NodeEmitter, value: Exact, shift: Array, ties: Ties) -> Exact:
     whole = constant(out, np.int64(1) << right, value)
     zero, two = (constant(out, each, value) for each in (0, 2))
     twice = out.node("Mul", [rest, two])
-    match ties:
-        case Ties.UP:
-            is_more = out.node("GreaterOrEqual", [twice, whole])
-        case Ties.EVEN | Ties.AWAY:
-            goes_up = (
-                out.node("Equal", [out.node("Mod", [quotient, two]), constant(out, 1, value)])
-                if ties is Ties.EVEN
-                else out.node("GreaterOrEqual", [name, zero])
-            )
-            tie = out.node("And", [out.node("Equal", [twice, whole]), goes_up])
-            is_more = out.node("Or", [out.node("Greater", [twice, whole]), tie])
+    if ties is Ties.UP:
+        is_more = out.node("GreaterOrEqual", [twice, whole])
+    else:
+        if ties is Ties.EVEN:
+            goes_up = out.node("Equal", [out.node("Mod", [quotient, two]), constant(out, 1, value)])
+        else:
+            goes_up = out.node("GreaterOrEqual", [name, zero])
+        tie = out.node("And", [out.node("Equal", [twice, whole]), goes_up])
+        is_more = out.node("Or", [out.node("Greater", [twice, whole]), tie])
     # Without a shift the rest is 0, and `twice >= 1` is false.
     return Exact(out.node("Add", [quotient, out.cast(is_more, i64)]), i64, bound + 1)
-
-
-def exact_sum(out: NodeEmitter, value: Exact, axes: str, terms: int, keep_dims: int) -> Exact:
-    """Returns the sums of `value` along `axes`, each of at most `terms` elements."""
-    bound = value.bound * max(terms, 1)
-    wide = widened(out, value, bound)
-    return Exact(out.node("ReduceSum", [wide.name, axes], keepdims=keep_dims), wide.element, bound)
 
 
 def product_of(sizes: Sequence[int], otherwise: int) -> int:
@@ -319,14 +301,10 @@ def _bytes_of(out: NodeEmitter, value: SSAValue) -> list[Byte]:
 def _constant_bytes(out: NodeEmitter, integers: Array) -> list[Byte]:
     """Returns the bytes of constant integers without zero point, highest first."""
     bits = max(int(np.abs(integers).max(initial=0)).bit_length() + 1, 8)
-    shift = 1 << (bits - 1)
+    shift, factors = 1 << (bits - 1), [_BASE**position for position in reversed(range(-(-bits // 8)))]
     return [
-        Byte(
-            out.constant((integers + shift) // _BASE**position % _BASE, _BYTE),
-            shift // _BASE**position % _BASE,
-            _BASE**position,
-        )
-        for position in reversed(range(-(-bits // 8)))
+        Byte(out.constant((integers + shift) // factor % _BASE, _BYTE), shift // factor % _BASE, factor)
+        for factor in factors
     ]
 
 
@@ -452,9 +430,16 @@ def _factor_scales(out: NodeEmitter, x: SSAValue, w: SSAValue) -> Array:
     return accumulator_scale(left.scales, right.scales)
 
 
+def _is_transposed(op: NnOp) -> bool:
+    """Returns True if the columns of the right factor come first."""
+    return isinstance(op, contraction.FullyConnectedOp) or (
+        isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
+    )
+
+
 def _matrices(out: NodeEmitter, op: contraction.MatMulOp | contraction.FullyConnectedOp) -> Scaled:
     lhs, rhs = op.operands[:2]
-    is_transposed = isinstance(op, contraction.FullyConnectedOp) or op.is_rhs_transposed
+    is_transposed = _is_transposed(op)
     rank, bound = len(shape_of(rhs)), _largest_sum(out, lhs, rhs, shape_of(lhs)[-1])
     if _has_operator(out, lhs, rhs):
         right = out.transposed(out.name(rhs), rank) if is_transposed else out.name(rhs)
@@ -560,8 +545,9 @@ def _along(out: NodeEmitter, data: SSAValue, gone: Sequence[int], *, keeps: bool
         return None
     value = centered(out, data)
     if gone:
-        axes = out.constant(np.array(gone, np.int64))
-        value = exact_sum(out, value, axes, product_of(sizes, OPEN_SIZE), int(keeps))
+        axes, bound = out.constant(np.array(gone, np.int64)), value.bound * max(product_of(sizes, OPEN_SIZE), 1)
+        wide = widened(out, value, bound)
+        value = Exact(out.node("ReduceSum", [wide.name, axes], keepdims=int(keeps)), wide.element, bound)
     scale = scale if keeps or not scale.ndim else scale.squeeze(tuple(gone))
     return Scaled(value, scale, math.prod(sizes) if is_mean else 1)
 
@@ -783,13 +769,10 @@ def write_integer(out: NodeEmitter, op: NnOp) -> bool:
 def _block_numbers(element: UniformQuantizedType, shape: tuple[int, ...], summed: tuple[int, ...]) -> Array:
     """Returns for each weight the index of its block among the blocks of its sum, in row-major order."""
     sizes = dict(zip(element.axes, element.block_sizes, strict=True))
-    numbers = np.zeros(shape, np.int64)
+    numbers, places = np.zeros(shape, np.int64), np.indices(shape, sparse=True)
     for axis in summed:
         block = sizes.get(axis, shape[axis])
-        along = (np.arange(shape[axis]) // block).reshape(
-            [-1 if position == axis else 1 for position in range(len(shape))]
-        )
-        numbers = numbers * (shape[axis] // block) + along
+        numbers = numbers * (shape[axis] // block) + places[axis] // block
     return numbers
 
 
@@ -838,13 +821,9 @@ def _rows(summed: Sequence[int], weights: Array) -> Array:
 
 
 def _summed_axes(op: NnOp, rank: int) -> tuple[int, ...]:
-    match op:
-        case contraction.MatMulOp():
-            return (rank - 1 if op.is_rhs_transposed or rank == 1 else rank - 2,)
-        case contraction.FullyConnectedOp():
-            return (1,)
-        case _:
-            return tuple(range(1, rank))
+    if isinstance(op, contraction.WindowedContractionOp):
+        return tuple(range(1, rank))
+    return (rank - 1 if _is_transposed(op) or rank == 1 else rank - 2,)
 
 
 def _contraction(out: NodeEmitter, op: NnOp, value: str, integers: Array, wide: Any, bound: int) -> str:
@@ -852,8 +831,5 @@ def _contraction(out: NodeEmitter, op: NnOp, value: str, integers: Array, wide: 
     if isinstance(op, contraction.WindowedContractionOp):
         rows = op.by_output(integers) if isinstance(op, contraction.ConvTransposeOp) else integers
         return out.cast(sums_of_windows(out, op, integers, bound, math.prod(rows.shape[1:])).name, f32)
-    is_transposed = isinstance(op, contraction.FullyConnectedOp) or (
-        isinstance(op, contraction.MatMulOp) and op.is_rhs_transposed
-    )
-    factor = out.constant(integers.swapaxes(-1, -2) if is_transposed else integers, wide)
+    factor = out.constant(integers.swapaxes(-1, -2) if _is_transposed(op) else integers, wide)
     return out.cast(out.node("MatMul", [value, factor]), f32)

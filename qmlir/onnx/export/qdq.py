@@ -1,14 +1,18 @@
-"""Exports float operators between DequantizeLinear and QuantizeLinear, and decides when that is exact."""
+"""Exports float operators between DequantizeLinear and QuantizeLinear, and decides when that is exact.
+
+Data movement of quantized values is exported on the stored integers, or between casts that cancel out. If ONNX Runtime
+has no kernel for the integer type, the integers are moved as floats that represent them exactly.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
 from qmlir.arithmetic.schemes import are_powers_of_two
 from qmlir.dialects.nn.activations import ops as activations
@@ -17,27 +21,29 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import evaluate as elementwise_evaluators
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.evaluation import requantization_of, through_float
+from qmlir.dialects.nn.evaluation import requantization_of, through_float, uniform_of
 from qmlir.dialects.nn.evaluators import QUANTIZED
+from qmlir.dialects.nn.indexing import ops as indexing
+from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
-from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, container
-from qmlir.onnx.export.forms.casts import (
-    WIDE_BITS,
+from qmlir.onnx.export.casts import (
     dequantize,
     has_cast,
     is_narrower,
     kept_apart,
+    magnitude_of,
     per_tensor,
     quantize,
     uniform,
 )
-from qmlir.onnx.export.forms.data_movement import whole_storage, write_inside
-from qmlir.onnx.export.forms.integer import EXACT_F32, is_function, magnitude_of, product_of
-from qmlir.onnx.export.forms.qlinear import agrees_with_qlinear, has_qlinear_types, is_whole, saturated_storage
+from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, container
+from qmlir.onnx.export.integer import EXACT_F32, is_function, product_of
+from qmlir.onnx.export.qlinear import agrees_with_qlinear, is_whole, qlinear_types, saturated_storage
 
 # Operators that ONNX Runtime fuses, unless its optimizations are off.
 #
@@ -55,7 +61,7 @@ OWN_ARITHMETIC: tuple[type[Operation], ...] = (
 
 def is_fused_alike(op: NnOp) -> bool:
     """Returns True if ONNX Runtime replaces an operation between casts with one that computes the same integers."""
-    return requantization_of(op)[0] is Mode.F32 and has_qlinear_types(op)
+    return requantization_of(op)[0] is Mode.F32 and qlinear_types(op) is not None
 
 
 def is_fused_otherwise(op: NnOp) -> bool:
@@ -94,6 +100,40 @@ ROUNDED_ONCE: tuple[type[Operation], ...] = (
 _PLAIN = elementwise_evaluators.EVALUATORS
 
 
+def _stored(op: Operation) -> list[SSAValue]:
+    return [value for value in (*op.operands, *op.results) if isinstance(element_of(value), StoredType)]
+
+
+def write_inside(
+    out: NodeEmitter,
+    op: NnOp,
+    exporter: Exporter,
+    hint: str,
+    before: Callable[[SSAValue], str],
+    after: Callable[[SSAValue, str, str], None],
+    carrier: Attribute | None = None,
+) -> None:
+    """Exports `op` on tensors of type `carrier`, by default of the expressed types, instead of on stored integers.
+
+    `before` converts an operand and returns the name of the converted tensor. `after` converts a result back: its
+    arguments are the value, the name of the converted tensor, and the name of the result. `hint` becomes part of the
+    names of the converted tensors.
+    """
+    converted = {value: carrier or uniform(out, element_of(value)).expressed_type for value in _stored(op)}
+    names = dict(out.names)
+    for value in dict.fromkeys(op.operands):
+        if value in converted:
+            names[value] = before(value)
+    base, outputs = out.fresh(hint), list(out.outputs)
+    results = [result for result in op.results if result in converted]
+    for result in results:
+        outputs[result.index] = f"{base}_{result.index}"
+    elements = {**out.elements, **converted}
+    exporter(replace(out, names=names, outputs=outputs, elements=elements, prefix=out.prefix or out.outputs[0]), op)
+    for result in results:
+        after(result, outputs[result.index], out.outputs[result.index])
+
+
 def write_between_casts(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
     """Exports an operation as dequantization of the operands, a float operator, and quantization of the results."""
     right = _transposed_before(out, op)
@@ -120,10 +160,7 @@ def write_between_casts(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
         if bias:
             inner.node("Add", [name, *bias], inner.output)
 
-    def real(value: SSAValue) -> Attribute:
-        return uniform(out, element_of(value)).expressed_type
-
-    write_inside(out, op, exporter if right is None else product, "real", real, before, after)
+    write_inside(out, op, exporter if right is None else product, "real", before, after)
 
 
 def _hidden(out: NodeEmitter, op: Operation, value: SSAValue, name: str, shape: Sequence[int]) -> str:
@@ -191,12 +228,11 @@ def _transposed_before(out: NodeEmitter, op: Operation) -> str | None:
 def can_be_between_casts(op: Operation) -> bool:
     """Returns True if QuantizeLinear and DequantizeLinear support the types of the operation."""
     results = [element_of(value) for value in op.results]
-    if any(isinstance(each, StoredType) and container(each).width.data == WIDE_BITS for each in results):
+    if any(isinstance(each, StoredType) and each.bits > CAST_BITS for each in results):
         return False
-    values = [value for value in (*op.operands, *op.results) if isinstance(element_of(value), StoredType)]
     return all(
         isinstance(element := element_of(value), UniformQuantizedType) and has_cast(element, shape_of(value))
-        for value in values
+        for value in _stored(op)
     )
 
 
@@ -241,13 +277,9 @@ def _is_far_from_ties(op: NnOp) -> bool:
 
 def _agrees_everywhere(op: NnOp) -> bool:
     """Returns True if integers and floats between casts agree for all values of the operands."""
-    operands = list(dict.fromkeys(op.operands))
-    values: dict[SSAValue, Array] = {}
-    for position, value in enumerate(operands):
-        element = per_tensor(value)
-        assert element is not None
-        stored = np.arange(element.storage_min, element.storage_max + 1)
-        values[value] = stored.reshape([-1 if axis == position else 1 for axis in range(len(operands))])
+    elements = {value: uniform_of(value) for value in op.operands}
+    grid = np.ix_(*(np.arange(each.storage_min, each.storage_max + 1) for each in elements.values()))
+    values = dict(zip(elements, grid, strict=True))
     arrays = [values[value] for value in op.operands]
     try:
         ours = evaluate(op, arrays)
@@ -270,11 +302,86 @@ def _is_exact_contraction(op: contraction.ContractionOp) -> bool:
     terms = shape_of(op.operands[0])[-1:] if isinstance(op, contraction.MatMulOp) else shape_of(op.operands[1])[1:]
     bound = magnitude_of(x) * magnitude_of(w) * product_of(terms, EXACT_F32)
     if len(op.operands) > 2:
-        bound += _largest_bias(op.operands[2])
+        bias = constant_array(op.operands[2])
+        bound += EXACT_F32 if bias is None else int(np.abs(bias.astype(np.int64)).max(initial=0))
     spread = math.log2(w.scales.max() / w.scales.min())
     return bound * 2**spread < EXACT_F32
 
 
-def _largest_bias(value: SSAValue) -> int:
-    array = constant_array(value)
-    return EXACT_F32 if array is None else int(np.abs(array.astype(np.int64)).max(initial=0))
+# Data movement
+
+DIRECT: tuple[type[Operation], ...] = (
+    movement.ReshapeOp, movement.SqueezeOp, movement.UnsqueezeOp, movement.TransposeOp, movement.SliceOp,
+    movement.ConcatOp, movement.SplitOp, shapes.ExpandOp, shapes.TileOp, indexing.GatherOp, indexing.GatherElementsOp,
+    indexing.GatherNDOp, indexing.ReverseSequenceOp,
+)  # fmt: skip
+"""Operations whose ONNX operators support integers of any width in every runtime."""
+
+CAST_BITS = 16
+"""The largest width, in bits, of integers that dequantization followed by quantization restores exactly."""
+
+
+def between_equal_casts(op: Operation) -> bool:
+    """Returns True if the operation can be exported between casts that cancel out."""
+    return can_be_between_casts(op) and all(uniform_of(value).bits <= CAST_BITS for value in _stored(op))
+
+
+def write_between_equal_casts(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
+    """Exports an operation between a dequantization and a quantization with the same parameters."""
+
+    def own(value: SSAValue) -> UniformQuantizedType:
+        return uniform(out, element_of(value))
+
+    def after(value: SSAValue, name: str, output: str) -> None:
+        quantize(out, name, value, whole_storage(own(value)), output)
+
+    def before(value: SSAValue) -> str:
+        return dequantize(out, out.name(value), value, own(value))
+
+    write_inside(out, op, exporter, "moved", before, after)
+
+
+def whole_storage(element: UniformQuantizedType) -> UniformQuantizedType:
+    """Returns `element` with the whole range of its container type, for values already in the storage range."""
+    held = container(element)
+    storage = UniformQuantizedType.per_tensor(held, element.expressed_type, 1.0).parameters[:3]
+    return UniformQuantizedType.new([*storage, *element.parameters[3:]])
+
+
+def write_moved(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
+    """Exports an operation on the stored integers, or on floats that represent them."""
+    element = next(element_of(value) for value in _stored(op))
+    assert isinstance(element, StoredType)
+    if isinstance(op, shapes.TriluOp) or (isinstance(op, shapes.PadOp) and op.value is None):
+        _write_around_zero_point(out, op, exporter, element)
+    elif isinstance(op, DIRECT):
+        exporter(out, op)
+    else:
+        _write_as(out, op, exporter, f32 if element.bits <= CAST_BITS else f64)
+
+
+def _write_as(out: NodeEmitter, op: NnOp, exporter: Exporter, carrier: Attribute, offset: str = "") -> None:
+    """Exports an operation on integers held as `carrier`, minus `offset`."""
+
+    def before(value: SSAValue) -> str:
+        name = out.cast(out.name(value), carrier)
+        return out.node("Sub", [name, offset]) if offset else name
+
+    def after(value: SSAValue, name: str, output: str) -> None:
+        element = element_of(value)
+        assert isinstance(element, StoredType)
+        out.cast(out.node("Add", [name, offset]) if offset else name, container(element), output)
+
+    write_inside(out, op, exporter, "moved", before, after, carrier)
+
+
+def _write_around_zero_point(out: NodeEmitter, op: NnOp, exporter: Exporter, element: StoredType) -> None:
+    """Exports an operation that adds zeros on integers minus their zero point."""
+    carrier = f32 if element.bits <= CAST_BITS else f64 if isinstance(op, shapes.PadOp) else i64
+    offset = ""
+    if isinstance(element, UniformQuantizedType) and element.zero_points.any():
+        point = element.zero_points.flat[0]
+        if (element.zero_points != point).any():
+            raise out.error(f"pads {element}, which must have a single zero point")
+        offset = out.constant(point, carrier)
+    _write_as(out, op, exporter, carrier, offset)

@@ -31,8 +31,8 @@ from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
+from qmlir.onnx.export.casts import is_narrower, per_tensor
 from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, NodeEmitter, attributes_of, container
-from qmlir.onnx.export.forms.casts import is_narrower, per_tensor
 
 
 def _element(value: SSAValue) -> UniformQuantizedType | None:
@@ -68,8 +68,11 @@ def _factors(op: NnOp, x: SSAValue, w: SSAValue) -> list[UniformQuantizedType] |
     return [data, weight, result]
 
 
-def _types(op: Operation) -> list[UniformQuantizedType] | None:
-    """Returns the types of the operands and the result of a product or a mean if QLinear operators support them."""
+def qlinear_types(op: Operation) -> list[UniformQuantizedType] | None:
+    """Returns the types of the operands and the result of a contraction or mean, or `None`.
+
+    With these types, a QLinear operator computes the same integers.
+    """
     match op:
         case contraction.FullyConnectedOp() if len(shape_of(op.data)) != MATRIX:
             return None
@@ -85,11 +88,6 @@ def _types(op: Operation) -> list[UniformQuantizedType] | None:
             return None
 
 
-def has_qlinear_types(op: Operation) -> bool:
-    """Returns True if a QLinear operator supports the types of a contraction or mean and computes the same integers."""
-    return _types(op) is not None
-
-
 def is_whole(value: SSAValue) -> bool:
     """Returns True if a value has 8 bits, a single scale, and the full storage range."""
     element = _single(value)
@@ -103,7 +101,7 @@ def saturated_storage(out: NodeEmitter, name: str, element: UniformQuantizedType
 
 
 def _product_or_mean(out: NodeEmitter, op: NnOp) -> bool:
-    found = _types(op)
+    found = qlinear_types(op)
     if found is None:
         return False
     *factors, result = found
@@ -186,17 +184,13 @@ def agrees_with_qlinear(op: elementwise.BinaryOp) -> bool:
         )
 
 
-def _pairwise(op_type: str) -> Any:
-    """Returns the exporter to an operator that adds the zero point before rounding."""
-
-    def write(out: NodeEmitter, op: elementwise.BinaryOp) -> bool:
-        elements = _alike(op.lhs, op.rhs, op.result)
-        if elements is None or is_narrower(elements[2]) or op.lhs is op.rhs or not agrees_with_qlinear(op):
-            return False
-        _as_operator(out, op, op_type, out.output)
-        return True
-
-    return write
+def _pairwise(out: NodeEmitter, op: elementwise.BinaryOp) -> bool:
+    """Exports an operation as one that adds the zero point before rounding, if it computes the same integers."""
+    elements = _alike(op.lhs, op.rhs, op.result)
+    if elements is None or is_narrower(elements[2]) or op.lhs is op.rhs or not agrees_with_qlinear(op):
+        return False
+    _as_operator(out, op, _SOURCES[type(op)][0], out.output)
+    return True
 
 
 QLINEAR: dict[type[Operation], Callable[[NodeEmitter, Any], bool]] = {
@@ -204,8 +198,8 @@ QLINEAR: dict[type[Operation], Callable[[NodeEmitter, Any], bool]] = {
     contraction.MatMulOp: _product_or_mean,
     contraction.FullyConnectedOp: _product_or_mean,
     pooling.GlobalAveragePoolOp: _product_or_mean,
-    elementwise.AddOp: _pairwise("QLinearAdd"),
-    elementwise.MulOp: _pairwise("QLinearMul"),
+    elementwise.AddOp: _pairwise,
+    elementwise.MulOp: _pairwise,
 }
 
 
