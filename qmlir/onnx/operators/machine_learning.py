@@ -6,7 +6,7 @@ islands.
 
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -277,6 +277,12 @@ class _Model:
         return len(given) == count
 
 
+def _check_lengths(node: Node, what: str, lists: Mapping[str, Sized]) -> None:
+    lengths = {name: len(each) for name, each in lists.items()}
+    if len(set(lengths.values())) != 1 or 0 in lengths.values():
+        raise node.error(f"attributes of the {what} must be non-empty and of equal length, but got {lengths}")
+
+
 def _classic(node: Node, kind: str) -> _Model:
     """The trees of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes are named by tree and number."""
     lists = {
@@ -284,9 +290,7 @@ def _classic(node: Node, kind: str) -> _Model:
         for name in ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
     }
     values = _floats(node, "nodes_values")
-    lengths = {name: len(each) for name, each in lists.items()} | {"values": len(values)}
-    if len(set(lengths.values())) != 1 or not len(values):
-        raise node.error(f"attributes of the tree nodes must be non-empty and of equal length, but got {lengths}")
+    _check_lengths(node, "tree nodes", {**lists, "values": values})
     missing = list(node.attribute("nodes_missing_value_tracks_true", None) or ())
     names = list(zip(lists["treeids"], lists["nodeids"], strict=True))
     numbers: dict[tuple[int, int], int] = {}
@@ -312,8 +316,10 @@ def _classic(node: Node, kind: str) -> _Model:
     ]  # fmt: skip
     roots = [numbers[name] for position, name in enumerate(names) if not position or names[position - 1][0] != name[0]]
     given: list[list[tuple[int, Any]]] = [[] for _ in range(leaves)]
-    entries = (node.attribute(f"{kind}_{name}", None) or () for name in ("treeids", "nodeids", "ids"))
-    for tree, number, score, weight in zip(*entries, _floats(node, f"{kind}_weights"), strict=True):
+    entries = {name: node.attribute(f"{kind}_{name}", None) or () for name in ("treeids", "nodeids", "ids")}
+    entries["weights"] = _floats(node, f"{kind}_weights")
+    _check_lengths(node, "leaves", entries)
+    for tree, number, score, weight in zip(*entries.values(), strict=True):
         if (reference := child(tree, number)) < 0:
             given[~reference].append((score, weight))
     return _Model(made, roots, given)
@@ -341,14 +347,19 @@ def _modern(node: Node) -> _Model:
     features, modes = node.attribute("nodes_featureids"), [_MODES[int(mode)] for mode in flat("nodes_modes")]
     missing: Sequence[int] = node.attribute("nodes_missing_value_tracks_true", None) or [0] * len(modes)
     branches: list[_Branch] = []
-    fields = features, modes, flat("nodes_splits"), missing, references("true"), references("false")
-    for feature, mode, split, tracks_missing, first, second in zip(*fields, strict=True):
+    fields = {
+        "featureids": features, "modes": modes, "splits": flat("nodes_splits"), "missing_value_tracks_true": missing,
+        "true": references("true"), "false": references("false"),
+    }  # fmt: skip
+    _check_lengths(node, "tree nodes", fields)
+    for feature, mode, split, tracks_missing, first, second in zip(*fields.values(), strict=True):
         values = [each for each in next(sets, ()) if not np.isnan(each)] if mode == "BRANCH_MEMBER" else [split]
         if not values:
             raise node.unsupported("has a tree node without members")
         branches.append(_Branch(feature, mode, values, tracks_missing == 1, first, second))
-    entries = zip(node.attribute("leaf_targetids"), flat("leaf_weights"), strict=True)
-    leaves = [[(score, weight)] for score, weight in entries]
+    entries = {"targetids": node.attribute("leaf_targetids"), "weights": flat("leaf_weights")}
+    _check_lengths(node, "leaves", entries)
+    leaves = [[(score, weight)] for score, weight in zip(*entries.values(), strict=True)]
     return _Model(branches, list(node.attribute("tree_roots")), leaves)
 
 

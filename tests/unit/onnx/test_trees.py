@@ -254,6 +254,7 @@ def test_forms_for_islands(op_type: str, change: dict[str, Any], reason: str) ->
         ({"nodes_featureids": [0, 5, 0, 0, 0]}, "cannot compare column 5 of 2 with mode BRANCH_LEQ"),
         ({"nodes_values": [0.0]}, "attributes of the tree nodes must be non-empty and of equal length, but got"),
         ({"target_ids": [0, 0, 3]}, "weights refer to score 3, but there are only 1 scores"),
+        ({"target_ids": [0]}, "attributes of the leaves must be non-empty and of equal length, but got"),
     ],
 )
 def test_models_that_are_wrong(change: dict[str, Any], message: str) -> None:
