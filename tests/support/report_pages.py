@@ -1,8 +1,8 @@
 """Reports for tests: hand-made ones, of any size, with names that would break a page that took them for markup."""
 
-from qmlir.extensions.report.inspection.naming import ParameterInfo
-from qmlir.extensions.report.reporting.layout import layout
-from qmlir.extensions.report.reporting.model import (
+from qmlir.extensions.report.naming import ParameterInfo
+from qmlir.extensions.report.layout import layout
+from qmlir.extensions.report.model import (
     ChannelWeights,
     Edge,
     ErrorFigures,

@@ -14,7 +14,7 @@ from qmlir.arithmetic import histogram as fine
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.extensions.report.reporting.model import ErrorFigures, HistogramPair
+from qmlir.extensions.report.model import ErrorFigures, HistogramPair
 from qmlir.workflows.comparison.errors import ErrorSums
 
 SHOWN_BINS = 64

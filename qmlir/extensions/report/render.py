@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from qmlir.extensions.report.reporting.layout import graph_of
-from qmlir.extensions.report.reporting.model import Report, as_json
+from qmlir.extensions.report.layout import graph_of
+from qmlir.extensions.report.model import Report, as_json
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import LINES, printable
 from qmlir.ir.signature import inputs_of, outputs_of
@@ -35,7 +35,7 @@ _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=PackageLoader("qmlir.extensions.report.reporting"),
+        loader=PackageLoader("qmlir.extensions.report"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
@@ -49,7 +49,7 @@ def _shown(value: Any) -> Any:
 
 def _asset(name: str) -> Markup:
     """Returns a style sheet or script of this package, unescaped."""
-    return Markup(files("qmlir.extensions.report.reporting").joinpath("templates", name).read_text(encoding="utf-8"))
+    return Markup(files("qmlir.extensions.report").joinpath("templates", name).read_text(encoding="utf-8"))
 
 
 def embedded(text: str) -> Markup:

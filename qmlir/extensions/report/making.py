@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.extensions.report.reporting.collect import SAMPLES, ReportOptions, collect
-from qmlir.extensions.report.reporting.model import Report
-from qmlir.extensions.report.reporting.render import PAGE_START, write_page
+from qmlir.extensions.report.collect import SAMPLES, ReportOptions, collect
+from qmlir.extensions.report.model import Report
+from qmlir.extensions.report.render import PAGE_START, write_page
 from qmlir.extensions.training.evaluating import Labels, data_beside
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import text_error

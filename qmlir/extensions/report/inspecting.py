@@ -16,9 +16,9 @@ from xdsl.traits import IsTerminator
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import bits_of, bytes_of, elements_of, shaped_type
-from qmlir.extensions.report.inspection.layers import Inspection, LayerSummary
-from qmlir.extensions.report.inspection.naming import ValueInfo, constant_behind
-from qmlir.extensions.report.inspection.naming import value_info as info_of
+from qmlir.extensions.report.layers import Inspection, LayerSummary
+from qmlir.extensions.report.naming import ValueInfo, constant_behind
+from qmlir.extensions.report.naming import value_info as info_of
 from qmlir.ir.decomposition import Parts, marks_on, parts_given
 from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable
 from qmlir.ir.provenance import origins_of

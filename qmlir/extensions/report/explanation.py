@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from qmlir.extensions.report.inspection.deciding import DEFAULT, Observation, OperationDecision, SlotDecision
-from qmlir.extensions.report.inspection.layers import NodeKernel
-from qmlir.extensions.report.inspection.naming import ValueInfo
+from qmlir.extensions.report.deciding import DEFAULT, Observation, OperationDecision, SlotDecision
+from qmlir.extensions.report.layers import NodeKernel
+from qmlir.extensions.report.naming import ValueInfo
 from qmlir.ir.diagnostics import printable
 from qmlir.passmanager.instrumentation import PassChange
 from qmlir.quantization.choice import Basis

@@ -22,11 +22,11 @@ from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.extensions.recovery.repairs import repairs_of
-from qmlir.extensions.report.inspection.naming import ParameterInfo
-from qmlir.extensions.report.reporting.findings import Checks, Deciders, Facts, WeightFacts
-from qmlir.extensions.report.reporting.layout import GraphNode, ReportGraph, graph_of, layout
-from qmlir.extensions.report.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode, opening
-from qmlir.extensions.report.reporting.observing import Array, ObservedPair
+from qmlir.extensions.report.naming import ParameterInfo
+from qmlir.extensions.report.findings import Checks, Deciders, Facts, WeightFacts
+from qmlir.extensions.report.layout import GraphNode, ReportGraph, graph_of, layout
+from qmlir.extensions.report.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode, opening
+from qmlir.extensions.report.observing import Array, ObservedPair
 from qmlir.extensions.report.timing import interleaved
 from qmlir.extensions.training.evaluating import Batch, Batches, Labels, predicted, read_labels
 from qmlir.interpreter.progress import bar

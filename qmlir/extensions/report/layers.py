@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.extensions.report.choices import BY_BYTES, BY_MACS
-from qmlir.extensions.report.inspection.naming import NamedNode, ValueInfo
+from qmlir.extensions.report.naming import NamedNode, ValueInfo
 from qmlir.ir.diagnostics import printable
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.profiles.keys import functions_of

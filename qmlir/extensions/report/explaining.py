@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
-from qmlir.extensions.report.inspection.deciding import DecisionReader
-from qmlir.extensions.report.inspection.explanation import Explanation, ImplementingOperation
-from qmlir.extensions.report.inspection.layers import kernels_of
-from qmlir.extensions.report.inspection.naming import NamedNode, find_node, value_info
+from qmlir.extensions.report.deciding import DecisionReader
+from qmlir.extensions.report.explanation import Explanation, ImplementingOperation
+from qmlir.extensions.report.layers import kernels_of
+from qmlir.extensions.report.naming import NamedNode, find_node, value_info
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit, text_error
 from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.instrumentation import Instrumentation, PassChange, ProvenanceChanges

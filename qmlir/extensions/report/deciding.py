@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from qmlir.extensions.report.inspection.naming import NamedNode, ParameterInfo
+from qmlir.extensions.report.naming import NamedNode, ParameterInfo
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization.choice import Basis, Choice, ObservedRange, Reason
 from qmlir.quantization.decisions import Decisions
