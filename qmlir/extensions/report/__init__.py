@@ -26,7 +26,7 @@ CONTRIBUTION = Contribution(
     api={
         "explain": "qmlir.extensions.report.explaining:explain",
         "inspect": "qmlir.extensions.report.inspecting:inspect",
-        "report": "qmlir.extensions.report.making:report",
+        "report": "qmlir.extensions.report.reporting:report",
         "load_ipython_extension": "qmlir.extensions.report.render:load_ipython_extension",
         "unload_ipython_extension": "qmlir.extensions.report.render:unload_ipython_extension",
     },

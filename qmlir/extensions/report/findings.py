@@ -16,9 +16,9 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.extensions.report.naming import represented_range
 from qmlir.extensions.report.layout import GraphNode
 from qmlir.extensions.report.model import Finding, WarningLevel
+from qmlir.extensions.report.naming import represented_range
 from qmlir.extensions.report.observing import ObservedPair
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of

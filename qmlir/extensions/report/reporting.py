@@ -1,16 +1,17 @@
-"""Collects the content of a report by running two models on samples.
+"""Reports on the effects of quantization: collects the content by running two models on samples, and writes the page.
 
 The reference interpreter runs the samples one by one and accumulates statistics, so memory does not grow with their
 number. Compiled programs are timed, and are evaluated on all of the data.
 """
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from typing import IO, Any
+from os import PathLike
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -19,16 +20,19 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
+from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.extensions.recovery.repairs import repairs_of
-from qmlir.extensions.report.naming import ParameterInfo
+from qmlir.extensions.report import choices
 from qmlir.extensions.report.findings import Checks, Deciders, Facts, WeightFacts
 from qmlir.extensions.report.layout import GraphNode, ReportGraph, graph_of, layout
 from qmlir.extensions.report.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode, opening
+from qmlir.extensions.report.naming import ParameterInfo
 from qmlir.extensions.report.observing import Array, ObservedPair
+from qmlir.extensions.report.render import PAGE_START, write_page
 from qmlir.extensions.report.timing import interleaved
-from qmlir.extensions.training.evaluating import Batch, Batches, Labels, predicted, read_labels
+from qmlir.extensions.training.evaluating import Batch, Batches, Labels, data_beside, predicted, read_labels
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.builtin_types import ranked_tensor
@@ -44,10 +48,16 @@ from qmlir.quantization.retyping import KEEP_FLOAT
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.cpu.timing import KernelTime
+from qmlir.text.files import access, note_sources, path_of, plan_output
 from qmlir.text.tables import counted
+from qmlir.text.writing import check_file, check_generated
 from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.names import OUTPUT, matched, module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject
+from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.loading import load
+from qmlir.workflows.quantized import Quantized
+from qmlir.workflows.quantizing import quantize
 
 SAMPLES = 8
 """The default number of samples for the interpreter, which takes seconds per sample for a large model."""
@@ -67,19 +77,6 @@ class ReportOptions:
 
     threads: int = 1
     isa: str = "host"
-
-
-@dataclass
-class _Clock:
-    """The time of each step of making a report."""
-
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-
-    @contextmanager
-    def part(self, name: str) -> Generator[None]:
-        start = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
 def _constant(value: SSAValue | None) -> ConstantOp | None:
@@ -130,7 +127,8 @@ class _Collector:
     ) -> None:
         self.options = options
         self.progress = progress
-        self.clock = _Clock()
+        self.seconds: dict[str, float] = {}
+        """The time of each step of making the report."""
         self.notes: list[str] = []
         self.modules = (reference, quantized)
         # Types are decided after folding: the folded model has the weights that were quantized.
@@ -153,6 +151,12 @@ class _Collector:
         self.inputs: Mapping[str, Array] = {}
         self.samples = 0
 
+    @contextmanager
+    def _timed(self, step: str) -> Generator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = time.perf_counter() - start
+
     # Values
 
     def _to_observe(self) -> dict[str, ObservedPair]:
@@ -169,7 +173,7 @@ class _Collector:
         """Runs both models on some samples."""
         runs = Samples(self.function, self.data)
         total = self.options.samples if runs.total is None else min(self.options.samples, runs.total)
-        with self.clock.part("interpreter"), bar("comparing", total, self.progress) as advance:
+        with self._timed("interpreter"), bar("comparing", total, self.progress) as advance:
             for run in runs:
                 arguments = arguments_of(self.function, run)
                 self.inputs = self.inputs or arguments
@@ -196,7 +200,7 @@ class _Collector:
         if not self.options.time:
             return None
         try:
-            with self.clock.part("compiling"):
+            with self._timed("compiling"):
                 made = [
                     compile_module(each, threads=self.options.threads, isa=self.options.isa, progress=self.progress)
                     for each in self.modules
@@ -214,7 +218,7 @@ class _Collector:
         if programs is None:
             return [], ()
         runs = {"reference": partial(programs[0], self.inputs), "quantized": partial(programs[1], self.inputs)}
-        with self.clock.part("timing"):
+        with self._timed("timing"):
             times = interleaved(runs, _TURNS, _SECONDS_A_TURN)
             note = f"compiled, one run, median of {_TURNS} turns"
             figure = Figure("time", "s", times["quantized"].median, times["reference"].median, note)
@@ -232,7 +236,7 @@ class _Collector:
             raise text_error(f"labels require a model with one output, but got {len(ports)}")
         known = None if labels is None else read_labels(labels)
         found: tuple[list[Array], list[Array]] = ([], [])
-        with self.clock.part("accuracy"):
+        with self._timed("accuracy"):
             for batch in () if programs is None else Batches(self.modules[0], self.data, size=1):
                 for program, classes in zip(programs or (), found, strict=True):
                     classes.append(predicted(program(batch.inputs)[ports[0].name], batch))
@@ -288,7 +292,7 @@ class _Collector:
         programs = self.compiled()
         times, kernels = self.timed(programs)
         uses = _uses(self.graph, kernels)
-        with self.clock.part("layout"):
+        with self._timed("layout"):
             drawn = layout(len(self.graph.nodes), self.graph.edges)
         reasons = {row.key: row.reason for row in coverage(self.modules[1]).left_in_float}
         facts = [self._facts(node, reasons) for node in self.graph.nodes]
@@ -301,7 +305,7 @@ class _Collector:
         figures = (*self.judged(labels, programs), *self._outputs(), *self._sizes(), *times)
         return Report(
             self.options.title, f"qmlir {version('qmlir')}", self.samples, nodes, edges, drawn.width, drawn.height,
-            figures, findings, tuple(self.notes), self.clock.seconds, *opening(nodes),
+            figures, findings, tuple(self.notes), self.seconds, *opening(nodes),
         )  # fmt: skip
 
     def _facts(self, node: GraphNode, reasons: Mapping[str, str]) -> Facts:
@@ -437,3 +441,126 @@ def collect(
     if options.samples < 1:
         raise text_error(f"samples must be at least 1, but got {options.samples}")
     return _Collector(reference, quantized, data, options, progress).report(labels, profile)
+
+
+# Opens the models, and writes the page.
+
+Model: TypeAlias = ModuleOp | str | PathLike[str]
+
+
+class _Subjects(NamedTuple):
+    """The models that a report compares."""
+
+    reference: ModuleOp
+    quantized: ModuleOp
+    profile: Profile | None
+    title: str
+
+
+def _opened(
+    model: Model | Quantized,
+    reference: Model | None,
+    data: Data,
+    shapes: Mapping[str, Sequence[int]] | None,
+    progress: IO[str] | None,
+) -> _Subjects:
+    for each in (model, reference):
+        note_sources(each)
+    if isinstance(model, Quantized):
+        note_sources(model.module)
+        return _Subjects(
+            model.source if reference is None else _module(reference, shapes), model.module, model.profile, "model"
+        )
+    title = "model" if isinstance(model, ModuleOp) else path_of(model).name
+    if not isinstance(model, ModuleOp) and QuantizedFolder.holds(model):
+        folder = QuantizedFolder.open(model)
+        theirs = load(folder.float_module) if reference is None else _module(reference, shapes)
+        return _Subjects(theirs, load(folder.module), Profile.load(folder.profile), folder.stem)
+    module = _module(model, shapes)
+    if computes_quantized(module):
+        if reference is None:
+            raise text_error(f"'{title}' is quantized; pass the float model with --reference (reference=)")
+        return _Subjects(_module(reference, shapes), module, None, title)
+    if reference is not None:
+        raise text_error(f"'{title}' has no quantized value; --reference requires a quantized model")
+    made = quantize(module, data, validate=False, progress=progress)
+    return _Subjects(module, made.module, made.profile, title)
+
+
+def _module(model: Model, shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
+    if isinstance(model, ModuleOp):
+        return model
+    path = path_of(model)
+    if path.is_dir():
+        raise text_error(f"'{path}' is not a folder written by 'qmlir quantize': it has no summary.json")
+    return load(path, shapes=shapes)
+
+
+def report(
+    model: Model | Quantized,
+    data: Data,
+    output: str | PathLike[str] | None = None,
+    *,
+    reference: Model | None = None,
+    labels: Labels | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    samples: int = SAMPLES,
+    time: bool = True,
+    threads: int = 1,
+    isa: str = "host",
+    title: str = "",
+    progress: IO[str] | None = None,
+) -> Report:
+    """Write an HTML report of the effects of quantization on a model.
+
+    The page shows the graph colored by error, histograms, scales and findings for each layer.
+
+    Args:
+        model: A folder written by `qmlir quantize`, the result of `quantize`, a quantized model with its float model as
+            `reference`, or a float model, which is quantized first.
+        data: Samples, in a form that `profile` accepts.
+        output: The file to write. `None` writes `report.html`, and replaces only a report there.
+        reference: The float model of a quantized `model`.
+        labels: Class of each sample: integers, a file, or `NAME=FILE` for an array of an `.npz` file. With them, the
+            page shows the accuracy; otherwise the agreement of both models.
+        shapes: Shapes of inputs by name, for ONNX models with dynamic dimensions.
+        samples: Number of samples for errors and histograms. Accuracy uses all of `data`.
+        time: Compile and time both models. `False` leaves the times out.
+        threads: Number of threads of compiled programs, at least 1.
+        isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
+        title: Title of the page. Empty uses the name of the model.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
+
+    Returns:
+        The content of the page as data. Printing it shows the number of findings of each kind.
+
+    Raises:
+        DiagnosticError: A model, the data or the labels do not fit, or the file cannot be written.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> quantized = qmlir.quantize(model, data)
+        >>> found = qmlir.report(quantized, data, "report.html", time=False)
+        >>> [(figure.name, figure.unit) for figure in found.figures]
+        [('agreement', '%'), ('output error', 'dB'), ('weights', 'bytes')]
+    """
+    target = path_of(choices.OUTPUT if output is None else output)
+    if target.is_dir():
+        raise text_error(
+            f"cannot write the report to '{target}': it is a folder; pass a file, such as {target / choices.OUTPUT}"
+        )
+    with access():
+        check_file(target)
+        plan_output(target)
+        if output is None:
+            check_generated(target, PAGE_START)
+        data = list(data) if isinstance(data, Iterator) else data_beside(labels, data)  # it is iterated more than once
+        found = _opened(model, reference, data, shapes, progress)
+        options = ReportOptions(title or found.title, samples, time, threads, isa)
+        made = collect(
+            found.reference, found.quantized, data, labels=labels, profile=found.profile, options=options,
+            progress=progress,
+        )  # fmt: skip
+        write_page(made, target)
+        return made
