@@ -18,7 +18,7 @@ from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.extensions.report.deciding import DEFAULT, DecisionReader, Observation, OperationDecision, SlotDecision
-from qmlir.extensions.report.naming import NamedNode, ValueInfo, find_node, value_info
+from qmlir.extensions.report.naming import NamedNode, ValueInfo, find_node, value_infos
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error, without_remarks
 from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.instrumentation import Instrumentation, PassChange, ProvenanceChanges
@@ -318,10 +318,7 @@ def _standing(module: ModuleOp, node: NamedNode) -> tuple[ImplementingOperation,
     found: dict[ImplementingOperation, None] = {}
     for op in module.walk():
         if node.is_of(op) and op.results and not isinstance(op, CASTS) and not is_constant(op):
-            operands, results = (
-                tuple(info for value in values if (info := value_info(value)) is not None)
-                for values in (op.operands, op.results)
-            )
+            operands, results = value_infos(op.operands), value_infos(op.results)
             found[ImplementingOperation(key_of(op), op.name, operands, results)] = None
     return tuple(found)
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from glob import escape
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import I64
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -44,10 +44,6 @@ def rule(op: Operation | None, slot: Slot | None, **settings: object) -> str:
     if slot is not None:
         matchers["slot"] = slot.value
     return table_text({**matchers, **settings})
-
-
-def _is_fixed(op: Quantizable, slot: Slot) -> bool:
-    return slot is Slot.OUTPUT and op.quantization_slots().fixed_output is not None
 
 
 def _is_quantized(value: SSAValue) -> bool:
@@ -91,8 +87,8 @@ class Deciders:
 
         Calibrators do not apply to such a value.
         """
-        found = self.of(value)
-        return found is not None and _is_fixed(*found)
+        op, slot = self.of(value) or (None, None)
+        return op is not None and slot is Slot.OUTPUT and op.quantization_slots().fixed_output is not None
 
     def rule(self, value: SSAValue, **settings: object) -> str:
         """Returns the text of the rule that gives `value` other settings; empty if no rule can."""
@@ -139,8 +135,6 @@ SAFE_WEIGHTS = 64
 
 _WORST_BYTE = 255
 
-IntArray = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class WeightFacts:
@@ -161,7 +155,7 @@ class WeightFacts:
         return np.moveaxis(array, self.axis, 0).reshape(array.shape[self.axis], -1)
 
     @property
-    def centered(self) -> npt.NDArray[np.int64]:
+    def centered(self) -> I64:
         """The integers without zero points, `[channels, weights of a channel]`."""
         rows = self.by_channel(self.stored).astype(np.int64)
         points = self.type.zero_points
@@ -266,7 +260,7 @@ class Checks:
         yield from self._dead_weights(facts, lost)
         yield from self._dead_values(facts, lost)
 
-    def _dead_weights(self, facts: Facts, lost: IntArray) -> Iterator[Finding]:
+    def _dead_weights(self, facts: Facts, lost: I64) -> Iterator[Finding]:
         weights = facts.weights
         if weights is None:
             return
@@ -290,7 +284,7 @@ class Checks:
                 (facts.node.number,),
             )
 
-    def _dead_values(self, facts: Facts, known: IntArray) -> Iterator[Finding]:
+    def _dead_values(self, facts: Facts, known: I64) -> Iterator[Finding]:
         seen, value = facts.observed, facts.node.value
         if seen is None or value is None or seen.type is None or facts.is_limited:
             return
@@ -417,14 +411,14 @@ class Checks:
         return tuple(sorted(found, key=lambda each: each.severity is not WarningLevel.SERIOUS))
 
 
-def _empty_channels(weights: WeightFacts) -> IntArray:
+def _empty_channels(weights: WeightFacts) -> I64:
     """Returns the channels whose stored weights all represent 0."""
     if weights.type.granularity is Granularity.BLOCK:
         return np.zeros(0, np.int64)
     return np.flatnonzero((weights.centered == 0).all(axis=1))
 
 
-def _lost_weights(weights: WeightFacts | None) -> IntArray:
+def _lost_weights(weights: WeightFacts | None) -> I64:
     """Returns the empty channels that have nonzero weights in the float model."""
     if weights is None or weights.real is None:
         return np.zeros(0, np.int64)

@@ -17,7 +17,7 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.quant.infer import bits_of, bytes_of, elements_of, shaped_type
 from qmlir.extensions.report.choices import BY_BYTES, BY_MACS
-from qmlir.extensions.report.naming import ValueInfo, constant_behind
+from qmlir.extensions.report.naming import ValueInfo, constant_behind, value_infos
 from qmlir.extensions.report.naming import value_info as info_of
 from qmlir.ir.decomposition import Parts, marks_on, parts_given
 from qmlir.ir.diagnostics import printable
@@ -238,10 +238,6 @@ _LOOPS = frozenset({"scf", "simd", "vector"})
 """Dialects at whose level multiply-adds can no longer be counted."""
 
 
-def _infos(values: Sequence[SSAValue]) -> tuple[ValueInfo, ...]:
-    return tuple(info for value in values if (info := info_of(value)) is not None)
-
-
 def _is_number(value: SSAValue) -> bool:
     """Returns true for a float or quantized value."""
     found = shaped_type(value)
@@ -285,7 +281,10 @@ class _Reader:
     def __init__(self, module: ModuleOp) -> None:
         self.functions = {function.sym_name.data: function for function in functions_of(module)}
         called = {op.callee.root_reference.data for op in module.walk() if isinstance(op, CallOp)}
-        self.kernels = {name for name in called & self.functions.keys() if _is_kernel(self.functions[name])}
+        known = called & self.functions.keys()
+        self.kernels = {name for name in known if not self.functions[name].function_type.outputs.data}
+        """The called functions that return nothing: they write to memory of their caller."""
+
         self.composites: dict[str, dict[str, None]] = {}
         for op in module.walk():
             for mark in marks_on(op):
@@ -324,8 +323,8 @@ class _Reader:
             _key(op),
             name,
             "+".join(dict.fromkeys(each.op_type for each in origins if each.op_type)),
-            _infos(operands),
-            _infos(results),
+            value_infos(operands),
+            value_infos(results),
             _products(inside),
             any(_is_quantized(each) or _multiplies_integers(each) for each in inside),
             sum(map(elements_of, weights)),
@@ -341,11 +340,6 @@ def _key(op: Operation) -> str:
     if isinstance(op, CASTS) and not origins_of(op) and (info := info_of(op.operands[0])) is not None and info.name:
         return info.name
     return key_of(op)
-
-
-def _is_kernel(function: FuncOp) -> bool:
-    """Returns true if a called function writes to memory of its caller."""
-    return not function.function_type.outputs.data
 
 
 def _has_parts(op: Operation) -> bool:

@@ -1,6 +1,6 @@
 """Nodes and values that a user names, as plain data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -79,10 +79,6 @@ class _Names:
                 if port.name not in self.origins:
                     self.values.setdefault(port.name, set()).add(port.name)
 
-    def known(self) -> Iterator[str]:
-        yield from self.origins
-        yield from self.values
-
 
 def find_node(name: str, *modules: ModuleOp) -> NamedNode:
     """Returns the node that `name` denotes in the first of `modules`, stages of a model, that contains the name.
@@ -94,7 +90,7 @@ def find_node(name: str, *modules: ModuleOp) -> NamedNode:
         names.add(module)
     if name in names.origins or name in names.values:
         return NamedNode(name, frozenset(names.origins.get(name, ())), frozenset(names.values.get(name, ())))
-    known = list(dict.fromkeys(names.known()))
+    known = list(dict.fromkeys((*names.origins, *names.values)))
     inside = [each for each in known if name and name.lower() in each.lower()]
     near = list(dict.fromkeys([*get_close_matches(name, known, n=_SHOWN, cutoff=0.6), *inside]))[:_SHOWN]
     found = (
@@ -221,3 +217,8 @@ def value_info(value: SSAValue) -> ValueInfo | None:
         observed if parameters is None else parameters.range,
         parameters,
     )
+
+
+def value_infos(values: Iterable[SSAValue]) -> tuple[ValueInfo, ...]:
+    """Returns the descriptions of the tensors and memrefs among `values`."""
+    return tuple(info for value in values if (info := value_info(value)) is not None)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from qmlir.arithmetic import histogram as fine
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.extensions.report.model import ErrorFigures, HistogramPair
@@ -19,8 +20,6 @@ from qmlir.workflows.comparison.errors import ErrorSums
 
 SHOWN_BINS = 64
 """The maximum number of histogram bins on the page."""
-
-F64 = npt.NDArray[np.float64]
 
 
 @dataclass

@@ -26,7 +26,7 @@ from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantized
 from qmlir.extensions.recovery.repairs import repairs_of
 from qmlir.extensions.report import choices
 from qmlir.extensions.report.findings import Checks, Deciders, Facts, WeightFacts
-from qmlir.extensions.report.layout import GraphNode, ReportGraph, graph_of, layout
+from qmlir.extensions.report.layout import GraphNode, ReportGraph, layout
 from qmlir.extensions.report.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode, opening
 from qmlir.extensions.report.naming import ParameterInfo
 from qmlir.extensions.report.observing import Array, ObservedPair
@@ -45,7 +45,6 @@ from qmlir.pipelines import CLEAN
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.report import coverage, element_text, key_of
 from qmlir.quantization.retyping import KEEP_FLOAT
-from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.cpu.timing import KernelTime
 from qmlir.text.files import access, note_sources, path_of, plan_output
@@ -138,9 +137,8 @@ class _Collector:
         if theirs != ours:
             named = f"{', '.join(theirs)} and {', '.join(ours)}"
             raise text_error(f"the float and the quantized model must have the same outputs, but got {named}")
-        self.names = module_names(quantized)
         self.function: FuncOp = self.subjects[1].signature
-        self.graph: ReportGraph = graph_of(self.function, self.names)
+        self.graph = ReportGraph(self.function, module_names(quantized))
         pairs = matched(self.subjects[0].names, self.subjects[1].names)
         self.counterparts = {key: name for name, key in pairs.items()}
         self.data = data
@@ -324,7 +322,6 @@ class _Collector:
     def _node(self, facts: Facts, uses: tuple[KernelUse, ...]) -> ReportNode:
         node, seen, op = facts.node, facts.observed, facts.node.operation
         element = None if node.value is None else element_type(node.value.type)
-        type_ = None if node.value is None else ranked_tensor(node.value.type)
         main = [use.seconds for use in uses if use.nodes[0] == node.number]
         is_quantized = isinstance(element, UniformQuantizedType)
         return ReportNode(
@@ -332,7 +329,7 @@ class _Collector:
             node.key.removeprefix("output:"),
             op.name if op is not None else OUTPUT if node.is_output else "input",
             "" if op is None else "+".join(dict.fromkeys(each.op_type for each in origins_of(op) if each.op_type)),
-            "" if type_ is None else shape_text(type_.get_shape()),
+            node.shape,
             "" if element is None else element_text(element),
             is_quantized,
             reason=facts.reason,
