@@ -8,17 +8,24 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.activations.ops import LeakyReluOp, ReluOp
 from qmlir.dialects.nn.elementwise.ops import ClipOp
-from qmlir.extensions.recovery.block_programs import BlockError, RunGroups, batch_axis
-from qmlir.extensions.recovery.cut_points import blocks
+from qmlir.extensions.recovery.block_programs import (
+    BlockData,
+    BlockError,
+    RunGroups,
+    WeightBlock,
+    batch_axis,
+    blocks,
+    error_weights,
+)
 from qmlir.extensions.recovery.quant_correct_bias import correct_bias, settled_bias
 from qmlir.extensions.recovery.quant_gptq import SecondMoments, aims
-from qmlir.extensions.recovery.reference_activations import error_weights
-from qmlir.extensions.recovery.repairs import BlockData, RepairsWeights, WeightBlock
+from qmlir.extensions.recovery.repairs import FloatData, RepairsWeights, RowStatistics
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.extensions.recovery.weight_rounding import (
     DAMPING,
@@ -36,6 +43,7 @@ from qmlir.extensions.recovery.weight_rounding import (
     best_of,
     descend,
 )
+from qmlir.interpreter.interpreter import Lockstep
 from qmlir.ir.diagnostics import DiagnosticError, emit_remark, op_error
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.specialization.inputs import function_of
@@ -91,12 +99,22 @@ def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
 
 
 @dataclass(frozen=True)
-class SubsampledRows:
+class SubsampledRows(RowStatistics):
     """At most `_MOST` equally spaced rows of the quantized and the float program, and moments of all rows."""
 
     moments: SecondMoments
     pieces: tuple[tuple[Array, Array], ...]
     distance: int = 1
+
+    @classmethod
+    def of(cls, rows: Array, exact: Array) -> "SubsampledRows":
+        """Keeps equally spaced rows, and the second moments of all rows."""
+        return SubsampledRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
+
+    @staticmethod
+    def rows_at_once(terms: int) -> int:
+        """Returns the number of rows for which computing second moments pays."""
+        return SecondMoments.rows_at_once(terms)
 
     def __add__(self, other: "SubsampledRows") -> "SubsampledRows":
         distance = max(self.distance, other.distance)
@@ -123,7 +141,7 @@ class SubsampledRows:
 
 
 @dataclass(frozen=True)
-class QuantAdaRound(RepairsWeights[SubsampledRows]):
+class QuantAdaRound(RepairsWeights):
     """Learns whether to round each weight up or down from the error of the layer's output (AdaRound).
 
     If the only reader of the layer is an `nn.relu`, `nn.leaky_relu` or `nn.clip`, the error is measured after that
@@ -197,45 +215,41 @@ class QuantAdaRound(RepairsWeights[SubsampledRows]):
     sweeps: int = SWEEPS
     floats_share: float = FLOATS_SHARE
 
-    def see(self, rows: Array, exact: Array) -> SubsampledRows:
-        """Keeps equally spaced rows, and the second moments of all rows."""
-        return SubsampledRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
-
-    def rows_at_once(self, terms: int) -> int:
-        """Returns the number of rows for which computing second moments pays."""
-        return SecondMoments.rows_at_once(terms)
-
-    def add(self, one: SubsampledRows, other: SubsampledRows) -> SubsampledRows:
-        """Merges the statistics of `one` and `other`, and drops rows if there are more than `_MOST`."""
-        return one + other
-
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Chooses the codes of `weights`."""
+        function = function_of(module, self.function)
         if self.blocks < 0:
-            function = function_of(module, self.function)
             raise op_error(function, f"blocks must be >= 0 (0 rounds layer by layer), but got {self.blocks}")
         if self.weighted and not self.blocks:
-            function = function_of(module, self.function)
             raise op_error(function, "'weighted' requires blocks >= 2, but got blocks=0")
         if self.weighted and self.floats is None:
-            function = function_of(module, self.function)
             raise op_error(function, "'weighted' requires the float program, whose gradients it uses")
         narrow = [each for each in weights if each.element.bits <= self.bits]
         if self.blocks:
-            self.blocks_in_turn(module, self._blocks(module, narrow), runs, partial(self._settle_block, runs))
+            self._settle_blocks(module, self._blocks(function, narrow), runs)
         else:
-            self.in_turn(module, narrow, runs, self._settle)
+            self.in_turn(module, narrow, runs, SubsampledRows, self._settle)
             self.settled_biases(narrow)
 
-    def _blocks(self, module: ModuleOp, weights: Sequence[RoundedWeight]) -> list[WeightBlock]:
+    def _blocks(self, function: FuncOp, weights: Sequence[RoundedWeight]) -> list[WeightBlock]:
         """Returns the blocks whose weights are settled together; weights with several readers belong to none."""
         single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
 
         def layers(operations: Sequence[Operation]) -> list[RoundedWeight]:
             return [single[op] for op in operations if op in single]
 
-        found = blocks(function_of(module, self.function), self.blocks, lambda each: len(layers(each)))
+        found = blocks(function, self.blocks, lambda each: len(layers(each)))
         return [WeightBlock(each, tuple(layers(each.operations))) for each in found]
+
+    def _settle_blocks(self, module: ModuleOp, blocks: Sequence[WeightBlock], runs: Sequence[Sequence[Any]]) -> None:
+        """Chooses the codes of each block in program order; the later layers are computed with these."""
+        begun = {block.section.operations[0]: block for block in blocks}
+        steps = Lockstep(module, self.function, runs)
+        floats = None if self.floats is None or not begun else FloatData(self.floats, self.function, runs)
+        for op in steps if begun else ():
+            if (block := begun.get(op)) is not None:
+                for changed in self._settle_block(runs, block, BlockData.of(block, steps, floats)):
+                    steps.again(changed)
 
     def _settle_block(self, runs: Sequence[Sequence[Any]], block: WeightBlock, data: BlockData) -> Sequence[Operation]:
         is_known = data.exact is not None

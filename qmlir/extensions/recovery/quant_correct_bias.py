@@ -10,13 +10,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.recovery.repairs import LayerImprovement, RepairsWeights, nodes_of
+from qmlir.extensions.recovery.repairs import LayerImprovement, RepairsWeights, RowStatistics, nodes_of
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.ir.passes import MEANING, Preservation, count
 
 
 @dataclass(frozen=True)
-class Means:
+class Means(RowStatistics):
     """Sums of layer input rows, `[groups, terms]`, and the number of rows summed."""
 
     total: Array
@@ -75,7 +75,7 @@ def settled_bias(
 
 
 @dataclass(frozen=True)
-class QuantCorrectBias(RepairsWeights[Means]):
+class QuantCorrectBias(RepairsWeights):
     """Subtracts from each bias the mean error caused by rounding its layer's weights: `E[(W~ - W) x]`.
 
     `W` are the float weights and `W~` the rounded ones. `x` is the layer input in the quantized program for the samples
@@ -132,14 +132,6 @@ class QuantCorrectBias(RepairsWeights[Means]):
     name = "quant-correct-bias"
     preserves: ClassVar[Preservation] = MEANING
 
-    def see(self, rows: Array, exact: Array) -> Means:
-        """Returns the sums of the rows."""
-        return Means.of(rows, exact)
-
-    def add(self, one: Means, other: Means) -> Means:
-        """Adds the sums of `one` and `other`."""
-        return one + other
-
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
         """Returns the weights whose biases may change; none if the previous pass has settled all these biases."""
         found, settled = super().weights(function), self.biases or set[Operation]()
@@ -148,7 +140,4 @@ class QuantCorrectBias(RepairsWeights[Means]):
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Corrects the biases of the layers of `weights`."""
-        self.in_turn(module, weights, runs, self._settle)
-
-    def _settle(self, weight: RoundedWeight, seen: Means) -> Sequence[Operation]:
-        return settled_bias(weight, seen, self.gained)
+        self.in_turn(module, weights, runs, Means, lambda weight, seen: settled_bias(weight, seen, self.gained))

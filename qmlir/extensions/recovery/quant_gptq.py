@@ -1,21 +1,20 @@
 """`quant-gptq`: chooses quantized weights that compensate for each other's rounding errors."""
 
-from abc import ABC
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.recovery.quant_correct_bias import Means, correct_bias, settled_bias
-from qmlir.extensions.recovery.repairs import RepairsWeights
+from qmlir.extensions.recovery.repairs import RepairsWeights, RowStatistics
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.extensions.recovery.weight_rounding import (
     DAMPING,
+    F64,
     FLOATS_SHARE,
     SWEEPS,
     DampedFactors,
@@ -38,8 +37,8 @@ class _AboutMean:
     """
 
     off: Array
-    centre: npt.NDArray[np.float64]
-    rest: npt.NDArray[np.float64]
+    centre: F64
+    rest: F64
     """The sum of `off`, which is not exactly 0."""
 
     @staticmethod
@@ -49,7 +48,7 @@ class _AboutMean:
         off = rows - centre[:, None]
         return _AboutMean(off, centre.astype(np.float64), off.sum(1, dtype=np.float64))
 
-    def products(self, other: "_AboutMean") -> npt.NDArray[np.float64]:
+    def products(self, other: "_AboutMean") -> F64:
         """Returns the sum of `x y^T` over the rows `x` of this and `y` of the other, `[groups, terms, terms]`."""
         found = (self.off.swapaxes(1, 2) @ other.off).astype(np.float64)
         count = self.off.shape[1]
@@ -58,13 +57,13 @@ class _AboutMean:
         return found
 
     @property
-    def total(self) -> npt.NDArray[np.float64]:
+    def total(self) -> F64:
         """The sum of the rows, `[groups, terms]`."""
         return self.off.shape[1] * self.centre + self.rest
 
 
 @dataclass(frozen=True)
-class SecondMoments:
+class SecondMoments(RowStatistics):
     """Second moments of the layer input: sums of outer products over rows, and the number of rows."""
 
     total: Array
@@ -115,7 +114,7 @@ class SecondMoments:
 class GptqObjective:
     """The weights that the codes of a channel group should match, `[channels, terms]`, and their error weighting."""
 
-    wanted: npt.NDArray[np.float64]
+    wanted: F64
     moments: Array
     """The second moments of the layer input, `[terms, terms]`. They are centered if the layer has a bias, because the
     bias compensates for the means.
@@ -138,24 +137,7 @@ def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: f
 
 
 @dataclass(frozen=True)
-class HessianPass(RepairsWeights[SecondMoments], ABC):
-    """A pass that chooses quantized weights based on the second moments of their layer's input."""
-
-    def see(self, rows: Array, exact: Array) -> SecondMoments:
-        """Sums the outer products of the rows."""
-        return SecondMoments.of(rows, exact)
-
-    def rows_at_once(self, terms: int) -> int:
-        """Returns the number of rows above which computing second moments is worthwhile."""
-        return SecondMoments.rows_at_once(terms)
-
-    def add(self, one: SecondMoments, other: SecondMoments) -> SecondMoments:
-        """Adds the sums of both."""
-        return one + other
-
-
-@dataclass(frozen=True)
-class QuantGptq(HessianPass):
+class QuantGptq(RepairsWeights):
     """Rounds weights so as to minimize the error of a layer's products rather than the error of each weight (GPTQ).
 
     Reduction terms are rounded one at a time, and the later terms compensate for the resulting error on the layer
@@ -219,7 +201,7 @@ class QuantGptq(HessianPass):
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Chooses the codes of `weights`."""
         narrow = [each for each in weights if each.element.bits <= self.bits]
-        self.in_turn(module, narrow, runs, self._settle)
+        self.in_turn(module, narrow, runs, SecondMoments, self._settle)
         self.settled_biases(narrow)
 
     def _settle(self, weight: RoundedWeight, seen: SecondMoments) -> Sequence[Operation]:

@@ -35,9 +35,8 @@ from qmlir.arithmetic.calibrators import softmax
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.extensions.training.differentiating import gradient
+from qmlir.extensions.training.differentiating import Place, PlaceGradients, gradient, value_at
 from qmlir.extensions.training.evaluating import Batch, rows_of_scores
-from qmlir.extensions.training.value_gradients import Place, PlaceGradients, value_at
 from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.interfaces import Quantizable

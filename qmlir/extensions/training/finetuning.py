@@ -26,9 +26,8 @@ from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.extensions.training.choices import FinetuneLoss, FinetuneOptions, OptimizerKind
 from qmlir.extensions.training.evaluating import Labels, chosen_member, output_name
 from qmlir.extensions.training.optimizers import REMEMBERED, SUMS, Optimizer, cosine_share, still
-from qmlir.extensions.training.programs import TrainingPrograms
 from qmlir.extensions.training.samples import TrainingSamples, parted, with_labels
-from qmlir.extensions.training.trainable import Trainable, trainable
+from qmlir.extensions.training.trainable import Trainable, TrainingPrograms, trainable
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.datasets import Preprocess, preprocessed
 from qmlir.interpreter.progress import Advance, bar

@@ -9,8 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.training.programs import TrainingPrograms, data_inputs
-from qmlir.extensions.training.trainable import Trainable
+from qmlir.extensions.training.trainable import Trainable, TrainingPrograms, data_inputs
 from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error

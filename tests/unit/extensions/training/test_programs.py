@@ -6,8 +6,7 @@ import pytest
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.training import programs as training_programs
-from qmlir.extensions.training.programs import TrainingPrograms
-from qmlir.extensions.training.trainable import Trainable
+from qmlir.extensions.training.trainable import Trainable, TrainingPrograms
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from tests.support.nets import Net
