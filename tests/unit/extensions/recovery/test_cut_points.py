@@ -1,11 +1,11 @@
 """Sections: the cuts of nets that were drawn by hand, and the blocks of layers between them."""
 
 import pytest
-from qmlir.extensions.recovery.block_programs import blocks, sections
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.environment import default_environment
+from qmlir.extensions.recovery.block_programs import blocks, sections
 from qmlir.ir.provenance import origins_of
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module

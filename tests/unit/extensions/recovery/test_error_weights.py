@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from onnx import parser
-from qmlir.extensions.recovery.block_programs import error_weights
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.activations.ops import ReluOp
+from qmlir.extensions.recovery.block_programs import error_weights
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
 
