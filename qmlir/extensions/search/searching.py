@@ -24,7 +24,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -36,24 +36,21 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import targets_of
-from qmlir.extensions.search.budget import Allotment, SearchBudget, allot, samples_to_grade
+from qmlir.extensions.search.budget import Allotment, Latency, SearchBudget, allot, samples_to_grade
 from qmlir.extensions.search.choices import SearchMode, Width
-from qmlir.extensions.search.measurements import Latency, Measurements
-from qmlir.extensions.search.trials import SearchSubject, Trials, TrialsByWorkers
+from qmlir.extensions.search.trials import Measurements, SearchSubject, Trials
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.choices import Engine
 from qmlir.extensions.training.evaluating import (
-    Accuracy,
     Batches,
     Labels,
-    Runner,
     chosen_member,
     data_beside,
     output_name,
     read_labels,
 )
-from qmlir.interpreter.jobs import ShippedModule
-from qmlir.interpreter.progress import Advance, bar
+from qmlir.interpreter.jobs import ShippedModule, Workers
+from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, printable, text_error, without_remarks
 from qmlir.pipelines import QuantizeOptions
@@ -226,7 +223,7 @@ class _Search:
     """One search: its subject, and the figures measured so far."""
 
     def __init__(
-        self, layered: LayerwiseModel, trials: Trials | TrialsByWorkers, measurements: Measurements, bound: float,
+        self, layered: LayerwiseModel, trials: Trials, measurements: Measurements, bound: float,
         widest: Width, advance: Callable[[int], object], on_step: Callable[[SearchStep], object],
     ) -> None:  # fmt: skip
         self.layered = layered
@@ -401,15 +398,6 @@ def _saying_once() -> Generator[None]:
             emit(diagnostic)
 
 
-def _bar(candidates: int, progress: IO[str] | None) -> AbstractContextManager[Advance]:
-    """Shows a progress bar. The total is an upper bound: a search may end before all figures are measured."""
-    return bar("searching", 2 * candidates + 2, progress)
-
-
-def _latency(layered: LayerwiseModel, batches: Batches, threads: int) -> Latency:
-    return Latency(layered, next(iter(batches)).inputs, threads)
-
-
 @takes_model
 @tells_settings(
     module="Model",
@@ -501,7 +489,7 @@ def search(
         raise text_error(
             "measuring requires a time budget; pass --max-time T (max_time=T), relative to the quantized model"
         )
-    runner = Runner(chosen_member(Engine, engine, "engine"), threads)
+    runs_by = chosen_member(Engine, engine, "engine")
     options = QuantizeOptions.of(settings, module)
     if options.device or targets_of(module):
         raise text_error("search supports only target 'cpu': other targets define their own bit widths")
@@ -525,15 +513,13 @@ def search(
         content, samples = batches.digest()
         asked = {**asdict(options), "output": scores, "recipe": recipe.text if recipe else ""}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)
-        accuracy = Accuracy(batches, known, module, scores, runner)
         layered = LayerwiseModel(start.profiled, options)
         ranked_on = Batches(module, calibrating, limit=RANKED_ON)
-        trials: Trials | TrialsByWorkers = Trials(layered, accuracy, ranked_on)
-        if workers is not None:
-            shipped = ShippedModule.of(module), ShippedModule.of(start.profiled)
-            subject = SearchSubject(*shipped, options, scores, runner.engine, threads)
-            trials = TrialsByWorkers(workers, subject, accuracy, ranked_on)
-        with _bar(len(layered.layers), progress) as advance:
+        shipped = ShippedModule.of(module), ShippedModule.of(start.profiled)
+        subject = SearchSubject(*shipped, options, scores, runs_by, threads)
+        trials = Trials(workers or Workers(), subject, batches, known, ranked_on)
+        most = 2 * len(layered.layers) + 2  # a search may end before all figures are measured
+        with bar("searching", most, progress) as advance:
             float_accuracy = measurements.measured("accuracy of the float model", trials.float_accuracy)
             advance(1)
             wanted = float_accuracy - max_drop if max_drop is not None else min_accuracy
@@ -544,9 +530,9 @@ def search(
             allotment = None
             if way is SearchMode.BUDGET:
                 graded = Batches(module, calibrating, limit=samples_to_grade(module), size=1)
-                latency = _latency(layered, graded, threads) if measure_time else None
-                losses = partial(trials.divergences, batches=graded) if isinstance(trials, TrialsByWorkers) else None
-                allotment = allot(layered, graded, scores, budget, measurements, latency, losses)
+                latency = Latency(layered, next(iter(graded)).inputs, threads) if measure_time else None
+                losses = partial(trials.divergences, batches=graded)
+                allotment = allot(layered, graded, losses, budget, measurements, latency)
                 allotment = allotment.measured(found.accuracy, 1 if max_steps is None else max_steps)
                 widths, is_finished = dict(allotment.chosen.widths), True
             else:
@@ -555,7 +541,7 @@ def search(
         text = layered.recipe_text(widths)
     made = quantized(RecipeText("the recipe of the search", text), start.profile)
     return SearchResult(
-        way, accuracy.metric, samples, wanted, float_accuracy, start_accuracy, tuple(found.ranking),
+        way, trials.metric, samples, wanted, float_accuracy, start_accuracy, tuple(found.ranking),
         tuple(found.steps), reached, widths, found.holds(reached), is_finished, measurements.taken, made, text,
         allotment,
     )  # fmt: skip

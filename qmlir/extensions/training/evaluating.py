@@ -1,4 +1,4 @@
-"""The accuracy of a module on data: top-1 against labels, or agreement with another module.
+"""The classes that a module predicts for data, and their labels.
 
 `Batches` iterates over data, as often as needed, in batches as large as the model accepts. `Runner` runs modules in the
 interpreter or as compiled programs, whichever is faster overall; both compute the same integers. The predicted class is
@@ -264,58 +264,3 @@ def predicted(scores: Array, batch: Batch) -> Array:
     Raises `DiagnosticError` in the same cases as `rows_of_scores`.
     """
     return rows_of_scores(scores, batch).argmax(axis=-1)[: batch.samples]
-
-
-@dataclass
-class Accuracy:
-    """The fraction of samples whose predicted class is correct, in [0, 1].
-
-    Without labels, the correct class is the prediction of the float model `reference`, so the fraction is the agreement
-    with it.
-    """
-
-    batches: Batches
-    labels: Array | None
-    reference: ModuleOp
-    output: str
-    runner: Runner
-    _expected: Array | None = field(default=None, init=False)
-
-    @property
-    def metric(self) -> str:
-        """The name of the metric in reports."""
-        return "top-1" if self.labels is not None else "agreement with the float model"
-
-    def predictions(self, module: ModuleOp, advance: Callable[[int], object] = lambda samples: None) -> Array:
-        """Returns the class that `module` predicts for each sample."""
-        found: list[Array] = []
-        for batch, outputs in self.runner.outputs(module, self.batches):
-            found.append(predicted(outputs[self.output], batch))
-            advance(batch.samples)
-        return np.concatenate(found)
-
-    def of(self, module: ModuleOp, advance: Callable[[int], object] = lambda samples: None) -> float:
-        """Returns the accuracy of `module`. Raises `DiagnosticError` if the numbers of labels and samples differ."""
-        if self._expected is None:
-            self._expected = self.predictions(self.reference) if self.labels is None else self.labels
-        return self.scored(self.predictions(module, advance))
-
-    @property
-    def is_expecting(self) -> bool:
-        """True if the correct classes are known."""
-        return self.labels is not None or self._expected is not None
-
-    def expect(self, found: Array) -> None:
-        """Sets the correct classes to the float model's predictions `found`, unless there are labels."""
-        self._expected = found if self.labels is None else self.labels
-
-    def scored(self, found: Array) -> float:
-        """Returns the accuracy of the predictions `found`, one per sample, in order.
-
-        Raises `DiagnosticError` in the same cases as `of`.
-        """
-        expected = self.labels if self._expected is None else self._expected
-        assert expected is not None
-        if len(found) != len(expected):
-            raise text_error(f"expected one label per sample ({len(found)}), but got {len(expected)}")
-        return float((found == expected).mean())

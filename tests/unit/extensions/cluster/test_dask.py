@@ -23,7 +23,7 @@ import pytest
 import qmlir
 from qmlir import registry
 from qmlir.extensions.search import budget, trials
-from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.trials import Measurements
 from qmlir.extensions.training.evaluating import Batch
 from qmlir.interpreter.jobs import Job, read_part, write_part
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
