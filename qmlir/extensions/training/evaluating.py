@@ -50,6 +50,17 @@ class Batch:
     """The number of rows in the arrays, including padding."""
 
 
+def has_open_batch(samples: Samples) -> bool:
+    """Returns true if the batch size of all inputs is dynamic."""
+    return all(each.axis is not None and each.shape[each.axis] == DYNAMIC_INDEX for each in samples.inputs)
+
+
+def together(samples: Samples, group: Sequence[Run]) -> tuple[Array, ...]:
+    """Returns the arguments of the runs `group` of `samples`, concatenated into a batch."""
+    columns = zip(samples.inputs, zip(*(run.arguments for run in group), strict=True), strict=True)
+    return tuple(np.ascontiguousarray(np.concatenate(column, each.axis or 0)) for each, column in columns)
+
+
 class Batches:
     """Batches of data for a function of `module`; each iteration passes over all data once."""
 
@@ -78,27 +89,20 @@ class Batches:
     def _groups(self, runs: Samples) -> Iterator[tuple[tuple[Array, ...], int, int]]:
         """Yields the arguments of the runs of each batch, the number of their samples, and that including padding."""
         waiting: list[Run] = []
-        is_first = True
+        is_first, is_open = True, has_open_batch(runs)
         for run in runs:
-            if any(each.axis is None or each.shape[each.axis] != DYNAMIC_INDEX for each in runs.inputs):
+            if not is_open:
                 yield run.arguments, run.samples, run.samples
                 continue
             waiting.append(run)
             if len(waiting) == self._size:
-                yield self._together(runs, waiting), self._size, self._size
+                yield together(runs, waiting), self._size, self._size
                 waiting, is_first = [], False
         if waiting:
             count = len(waiting)
             # A new shape would be compiled again.
             filled = waiting if is_first else waiting + [waiting[-1]] * (self._size - count)
-            yield self._together(runs, filled), count, len(filled)
-
-    @staticmethod
-    def _together(runs: Samples, group: Sequence[Run]) -> tuple[Array, ...]:
-        columns = zip(*(run.arguments for run in group), strict=True)
-        axes = (each.axis or 0 for each in runs.inputs)
-        arrays = (np.concatenate(column, axis) for column, axis in zip(columns, axes, strict=True))
-        return tuple(map(np.ascontiguousarray, arrays))
+            yield together(runs, filled), count, len(filled)
 
     def digest(self) -> tuple[str, int]:
         """Returns a digest of all inputs, and the number of samples."""

@@ -7,7 +7,7 @@ from functools import reduce
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, TensorType, f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue, Use
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties
@@ -38,6 +38,7 @@ from qmlir.dialects.nn.elementwise.ops import (
     SignOp,
     WhereOp,
 )
+from qmlir.dialects.nn.evaluation.parameters import uniform_of
 from qmlir.dialects.nn.normalization import ops
 from qmlir.dialects.nn.normalization.ops import RowNormOp
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp, GlobalAveragePoolOp
@@ -49,6 +50,7 @@ from qmlir.dialects.nn.terms import Expr, InsertionBuilder
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.extensions.training.reverse import insertion_before
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
 from qmlir.quantization.signed_weights import SIGNED
@@ -199,12 +201,9 @@ def products_of(sums: SSAValue) -> Operation:
 def _are_alike(one: SSAValue, other: SSAValue) -> bool:
     """Returns true if two values have the same scales and widths, along whichever axes."""
     first, second = quantized_type(one), quantized_type(other)
-    return (
-        first is not None
-        and second is not None
-        and first.bits == second.bits
-        and np.array_equal(first.scales.reshape(-1), second.scales.reshape(-1))
-    )
+    if first is None or second is None or first.bits != second.bits:
+        return False
+    return np.array_equal(first.scales.reshape(-1), second.scales.reshape(-1))
 
 
 @dataclass(frozen=True)
@@ -381,7 +380,7 @@ class Simulation:
         """Inserts the float counterpart of `op` before it, if it has quantized operands or results."""
         if not any(quantized_type(value) is not None for value in (*op.operands, *op.results)):
             return
-        at = InsertionBuilder(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
+        at = insertion_before(op, op)
         match op:
             case QuantizeCastOp():
                 if SOFT in op.attributes:
@@ -419,22 +418,17 @@ class Simulation:
         self, value: SSAValue, integers: Expr, scale: SSAValue | None = None, largest: int = EXACT_IN_F32
     ) -> None:
         """Records `integers`, of a magnitude of at most `largest`, as the integers of `value`."""
-        element = quantized_type(value)
-        assert element is not None
+        element = uniform_of(value)
         integers = as_type(integers, f32 if element.bits <= 16 or largest < EXACT_IN_F32 else f64)
         integers.value.name_hint = value.name_hint
         self.found[value] = Simulated(integers.value, self.scales[value] if scale is None else scale, element)
 
     def _own_scale(self, at: InsertionBuilder, value: SSAValue) -> Expr:
-        element = quantized_type(value)
-        assert element is not None
-        return beside(Expr(at, self.scales[value]), element, len(shape_of(value)))
+        return beside(Expr(at, self.scales[value]), uniform_of(value), len(shape_of(value)))
 
     def _quantized(self, real: Expr, value: SSAValue) -> Expr:
         """Returns the integers to which `quant.qcast` quantizes `real`."""
-        element = quantized_type(value)
-        assert element is not None
-        return _saturated(rounded(real / self._own_scale(real.at, value)), element)
+        return _saturated(rounded(real / self._own_scale(real.at, value)), uniform_of(value))
 
     def _constant(self, at: InsertionBuilder, op: ConstantOp) -> None:
         stored, element = constant_array(op.result), quantized_type(op.result)
@@ -543,10 +537,9 @@ class Simulation:
                 operands.append((as_type(known.beside(at), f64) * known.floats(at, f64)).value)
         made = self._cloned(at, op, operands, element)
         for old, new in zip(op.results, made.results, strict=True):
-            if quantized_type(old) is None:
-                continue
             kind = quantized_type(old)
-            assert kind is not None
+            if kind is None:
+                continue
             held = self.scales.get(old)
             if held is None:  # an accumulator of sums whose scales no longer agree: it has that of the first
                 held = next(self.found[value].scale for value in op.operands if keeps_sums(value))
@@ -584,10 +577,7 @@ class Simulation:
         if isinstance(op, EinsumOp):
             raise at.error("cannot be trained in float; exclude it with --exclude")
         x, w = (each for each in known[:2] if each is not None)
-        terms = 1
-        if isinstance(op, ContractionOp):
-            terms = _terms(op)
-        largest = terms * x.largest() * w.largest()
+        largest = (_terms(op) if isinstance(op, ContractionOp) else 1) * x.largest() * w.largest()
         element = f32 if largest < EXACT_IN_F32 else f64
         operands: list[SSAValue | None] = [each.floats(at, element).value for each in (x, w)]
         made = self._cloned(at, op, operands, element)
@@ -625,9 +615,7 @@ class Simulation:
         total = reduce(Expr.__add__, parts)
         if isinstance(op, BiasedContractionOp) and op.bias is not None:
             total = total + self._of_channels(op, self.found[op.bias].real(at), rank)
-        element = quantized_type(op.results[0])
-        assert element is not None
-        self._keep(op.results[0], _saturated(rounded(total / self._own_scale(at, op.results[0])), element))
+        self._keep(op.results[0], self._quantized(total, op.results[0]))
 
     def _of_channels(self, op: ContractionOp, numbers: Expr, rank: int) -> Expr:
         """Reshapes elements that differ only by output channel to broadcast to the result.
@@ -653,18 +641,15 @@ class Simulation:
 
     def _take_bias(self, at: InsertionBuilder, op: NnOp, bias: SSAValue) -> None:
         """Records the integers of a bias that `op` adds to an accumulator."""
-        sums, element = next(self.found[value] for value in op.operands if value in self.found), quantized_type(bias)
-        assert element is not None
-        scale = beside(Expr(at, sums.scale), element, len(shape_of(bias)))
+        sums = next(self.found[value] for value in op.operands if value in self.found)
+        scale = beside(Expr(at, sums.scale), uniform_of(bias), len(shape_of(bias)))
         self._keep(bias, self._bias(at, bias, scale), sums.scale)
 
     def _bias(self, at: InsertionBuilder, bias: SSAValue, scale: Expr) -> Expr:
         """Returns the integers of a bias in the scale of the accumulator, which broadcasts to it."""
-        element = quantized_type(bias)
-        assert element is not None
         if isinstance(bias.owner, QuantizeCastOp):
             quotient = Expr(at, bias.owner.input) / scale
-            return _saturated(as_type(rounded(quotient), f64), element)
+            return _saturated(as_type(rounded(quotient), f64), uniform_of(bias))
         stored = constant_array(bias)
         assert stored is not None
         held = ConstantOp.of(stored.astype(np.float64), TensorType(f64, stored.shape))
@@ -689,9 +674,7 @@ class Simulation:
     def _rescale(self, op: NnOp, given: _Sums, mode: Mode, ties: Ties) -> None:
         """Requantizes exact sums to the integers of the result."""
         sums, scale, count, result = given.integers, given.scale, given.count, op.results[0]
-        at = sums.at
-        element = quantized_type(result)
-        assert element is not None
+        at, element = sums.at, uniform_of(result)
         if result not in self.scales:  # an accumulator keeps the scale of its sums
             flat = scale
             if element.granularity is not Granularity.TENSOR:
@@ -722,8 +705,6 @@ class Simulation:
             if bound is not None:
                 at = integers.at
                 real = Expr(at, at.constant(bound.value.data, self.scales[op.result]))
-                element = quantized_type(op.result)
-                assert element is not None
-                number = _saturated(rounded(real / self._own_scale(at, op.result)), element)
+                number = self._quantized(real, op.result)
                 integers = integers.apply(limit, as_type(number, element_of(integers.value)))
         return integers

@@ -184,10 +184,6 @@ def _score_rows(scores: Array) -> Array:
     return scores.reshape(-1, shape[-1])
 
 
-def _forms(arrays: Mapping[str, Array]) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-    return {name: (array.dtype, array.shape) for name, array in arrays.items()}
-
-
 def _is_state(state: Mapping[str, Array], parameters: Mapping[str, Array]) -> bool:
     """Returns true if `state` has the names, types and shapes of an optimizer's state for `parameters`."""
     known = {f"{what} {name}": array for name, array in parameters.items() for what in (*SUMS, *REMEMBERED)}
@@ -263,8 +259,11 @@ class _State:
             return {each: whole(arrays[key]) for each, key in keys.items()}
 
         parameters, best, state = map(part, ("parameters", "best", "optimizer"))
-        is_whole = all(_forms(each) == _forms(self.parameters) for each in (parameters, best))
-        if not is_whole or not _is_state(state, parameters):
+        forms, *others = (
+            {name: (array.dtype, array.shape) for name, array in arrays.items()}
+            for arrays in (self.parameters, parameters, best)
+        )
+        if others != [forms, forms] or not _is_state(state, parameters):
             raise text_error(f"checkpoint '{path}' is damaged: its arrays do not match the parameters")
         self.parameters, self.best_parameters, self.optimizer.state = parameters, best, state
         self.before = HeldOutFigures.of(told["before"])
@@ -294,12 +293,10 @@ class _Loop:
         self.scores = output_name(module, output) if options.loss is not FinetuneLoss.MSE else None
         self.shapes = {name: array.shape for name, array in rows.batch([0] * size).items()}
         self.teacher = compile(specialize(module, self.shapes), threads=threads, isa=isa)
-        self._held_batches = [
-            (chosen, self._wanted(rows.batch(chosen)))
-            for start in range(0, held, size)
-            for chosen in [[int(self.held[position % held]) for position in range(start, start + size)]]
-        ]  # the last batch is padded with the first samples
-        names = next(wanted for _, wanted in self._held_batches)
+        padded = np.resize(self.held, -(-held // size) * size)  # the last batch is padded with the first samples
+        batches = padded.reshape(-1, size).tolist()
+        self._held_batches = [(chosen, self._wanted(rows.batch(chosen))) for chosen in batches]
+        names = self._held_batches[0][1]
         if classes is not None and self.scores is not None:
             scores = _score_rows(names[self.scores]).shape[-1]
             wrong = classes[(classes < 0) | (classes >= scores)]
@@ -355,39 +352,33 @@ class _Loop:
     def judged(self, parameters: Mapping[str, Array]) -> HeldOutFigures:
         """Returns the loss and the metric on the held-out samples."""
         losses: list[float] = []
-        right, left = 0, len(self.held)
+        right: list[Array] = []
         for chosen, wanted in self._held_batches:
             found = self.programs.results(self.rows.batch(chosen), parameters)
             losses.append(self._loss(found, wanted, self._classes(chosen))[0])
-            right += self._right(found, wanted, chosen, left)
-            left -= self.size
+            right.append(self._right(found, wanted, chosen))
         loss = float(np.mean(losses))
         if self.scores is None:
             return HeldOutFigures(loss, -10 * math.log10(loss) if loss > 0 else math.inf)
-        return HeldOutFigures(loss, right / (len(self.held) * self._answers))
+        return HeldOutFigures(loss, self._share(right))
 
-    _answers = 1
-    """Rows of logits per run."""
-
-    def _right(self, found: Mapping[str, Array], wanted: Mapping[str, Array], chosen: Sequence[int], left: int) -> int:
-        """Counts the rows of the first `left` runs whose class is that of the label, or of the teacher."""
+    def _right(self, found: Mapping[str, Array], wanted: Mapping[str, Array], chosen: Sequence[int]) -> Array:
+        """Returns for each run and row of its logits whether the class is that of the label, or of the teacher."""
         if self.scores is None:
-            return 0
+            return np.zeros((len(chosen), 0), np.bool_)
         classes = self._classes(chosen)
         positions, of_teacher = (_score_rows(each[self.scores]).argmax(-1) for each in (found, wanted))
-        self._answers = len(positions) // len(chosen)
-        counted = self._answers * min(left, len(chosen))
-        return int((positions == (of_teacher if classes is None else classes))[:counted].sum())
+        return (positions == (of_teacher if classes is None else classes)).reshape(len(chosen), -1)
+
+    def _share(self, right: Sequence[Array]) -> float:
+        """Returns the fraction of right rows, without those of padding."""
+        return float(np.concatenate(right)[: len(self.held)].mean())
 
     def of_teacher(self) -> float | None:
         """Returns the metric of the float model if there are labels."""
         if self.classes is None:
             return None
-        left, right = len(self.held), 0
-        for chosen, wanted in self._held_batches:
-            right += self._right(wanted, wanted, chosen, left)
-            left -= self.size
-        return right / (len(self.held) * self._answers)
+        return self._share([self._right(wanted, wanted, chosen) for chosen, wanted in self._held_batches])
 
     def epoch(self, state: _State, augment: Augment | None, advance: Advance) -> None:
         """Trains on every sample once, as the next epoch of `state`, and evaluates the result."""
