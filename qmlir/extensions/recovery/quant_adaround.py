@@ -1,10 +1,10 @@
 """`quant-adaround`: learns how to round weights from the error of the layer's output after its activation."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -71,19 +71,6 @@ less.
 """
 
 
-def _of_clip(op: Operation) -> PiecewiseLinear:
-    clip = cast(ClipOp, op)
-    low, high = (None if each is None else each.value.data for each in (clip.minimum, clip.maximum))
-    return PiecewiseLinear(-math.inf if low is None else low, math.inf if high is None else high)
-
-
-_ACTIVATIONS: Mapping[type[Operation], Callable[[Operation], PiecewiseLinear]] = {
-    ReluOp: lambda op: PiecewiseLinear(low=0.0),
-    LeakyReluOp: lambda op: PiecewiseLinear(low=0.0, slope=cast(LeakyReluOp, op).alpha.value.data),
-    ClipOp: _of_clip,
-}
-
-
 def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
     """Returns the activation that is the only reader of the layer's output after the bias.
 
@@ -94,8 +81,16 @@ def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
     users = [use.operation for use in weight.readers[0][0].results[0].uses]
     if weight.bias is not None and len(users) == 1:  # the sum with the bias
         users = [use.operation for use in users[0].results[0].uses]
-    made = _ACTIVATIONS.get(type(users[0])) if len(users) == 1 else None
-    return None if made is None else made(users[0])
+    match users:
+        case [ReluOp()]:
+            return PiecewiseLinear(low=0.0)
+        case [LeakyReluOp() as op]:
+            return PiecewiseLinear(low=0.0, slope=op.alpha.value.data)
+        case [ClipOp() as op]:
+            low = -math.inf if op.minimum is None else op.minimum.value.data
+            return PiecewiseLinear(low, math.inf if op.maximum is None else op.maximum.value.data)
+        case _:
+            return None
 
 
 @dataclass(frozen=True)

@@ -97,13 +97,9 @@ class RoundedWeight(RoundedConstant):
         shape = self.array.shape
         steps, zeros = (np.broadcast_to(each, shape) for each in broadcast_parameters(self.element, shape))
         low, high = (limit - zeros for limit in (self.element.storage_min, self.element.storage_max))
-        parts = (self.rows.of_weights(np.asarray(each, np.float64)) for each in (_in_f32(steps), low, high))
+        steps = steps.astype(np.float32)  # the type in which `quant.qcast` divides by them
+        parts = (self.rows.of_weights(np.asarray(each, np.float64)) for each in (steps, low, high))
         return [CodeGrid(*each, is_signed=is_signed(self.op.result)) for each in zip(*parts, strict=True)]
-
-
-def _in_f32(steps: Array) -> Array:
-    """Converts scales to the type in which `quant.qcast` divides by them."""
-    return steps.astype(np.float32)
 
 
 def rounded_weights(function: FuncOp) -> Iterator[RoundedWeight]:
