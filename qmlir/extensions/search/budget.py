@@ -157,12 +157,12 @@ class Allotment:
     def text(self, metric: str) -> str:
         """Formats the tables of the layers and of the front; `metric` is the name of the accuracy."""
         widths = list(dict.fromkeys(each.width for each in self.layers))
-        known = {(each.layer, each.width): each for each in self.layers}
+        known = {(each.layer, each.width): f"{each.loss:.2e}" for each in self.layers}
         chosen = self.chosen.widths
         names = dict.fromkeys(each.layer for each in self.layers)
         columns = [f"loss at {width}" for width in widths]
         rows = [
-            (name, *(_loss(known.get((name, width))) for width in widths), str(chosen.get(name, ""))) for name in names
+            (name, *(known.get((name, width), "") for width in widths), str(chosen.get(name, ""))) for name in names
         ]
         lines = [*aligned([("layer", *columns, "now"), *rows], {*columns, "now"}), ""] if rows else []
         points = [
@@ -175,10 +175,6 @@ class Allotment:
         head = ("weights", "time", "predicted loss", metric, "")
         lines += [*aligned([head, *points], {"weights", "time", "predicted loss", metric}), ""]
         return "".join(f"{line}\n" for line in lines)
-
-
-def _loss(found: LayerWidth | None) -> str:
-    return "" if found is None else f"{found.loss:.2e}"
 
 
 def _spread(points: Sequence[Any], count: int) -> list[Any]:
@@ -362,7 +358,8 @@ def allot(
         counts.append(partial(constant_bytes, layered))
         limits.append(budget.bytes - size)
     if budget.time is not None:
-        counts.append(_estimated(layered, figures) if latency is None else _measured(latency, tried, figures))
+        estimated = partial(_estimated, layered, figures)
+        counts.append(estimated if latency is None else _measured(latency, tried, figures))
         time = counts[-1]({})
         limits.append(int(budget.time * time) - time)
     begun = [count({}) for count in counts]
@@ -444,13 +441,9 @@ def constant_bytes(layered: LayerwiseModel, widths: Widths) -> int:
     return sum(constants.values())
 
 
-def _estimated(layered: LayerwiseModel, figures: Measurements) -> Callable[[Widths], int]:
-    """Returns a function that estimates the time of the model with given widths."""
-
-    def count(widths: Widths) -> int:
-        return int(figures.measured(f"time {_text(widths)}", lambda: coverage(layered.quantized(widths)).cost))
-
-    return count
+def _estimated(layered: LayerwiseModel, figures: Measurements, widths: Widths) -> int:
+    """Returns the estimated time of the model with these widths."""
+    return int(figures.measured(f"time {_text(widths)}", lambda: coverage(layered.quantized(widths)).cost))
 
 
 def _times(latency: Latency, widths: Widths, figures: Measurements) -> dict[str, int]:

@@ -25,7 +25,7 @@ import json
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
@@ -219,22 +219,19 @@ class SearchResult(Readable):
         )
 
 
+@dataclass
 class _Search:
     """One search: its subject, and the figures measured so far."""
 
-    def __init__(
-        self, layered: LayerwiseModel, trials: Trials, measurements: Measurements, bound: float,
-        widest: Width, advance: Callable[[int], object], on_step: Callable[[SearchStep], object],
-    ) -> None:  # fmt: skip
-        self.layered = layered
-        self.trials = trials
-        self.measurements = measurements
-        self.bound = bound
-        self.widest = widest
-        self.advance = advance
-        self.on_step = on_step
-        self.ranking: list[tuple[str, float]] = []
-        self.steps: list[SearchStep] = []
+    layered: LayerwiseModel
+    trials: Trials
+    measurements: Measurements
+    bound: float
+    widest: Width
+    advance: Callable[[int], object]
+    on_step: Callable[[SearchStep], object]
+    ranking: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
+    steps: list[SearchStep] = field(default_factory=list[SearchStep])
 
     def accuracy(self, widths: Widths) -> float:
         """Returns the accuracy of the model with these widths."""
@@ -247,7 +244,8 @@ class _Search:
         Up to `trials.at_once` choices are measured together, but a figure is stored only when it is asked for, so the
         stored figures don't depend on that number.
         """
-        for choices in _in_pieces(chain, self.trials.at_once):
+        chain = iter(chain)
+        while choices := list(islice(chain, self.trials.at_once)):
             named = {_accuracy_name(each): each for each in choices}
             missing = [name for name in named if name not in self.measurements]
             found = self.trials.accuracies([named[name] for name in missing])
@@ -319,7 +317,8 @@ class _Search:
         left: list[str] = order[:max_steps]
         while left:
             # As long as layers keep 4 bits, the figures measured ahead are those needed next.
-            for tried, accuracy in self.accuracies(_narrower(widths, [*left])):
+            ahead = [{**widths, **dict.fromkeys(left[: count + 1], Width.NARROW)} for count in range(len(left))]
+            for tried, accuracy in self.accuracies(ahead):
                 name = left.pop(0)
                 is_kept = self.holds(accuracy)
                 self._tried(SearchStep(name, Width.NARROW, accuracy, is_kept))
@@ -329,21 +328,9 @@ class _Search:
         return widths, len(self.steps) == len(order)
 
 
-def _narrower(widths: Widths, order: Sequence[str]) -> Iterator[Widths]:
-    """Yields the widths after each layer that gets 4-bit weights."""
-    for count in range(1, len(order) + 1):
-        yield {**widths, **dict.fromkeys(order[:count], Width.NARROW)}
-
-
 def _accuracy_name(widths: Widths) -> str:
     # JSON, so that different layer names never yield equal keys.
     return f"accuracy {json.dumps(dict(sorted(widths.items())), ensure_ascii=False)}"
-
-
-def _in_pieces(chain: Iterable[Widths], size: int) -> Iterator[list[Widths]]:
-    chain = iter(chain)
-    while piece := list(islice(chain, size)):
-        yield piece
 
 
 def _key(module: ModuleOp, profile: Profile, data: str, labels: Array | None, asked: Mapping[str, Any]) -> str:
