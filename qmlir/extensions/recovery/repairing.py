@@ -406,12 +406,7 @@ class JudgedRecovery:
         return Attempt(options, module, made, repair)
 
     def remedied(
-        self,
-        calibrated: Calibrated,
-        validating: Validating,
-        lost: Validation,
-        options: QuantizeOptions,
-        seconds: float,
+        self, calibrated: Calibrated, validating: Validating, lost: Validation, options: QuantizeOptions, seconds: float
     ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
         """Tries remedies for an accuracy regression; returns them with the module and comparison of the best one."""
 

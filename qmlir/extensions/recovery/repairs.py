@@ -267,11 +267,7 @@ class RepairsWeights(TakesValues):
             self.biases.update(bias.op for each in weights if (bias := each.bias) is not None)
 
     def seen(
-        self,
-        module: ModuleOp,
-        weights: Sequence[RoundedWeight],
-        runs: Sequence[Sequence[Any]],
-        statistics: type[_Seen],
+        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]], statistics: type[_Seen]
     ) -> Sequence[tuple[RoundedWeight, _Seen]]:
         """Returns each of `weights` that is read, with the `statistics` of all its rows in the unchanged function."""
         readers = {reader: (weight, rows) for weight in weights for reader, rows in weight.readers}

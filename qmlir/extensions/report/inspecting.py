@@ -172,11 +172,7 @@ def _listed(values: Sequence[ValueInfo]) -> str:
 
 def _head(found: Inspection) -> list[str]:
     operations = sum(layer.count for layer in found.layers)
-    lines = [
-        f"inputs: {_listed(found.inputs)}",
-        f"outputs: {_listed(found.outputs)}",
-        f"operations: {operations}",
-    ]
+    lines = [f"inputs: {_listed(found.inputs)}", f"outputs: {_listed(found.outputs)}", f"operations: {operations}"]
     part = found.integer_share
     if found.multiply_adds is None or part is None:
         lines.append("multiply-adds: not known any more at this level")

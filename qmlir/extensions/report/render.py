@@ -33,10 +33,7 @@ _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=PackageLoader("qmlir.extensions.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
+        loader=PackageLoader("qmlir.extensions.report"), autoescape=True, undefined=StrictUndefined, finalize=_shown
     )
 
 

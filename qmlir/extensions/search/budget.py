@@ -308,12 +308,7 @@ Divergences = Callable[[Sequence[Widths]], F64]
 """Computes the matrix of `divergences` for choices of widths."""
 
 
-def predict(
-    layered: LayerwiseModel,
-    losses: Divergences,
-    wanted: Sequence[Alone],
-    figures: Measurements,
-) -> Prediction:
+def predict(layered: LayerwiseModel, losses: Divergences, wanted: Sequence[Alone], figures: Measurements) -> Prediction:
     """Predicts the loss of each of `wanted` by `losses`.
 
     If `figures` lacks a part of the result, the whole result is computed in one pass. Raises `DiagnosticError` if an

@@ -41,14 +41,7 @@ from qmlir.extensions.search.choices import SearchMode, Width
 from qmlir.extensions.search.trials import Measurements, SearchSubject, Trials
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.choices import Engine
-from qmlir.extensions.training.evaluating import (
-    Batches,
-    Labels,
-    chosen_member,
-    data_beside,
-    output_name,
-    read_labels,
-)
+from qmlir.extensions.training.evaluating import Batches, Labels, chosen_member, data_beside, output_name, read_labels
 from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data

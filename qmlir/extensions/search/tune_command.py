@@ -33,8 +33,5 @@ TUNE = Command(
     add_arguments,
     run,
     epilog="Results are stored next to the cache of programs; qmlir compile uses them unless --no-tuned is given.",
-    examples=(
-        "tune out/ --seconds 600",
-        "tune out/ --kernels 5 --threads 4",
-    ),
+    examples=("tune out/ --seconds 600", "tune out/ --kernels 5 --threads 4"),
 )

@@ -32,11 +32,7 @@ GRADIENT = NamedPipeline(
         Stage[NnGradient](
             "simplify", "nothing is differentiated that folds away, or that nothing uses", lambda _: clean_passes()
         ),
-        Stage(
-            "differentiate",
-            "passes that change the gradient run before this stage",
-            lambda options: [options],
-        ),
+        Stage("differentiate", "passes that change the gradient run before this stage", lambda options: [options]),
         Stage("clean", "constants and products that several rules need are computed once", lambda _: clean_passes()),
     ),
     NnGradient(),

@@ -8,14 +8,7 @@ import argparse
 
 from qmlir.extensions import training
 from qmlir.extensions.training.choices import SCALE_METHODS, FinetuneLoss, FinetuneOptions, OptimizerKind
-from qmlir.tools.arguments import (
-    IMPORT,
-    add_export,
-    add_model,
-    add_options,
-    add_output,
-    add_quantization,
-)
+from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output, add_quantization
 from qmlir.tools.command_runner import Command, Session
 
 
