@@ -12,8 +12,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.nn.activations.ops import LeakyReluOp, ReluOp
 from qmlir.dialects.nn.elementwise.ops import ClipOp
+from qmlir.extensions.recovery import weight_rounding as rounding
 from qmlir.extensions.recovery.block_programs import (
     BlockData,
     BlockError,
@@ -27,22 +29,7 @@ from qmlir.extensions.recovery.quant_correct_bias import correct_bias, settled_b
 from qmlir.extensions.recovery.quant_gptq import SecondMoments, aims
 from qmlir.extensions.recovery.repairs import FloatData, RepairsWeights, RowStatistics
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
-from qmlir.extensions.recovery.weight_rounding import (
-    DAMPING,
-    F64,
-    FLOATS_SHARE,
-    STEPS,
-    SWEEPS,
-    CodeGrid,
-    HessianLoss,
-    Objective,
-    PiecewiseLinear,
-    SampleLoss,
-    adaround,
-    adaround_together,
-    best_of,
-    descend,
-)
+from qmlir.extensions.recovery.weight_rounding import CodeGrid, HessianLoss, PiecewiseLinear, SampleLoss
 from qmlir.interpreter.interpreter import Lockstep
 from qmlir.ir.diagnostics import DiagnosticError, emit_remark, op_error
 from qmlir.ir.passes import MEANING, Preservation, count
@@ -205,10 +192,10 @@ class QuantAdaRound(RepairsWeights):
     bits: int = 8
     blocks: int = 0
     weighted: bool = False
-    steps: int = STEPS
-    damping: float = DAMPING
-    sweeps: int = SWEEPS
-    floats_share: float = FLOATS_SHARE
+    steps: int = rounding.STEPS
+    damping: float = rounding.DAMPING
+    sweeps: int = rounding.SWEEPS
+    floats_share: float = rounding.FLOATS_SHARE
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Chooses the codes of `weights`."""
@@ -268,7 +255,7 @@ class QuantAdaRound(RepairsWeights):
         begun = [one + _TOWARDS * np.clip(each - one, -1, 1) for one, each in pairs]
         wanted = [each * grid.steps for each, grid in zip(begun, grids, strict=True)]
         before = error.of_codes(known)
-        found = adaround_together(wanted, grids, error.gradients, before, steps=steps)
+        found = rounding.adaround_together(wanted, grids, error.gradients, before, steps=steps)
         after = error.of_codes(found)
         if not after < before * (1 - _LEAST):
             return ()
@@ -315,7 +302,7 @@ class QuantAdaRound(RepairsWeights):
         known = grid.nearest(weight.rows.of_weights(weight.array))
         activation = activation_behind(weight)
         if activation is None:
-            objective: Objective = HessianLoss(wanted, moments)
+            objective: rounding.Objective = HessianLoss(wanted, moments)
         else:
             objective = self._by_rows(weight, seen, activation)
         steps = min(self.steps, int(_MULTIPLY_ADDS / objective.multiply_adds))
@@ -326,14 +313,14 @@ class QuantAdaRound(RepairsWeights):
             )
             emit_remark(weight.readers[0][0], text)
             return settled_bias(weight, seen.moments.means, self.gained)
-        learned = adaround(wanted, known, grid, objective, steps=steps)
+        learned = rounding.adaround(wanted, known, grid, objective, steps=steps)
         settled = np.stack(
             [
-                descend(wanted[at], learned[at], each, moments[at], sweeps=self.sweeps)
+                rounding.descend(wanted[at], learned[at], each, moments[at], sweeps=self.sweeps)
                 for at, each in enumerate(weight.grid())
             ]
         )
-        found = best_of((known, learned, settled), grid, objective)
+        found = rounding.best_of((known, learned, settled), grid, objective)
         tried = (known, found, np.zeros_like(found))
         before, after, signal = (float(objective.errors(each * grid.steps).sum()) for each in tried)
         if not after < before * (1 - _LEAST):

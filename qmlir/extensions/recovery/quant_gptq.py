@@ -9,19 +9,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
+from qmlir.extensions.recovery import weight_rounding as rounding
 from qmlir.extensions.recovery.quant_correct_bias import Means, correct_bias, settled_bias
 from qmlir.extensions.recovery.repairs import RepairsWeights, RowStatistics
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
-from qmlir.extensions.recovery.weight_rounding import (
-    DAMPING,
-    F64,
-    FLOATS_SHARE,
-    SWEEPS,
-    DampedFactors,
-    compensated,
-    error,
-    settled,
-)
+from qmlir.extensions.recovery.weight_rounding import DampedFactors
 from qmlir.ir.passes import MEANING, Preservation, count
 
 _ROWS = 256
@@ -133,7 +126,7 @@ def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: f
     for position, each in enumerate(unrounded):
         own, cross = seen.of_group(position, is_centered=weight.bias is not None)
         factors = DampedFactors.of(own, damping)
-        yield GptqObjective(compensated(each, own, cross, share=share, factors=factors), own, factors)
+        yield GptqObjective(rounding.compensated(each, own, cross, share=share, factors=factors), own, factors)
 
 
 @dataclass(frozen=True)
@@ -194,9 +187,9 @@ class QuantGptq(RepairsWeights):
     preserves: ClassVar[Preservation] = MEANING
 
     bits: int = 8
-    damping: float = DAMPING
-    sweeps: int = SWEEPS
-    floats_share: float = FLOATS_SHARE
+    damping: float = rounding.DAMPING
+    sweeps: int = rounding.SWEEPS
+    floats_share: float = rounding.FLOATS_SHARE
 
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
         """Chooses the codes of `weights`."""
@@ -210,10 +203,10 @@ class QuantGptq(RepairsWeights):
         each = aims(weight, seen, damping=self.damping, share=self.floats_share)
         for position, (aim, grid) in enumerate(zip(each, weight.grid(), strict=True)):
             wanted, moments = aim.wanted, aim.moments
-            found, own, _ = settled(wanted, grid, moments, sweeps=self.sweeps, factors=aim.factors)
-            before += error(wanted, grid.nearest(known[position]), grid, moments)
+            found, own, _ = rounding.settled(wanted, grid, moments, sweeps=self.sweeps, factors=aim.factors)
+            before += rounding.error(wanted, grid.nearest(known[position]), grid, moments)
             after += own
-            signal += error(wanted, np.zeros_like(wanted), grid, moments)
+            signal += rounding.error(wanted, np.zeros_like(wanted), grid, moments)
             chosen[position] = found * grid.steps
         if not after < before:
             return settled_bias(weight, seen.means, self.gained)

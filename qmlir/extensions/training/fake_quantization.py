@@ -11,8 +11,7 @@ from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties
-from qmlir.dialects.calib.ops import RowNormOp as IntegerRowNormOp
-from qmlir.dialects.calib.ops import StraightThroughOp
+from qmlir.dialects.calib import ops as calib
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
@@ -24,23 +23,9 @@ from qmlir.dialects.nn.contraction.ops import (
     MatMulOp,
     WindowedContractionOp,
 )
-from qmlir.dialects.nn.elementwise.ops import (
-    AddOp,
-    CastOp,
-    ClipOp,
-    ComparisonOp,
-    EqualOp,
-    FloorOp,
-    MaxOp,
-    MinOp,
-    MulOp,
-    RoundOp,
-    SignOp,
-    WhereOp,
-)
+from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.evaluation.parameters import uniform_of
 from qmlir.dialects.nn.normalization import ops
-from qmlir.dialects.nn.normalization.ops import RowNormOp
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp, GlobalAveragePoolOp
 from qmlir.dialects.nn.reduction.ops import ArgExtremeOp, ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, quantized_type, ratios
@@ -61,13 +46,14 @@ from qmlir.quantization.signed_weights import SIGNED
 
 def straight_through(hard: Expr, soft: Expr) -> Expr:
     """Returns `hard` with the gradient of `soft`."""
-    op = StraightThroughOp.create(operands=[hard.value, soft.value], result_types=[hard.value.type])
+    op = calib.StraightThroughOp.create(operands=[hard.value, soft.value], result_types=[hard.value.type])
     return Expr(hard.at, hard.at.append(op).result)
 
 
 def rounded(term: Expr, ties: Ties = Ties.EVEN) -> Expr:
     """Rounds to the nearest integers, with a straight-through gradient."""
-    return straight_through(term.apply(RoundOp) if ties is Ties.EVEN else (term + 0.5).apply(FloorOp), term)
+    hard = term.apply(elementwise.RoundOp) if ties is Ties.EVEN else (term + 0.5).apply(elementwise.FloorOp)
+    return straight_through(hard, term)
 
 
 def signs_of(real: Expr, scale: Expr) -> Expr:
@@ -77,7 +63,7 @@ def signs_of(real: Expr, scale: Expr) -> Expr:
     is the sum of the weights' gradients times their signs.
     """
     at = real.at
-    hard = (real.apply(SignOp) * 2.0 + 1.0).apply(MinOp, 1.0).apply(MaxOp, -1.0)
+    hard = (real.apply(elementwise.SignOp) * 2.0 + 1.0).apply(elementwise.MinOp, 1.0).apply(elementwise.MaxOp, -1.0)
     fixed = straight_through(scale, Expr(at, at.constant(np.ones(shape_of(scale.value)), real.value)))
     return straight_through(hard, real / fixed)
 
@@ -99,7 +85,7 @@ def simulated_rows(at: InsertionBuilder, op: ops.RowNormOp, integers: Expr, scal
         if isinstance(op, ops.GroupNormOp) and (groups := op.groups.value.data) != channels:
             grouped = (batch, groups, channels // groups, *image)
         parameters = [Expr(at, at.reshaped(each.value, [channels, *(1 for _ in image)])) for each in parameters]
-    rows = IntegerRowNormOp.create(
+    rows = calib.RowNormOp.create(
         operands=[_shaped(at, integers.value, grouped), scale],
         result_types=[TensorType(f32, grouped)],
         properties={
@@ -108,8 +94,9 @@ def simulated_rows(at: InsertionBuilder, op: ops.RowNormOp, integers: Expr, scal
         },
     )  # fmt: skip
     found = Expr(at, _shaped(at, at.append(rows).result, sizes))
-    for operation, parameter in zip((MulOp, AddOp), parameters, strict=False):  # the scale, then the bias
-        found = found.apply(operation, parameter)
+    kinds = elementwise.MulOp, elementwise.AddOp  # for the scale, and for the bias
+    for kind, parameter in zip(kinds, parameters, strict=False):
+        found = found.apply(kind, parameter)
     return found
 
 
@@ -179,7 +166,7 @@ def sums_of(use: Use) -> SSAValue | None:
     if isinstance(op, BiasedContractionOp):
         is_bias = op.bias is not None and use.index == list(op.operands).index(op.bias)
         return op.result if is_bias and not _has_blocks(op.weight) else None
-    if not isinstance(op, AddOp):
+    if not isinstance(op, elementwise.AddOp):
         return None
     own, other = op.operands[use.index], op.operands[1 - use.index]
     return other if keeps_sums(other) and _are_alike(own, other) else None
@@ -284,7 +271,7 @@ def as_type(term: Expr, element: Attribute) -> Expr:
     """Converts `term` to another float type."""
     if element_of(term.value) == element:
         return term
-    cast = term.at.add(CastOp, term.value, result_types=[TensorType(element, shape_of(term.value))])
+    cast = term.at.add(elementwise.CastOp, term.value, result_types=[TensorType(element, shape_of(term.value))])
     return Expr(term.at, cast.result)
 
 
@@ -300,20 +287,20 @@ def _saturated(term: Expr, element: UniformQuantizedType) -> Expr:
     is_one = np.all(low == low.flat[0]) and np.all(high == high.flat[0])
     if low.size == 1 or (element.bits > 16 and is_one):
         least, most = (FloatAttr(float(each.flat[0]), kind) for each in (low, high))
-        clip = ClipOp.create(
+        clip = elementwise.ClipOp.create(
             operands=[term.value], result_types=[term.value.type], properties={"minimum": least, "maximum": most}
         )
         return Expr(term.at, term.at.append(clip).result)
     rank = len(shape_of(term.value))
     limits = [Expr(term.at, term.at.constant(each.flat[0] if is_one else each, term.value)) for each in (low, high)]
     least, most = limits if is_one else [beside(each, element, rank) for each in limits]
-    return term.apply(MaxOp, least).apply(MinOp, most)
+    return term.apply(elementwise.MaxOp, least).apply(elementwise.MinOp, most)
 
 
 def _chosen(left: Expr, right: Expr, equal: Expr, other: Expr) -> Expr:
     """Returns `equal` where `left` and `right` are the same number, and `other` elsewhere."""
-    is_equal = left.at.add(EqualOp, left.value, right.value).result
-    return Expr(left.at, left.at.add(WhereOp, is_equal, equal.value, other.value).result)
+    is_equal = left.at.add(elementwise.EqualOp, left.value, right.value).result
+    return Expr(left.at, left.at.add(elementwise.WhereOp, is_equal, equal.value, other.value).result)
 
 
 def _summed_axes(at: InsertionBuilder, op: ContractionOp, element: UniformQuantizedType) -> tuple[int, int]:
@@ -394,7 +381,7 @@ class Simulation:
             case StorageCastOp() if op.input in self.found:
                 stored = self.found[op.input].stored(at)
                 kind = TensorType(element_of(op.result), shape_of(op.result))
-                op.result.replace_all_uses_with(at.add(CastOp, stored.value, result_types=[kind]).result)
+                op.result.replace_all_uses_with(at.add(elementwise.CastOp, stored.value, result_types=[kind]).result)
             case ConstantOp():
                 self._constant(at, op)
             case NnOp():
@@ -451,13 +438,13 @@ class Simulation:
             raise at.error(f"cannot be trained: requantization must be f32, shift:even or shift:up, but got {named}")
         if op.quantization_slots().shares_parameters:
             self._move(at, op)
-        elif isinstance(op, RowNormOp):
+        elif isinstance(op, ops.RowNormOp):
             data = self.found[op.operands[0]]
             normalized = simulated_rows(at, op, data.floats(at, f32), data.scale)
             self._keep(op.results[0], self._quantized(normalized, op.results[0]))
         elif isinstance(op, ContractionOp) and _has_blocks(op.operands[1]):
             self._sum_blocks(at, op)
-        elif isinstance(op, ComparisonOp | ArgExtremeOp):
+        elif isinstance(op, elementwise.ComparisonOp | ArgExtremeOp):
             self._through_reals(at, op, f64)
         elif op.accumulator is None:
             self._through_reals(at, op, f32)
@@ -568,7 +555,7 @@ class Simulation:
                 raise at.error("cannot be trained: it adds values with separate quantization parameters")
             if isinstance(op, AveragePoolOp | GlobalAveragePoolOp | ReduceMeanOp):
                 return self._sums_of_mean(at, op, operand)
-            if isinstance(op, ClipOp):  # its bounds belong to the result
+            if isinstance(op, elementwise.ClipOp):  # its bounds belong to the result
                 return _Sums(operand.floats(at, self._widest(op)), operand.beside(at))
             is_wide = isinstance(op, ReduceSumOp) or any(each is not None and each.element.bits > 16 for each in known)
             element = f64 if is_wide else self._widest(op)
@@ -695,13 +682,13 @@ class Simulation:
                 one = Expr(at, at.constant(1.0, multiplier.value))
                 integers = _chosen(multiplier, one, as_type(sums, f64), as_type(integers, f64))
         integers = _saturated(integers, element)
-        if isinstance(op, ClipOp):
+        if isinstance(op, elementwise.ClipOp):
             integers = self._between(op, integers)
         self._keep(result, integers)
 
-    def _between(self, op: ClipOp, integers: Expr) -> Expr:
+    def _between(self, op: elementwise.ClipOp, integers: Expr) -> Expr:
         """Clips to the bounds of `op`, quantized to the type of the result."""
-        for bound, limit in ((op.minimum, MaxOp), (op.maximum, MinOp)):
+        for bound, limit in ((op.minimum, elementwise.MaxOp), (op.maximum, elementwise.MinOp)):
             if bound is not None:
                 at = integers.at
                 real = Expr(at, at.constant(bound.value.data, self.scales[op.result]))
