@@ -504,9 +504,8 @@ def search(
             advance(1)
             wanted = float_accuracy - max_drop if max_drop is not None else min_accuracy
             found = _Search(
-                layered, trials, measurements, -math.inf if wanted is None else wanted, widest, advance,
-                on_step,
-            )  # fmt: skip
+                layered, trials, measurements, -math.inf if wanted is None else wanted, widest, advance, on_step
+            )
             allotment = None
             if way is SearchMode.BUDGET:
                 graded = Batches(module, calibrating, limit=samples_to_grade(module), size=1)

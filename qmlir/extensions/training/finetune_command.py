@@ -28,9 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", metavar="FILE", help="profile with the initial ranges (default: calibrate on --data)"
     )
-    add_output(
-        parser, "output: FILE.mlir or FILE.onnx", required=True
-    )  # fmt: skip
+    add_output(parser, "output: FILE.mlir or FILE.onnx", required=True)
     add = parser.add_argument_group("training").add_argument
     add(
         "--loss", default="", choices=[str(each) for each in FinetuneLoss],
@@ -74,10 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--validation-split", type=float, default=known.validation_split, metavar="SHARE",
         help="fraction of samples held out to evaluate epochs (default: 0.1)",
     )  # fmt: skip
-    add(
-        "--patience", type=int, metavar="N",
-        help="stop after N epochs without improvement (default: never)",
-    )  # fmt: skip
+    add("--patience", type=int, metavar="N", help="stop after N epochs without improvement (default: never)")
     add(
         "--temperature",
         type=float,

@@ -79,9 +79,7 @@ class Module(torch.nn.Module):  # pyright: ignore[reportUntypedBaseClass]
         shapes = {name: tuple(each.shape) for name, each in tensors.items()}
         key = (tuple(shapes.items()), wrt if torch.is_grad_enabled() else ())
         if key not in self._compiled:
-            self._compiled[key] = TrainingPrograms(
-                self._trained, shapes, wrt=wrt, threads=self._threads, isa=self._isa
-            )  # fmt: skip
+            self._compiled[key] = TrainingPrograms(self._trained, shapes, wrt=wrt, threads=self._threads, isa=self._isa)
         parameters = {name: getattr(self, own) for name, own in self.names.items()}
         results = _Run.apply(
             self._compiled[key], [*tensors, *parameters], len(tensors), *tensors.values(), *parameters.values()
