@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +27,7 @@ from qmlir.extensions.recovery.block_programs import (
 )
 from qmlir.extensions.recovery.quant_correct_bias import correct_bias, settled_bias
 from qmlir.extensions.recovery.quant_gptq import SecondMoments, aims
-from qmlir.extensions.recovery.repairs import FloatData, RepairsWeights, RowStatistics
+from qmlir.extensions.recovery.repairs import FloatData, RepairsWeights, RowStatistics, Runs
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.extensions.recovery.weight_rounding import CodeGrid, HessianLoss, PiecewiseLinear, SampleLoss
 from qmlir.interpreter.interpreter import Lockstep
@@ -197,7 +197,7 @@ class QuantAdaRound(RepairsWeights):
     sweeps: int = rounding.SWEEPS
     floats_share: float = rounding.FLOATS_SHARE
 
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Chooses the codes of `weights`."""
         function = function_of(module, self.function)
         if self.blocks < 0:
@@ -223,7 +223,7 @@ class QuantAdaRound(RepairsWeights):
         found = blocks(function, self.blocks, lambda each: len(layers(each)))
         return [WeightBlock(each, tuple(layers(each.operations))) for each in found]
 
-    def _settle_blocks(self, module: ModuleOp, blocks: Sequence[WeightBlock], runs: Sequence[Sequence[Any]]) -> None:
+    def _settle_blocks(self, module: ModuleOp, blocks: Sequence[WeightBlock], runs: Runs) -> None:
         """Chooses the codes of each block in program order; the later layers are computed with these."""
         begun = {block.section.operations[0]: block for block in blocks}
         steps = Lockstep(module, self.function, runs)
@@ -233,7 +233,7 @@ class QuantAdaRound(RepairsWeights):
                 for changed in self._settle_block(runs, block, BlockData.of(block, steps, floats)):
                     steps.again(changed)
 
-    def _settle_block(self, runs: Sequence[Sequence[Any]], block: WeightBlock, data: BlockData) -> Sequence[Operation]:
+    def _settle_block(self, runs: Runs, block: WeightBlock, data: BlockData) -> Sequence[Operation]:
         is_known = data.exact is not None
         if self.weighted and not is_known:
             _unweighted(block, "the float program does not have the output of the block")
@@ -262,22 +262,12 @@ class QuantAdaRound(RepairsWeights):
         for weight, grid, codes in zip(weights, grids, found, strict=True):
             weight.set(weight.rows.to_weights(codes * grid.steps))
             count("weights")
-            self.tell(
-                weight,
-                "weights of its block are rounded to minimize the error of the block's output",
-                before,
-                after,
-                error.signal,
-            )
+            what = "weights of its block are rounded to minimize the error of the block's output"
+            self.tell(weight, what, before, after, error.signal)
         return [each.op for each in weights]
 
     def _error_weights(
-        self,
-        runs: Sequence[Sequence[Any]],
-        block: WeightBlock,
-        data: BlockData,
-        groups: RunGroups,
-        shape: Sequence[int],
+        self, runs: Runs, block: WeightBlock, data: BlockData, groups: RunGroups, shape: Sequence[int]
     ) -> Sequence[Array] | None:
         """Returns the weight of each element of the block's output, batch by batch; `None` if it cannot be computed."""
         assert self.floats is not None
@@ -307,20 +297,15 @@ class QuantAdaRound(RepairsWeights):
             objective = self._by_rows(weight, seen, activation)
         steps = min(self.steps, int(_MULTIPLY_ADDS / objective.multiply_adds))
         if steps < min(self.steps, _FEWEST):
-            text = (
-                f"weights are not rounded by learning: a layer of this size would get only {steps} steps "
-                f"(minimum {_FEWEST})"
-            )
-            emit_remark(weight.readers[0][0], text)
+            text = f"a layer of this size would get only {steps} steps (minimum {_FEWEST})"
+            emit_remark(weight.readers[0][0], f"weights are not rounded by learning: {text}")
             return settled_bias(weight, seen.moments.means, self.gained)
         learned = rounding.adaround(wanted, known, grid, objective, steps=steps)
-        settled = np.stack(
-            [
-                rounding.descend(wanted[at], learned[at], each, moments[at], sweeps=self.sweeps)
-                for at, each in enumerate(weight.grid())
-            ]
-        )
-        found = rounding.best_of((known, learned, settled), grid, objective)
+        settled = [
+            rounding.descend(*each, sweeps=self.sweeps)
+            for each in zip(wanted, learned, weight.grid(), moments, strict=True)
+        ]
+        found = rounding.best_of((known, learned, np.stack(settled)), grid, objective)
         tried = (known, found, np.zeros_like(found))
         before, after, signal = (float(objective.errors(each * grid.steps).sum()) for each in tried)
         if not after < before * (1 - _LEAST):
@@ -329,7 +314,7 @@ class QuantAdaRound(RepairsWeights):
         count("weights")
         what = "of its accumulator" if activation is None else "after its activation"
         self.tell(weight, f"weights are rounded to minimize the error {what}", before, after, signal)
-        return [weight.op, *correct_bias(weight, seen.moments.means.mean, seen.moments.means.exact_mean)]
+        return [weight.op, *correct_bias(weight, seen.moments.means)]
 
     def _by_rows(self, weight: RoundedWeight, seen: SubsampledRows, activation: PiecewiseLinear) -> SampleLoss:
         """Returns the error after the activation.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.recovery.repairs import LayerImprovement, RepairsWeights, RowStatistics, nodes_of
+from qmlir.extensions.recovery.repairs import LayerImprovement, RepairsWeights, RowStatistics, Runs, nodes_of
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.ir.passes import MEANING, Preservation, count
 
@@ -45,18 +45,17 @@ class Means(RowStatistics):
         return self.exact / self.count
 
 
-def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Operation]:
+def correct_bias(weight: RoundedWeight, seen: Means) -> list[Operation]:
     """Corrects the bias of the layer of `weight` by the mean error of its products, and returns the changed constants.
 
-    `mean` is the mean input row `[groups, terms]` in the quantized program, and `exact` the one in the float program.
     The error is subtracted from the original bias, so earlier corrections do not accumulate.
     """
     bias = weight.bias
     if bias is None:
         return []
     given, wanted = (weight.rows.of_weights(each.astype(np.float64)) for each in (weight.rounded, weight.unrounded))
-    errors = (given @ mean[:, :, None] - wanted @ exact[:, :, None]).reshape(bias.array.shape)
-    corrected = (bias.unrounded - errors).astype(np.float32)
+    errors = given @ seen.mean[:, :, None] - wanted @ seen.exact_mean[:, :, None]
+    corrected = (bias.unrounded - errors.reshape(bias.array.shape)).astype(np.float32)
     if np.array_equal(corrected, bias.array):
         return []
     bias.set(corrected)
@@ -68,7 +67,7 @@ def settled_bias(
     weight: RoundedWeight, seen: Means, gained: Callable[[LayerImprovement], None] | None
 ) -> Sequence[Operation]:
     """Corrects the bias of the layer of `weight`, reports a change to `gained`, and returns the changed constants."""
-    changed = correct_bias(weight, seen.mean, seen.exact_mean)
+    changed = correct_bias(weight, seen)
     if changed and gained is not None:
         gained(LayerImprovement(QuantCorrectBias.name, nodes_of(weight)))
     return changed
@@ -138,6 +137,6 @@ class QuantCorrectBias(RepairsWeights):
         is_left = any(bias.op not in settled for each in found if (bias := each.bias) is not None)
         return found if is_left else []
 
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Corrects the biases of the layers of `weights`."""
         self.in_turn(module, weights, runs, Means, lambda weight, seen: settled_bias(weight, seen, self.gained))

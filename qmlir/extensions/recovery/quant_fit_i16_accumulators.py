@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.context import Context
@@ -15,7 +15,7 @@ from qmlir.analysis.contraction_ranges import REACH
 from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.recovery.quant_gptq import SecondMoments
 from qmlir.extensions.recovery.quant_search_scales import best_scales
-from qmlir.extensions.recovery.repairs import RepairsWeights
+from qmlir.extensions.recovery.repairs import RepairsWeights, Runs
 from qmlir.extensions.recovery.rounded_weights import STEPS, RoundedWeight, may_be_short, rounded_weights, sums_of_terms
 from qmlir.extensions.recovery.weight_rounding import DAMPING, CodeGrid, ShortGrid, error, settled
 from qmlir.extensions.training.parameters import scale_groups, set_scales
@@ -93,7 +93,7 @@ class QuantFitI16Accumulators(RepairsWeights):
         for weight in self.weights(function):
             self._settle(weight, _alike(weight), given[weight.op])
 
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Chooses the scales and the codes of the `weights` that can use 16-bit sums."""
         seen = self.seen(module, weights, runs, SecondMoments)
         given = self._scale(module, [(weight, _damped(each)) for weight, each in seen])

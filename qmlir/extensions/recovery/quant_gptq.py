@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -12,7 +12,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 from qmlir.extensions.recovery import weight_rounding as rounding
 from qmlir.extensions.recovery.quant_correct_bias import Means, correct_bias, settled_bias
-from qmlir.extensions.recovery.repairs import RepairsWeights, RowStatistics
+from qmlir.extensions.recovery.repairs import RepairsWeights, RowStatistics, Runs
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.extensions.recovery.weight_rounding import DampedFactors
 from qmlir.ir.passes import MEANING, Preservation, count
@@ -191,7 +191,7 @@ class QuantGptq(RepairsWeights):
     sweeps: int = rounding.SWEEPS
     floats_share: float = rounding.FLOATS_SHARE
 
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Chooses the codes of `weights`."""
         narrow = [each for each in weights if each.element.bits <= self.bits]
         self.in_turn(module, narrow, runs, SecondMoments, self._settle)
@@ -213,4 +213,4 @@ class QuantGptq(RepairsWeights):
         weight.set(weight.rows.to_weights(chosen))
         count("weights")
         self.tell(weight, "weights are rounded to minimize the error of its accumulator", before, after, signal)
-        return [weight.op, *correct_bias(weight, seen.means.mean, seen.means.exact_mean)]
+        return [weight.op, *correct_bias(weight, seen.means)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import repeat
 from operator import add
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -37,6 +37,9 @@ from qmlir.ir.provenance import Origin, origins_of
 from qmlir.quantization.report import LayerImprovement
 from qmlir.quantization.retyping import REPAIRED
 from qmlir.specialization.inputs import function_of
+
+Runs: TypeAlias = Sequence[Sequence[Any]]
+"""The arguments of a function for each run."""
 
 
 def _as_attribute(gain: LayerImprovement) -> DictionaryAttr:
@@ -100,7 +103,7 @@ class FloatData:
     apart and are left out.
     """
 
-    def __init__(self, module: ModuleOp, name: str, runs: Sequence[Sequence[Any]]):
+    def __init__(self, module: ModuleOp, name: str, runs: Runs):
         operations = list(function_of(module, name).body.block.ops)
         known = ((op, rows_of(op)) for op in operations)
         self._rows = {op: rows for op, rows in known if rows is not None and constant_array(rows.weight) is not None}
@@ -218,7 +221,7 @@ class RepairsWeights(TakesValues):
         return [each for each in rounded_weights(function) if each.may_be_repaired(self.name)]
 
     @abstractmethod
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Settles `weights` using their inputs in `runs`, which holds the arguments of the function for each run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -237,7 +240,7 @@ class RepairsWeights(TakesValues):
         self,
         module: ModuleOp,
         weights: Sequence[RoundedWeight],
-        runs: Sequence[Sequence[Any]],
+        runs: Runs,
         statistics: type[_Seen],
         settle: Callable[[RoundedWeight, _Seen], Sequence[Operation]],
     ) -> None:
@@ -267,7 +270,7 @@ class RepairsWeights(TakesValues):
             self.biases.update(bias.op for each in weights if (bias := each.bias) is not None)
 
     def seen(
-        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]], statistics: type[_Seen]
+        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs, statistics: type[_Seen]
     ) -> Sequence[tuple[RoundedWeight, _Seen]]:
         """Returns each of `weights` that is read, with the `statistics` of all its rows in the unchanged function."""
         readers = {reader: (weight, rows) for weight in weights for reader, rows in weight.readers}

@@ -11,8 +11,8 @@ from os import PathLike
 from typing import Any, Unpack
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute
 
 from qmlir.dialects.kernel.attributes import TARGET, TargetAttr
 from qmlir.dialects.kernel.contraction import EpilogueOp
@@ -274,11 +274,6 @@ def _schedule(op: EpilogueOp) -> dict[str, str | int | bool] | None:
     return {**found, "threads": bool(attribute.threads), "packed": is_packed}
 
 
-def _inside(function: FuncOp) -> Iterator[Operation]:
-    """Yields the operations of a kernel, without constants and the terminator."""
-    return (op for op in function.body.blocks[0].ops if op.regions or isinstance(op, EpilogueOp))
-
-
 def kernels_of(module: ModuleOp, node: NamedNode) -> tuple[NodeKernel, ...]:
     """Returns the kernels that `module` calls for `node`, in the order of their first calls."""
     functions = {function.sym_name.data: function for function in functions_of(module)}
@@ -288,18 +283,12 @@ def kernels_of(module: ModuleOp, node: NamedNode) -> tuple[NodeKernel, ...]:
             calls.setdefault(op.callee.root_reference.data, []).append(op)
     found: list[NodeKernel] = []
     for name, sites in calls.items():
-        inside = list(_inside(functions[name]))
+        block = functions[name].body.blocks[0]
+        inside = [op for op in block.ops if op.regions or isinstance(op, EpilogueOp)]  # no constants, no terminator
         schedules = (_schedule(op) for op in inside if isinstance(op, EpilogueOp))
         nodes = dict.fromkeys(str(origin) for site in sites for origin in origins_of(site))
-        found.append(
-            NodeKernel(
-                name,
-                tuple(dict.fromkeys(op.name for op in inside)),
-                next(filter(None, schedules), None),
-                len(sites),
-                tuple(nodes),
-            )
-        )
+        operations, schedule = dict.fromkeys(op.name for op in inside), next(filter(None, schedules), None)
+        found.append(NodeKernel(name, tuple(operations), schedule, len(sites), tuple(nodes)))
     return tuple(found)
 
 
@@ -450,17 +439,10 @@ def explain(
         >>> [decision.key for decision in explanation.decisions]
         ['fc1/matmul', 'fc1/bias_add']
     """
+    kernels: dict[str, Any] = {"isa": isa, "threads": threads, "shapes": shapes}
     if isinstance(model, Quantized):
-        return explain_node(
-            node,
-            model.source,
-            model.profile,
-            quantized=model.module,
-            isa=isa,
-            threads=threads,
-            shapes=shapes,
-            **model.settings,
-        )
+        settings = model.settings
+        return explain_node(node, model.source, model.profile, quantized=model.module, **kernels, **settings)
     if not isinstance(model, str | PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise text_error(
             f"explain requires the result of quantize or its folder, but got {type(model).__name__}, which does not "
@@ -468,14 +450,6 @@ def explain(
         )
     found = QuantizedFolder.open(model)
     beside = found.settings_beside_recipe()
-    settings: QuantizeSettings = {**beside, "granularity": "", "recipe": found.recipe}  # the recipe has all settings
-    return explain_node(
-        node,
-        load(found.float_module),
-        Profile.load(found.profile),
-        quantized=load(found.module),
-        isa=isa,
-        threads=threads,
-        shapes=shapes,
-        **settings,
-    )
+    settings = {**beside, "granularity": "", "recipe": found.recipe}  # the recipe has all settings
+    source, profile = load(found.float_module), Profile.load(found.profile)
+    return explain_node(node, source, profile, quantized=load(found.module), **kernels, **settings)

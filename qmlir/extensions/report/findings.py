@@ -288,15 +288,13 @@ class Checks:
         seen, value = facts.observed, facts.node.value
         if seen is None or value is None or seen.type is None or facts.is_limited:
             return
-        ours, theirs = seen.quantized_side.channels, seen.float_side.channels
-        if ours is None or theirs is None or ours.constant.size != theirs.constant.size or ours.constant.size < 2:
+        ours, theirs = seen.quantized_side, seen.float_side
+        if ours.constant.size != theirs.constant.size or ours.constant.size < 2:
             return
         if seen.errors.elements < DEAD_COUNT * ours.constant.size:
             return
         lost = np.setdiff1d(np.flatnonzero(ours.constant & ~theirs.constant), known)
         if lost.size and seen.type.bits < 16:
-            assert theirs.minima is not None
-            assert theirs.maxima is not None
             spread = float((theirs.maxima - theirs.minima)[lost].max())
             yield Finding(
                 "dead channel",

@@ -310,14 +310,8 @@ class _Collector:
         op = node.operation
         reason = "" if op is None else reasons.get(key_of(op), "")
         kept = op is not None and KEEP_FLOAT in op.attributes
-        return Facts(
-            node,
-            self.observed.get(node.key),
-            self.weights(node),
-            node.key in self.limited,
-            reason,
-            is_kept_in_float=kept,
-        )
+        is_limited = node.key in self.limited
+        return Facts(node, self.observed.get(node.key), self.weights(node), is_limited, reason, is_kept_in_float=kept)
 
     def _node(self, facts: Facts, uses: tuple[KernelUse, ...]) -> ReportNode:
         node, seen, op = facts.node, facts.observed, facts.node.operation

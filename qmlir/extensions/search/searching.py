@@ -158,11 +158,7 @@ class SearchResult(Readable):
         Returns:
             A dict that can be written as JSON.
         """
-        names = (
-            "mode", "metric", "samples", "bound", "float_accuracy", "start_accuracy", "accuracy", "is_reached",
-            "is_finished", "measured", "ranking", "steps", "widths", "recipe", "allotment",
-        )  # fmt: skip
-        return plain({name: getattr(self, name) for name in names})
+        return plain({name: value for name, value in vars(self).items() if name != "quantized"})
 
     def text(self) -> str:
         """Format the search.

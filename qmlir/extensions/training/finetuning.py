@@ -144,10 +144,8 @@ class Finetuned(HoldsModule, Readable):
         Returns:
             A dict that can be written as JSON.
         """
-        names = (
-            "metric", "samples", "held_out", "float_figure", "best", "problem", "before", "after", "epochs", "options",
-        )  # fmt: skip
-        return plain({name: getattr(self, name) for name in names})
+        models = ("module", "trained", "parameters")
+        return plain({name: value for name, value in vars(self).items() if name not in models})
 
     def text(self) -> str:
         """Format the result.
