@@ -288,7 +288,7 @@ class QuantAdaRound(RepairsWeights):
     def _settle(self, weight: RoundedWeight, seen: SubsampledRows) -> Sequence[Operation]:
         grid = stacked(weight.grid())
         own = list(aims(weight, seen.moments, damping=self.damping, share=self.floats_share))
-        wanted, moments = np.stack([each.wanted for each in own]), np.stack([each.moments for each in own])
+        wanted, moments = (np.stack([each[part] for each in own]) for part in (0, 1))
         known = grid.nearest(weight.rows.of_weights(weight.array))
         activation = activation_behind(weight)
         if activation is None:

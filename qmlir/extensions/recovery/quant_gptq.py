@@ -103,30 +103,20 @@ class SecondMoments(RowStatistics):
         return own, cross
 
 
-@dataclass(frozen=True)
-class GptqObjective:
-    """The weights that the codes of a channel group should match, `[channels, terms]`, and their error weighting."""
+def aims(
+    weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float
+) -> Iterator[tuple[F64, Array, DampedFactors]]:
+    """Yields, for each group of channels of `weight`, the weights that the codes should match, `[channels, terms]`.
 
-    wanted: F64
-    moments: Array
-    """The second moments of the layer input, `[terms, terms]`. They are centered if the layer has a bias, because the
-    bias compensates for the means.
-    """
-
-    factors: DampedFactors
-    """The triangular factors of `moments`."""
-
-
-def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float) -> Iterator[GptqObjective]:
-    """Yields the `GptqObjective` for each group of channels of `weight`.
-
-    `damping` is passed to `DampedFactors`, `share` to `compensated`.
+    With them come the second moments of the layer input, `[terms, terms]`, which weight the error, and their triangular
+    factors. The moments are centered if the layer has a bias, because the bias compensates for the means. `damping` is
+    passed to `DampedFactors`, `share` to `compensated`.
     """
     unrounded = weight.rows.of_weights(weight.unrounded).astype(np.float64)
     for position, each in enumerate(unrounded):
         own, cross = seen.of_group(position, is_centered=weight.bias is not None)
         factors = DampedFactors.of(own, damping)
-        yield GptqObjective(rounding.compensated(each, own, cross, share=share, factors=factors), own, factors)
+        yield rounding.compensated(each, own, cross, share=share, factors=factors), own, factors
 
 
 @dataclass(frozen=True)
@@ -201,9 +191,8 @@ class QuantGptq(RepairsWeights):
         known = weight.rows.of_weights(weight.array)
         chosen, before, after, signal = np.empty(known.shape), 0.0, 0.0, 0.0
         each = aims(weight, seen, damping=self.damping, share=self.floats_share)
-        for position, (aim, grid) in enumerate(zip(each, weight.grid(), strict=True)):
-            wanted, moments = aim.wanted, aim.moments
-            found, own, _ = rounding.settled(wanted, grid, moments, sweeps=self.sweeps, factors=aim.factors)
+        for position, ((wanted, moments, factors), grid) in enumerate(zip(each, weight.grid(), strict=True)):
+            found, own, _ = rounding.settled(wanted, grid, moments, sweeps=self.sweeps, factors=factors)
             before += rounding.error(wanted, grid.nearest(known[position]), grid, moments)
             after += own
             signal += rounding.error(wanted, np.zeros_like(wanted), grid, moments)

@@ -19,7 +19,7 @@ from qmlir.extensions.recovery.efforts import EFFORTS, SCALES
 from qmlir.extensions.recovery.nn_equalize import equalize
 from qmlir.extensions.recovery.repairs import mark_repaired
 from qmlir.extensions.recovery.rounded_weights import bias_beside, rounded_weights
-from qmlir.interpreter.samples import Data, Run
+from qmlir.interpreter.samples import Data
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, printable, revised
 from qmlir.ir.provenance import origins_of
@@ -138,7 +138,9 @@ def repaired(
     judges, source = hold_out.judging
 
     def judged(module: ModuleOp) -> Mapping[str, float]:
-        return _decibels(references, module, judges, source)
+        """Returns the SQNR of each float output that can be compared."""
+        rows = compared(references, module, judges, source, ValidationOptions()).outputs
+        return {row.name: row.about_zero_db for row in rows if row.about_zero_db is not None and not row.is_part}
 
     plain = made.module.clone()
     run_pipeline(plain, f"{required},{STORE}" if required else STORE)
@@ -170,12 +172,6 @@ def repaired(
     others = tuple((passes, after) for passes, (_, after) in ratios.items() if passes != chosen)
     count = sum(each.samples for each in judges)
     return *best, Repair(chosen, count, source, *ratios[chosen], layers, others, required)
-
-
-def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:
-    """Returns the SQNR of each float output that can be compared."""
-    rows = compared(references, quantized, runs, source, ValidationOptions()).outputs
-    return {row.name: row.about_zero_db for row in rows if row.about_zero_db is not None and not row.is_part}
 
 
 def noise_ratios(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[float, float]:

@@ -319,11 +319,6 @@ def _whole(module: ModuleOp, node: NamedNode) -> NamedNode:
     return replace(node, origins=names)
 
 
-def _standing_in(module: ModuleOp, node: NamedNode, whole: NamedNode) -> NamedNode:
-    """Returns `node` if an operation in `module` implements it alone, otherwise the nodes that contain it."""
-    return node if any(map(node.is_of, module.walk())) else whole
-
-
 def _types(module: ModuleOp, node: NamedNode) -> list[tuple[str, list[Attribute]]]:
     """Returns the operations of the node with their types, for comparisons."""
     return [(op.name, [value.type for value in (*op.operands, *op.results)]) for op in module.walk() if node.is_of(op)]
@@ -337,11 +332,6 @@ def _op_types(modules: Sequence[ModuleOp], node: NamedNode) -> tuple[str, ...]:
     names = {key.partition("/")[0] for key in node.origins} | node.origins
     origins = (origin for module in modules for op in module.walk() for origin in origins_of(op))
     return tuple(dict.fromkeys(each.op_type for each in origins if each.op_type and each.name in names))
-
-
-def _target_of(module: ModuleOp) -> str:
-    target = module.attributes.get(TARGET)
-    return target.isa if isinstance(target, TargetAttr) else ""
 
 
 def explain_node(
@@ -381,27 +371,22 @@ def explain_node(
     rest = [stage.name for stage in pipeline.stages if stage.name not in ("target", "lower")]
     _run(made, pipeline.passes(*rest), [changes], taken=profile, watch=reader)
     given = made if quantized is None else quantized
-    standing = _standing_in(given, found, whole)
-    compiled, scheduled, failure = ProvenanceChanges(), None, ""
+    standing = found if any(map(found.is_of, given.walk())) else whole  # an operation may implement several nodes
+    explanation = Explanation(
+        node, tuple(sorted(found.origins | found.values)), op_types, _standing(given, standing), tuple(reader.found),
+        _changes(changes, found), compile_changes=(), isa=isa, kernels=(),
+        is_reproduced=quantized is None or _types(quantized, standing) == _types(made, standing),
+    )  # fmt: skip
+    compiled = ProvenanceChanges()
     try:
         scheduled = specialize(given, shapes)
         _run(scheduled, COMPILE.passes(*_TO_KERNELS, isa=isa, threads=threads), [compiled])
     except DiagnosticError as error:
-        failure = error.diagnostic.message
-    is_lowered = scheduled is not None and not failure
-    return Explanation(
-        node,
-        tuple(sorted(found.origins | found.values)),
-        op_types,
-        _standing(given, standing),
-        tuple(reader.found),
-        _changes(changes, found),
-        _changes(compiled, found) if is_lowered else (),
-        _target_of(scheduled) if scheduled is not None and is_lowered else isa,
-        kernels_of(scheduled, standing) if scheduled is not None and is_lowered else (),
-        failure,
-        quantized is None or _types(quantized, standing) == _types(made, standing),
-    )
+        return replace(explanation, not_compiled=error.diagnostic.message)
+    target = scheduled.attributes.get(TARGET)
+    target_isa = target.isa if isinstance(target, TargetAttr) else ""
+    kernels = kernels_of(scheduled, standing)
+    return replace(explanation, compile_changes=_changes(compiled, found), isa=target_isa, kernels=kernels)
 
 
 # Explanations of nodes of a quantized model or its folder, which contain everything needed to repeat the decisions.

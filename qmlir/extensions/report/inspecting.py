@@ -347,26 +347,27 @@ def _has_parts(op: Operation) -> bool:
         parts.discard()
 
 
+def _multiply_adds(layers: Sequence[LayerSummary]) -> int | None:
+    """Returns the multiply-adds of all layers; `None` if those of a layer are unknown."""
+    found = [layer.multiply_adds for layer in layers]
+    return None if None in found else sum(filter(None, found))
+
+
 def _merged(layers: Sequence[LayerSummary]) -> tuple[LayerSummary, ...]:
     """Merges rows of equal key, operation and types."""
-    rows: dict[tuple[object, ...], LayerSummary] = {}
+    rows: dict[tuple[object, ...], list[LayerSummary]] = {}
     for layer in layers:
         types = tuple((each.shape, each.element, each.parameters) for each in (*layer.operands, *layer.results))
-        key = layer.key, layer.operation, types
-        known = rows.get(key)
-        if known is None:
-            rows[key] = layer
-            continue
-        products = None
-        if known.multiply_adds is not None and layer.multiply_adds is not None:
-            products = known.multiply_adds + layer.multiply_adds
-        rows[key] = replace(
-            known,
-            multiply_adds=products,
-            activation_bytes=known.activation_bytes + layer.activation_bytes,
-            count=known.count + 1,
+        rows.setdefault((layer.key, layer.operation, types), []).append(layer)
+    return tuple(
+        replace(
+            same[0],
+            multiply_adds=_multiply_adds(same),
+            count=len(same),
+            activation_bytes=sum(each.activation_bytes for each in same),
         )
-    return tuple(rows.values())
+        for same in rows.values()
+    )
 
 
 def _float_bytes(weights: Sequence[SSAValue]) -> int | None:
@@ -423,8 +424,7 @@ def inspect(module: ModuleOp) -> Inspection:
     operations = list(reader.operations())
     layers = [reader.layer(op) for op in operations]
     weights = list(dict.fromkeys(weight for op in operations for weight in _weights(op)))
-    products = [layer.multiply_adds for layer in layers]
-    total = None if None in products else sum(each for each in products if each is not None)
+    total = _multiply_adds(layers)
     lowered = (layer for layer, op in zip(layers, operations, strict=True) if not _is_quantized(op))
     of_lowered = sum(layer.multiply_adds or 0 for layer in lowered if layer.is_integer)
     inputs, outputs = _ports(reader.entry())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from os import PathLike
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -439,43 +439,34 @@ def collect(
 Model: TypeAlias = ModuleOp | str | PathLike[str]
 
 
-class _Subjects(NamedTuple):
-    """The models that a report compares."""
-
-    reference: ModuleOp
-    quantized: ModuleOp
-    profile: Profile | None
-    title: str
-
-
 def _opened(
     model: Model | Quantized,
     reference: Model | None,
     data: Data,
     shapes: Mapping[str, Sequence[int]] | None,
     progress: IO[str] | None,
-) -> _Subjects:
+) -> tuple[ModuleOp, ModuleOp, Profile | None, str]:
+    """Returns the float and the quantized model of a report, the profile if there is one, and the title."""
     for each in (model, reference):
         note_sources(each)
     if isinstance(model, Quantized):
         note_sources(model.module)
-        return _Subjects(
-            model.source if reference is None else _module(reference, shapes), model.module, model.profile, "model"
-        )
+        theirs = model.source if reference is None else _module(reference, shapes)
+        return theirs, model.module, model.profile, "model"
     title = "model" if isinstance(model, ModuleOp) else path_of(model).name
     if not isinstance(model, ModuleOp) and QuantizedFolder.holds(model):
         folder = QuantizedFolder.open(model)
         theirs = load(folder.float_module) if reference is None else _module(reference, shapes)
-        return _Subjects(theirs, load(folder.module), Profile.load(folder.profile), folder.stem)
+        return theirs, load(folder.module), Profile.load(folder.profile), folder.stem
     module = _module(model, shapes)
     if computes_quantized(module):
         if reference is None:
             raise text_error(f"'{title}' is quantized; pass the float model with --reference (reference=)")
-        return _Subjects(_module(reference, shapes), module, None, title)
+        return _module(reference, shapes), module, None, title
     if reference is not None:
         raise text_error(f"'{title}' has no quantized value; --reference requires a quantized model")
     made = quantize(module, data, validate=False, progress=progress)
-    return _Subjects(module, made.module, made.profile, title)
+    return module, made.module, made.profile, title
 
 
 def _module(model: Model, shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
@@ -547,11 +538,8 @@ def report(
         if output is None:
             check_generated(target, PAGE_START)
         data = list(data) if isinstance(data, Iterator) else data_beside(labels, data)  # it is iterated more than once
-        found = _opened(model, reference, data, shapes, progress)
-        options = ReportOptions(title or found.title, samples, time, threads, isa)
-        made = collect(
-            found.reference, found.quantized, data, labels=labels, profile=found.profile, options=options,
-            progress=progress,
-        )  # fmt: skip
+        theirs, ours, profile, name = _opened(model, reference, data, shapes, progress)
+        options = ReportOptions(title or name, samples, time, threads, isa)
+        made = collect(theirs, ours, data, labels=labels, profile=profile, options=options, progress=progress)
         write_page(made, target)
         return made

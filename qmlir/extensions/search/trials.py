@@ -155,26 +155,10 @@ class SearchSubject:
         return Runner(self.engine, self.threads)
 
 
-@dataclass(frozen=True)
-class _Ranked:
-    """A subject with the batches that layers are ranked on."""
-
-    subject: SearchSubject
-    batches: tuple[Batch, ...]
-
-
-@dataclass(frozen=True)
-class _Predicting:
-    """Batches whose classes are to be predicted with a choice of widths, or with the float model."""
-
-    widths: Widths | None
-    batches: tuple[Batch, ...]
-
-
-def _begin_ranking(ranked: _Ranked) -> Begun:
-    """Returns a function that answers two choices with the SQNR of one against the other."""
-    subject = ranked.subject
-    noise = Noise(subject.layered, subject.output, subject.runner, ranked.batches)
+def _begin_ranking(ranked: tuple[SearchSubject, tuple[Batch, ...]]) -> Begun:
+    """Returns a function that answers two choices with the SQNR of one against the other on some batches."""
+    subject, batches = ranked
+    noise = Noise(subject.layered, subject.output, subject.runner, batches)
 
     def measure(choices: tuple[Widths, Widths]) -> bytes:
         with without_remarks():
@@ -206,34 +190,31 @@ class _Predictor:
         return np.concatenate([predicted(outputs[self._output], batch) for batch, outputs in found]).astype(np.int64)
 
 
+_Predicting = tuple[Widths | None, tuple[Batch, ...]]
+"""A choice of widths, or `None` for the float model, and batches whose classes are to be predicted."""
+
+
 def _begin_predicting(subject: SearchSubject) -> Begun:
     """Returns a function that answers batches with the classes of their samples."""
     layered, runner = subject.layered, subject.runner
     known: dict[str, _Predictor] = {}
 
     def predict(task: _Predicting) -> bytes:
-        key = repr(None if task.widths is None else sorted(task.widths.items()))
+        widths, batches = task
+        key = repr(None if widths is None else sorted(widths.items()))
         with without_remarks():
             if key not in known:
                 known.clear()  # the groups of a choice follow each other
-                module = subject.module.module() if task.widths is None else layered.quantized(task.widths)
+                module = subject.module.module() if widths is None else layered.quantized(widths)
                 known[key] = _Predictor(runner, module, subject.output)
-            return known[key].predictions(task.batches).tobytes()
+            return known[key].predictions(batches).tobytes()
 
     return predict
 
 
 def _is_prediction(task: _Predicting, content: bytes) -> bool:
     """Returns true if `content` can be the classes of the samples."""
-    return len(content) == 8 * sum(batch.samples for batch in task.batches)
-
-
-@dataclass(frozen=True)
-class _Graded:
-    """A subject, and the choices of widths whose changes each batch is asked for."""
-
-    subject: SearchSubject
-    choices: tuple[Widths, ...]
+    return len(content) == 8 * sum(batch.samples for batch in task[1])
 
 
 def rounded_by(layered: LayerwiseModel, choices: Sequence[Widths]) -> list[Rounded]:
@@ -245,13 +226,14 @@ def rounded_by(layered: LayerwiseModel, choices: Sequence[Widths]) -> list[Round
     return [dict(pair for each in one for pair in rounded(each).items()) for one in decided]
 
 
-def _begin_grading(graded: _Graded) -> Begun:
+def _begin_grading(graded: tuple[SearchSubject, tuple[Widths, ...]]) -> Begun:
     """Returns a function that answers a batch and its index with the changes in the logits, as f64.
 
     There is one change for each choice of widths.
     """
-    layered = graded.subject.layered
-    changes = LogitSensitivity(layered.decided, graded.subject.output, rounded_by(layered, graded.choices))
+    subject, choices = graded
+    layered = subject.layered
+    changes = LogitSensitivity(layered.decided, subject.output, rounded_by(layered, choices))
 
     def grade(task: tuple[int, Batch]) -> bytes:
         with without_remarks():
@@ -332,7 +314,7 @@ class Trials:
             for position, widths in enumerate(choices):
                 for group in _groups(self._batches):
                     owners.append(position)
-                    yield _Predicting(widths, group)
+                    yield widths, group
 
         found: list[list[Array]] = [[] for _ in choices]
         for content in self._workers.map(self._predicting, tasks()):
@@ -348,12 +330,12 @@ class Trials:
                 counts.append(batch.samples)
                 yield position, batch
 
-        graded = _Graded(self._subject, tuple(choices))
+        graded = self._subject, tuple(choices)
         found = self._workers.map(Job(_begin_grading, graded, fits=partial(_is_change, len(choices))), tasks())
         rows = ((np.frombuffer(content, np.float64).reshape(PASSES, -1), counts.popleft()) for content in found)
         return averaged(rows, len(choices))
 
     def noises(self, choices: Sequence[Widths], reference: Widths) -> Iterator[float]:
         """Returns the SQNR of each choice."""
-        job = Job(_begin_ranking, _Ranked(self._subject, tuple(self._ranked_on)), fits=_is_noise)
+        job = Job(_begin_ranking, (self._subject, tuple(self._ranked_on)), fits=_is_noise)
         return map(float, self._workers.map(job, ((widths, reference) for widths in choices)))

@@ -450,25 +450,14 @@ def _finalists(timer: Timer, default: ScheduleAttr, schedules: Sequence[Schedule
 # By workers
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """The subject of tuning for a worker: a static module, and its compile options."""
+def _begin_tuning(subject: tuple[ShippedModule, str, str, int]) -> Begun:
+    """Returns a function that answers the identity of a kernel with its tuning result, as JSON.
 
-    module: ShippedModule
-    function: str
-    isa: str
-    threads: int
-
-
-def _begin_tuning(subject: _Subject) -> Begun:
-    """Returns a function that answers the identity of a kernel with its tuning result, as JSON."""
-    kernels = kernels_of(subject.module.module(), subject.function, subject.isa, subject.threads)
-    known = {kernel.identity: kernel for kernel in kernels}
-
-    def time_schedules(identity: str) -> bytes:
-        return json.dumps(asdict(_tuned(known[identity], subject.isa, subject.threads))).encode()
-
-    return time_schedules
+    `subject` is a static module, the name of its function, the instruction set, and the number of threads.
+    """
+    module, function, isa, threads = subject
+    known = {kernel.identity: kernel for kernel in kernels_of(module.module(), function, isa, threads)}
+    return lambda identity: json.dumps(asdict(_tuned(known[identity], isa, threads))).encode()
 
 
 @takes_model
@@ -539,7 +528,7 @@ def tune(
         if workers is None:
             made = (_tuned(kernel, wanted, threads) for kernel in in_time())
         else:
-            subject = _Subject(ShippedModule.of(static), function, wanted, threads)
+            subject = ShippedModule.of(static), function, wanted, threads
             answers = workers.map(Job(_begin_tuning, subject), (kernel.identity for kernel in in_time()))
             made = (TunedKernel.of(parse_data(each, "the answer of a worker")) for each in answers)
         for position, kernel in enumerate(chosen):

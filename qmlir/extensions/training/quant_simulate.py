@@ -12,7 +12,6 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.evaluation.parameters import uniform_of
 from qmlir.dialects.nn.requantize import quantized_type
@@ -48,11 +47,10 @@ class _Arguments:
 
     def take(self, parameter: LearnedParameter) -> SSAValue | None:
         """Returns a new argument for `parameter` if a pattern of `only` matches it, or if there are no patterns."""
-        self.unused -= {pattern for pattern in self.only if is_chosen(parameter.name, [pattern])}
-        return self._add(parameter.name, parameter.initial) if is_chosen(parameter.name, self.only) else None
-
-    def _add(self, name: str, initial: Array) -> SSAValue:
-        """Adds an argument with the initial value `initial`."""
+        name, initial = parameter.name, parameter.initial
+        self.unused -= {pattern for pattern in self.only if is_chosen(name, [pattern])}
+        if not is_chosen(name, self.only):
+            return None
         constant = ConstantOp.of(initial, TensorType(f32, initial.shape))
         block = self.function.body.block
         argument = block.insert_arg(constant.result.type, len(block.args))
