@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import I64
-from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.extensions.report.layout import GraphNode
@@ -46,15 +46,11 @@ def rule(op: Operation | None, slot: Slot | None, **settings: object) -> str:
     return table_text({**matchers, **settings})
 
 
-def _is_quantized(value: SSAValue) -> bool:
-    return isinstance(element_type(value.type), UniformQuantizedType)
-
-
 def _activations(op: Quantizable) -> Iterator[SSAValue]:
     """Yields the quantized data operands of `op`, without weights and other constants."""
     for value, slot in op.operands_with_slots():
         is_known = isinstance(value.owner, Operation) and is_constant(value.owner)
-        if slot not in (None, Slot.BIAS) and not is_known and _is_quantized(value):
+        if slot not in (None, Slot.BIAS) and not is_known and quantized_type(value) is not None:
             yield value
 
 
@@ -69,7 +65,7 @@ class Deciders:
             taken = list(_activations(op))
             for value in taken:
                 self._first_users.setdefault(value, op)
-            self._groups.join_by(op, taken, [result for result in op.results if _is_quantized(result)])
+            self._groups.join_by(op, taken, [result for result in op.results if quantized_type(result) is not None])
 
     def of(self, value: SSAValue) -> tuple[Quantizable, Slot] | None:
         """Returns the operation and slot that decide the type of `value`; `None` if no rule can name the operation."""

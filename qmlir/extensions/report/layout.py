@@ -11,7 +11,10 @@ from statistics import median_low
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.report import CASTS
 from qmlir.specialization.inputs import shape_text
@@ -280,6 +283,16 @@ class GraphNode:
         """The shape of the value, such as `1x16x8x8`; empty if it has none."""
         type_ = None if self.value is None else ranked_tensor(self.value.type)
         return "" if type_ is None else shape_text(type_.get_shape())
+
+    @property
+    def quantized(self) -> UniformQuantizedType | None:
+        """The element type of the value; `None` if it is not quantized."""
+        return None if self.value is None else quantized_type(self.value)
+
+    @property
+    def multiply_adds(self) -> int:
+        """Multiply-adds for one sample."""
+        return self.operation.multiply_adds() if isinstance(self.operation, MultipliesAndAdds) else 0
 
 
 def _operands(op: Operation) -> Iterator[SSAValue]:

@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
-from qmlir.dialects.nn.requantize import computes_quantized
+from qmlir.dialects.nn.requantize import computes_quantized, quantized_type
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.extensions.recovery.repairs import repairs_of
@@ -37,7 +37,7 @@ from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
-from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
+from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
 from qmlir.passmanager.manager import run_pipeline
@@ -92,15 +92,6 @@ def _slot_values(op: Operation | None) -> dict[Slot, SSAValue]:
     return found
 
 
-def _weight_axis(op: Operation) -> int | None:
-    return op.quantization_slots().weight_channel_axis if isinstance(op, Quantizable) else None
-
-
-def _channel_axis(op: Operation | None) -> int | None:
-    """Returns the channel axis of the result, if the operation defines one."""
-    return op.quantization_slots().result_channel_axis if isinstance(op, Quantizable) else None
-
-
 def _stored_bytes(module: Operation) -> int:
     """Returns the bytes of constants and their scales; narrow types count as packed."""
     bits = 0
@@ -138,6 +129,9 @@ class _Collector:
             named = f"{', '.join(theirs)} and {', '.join(ours)}"
             raise text_error(f"the float and the quantized model must have the same outputs, but got {named}")
         self.function: FuncOp = self.subjects[1].signature
+        ports = outputs_of(self.function)
+        self.scores = ports[0].name if len(ports) == 1 and _is_scores(ports[0].type) else ""
+        """The output of a model with one output of logits."""
         self.graph = ReportGraph(self.function, module_names(quantized))
         pairs = matched(self.subjects[0].names, self.subjects[1].names)
         self.counterparts = {key: name for name, key in pairs.items()}
@@ -162,9 +156,9 @@ class _Collector:
         for node in self.graph.nodes:
             if node.key in found:
                 continue
-            element = None if node.value is None else element_type(node.value.type)
-            type_ = element if isinstance(element, UniformQuantizedType) and not node.is_output else None
-            found[node.key] = ObservedPair(type_, _channel_axis(node.operation), node.key in self.limited)
+            op, type_ = node.operation, None if node.is_output else node.quantized
+            axis = op.quantization_slots().result_channel_axis if isinstance(op, Quantizable) else None
+            found[node.key] = ObservedPair(type_, axis, node.key in self.limited)
         return found
 
     def observe(self) -> None:
@@ -178,18 +172,13 @@ class _Collector:
                 reference, found = (subject.values(arguments) for subject in self.subjects)
                 for key, observed in self.observed.items():
                     observed.add(reference.get(self.counterparts.get(key, ""), ()), found.get(key, ()))
-                self._classify(Batch(arguments, run.samples, run.samples), reference, found)
+                for values, classes in zip((reference, found), self.seen_classes, strict=True) if self.scores else ():
+                    batch = Batch(arguments, run.samples, run.samples)
+                    classes.append(predicted(values[f"output:{self.scores}"][-1], batch))
                 self.samples += run.samples
                 advance(run.samples)
                 if self.samples >= self.options.samples:
                     break
-
-    def _classify(self, batch: Batch, *values: Mapping[str, tuple[Array, ...]]) -> None:
-        """Records the predicted classes of a model with one output of logits."""
-        ports = outputs_of(self.function)
-        if len(ports) == 1 and _is_scores(ports[0].type):
-            for each, classes in zip(values, self.seen_classes, strict=True):
-                classes.append(predicted(each[f"output:{ports[0].name}"][-1], batch))
 
     # Programs
 
@@ -228,7 +217,7 @@ class _Collector:
         Evaluates on all data if there are programs, and otherwise on the interpreted samples.
         """
         ports = outputs_of(self.function)
-        if labels is None and (len(ports) != 1 or not _is_scores(ports[0].type)):
+        if labels is None and not self.scores:
             return []
         if len(ports) != 1:
             raise text_error(f"labels require a model with one output, but got {len(ports)}")
@@ -254,23 +243,14 @@ class _Collector:
         """Returns the weights of a contraction; `None` if they are not constant and quantized."""
         op = node.operation
         slots = _slot_values(op)
-        constant = _constant(slots.get(Slot.WEIGHT))
-        axis = None if op is None else _weight_axis(op)
-        if op is None or constant is None or axis is None:
+        constant, bias, data = _constant(slots.get(Slot.WEIGHT)), _constant(slots.get(Slot.BIAS)), slots.get(Slot.INPUT)
+        axis = op.quantization_slots().weight_channel_axis if isinstance(op, Quantizable) else None
+        element = None if constant is None else quantized_type(constant.result)
+        if constant is None or axis is None or element is None:
             return None
-        element = element_type(constant.result.type)
-        if not isinstance(element, UniformQuantizedType):
-            return None
-        data, bias = slots.get(Slot.INPUT), _constant(slots.get(Slot.BIAS))
-        data_type = None if data is None else element_type(data.type)
-        return WeightFacts(
-            constant.array,
-            element,
-            axis,
-            self._float_weights(node, constant.array.shape),
-            None if bias is None or not isinstance(element_type(bias.result.type), StoredType) else bias.array,
-            data_type if isinstance(data_type, UniformQuantizedType) else None,
-        )
+        real = self._float_weights(node, constant.array.shape)
+        added = None if bias is None or not isinstance(element_type(bias.result.type), StoredType) else bias.array
+        return WeightFacts(constant.array, element, axis, real, added, None if data is None else quantized_type(data))
 
     def _float_weights(self, node: GraphNode, shape: tuple[int, ...]) -> Array | None:
         """Returns the weights of the same operation in the float model, if they have this shape."""
@@ -300,7 +280,9 @@ class _Collector:
         )
         edges = tuple(Edge(*edge, points) for edge, points in zip(self.graph.edges, drawn.edges, strict=True))
         findings = Checks(Deciders(self.function), profile).run(facts)
-        figures = (*self.judged(labels, programs), *self._outputs(), *self._sizes(), *times)
+        reference, quantized = (float(_stored_bytes(each)) for each in self.modules)
+        sizes = Figure("weights", "bytes", quantized, reference)
+        figures = (*self.judged(labels, programs), *self._outputs(), sizes, *times)
         return Report(
             self.options.title, f"qmlir {version('qmlir')}", self.samples, nodes, edges, drawn.width, drawn.height,
             figures, findings, tuple(self.notes), self.seconds, *opening(nodes),
@@ -315,9 +297,8 @@ class _Collector:
 
     def _node(self, facts: Facts, uses: tuple[KernelUse, ...]) -> ReportNode:
         node, seen, op = facts.node, facts.observed, facts.node.operation
-        element = None if node.value is None else element_type(node.value.type)
+        element, quantized = None if node.value is None else element_type(node.value.type), node.quantized
         main = [use.seconds for use in uses if use.nodes[0] == node.number]
-        is_quantized = isinstance(element, UniformQuantizedType)
         return ReportNode(
             node.number,
             node.key.removeprefix("output:"),
@@ -325,10 +306,10 @@ class _Collector:
             "" if op is None else "+".join(dict.fromkeys(each.op_type for each in origins_of(op) if each.op_type)),
             node.shape,
             "" if element is None else element_text(element),
-            is_quantized,
+            quantized is not None,
             reason=facts.reason,
             mask=_mask(op),
-            quantized=None if node.is_output or not is_quantized else ParameterInfo.of(element),
+            quantized=None if node.is_output or quantized is None else ParameterInfo.of(quantized),
             error=None if seen is None else seen.figures,
             is_limited=facts.is_limited,
             range=None if seen is None else seen.range,
@@ -336,7 +317,7 @@ class _Collector:
             histogram=None if seen is None else seen.shown(),
             weights=None if facts.weights is None else _weights(facts.weights),
             repairs=() if op is None else repairs_of(op),
-            multiply_adds=op.multiply_adds() if isinstance(op, MultipliesAndAdds) else 0,
+            multiply_adds=node.multiply_adds,
             bytes=0 if op is None else _operand_bytes(op),
             kernels=uses,
             seconds=sum(main) if main else None,
@@ -353,10 +334,6 @@ class _Collector:
                 note = f"signal to noise, {counted(self.samples, 'sample')}"
                 found.append(Figure(name, "dB", figures.sqnr_db, None, note))
         return found
-
-    def _sizes(self) -> list[Figure]:
-        reference, quantized = map(_stored_bytes, self.modules)
-        return [Figure("weights", "bytes", float(quantized), float(reference))]
 
 
 def _is_scores(type_: Any) -> bool:
@@ -395,7 +372,7 @@ def _uses(graph: ReportGraph, kernels: Sequence[KernelTime]) -> dict[int, tuple[
     found: dict[int, tuple[KernelUse, ...]] = {}
     for kernel in kernels:
         nodes = {each.number: each for name in kernel.nodes for each in _computed_by(name, by_name)}
-        order = sorted(nodes.values(), key=lambda each: -_products(each))
+        order = sorted(nodes.values(), key=lambda each: -each.multiply_adds)
         use = KernelUse(kernel.name, kernel.seconds, tuple(each.number for each in order))
         for each in order:
             found[each.number] = (*found.get(each.number, ()), use)
@@ -407,10 +384,6 @@ def _computed_by(name: str, by_name: Mapping[str, list[GraphNode]]) -> Sequence[
     while name not in by_name and "/" in name:
         name = name.rpartition("/")[0]
     return by_name.get(name, ())
-
-
-def _products(node: GraphNode) -> int:
-    return node.operation.multiply_adds() if isinstance(node.operation, MultipliesAndAdds) else 0
 
 
 def collect(
