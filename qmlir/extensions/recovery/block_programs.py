@@ -63,16 +63,14 @@ def sections(function: FuncOp) -> Iterator[Section]:
     The last cut may be the output of the function.
     """
     block = function.body.block
-    computed = set[SSAValue]()
-    computed.update(block.args)
+    computed: set[SSAValue] = {*block.args}
     operations = list[Operation]()
     for op in block.ops:
         if not computed.isdisjoint(_read(op)):
             computed.update(op.results)
             operations.append(op)
     last = {value: op for op in operations for value in _read(op) if value in computed}
-    live = set[SSAValue]()
-    live.update(value for value in block.args if value in last)
+    live: set[SSAValue] = {value for value in block.args if value in last}
     start, since = next(iter(live)) if len(live) == 1 else None, list[Operation]()
     for op in operations:
         if isinstance(op, ReturnOp):

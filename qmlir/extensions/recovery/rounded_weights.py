@@ -112,7 +112,8 @@ def rounded_weights(function: FuncOp) -> Iterator[RoundedWeight]:
         element = types.pop() if len(types) == 1 else None
         readers = [each for cast in casts for each in _readers(cast.results[0])]
         known = [(reader, rows) for reader, rows in readers if rows is not None]
-        if element is not None and known and len(known) == len(readers) and _is_alike(known):
+        layouts = {(type(reader), *(str(each) for each in reader.properties.values())) for reader, _ in known}
+        if element is not None and len(layouts) == 1 and len(known) == len(readers):
             yield RoundedWeight(op, element, known)
 
 
@@ -127,11 +128,6 @@ def _readers(value: SSAValue) -> Iterator[tuple[Operation, ContractionRows | Non
             continue
         rows = rows_of(use.operation)
         yield use.operation, None if rows is None or rows.weight is not value else rows
-
-
-def _is_alike(readers: Sequence[tuple[Operation, ContractionRows]]) -> bool:
-    """Returns true if all readers use the weights in the same layout."""
-    return len({(type(op), *(str(each) for each in op.properties.values())) for op, _ in readers}) == 1
 
 
 def bias_beside(op: Operation) -> RoundedConstant | None:

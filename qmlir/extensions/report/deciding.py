@@ -185,13 +185,9 @@ class DecisionReader:
 
     def _user(self, op: Quantizable) -> OperationDecision | None:
         """Returns the decisions at an operation that takes the named weight or input."""
-        named = [
-            decision
-            for position, slot in slots_of(op).items()
-            if self._is_given(op.operands[position])
-            for decision in self._slot(op, position, slot)
-        ]
-        return OperationDecision(key_of(op), op.name, True, tuple(named)) if named else None
+        given = [each for each in slots_of(op).items() if self._is_given(op.operands[each[0]])]
+        named = tuple(decision for each in given for decision in self._slot(op, *each))
+        return OperationDecision(key_of(op), op.name, True, named) if named else None
 
     def _is_given(self, value: SSAValue) -> bool:
         """Returns true if `value` is an input or a constant that the node names."""
@@ -211,19 +207,11 @@ class DecisionReader:
         sources = {**self.recipe.sources(reason.op, reason.slot), **said_by_target}
         fields = () if reason.choice is None else _choice_fields(reason.choice, reason.slot, reason.basis)
         shared = dict.fromkeys(self._name(each) for each in reason.members if each is not value)
+        settings = tuple(Setting(name, text, sources.get(name, DEFAULT)) for name, text in fields)
         return SlotDecision(
-            slot.value,
-            self._name(value),
-            type_,
-            reason.basis.value,
-            key_of(reason.op),
-            reason.slot.value,
-            tuple(Setting(name, text, sources.get(name, DEFAULT)) for name, text in fields),
-            reason.ranges,
-            reason.headroom,
-            tuple(shared),
-            self._observation(value),
-        )
+            slot.value, self._name(value), type_, reason.basis.value, key_of(reason.op), reason.slot.value, settings,
+            reason.ranges, reason.headroom, tuple(shared), self._observation(value),
+        )  # fmt: skip
 
     def _observation(self, value: SSAValue) -> Observation | None:
         key = self.keys.get(value, "")

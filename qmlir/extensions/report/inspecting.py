@@ -210,17 +210,11 @@ def _note(layer: LayerSummary) -> str:
 
 def _row(layer: LayerSummary) -> tuple[str, ...]:
     operands = " ".join(dict.fromkeys(each.element for each in layer.operands))
-    return (
-        _short(layer.key),
-        layer.operation,
-        operands,
-        layer.results[0].text if layer.results else "",
-        _range(layer.results),
-        number(layer.multiply_adds) if layer.multiply_adds != 0 else "",
-        bytes_text(layer.parameter_bytes) if layer.parameter_bytes else "",
-        bytes_text(layer.activation_bytes),
-        _note(layer),
-    )
+    result = layer.results[0].text if layer.results else ""
+    products = number(layer.multiply_adds) if layer.multiply_adds != 0 else ""
+    weights = bytes_text(layer.parameter_bytes) if layer.parameter_bytes else ""
+    figures = products, weights, bytes_text(layer.activation_bytes)
+    return _short(layer.key), layer.operation, operands, result, _range(layer.results), *figures, _note(layer)
 
 
 # The reader of modules.
@@ -315,20 +309,13 @@ class _Reader:
         origins = origins_of(op)
         parts_of = (mark for each in origins if each.role for mark in self.composites.get(each.name, ()))
         weights = list(_weights(op))
+        op_type = "+".join(dict.fromkeys(each.op_type for each in origins if each.op_type))
+        is_integer = any(_is_quantized(each) or _multiplies_integers(each) for each in inside)
         return LayerSummary(
-            _key(op),
-            name,
-            "+".join(dict.fromkeys(each.op_type for each in origins if each.op_type)),
-            value_infos(operands),
-            value_infos(results),
-            _products(inside),
-            any(_is_quantized(each) or _multiplies_integers(each) for each in inside),
-            sum(map(elements_of, weights)),
-            sum(map(bytes_of, weights)),
-            sum(map(bytes_of, results)),
-            composite=", ".join(dict.fromkeys(parts_of)),
-            is_whole=_has_parts(op),
-        )
+            _key(op), name, op_type, value_infos(operands), value_infos(results), _products(inside), is_integer,
+            sum(map(elements_of, weights)), sum(map(bytes_of, weights)), sum(map(bytes_of, results)),
+            composite=", ".join(dict.fromkeys(parts_of)), is_whole=_has_parts(op),
+        )  # fmt: skip
 
 
 def _key(op: Operation) -> str:
@@ -429,14 +416,9 @@ def inspect(module: ModuleOp) -> Inspection:
     of_lowered = sum(layer.multiply_adds or 0 for layer in lowered if layer.is_integer)
     inputs, outputs = _ports(reader.entry())
     activations = [*inputs, *(each for layer in layers for each in layer.results)]
+    integer = None if total is None else coverage(module).integer_multiply_adds + of_lowered
+    largest = max(activations, key=lambda each: each.bytes, default=None)
     return Inspection(
-        _merged(layers),
-        inputs,
-        outputs,
-        total,
-        None if total is None else coverage(module).integer_multiply_adds + of_lowered,
-        sum(map(elements_of, weights)),
-        sum(map(bytes_of, weights)),
-        _float_bytes(weights),
-        max(activations, key=lambda each: each.bytes, default=None),
-    )
+        _merged(layers), inputs, outputs, total, integer, sum(map(elements_of, weights)),
+        sum(map(bytes_of, weights)), _float_bytes(weights), largest,
+    )  # fmt: skip

@@ -137,14 +137,10 @@ class ParameterInfo:
         limits = "" if found == storage_limits(type_.storage) else f"<{found[0]}:{found[1]}>"
         scales, points = type_.scales, type_.zero_points
         return ParameterInfo(
-            f"{element_text(type_)}{limits}",
-            str(type_.granularity),
-            type_.axes,
-            int(scales.size),
-            (float(scales.min()), float(scales.max())),
-            (int(points.min()), int(points.max())),
+            f"{element_text(type_)}{limits}", str(type_.granularity), type_.axes, int(scales.size),
+            (float(scales.min()), float(scales.max())), (int(points.min()), int(points.max())),
             represented_range(type_),
-        )
+        )  # fmt: skip
 
     @property
     def text(self) -> str:
@@ -208,15 +204,9 @@ def value_info(value: SSAValue) -> ValueInfo | None:
     parameters = ParameterInfo.of(element) if isinstance(element, UniformQuantizedType) else None
     observed = (element.minimum, element.maximum) if isinstance(element, CalibratedQuantizedType) else None
     name = tensor_name(value) if isinstance(value, OpResult) else value.name_hint or ""
-    return ValueInfo(
-        name,
-        element_text(element),
-        tuple(None if size == DYNAMIC_INDEX else size for size in shape),
-        bytes_of(value),
-        constant_behind(value) is not None,
-        observed if parameters is None else parameters.range,
-        parameters,
-    )
+    sizes = tuple(None if size == DYNAMIC_INDEX else size for size in shape)
+    range_, is_fixed = observed if parameters is None else parameters.range, constant_behind(value) is not None
+    return ValueInfo(name, element_text(element), sizes, bytes_of(value), is_fixed, range_, parameters)
 
 
 def value_infos(values: Iterable[SSAValue]) -> tuple[ValueInfo, ...]:

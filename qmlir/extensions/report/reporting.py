@@ -299,11 +299,12 @@ class _Collector:
         node, seen, op = facts.node, facts.observed, facts.node.operation
         element, quantized = None if node.value is None else element_type(node.value.type), node.quantized
         main = [use.seconds for use in uses if use.nodes[0] == node.number]
+        op_types = () if op is None else dict.fromkeys(each.op_type for each in origins_of(op) if each.op_type)
         return ReportNode(
             node.number,
             node.key.removeprefix("output:"),
             op.name if op is not None else OUTPUT if node.is_output else "input",
-            "" if op is None else "+".join(dict.fromkeys(each.op_type for each in origins_of(op) if each.op_type)),
+            "+".join(op_types),
             node.shape,
             "" if element is None else element_text(element),
             quantized is not None,

@@ -149,19 +149,14 @@ def _name_and_file(text: str) -> tuple[str, str]:
 def _labels_in(text: str) -> Array:
     name, file = _name_and_file(text)
     arrays = arrays_of(path_of(file))
-    if name:
-        if name not in arrays:
-            raise text_error(
-                f"'{file}' has no array '{name}'{nearest_name(name, arrays)} (available: {', '.join(arrays)})"
-            )
-        return whole(arrays[name])
+    known = ", ".join(arrays)
+    if name and name not in arrays:
+        raise text_error(f"'{file}' has no array '{name}'{nearest_name(name, arrays)} (available: {known})")
     if not arrays:
         raise text_error(f"cannot read labels from '{text}': the file contains no array")
-    if len(arrays) != 1:
-        raise text_error(
-            f"'{text}' contains several arrays ({', '.join(arrays)}); choose the labels with --labels NAME={text}"
-        )
-    return whole(next(iter(arrays.values())))
+    if not name and len(arrays) != 1:
+        raise text_error(f"'{text}' contains several arrays ({known}); choose the labels with --labels NAME={text}")
+    return whole(arrays[name or known])
 
 
 # Running
@@ -246,17 +241,24 @@ def output_name(module: ModuleOp, name: str | None, function: str = "main") -> s
     return name
 
 
+def score_rows(scores: Array) -> Array | None:
+    """Reshapes logits to rows, along the last axis with more than one element (a global pool leaves axes of size 1).
+
+    Returns `None` if there is no such axis.
+    """
+    while scores.ndim > 2 and scores.shape[-1] == 1:
+        scores = scores[..., 0]
+    return scores.reshape(-1, scores.shape[-1]) if scores.ndim and scores.shape[-1] > 1 else None
+
+
 def rows_of_scores(scores: Array, batch: Batch) -> Array:
     """Returns one row of logits per row of the batch, taken along the last axis with more than one element.
 
     Raises `DiagnosticError` if the output does not have one row of logits per sample.
     """
-    shape = shape_text(scores.shape)
-    while scores.ndim > 2 and scores.shape[-1] == 1:  # as after a global pool
-        scores = scores[..., 0]
-    if scores.ndim == 0 or scores.shape[-1] < 2:
+    shape, rows = shape_text(scores.shape), score_rows(scores)
+    if rows is None:
         raise text_error(f"top-1 accuracy requires an output with at least two logits per row, but got shape {shape}")
-    rows = scores.reshape(-1, scores.shape[-1])
     if len(rows) != batch.rows:
         raise text_error(f"top-1 accuracy requires one row of logits per sample, but got shape {shape}")
     return rows

@@ -24,7 +24,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import cross_entropy, distillation_divergence, squared_error
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.extensions.training.choices import FinetuneLoss, FinetuneOptions, OptimizerKind
-from qmlir.extensions.training.evaluating import Labels, chosen_member, output_name
+from qmlir.extensions.training.evaluating import Labels, chosen_member, output_name, score_rows
 from qmlir.extensions.training.optimizers import REMEMBERED, SUMS, Optimizer, cosine_share, still
 from qmlir.extensions.training.samples import TrainingSamples, parted, with_labels
 from qmlir.extensions.training.trainable import Trainable, TrainingPrograms, trainable
@@ -167,19 +167,12 @@ class Finetuned(HoldsModule, Readable):
 
 
 def _score_rows(scores: Array) -> Array:
-    """Reshapes logits to rows, along the last axis with more than one element (a global pool leaves axes of size 1).
-
-    Raises `DiagnosticError` if there is no such axis.
-    """
-    shape = scores.shape
-    while len(shape) > 2 and shape[-1] == 1:
-        shape = shape[:-1]
-    if len(shape) == 0 or shape[-1] < 2:
-        raise text_error(
-            "losses 'kl' and 'labels' require an output with at least two logits per row, but got shape "
-            f"{shape_text(scores.shape)}"
-        )
-    return scores.reshape(-1, shape[-1])
+    """Returns `score_rows`. Raises `DiagnosticError` if there are none."""
+    rows, shape = score_rows(scores), shape_text(scores.shape)
+    if rows is None:
+        text = "losses 'kl' and 'labels' require an output with at least two logits per row, but got shape"
+        raise text_error(f"{text} {shape}")
+    return rows
 
 
 def _is_state(state: Mapping[str, Array], parameters: Mapping[str, Array]) -> bool:
