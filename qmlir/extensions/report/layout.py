@@ -180,12 +180,14 @@ class _Layers:
         seen: set[int] = set()
         for layer in self.layers:
             for start in layer:
-                chain = [start] if start not in seen else []
-                while chain and len(self.below[chain[-1]]) == 1 and self._is_alone(chain[-1], self.below[chain[-1]][0]):
-                    chain.append(self.below[chain[-1]][0])
+                if start in seen:
+                    continue
+                chain = [start]
+                while len(below := self.below[chain[-1]]) == 1 and self._is_alone(chain[-1], below[0]):
+                    chain += below
                 seen.update(chain)
-                rooms = [self._room(node, x) for node in chain]
-                low, high = max((room[0] for room in rooms), default=0.0), min((room[1] for room in rooms), default=0.0)
+                lows, highs = zip(*(self._room(node, x) for node in chain), strict=True)
+                low, high = max(lows), min(highs)
                 if len(chain) > 1 and low <= high:
                     at = min(max(sum(x[node] for node in chain) / len(chain), low), high)
                     for node in chain:

@@ -15,11 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--kernels", type=int, metavar="N", help="tune only the N kernels with the most work")
     add(
-        "--seconds",
-        type=float,
-        metavar="S",
+        "--seconds", type=float, metavar="S",
         help="stop starting new kernels after S seconds; the next run measures the rest",
-    )
+    )  # fmt: skip
     add("--remeasure", action="store_true", help="measure known kernels again")
     add_options(parser, *IMPORT, "--threads", "--isa", "--cluster")
 

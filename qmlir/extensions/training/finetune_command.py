@@ -58,12 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="learning rate of weights and biases (default: 0.001; 0.002 for weights of at most 4 bits)",
     )  # fmt: skip
     add(
-        "--scale-rate",
-        type=float,
-        default=known.scale_rate,
-        metavar="R",
+        "--scale-rate", type=float, default=known.scale_rate, metavar="R",
         help="learning rate of scales (default: 0.004)",
-    )
+    )  # fmt: skip
     add(
         "--warmup", type=float, default=known.warmup, metavar="SHARE",
         help="fraction of steps with a rising learning rate, before cosine decay (default: 0.02)",
@@ -74,19 +71,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--patience", type=int, metavar="N", help="stop after N epochs without improvement (default: never)")
     add(
-        "--temperature",
-        type=float,
-        default=known.temperature,
-        metavar="T",
+        "--temperature", type=float, default=known.temperature, metavar="T",
         help="softmax temperature of --loss kl (default: 2)",
-    )
+    )  # fmt: skip
     add(
-        "--distill",
-        type=float,
-        default=known.distill,
-        metavar="SHARE",
+        "--distill", type=float, default=known.distill, metavar="SHARE",
         help="weight of kl in --loss labels (default: 0.5)",
-    )
+    )  # fmt: skip
     add("--seed", type=int, default=known.seed, metavar="N", help="random seed of the sample order (default: 0)")
     add(
         "--freeze-oscillating", action="store_true",

@@ -266,15 +266,9 @@ class _Loop:
     """The student and teacher programs, and the samples."""
 
     def __init__(
-        self,
-        module: ModuleOp,
-        rows: TrainingSamples,
-        classes: Array | None,
-        options: FinetuneOptions,
-        output: str | None,
-        threads: int,
-        isa: str,
-    ) -> None:
+        self, module: ModuleOp, rows: TrainingSamples, classes: Array | None, options: FinetuneOptions,
+        output: str | None, threads: int, isa: str,
+    ) -> None:  # fmt: skip
         self.rows, self.options, self.classes = rows, options, classes
         self._threads, self._isa = threads, isa
         size = max(1, options.batch_size // rows.per_run) if rows.is_open else 1
@@ -388,13 +382,10 @@ class _Loop:
             found = self.programs.backward(values, gradients) if math.isfinite(loss) else {}
             with np.errstate(over="ignore"):
                 is_sound = found and all(np.isfinite(np.square(each)).all() for each in found.values())
+            done, total = number * self.per_epoch + position, options.epochs * self.per_epoch
             if not is_sound:  # Adam accumulates squares: an infinite one would freeze a parameter forever
-                state.problem = self._stopped(
-                    "the loss or its gradient", f"at step {number * self.per_epoch + position + 1}"
-                )
+                state.problem = self._stopped("the loss or its gradient", f"at step {done + 1}")
                 return
-            total = options.epochs * self.per_epoch
-            done = number * self.per_epoch + position
             parameters = state.optimizer.step(parameters, found, cosine_share(done / total, options.warmup))
             for weight in self._narrow:
                 codes, steps = weight.codes(parameters)
@@ -432,9 +423,8 @@ _METRICS = {FinetuneLoss.MSE: "SQNR dB", FinetuneLoss.KL: "agreement", FinetuneL
 
 
 def _options(loss: str, classes: Array | None, optimizer: str, given: Mapping[str, Any]) -> FinetuneOptions:
-    known = chosen_member(FinetuneLoss, loss, "loss") if loss else None
-    if known is None:
-        known = FinetuneLoss.MSE if classes is None else FinetuneLoss.LABELS
+    usual = FinetuneLoss.MSE if classes is None else FinetuneLoss.LABELS
+    known = chosen_member(FinetuneLoss, loss or usual, "loss")
     if known is FinetuneLoss.LABELS and classes is None:
         raise text_error("loss 'labels' requires labels; pass --labels (labels=), or use loss 'mse' or 'kl'")
     if known is not FinetuneLoss.LABELS and classes is not None:
@@ -444,14 +434,9 @@ def _options(loss: str, classes: Array | None, optimizer: str, given: Mapping[st
 
 
 def _key(
-    module: ModuleOp,
-    trained: Trainable,
-    rows: TrainingSamples,
-    classes: Array | None,
-    scores: str | None,
-    options: FinetuneOptions,
-    checkpoint: int = CHECKPOINT_VERSION,
-) -> str:
+    module: ModuleOp, trained: Trainable, rows: TrainingSamples, classes: Array | None, scores: str | None,
+    options: FinetuneOptions, checkpoint: int = CHECKPOINT_VERSION,
+) -> str:  # fmt: skip
     """Returns a digest of everything that a run depends on, for this checkpoint version; 0 is that of qmlir 0.1."""
     named = (
         asdict(options) if checkpoint else {old_name(name, "finetune"): each for name, each in vars(options).items()}
