@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -89,26 +89,26 @@ class SubsampledRows(RowStatistics):
     distance: int = 1
 
     @classmethod
-    def of(cls, rows: Array, exact: Array) -> "SubsampledRows":
+    def of(cls, rows: Array, exact: Array) -> Self:
         """Keeps equally spaced rows, and the second moments of all rows."""
-        return SubsampledRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
+        return cls(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
 
     @staticmethod
     def rows_at_once(terms: int) -> int:
         """Returns the number of rows for which computing second moments pays."""
         return SecondMoments.rows_at_once(terms)
 
-    def __add__(self, other: "SubsampledRows") -> "SubsampledRows":
+    def __add__(self, other: Self) -> Self:
         distance = max(self.distance, other.distance)
         pieces = (*self._thinned(distance), *other._thinned(distance))
-        return SubsampledRows(self.moments + other.moments, pieces, distance).limited()
+        return type(self)(self.moments + other.moments, pieces, distance).limited()
 
-    def limited(self) -> "SubsampledRows":
+    def limited(self) -> Self:
         """Returns these statistics with rows dropped evenly until at most `_MOST` are left."""
         distance = self.distance
         while sum(-(-rows.shape[1] * self.distance // distance) for rows, _ in self.pieces) > _MOST:
             distance *= 2
-        return SubsampledRows(self.moments, self._thinned(distance), distance)
+        return type(self)(self.moments, self._thinned(distance), distance)
 
     def _thinned(self, distance: int) -> tuple[tuple[Array, Array], ...]:
         if distance == self.distance:
@@ -288,7 +288,7 @@ class QuantAdaRound(RepairsWeights):
     def _settle(self, weight: RoundedWeight, seen: SubsampledRows) -> Sequence[Operation]:
         grid = stacked(weight.grid())
         own = list(aims(weight, seen.moments, damping=self.damping, share=self.floats_share))
-        wanted, moments = (np.stack([each[part] for each in own]) for part in (0, 1))
+        wanted, moments = np.stack([each for each, _, _ in own]), np.stack([each for _, each, _ in own])
         known = grid.nearest(weight.rows.of_weights(weight.array))
         activation = activation_behind(weight)
         if activation is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -26,13 +26,13 @@ class Means(RowStatistics):
     count: int
 
     @classmethod
-    def of(cls, rows: Array, exact: Array) -> "Means":
+    def of(cls, rows: Array, exact: Array) -> Self:
         """Sums `rows` and `exact`, both of shape `[groups, rows, terms]`, over their rows."""
         total = rows.sum(1, dtype=np.float64)
         return cls(total, total if exact is rows else exact.sum(1, dtype=np.float64), rows.shape[1])
 
-    def __add__(self, other: "Means") -> "Means":
-        return Means(self.total + other.total, self.exact + other.exact, self.count + other.count)
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.total + other.total, self.exact + other.exact, self.count + other.count)
 
     @property
     def mean(self) -> Array:

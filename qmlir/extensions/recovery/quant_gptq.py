@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -68,7 +68,7 @@ class SecondMoments(RowStatistics):
     means: Means
 
     @classmethod
-    def of(cls, rows: Array, exact: Array) -> "SecondMoments":
+    def of(cls, rows: Array, exact: Array) -> Self:
         """Sums the outer products of `rows`, and of `exact` with `rows`; both have shape `[groups, rows, terms]`."""
         about = _AboutMean.of(rows)
         known = about if exact is rows else _AboutMean.of(exact)
@@ -76,10 +76,10 @@ class SecondMoments(RowStatistics):
         cross = total if known is about else known.products(about)
         return cls(total, cross, Means(about.total, known.total, rows.shape[1]))
 
-    def __add__(self, other: "SecondMoments") -> "SecondMoments":
+    def __add__(self, other: Self) -> Self:
         total = self.total + other.total
         is_same = self.cross is self.total and other.cross is other.total
-        return SecondMoments(total, total if is_same else self.cross + other.cross, self.means + other.means)
+        return type(self)(total, total if is_same else self.cross + other.cross, self.means + other.means)
 
     @property
     def count(self) -> int:

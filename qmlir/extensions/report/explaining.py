@@ -426,8 +426,7 @@ def explain(
     """
     kernels: dict[str, Any] = {"isa": isa, "threads": threads, "shapes": shapes}
     if isinstance(model, Quantized):
-        settings = model.settings
-        return explain_node(node, model.source, model.profile, quantized=model.module, **kernels, **settings)
+        return explain_node(node, model.source, model.profile, quantized=model.module, **kernels, **model.settings)
     if not isinstance(model, str | PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise text_error(
             f"explain requires the result of quantize or its folder, but got {type(model).__name__}, which does not "
@@ -435,6 +434,6 @@ def explain(
         )
     found = QuantizedFolder.open(model)
     beside = found.settings_beside_recipe()
-    settings = {**beside, "granularity": "", "recipe": found.recipe}  # the recipe has all settings
+    settings: QuantizeSettings = {**beside, "granularity": "", "recipe": found.recipe}  # the recipe has all settings
     source, profile = load(found.float_module), Profile.load(found.profile)
     return explain_node(node, source, profile, quantized=load(found.module), **kernels, **settings)
