@@ -166,7 +166,7 @@ class RowStatistics(ABC):
         """
 
     @abstractmethod
-    def __add__(self, other: Self) -> Self:
+    def __add__(self, other: Any) -> Self:
         """Merges the statistics of two sets of rows."""
 
     @staticmethod
