@@ -286,16 +286,11 @@ class SimulatedBlock:
     def values(self, given: Array, codes: Sequence[F64]) -> dict[str, Array]:
         """Runs the block forward with `codes`, one array of shape `[groups, channels, terms]` per weight.
 
-        Returns all computed values by name, in the form that `result` and `gradients` expect.
+        Returns all computed values by name, in the form that `gradients` expects; the output is `_RESULT`.
         """
         laid = (weight.rows.to_weights(each) for weight, each in zip(self.weights, codes, strict=True))
         named = zip(self._names, laid, strict=True)
         return self._functions.forward({_GIVEN: given, **{name: each.astype(np.float32) for name, each in named}})
-
-    @staticmethod
-    def result(values: Mapping[str, Array]) -> Array:
-        """Returns the block's output from among `values`."""
-        return values[_RESULT]
 
     def gradients(self, values: Mapping[str, Array], of_result: Array) -> list[F64]:
         """Returns the gradients with respect to the codes, given the gradient of the output."""
@@ -361,7 +356,7 @@ class BlockError:
             wanted = groups.joined(data.exact, batch_axis(block.section.end))
             return BlockError(simulated, given, wanted, None if weights is None else weights(groups, wanted[0].shape))
         codes = unrounded(simulated.weights)
-        return BlockError(simulated, given, [simulated.result(simulated.values(each, codes)) for each in given])
+        return BlockError(simulated, given, [simulated.values(each, codes)[_RESULT] for each in given])
 
     @property
     def signal(self) -> float:
@@ -370,7 +365,7 @@ class BlockError:
 
     def of_codes(self, codes: Sequence[F64]) -> float:
         """Returns the mean squared error over all runs."""
-        found = (self.simulated.result(self.simulated.values(each, codes)) for each in self.given)
+        found = (self.simulated.values(each, codes)[_RESULT] for each in self.given)
         pairs = zip(found, self.wanted, strict=True)
         return self._mean(np.square(one - other, dtype=np.float64) for one, other in pairs)
 
@@ -378,7 +373,7 @@ class BlockError:
         """Returns the derivatives of the error with respect to the codes, on the batch for `step`."""
         at = step % len(self.given)
         values = self.simulated.values(self.given[at], codes)
-        off = self.simulated.result(values) - self.wanted[at]
+        off = values[_RESULT] - self.wanted[at]
         if self.weights is not None:
             off = off * self.weights[at]
         return self.simulated.gradients(values, off * np.float32(2 / off.size))

@@ -327,9 +327,8 @@ class QuantAdaRound(RepairsWeights):
         if bias is None:
             added = np.zeros((len(unrounded), 1, unrounded.shape[1]), np.float32)
         else:
-            mean, exact_mean = (
-                each[:, None].astype(np.float32) for each in (seen.moments.means.mean, seen.moments.means.exact_mean)
-            )
+            means = seen.moments.means
+            mean, exact_mean = (each[:, None].astype(np.float32) for each in (means.mean, means.exact_mean))
             added = exact_mean @ weights + bias.unrounded.reshape(len(unrounded), 1, -1)
             rows, exact = rows - mean, exact - exact_mean
         wanted = rows + np.float32(self.floats_share) * (exact - rows)

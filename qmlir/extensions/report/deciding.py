@@ -103,12 +103,6 @@ class OperationDecision:
     """The statistics of the results of a float operation."""
 
 
-def _calibrator(choice: Choice, slot: Slot) -> str:
-    if slot is Slot.WEIGHT:
-        return choice.calibrator or ("least error" if choice.has_least_error else "min_max")
-    return choice.data_calibrator
-
-
 def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[str, str]]:
     """Yields the fields of a choice that affect the type."""
     yield "storage", str(choice.storage)
@@ -117,13 +111,15 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
     yield "scheme", choice.scheme.name
     if basis is Basis.FIXED:
         return
+    calibrator = choice.data_calibrator
     if slot is Slot.WEIGHT:
+        calibrator = choice.calibrator or ("least error" if choice.has_least_error else "min_max")
         chosen = choice.granularity
         yield "granularity", "channel" if chosen.is_channel else f"block:{chosen.block}" if chosen.block else "tensor"
     if choice.scale:
         yield "scale", choice.scale
     options = ", ".join(f"{name} = {value}" for name, value in choice.calibrator_options.items())
-    yield "calibrator", _calibrator(choice, slot) + (f" ({options})" if options else "")
+    yield "calibrator", calibrator + (f" ({options})" if options else "")
     yield "rule", choice.rule.value
 
 

@@ -310,22 +310,19 @@ class Checks:
         bias = np.abs(weights.bias.astype(np.int64)).reshape(-1) if weights.bias is not None else np.zeros(1, np.int64)
         near = np.flatnonzero(bias > BIAS_LIMIT)
         if near.size:
-            is_channel = weights.type.granularity is Granularity.AXIS
+            advice = "Fewer bits for the weights make their scale larger."
+            recipe = rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type))
+            if weights.type.granularity is Granularity.AXIS:
+                advice = "One scale for all weights is larger than that of the channel."
+                recipe = rule(facts.operation, Slot.WEIGHT, granularity="tensor")
             yield Finding(
                 "bias",
                 WarningLevel.NOTICE,
                 f"The bias of {_channels(near.tolist())} of {facts.name} is up to {float(bias.max()):.3g} steps, of "
                 f"2^29 that a bias may have: the weights of the channel are very small beside it. Beyond, the scale of "
-                "the weights is raised. "
-                + (
-                    "One scale for all weights is larger than that of the channel."
-                    if is_channel
-                    else "Fewer bits for the weights make their scale larger."
-                ),
+                f"the weights is raised. {advice}",
                 (facts.node.number,),
-                rule(facts.operation, Slot.WEIGHT, granularity="tensor")
-                if is_channel
-                else rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type)),
+                recipe,
             )
         products = np.abs(weights.centered).sum(axis=1) * reach(weights.data)
         sums = products + (bias if bias.size in (1, products.size) else bias.max())

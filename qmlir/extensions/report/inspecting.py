@@ -257,12 +257,9 @@ def _multiplies_integers(op: Operation) -> bool:
 
 def _products(inside: Sequence[Operation]) -> int | None:
     """Returns the multiply-adds of operations; `None` if they include loops."""
-    found = 0
-    for op in inside:
-        if op.dialect_name() in _LOOPS:
-            return None
-        found += op.multiply_adds() if isinstance(op, MultipliesAndAdds) else 0
-    return found
+    if any(op.dialect_name() in _LOOPS for op in inside):
+        return None
+    return sum(op.multiply_adds() for op in inside if isinstance(op, MultipliesAndAdds))
 
 
 class _Reader:

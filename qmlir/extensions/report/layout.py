@@ -5,7 +5,7 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import median_low
 
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -221,10 +221,8 @@ class _Layers:
 
     def _spread(self, layer: Sequence[int], wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
         """Returns ordered positions near `wanted` without overlaps: least squares, by pooling adjacent violators."""
-        offsets, at = [0.0], 0.0
-        for one, other in pairwise(layer):
-            at += (self.width(one) + self.width(other)) / 2 + GAP
-            offsets.append(at)
+        gaps = ((self.width(one) + self.width(other)) / 2 + GAP for one, other in pairwise(layer))
+        offsets = list(accumulate(gaps, initial=0.0))
         blocks: list[tuple[float, float, int]] = []
         for want, weight, offset in zip(wanted, weights, offsets, strict=True):
             blocks.append((want - offset, weight, 1))

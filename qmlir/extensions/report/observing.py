@@ -29,12 +29,6 @@ def _limits(type_: UniformQuantizedType, shape: tuple[int, ...], beyond: float =
     return low, (type_.storage_max - zero_points + beyond) * scales
 
 
-def _outside(values: Array, type_: UniformQuantizedType) -> int:
-    """Counts the values that lie more than half a step outside the range of `type_`."""
-    low, high = _limits(type_, values.shape, 0.5)
-    return int(np.count_nonzero((values < low) | (values > high)))
-
-
 @dataclass
 class Side:
     """Statistics of a value in one of the two models."""
@@ -86,6 +80,8 @@ class ObservedPair:
 
     errors: ErrorSums = field(default_factory=ErrorSums)
     outside: int = 0
+    """The number of float values that lie more than half a step outside the range of the type."""
+
     seen: int = 0
 
     def __post_init__(self) -> None:
@@ -105,7 +101,8 @@ class ObservedPair:
                 self.errors.add(limited, other)
                 self.float_side.add(one)
                 if self.type is not None:
-                    self.outside += _outside(one, self.type)
+                    low, high = _limits(self.type, one.shape, 0.5)
+                    self.outside += int(np.count_nonzero((one < low) | (one > high)))
                     self.seen += one.size
         for each in found:
             self.quantized_side.add(each)

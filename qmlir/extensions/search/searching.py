@@ -350,8 +350,7 @@ def _check_bound(way: SearchMode, bound: float | None, drop: float | None, budge
     if (bound is None) == (drop is None):
         raise text_error(
             "pass exactly one of --min-accuracy A (min_accuracy=A) and --max-drop A (max_drop=A), the maximum "
-            "drop below "
-            "the float model"
+            "drop below the float model"
         )
     name, figure = ("the bound", bound) if bound is not None else ("the drop", drop)
     if figure is None or not 0 <= figure <= 1:

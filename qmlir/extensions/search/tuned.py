@@ -63,14 +63,9 @@ class TunedKernel:
     def of(data: JsonValue) -> "TunedKernel":
         """Parses an entry. Raises `DiagnosticError` if it is malformed."""
         schedule = data["schedule"]
-        return TunedKernel(
-            data["kernel"].text(),
-            None if schedule.value is None else schedule.text(),
-            data["default"].text(),
-            data["seconds"].number(_SHORTEST),
-            data["default_seconds"].number(_SHORTEST),
-            data["tried"].integer(0),
-        )
+        chosen = None if schedule.value is None else schedule.text()
+        times = (data[name].number(_SHORTEST) for name in ("seconds", "default_seconds"))
+        return TunedKernel(data["kernel"].text(), chosen, data["default"].text(), *times, data["tried"].integer(0))
 
     @property
     def key(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from os import PathLike
-from typing import IO, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -188,7 +188,6 @@ class Runner:
 
     engine: Engine = Engine.AUTO
     threads: int = 1
-    progress: IO[str] | None = None
     clock: Callable[[], float] = time.perf_counter
     compile_seconds: float = field(default=FIRST_GUESS, init=False)
     compiled: int = field(default=0, init=False)
@@ -207,7 +206,7 @@ class Runner:
             start = self.clock()
             if program is None and may_compile and (self.engine is Engine.COMPILED or spent >= self.compile_seconds):
                 try:
-                    program = compile_module(module, threads=self.threads, progress=self.progress)
+                    program = compile_module(module, threads=self.threads)
                     found = program(batch.inputs)
                     self.compile_seconds = self.clock() - start
                     self.compiled += 1

@@ -339,8 +339,7 @@ def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]
         types = {quantized_type(cast.result) for cast in casts}
         element = types.pop() if len(types) == 1 else None
         if each.method is None and element is not None and not is_bias(casts[0].result):
-            signed = is_signed(casts[0].result)
-            yield LearnedWeight(each.name, element, signed, by_value.get(casts[0].result))
+            yield LearnedWeight(each.name, element, is_signed(casts[0].result), by_value.get(casts[0].result))
 
 
 def watch(function: FuncOp, scales: str = FIXED) -> Mapping[str, SSAValue]:
