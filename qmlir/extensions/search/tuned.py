@@ -64,8 +64,9 @@ class TunedKernel:
         """Parses an entry. Raises `DiagnosticError` if it is malformed."""
         schedule = data["schedule"]
         chosen = None if schedule.value is None else schedule.text()
-        times = (data[name].number(_SHORTEST) for name in ("seconds", "default_seconds"))
-        return TunedKernel(data["kernel"].text(), chosen, data["default"].text(), *times, data["tried"].integer(0))
+        kernel, default = data["kernel"].text(), data["default"].text()
+        seconds, default_seconds = data["seconds"].number(_SHORTEST), data["default_seconds"].number(_SHORTEST)
+        return TunedKernel(kernel, chosen, default, seconds, default_seconds, data["tried"].integer(0))
 
     @property
     def key(self) -> str:
