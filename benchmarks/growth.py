@@ -20,7 +20,7 @@ from benchmarks.contest import Contest
 from benchmarks.models import convnet, encoder, lstm, mlp
 from benchmarks.narrow import product
 from benchmarks.rows import BenchRow, Section, readable, row_of, with_rate
-from qmlir.extensions.report.inspection.inspecting import inspect
+from qmlir.extensions.report.inspecting import inspect
 from qmlir.extensions.report.timing import Times
 from qmlir.interpreter.random_inputs import random_inputs as random_arguments
 from qmlir.specialization.inputs import function_of

@@ -41,8 +41,9 @@ from qmlir.extensions.recovery.rounded_weights import STEPS
 from qmlir.extensions.recovery.weight_rounding import F64, CodeGrid, HessianLoss, adaround, error, gptq, settled
 from qmlir.extensions.search.budget import constant_bytes, predict, samples_to_grade
 from qmlir.extensions.search.choices import Width
-from qmlir.extensions.search.measurements import Measurements
 from qmlir.extensions.search.searching import search
+from qmlir.extensions.search.sensitivity import divergences
+from qmlir.extensions.search.trials import Measurements, rounded_by
 from qmlir.extensions.search.widths import LayerwiseModel
 from qmlir.extensions.training.evaluating import Batches, output_name
 from qmlir.ir.builtin_types import tensor
@@ -221,7 +222,12 @@ def ordered(of: _Images, choices: int) -> Iterator[BenchRow]:
     names = [name for name, layer in layered.layers.items() if layer.weights]
     batches = Batches(module, given, limit=samples_to_grade(module), size=1)
     begun = time.perf_counter()
-    known = predict(layered, batches, output, [(name, Width.NARROW) for name in names], Measurements(""))
+    known = predict(
+        layered,
+        lambda choices: divergences(layered.decided, output, batches, rounded_by(layered, choices)),
+        [(name, Width.NARROW) for name in names],
+        Measurements(""),
+    )
     yield BenchRow("gradients", time.perf_counter() - begun, None, "s", subject=of.stem)
     wanted = of.scores()
     predicted: list[float] = []

@@ -22,7 +22,7 @@ from benchmarks.architectures import random_inputs
 from benchmarks.models import BENCH_MODELS
 from qmlir.extensions.bench.quantizers import FORMS, PeerForm, modern
 from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
-from qmlir.extensions.report.inspection.inspecting import inspect
+from qmlir.extensions.report.inspecting import inspect
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.targets.runtimes import onnx_runtime
 from qmlir.targets.runtimes.packages import is_installed

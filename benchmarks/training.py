@@ -28,8 +28,7 @@ from qmlir.arithmetic.calibrators import cross_entropy
 from qmlir.extensions.training.choices import OptimizerKind
 from qmlir.extensions.training.finetuning import HeldOutFigures
 from qmlir.extensions.training.optimizers import Optimizer
-from qmlir.extensions.training.programs import TrainingPrograms
-from qmlir.extensions.training.trainable import Trainable
+from qmlir.extensions.training.trainable import Trainable, TrainingPrograms
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of

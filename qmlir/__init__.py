@@ -11,11 +11,11 @@ from qmlir.lazy import attached
 
 if TYPE_CHECKING:
     from qmlir.extensions.aot.emit import emit as emit
-    from qmlir.extensions.report.inspection.explaining import explain as explain
-    from qmlir.extensions.report.inspection.inspecting import inspect as inspect
-    from qmlir.extensions.report.reporting.making import report as report
-    from qmlir.extensions.report.reporting.render import load_ipython_extension as load_ipython_extension
-    from qmlir.extensions.report.reporting.render import unload_ipython_extension as unload_ipython_extension
+    from qmlir.extensions.report.explaining import explain as explain
+    from qmlir.extensions.report.inspecting import inspect as inspect
+    from qmlir.extensions.report.render import load_ipython_extension as load_ipython_extension
+    from qmlir.extensions.report.render import unload_ipython_extension as unload_ipython_extension
+    from qmlir.extensions.report.reporting import report as report
     from qmlir.extensions.search.searching import search as search
     from qmlir.extensions.search.tuning import tune as tune
     from qmlir.extensions.training.differentiating import gradient as gradient

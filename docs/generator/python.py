@@ -18,9 +18,9 @@ from typing import Any, get_args, is_typeddict
 import qmlir
 from docs.generator.markdown import GENERATED, block, code, documentation
 from qmlir.extensions.aot.ahead import Emitted
-from qmlir.extensions.report.inspection.explanation import Explanation
-from qmlir.extensions.report.inspection.layers import Inspection, LayerSummary
-from qmlir.extensions.report.reporting.model import Figure, Finding, Report, ReportNode
+from qmlir.extensions.report.explaining import Explanation
+from qmlir.extensions.report.inspecting import Inspection, LayerSummary
+from qmlir.extensions.report.model import Figure, Finding, Report, ReportNode
 from qmlir.extensions.search.searching import SearchResult, SearchStep
 from qmlir.extensions.search.tuning import FoundKernel, TuneResult
 from qmlir.extensions.training.finetuning import Finetuned, HeldOutFigures

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import qmlir
-from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.trials import Measurements
 from qmlir.extensions.search.tuned import TunedKernel, Tuning, tuning_text
 from qmlir.targets.cpu import cache as program_cache
 from qmlir.targets.cpu.saved import cards_in

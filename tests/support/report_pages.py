@@ -1,8 +1,7 @@
 """Reports for tests: hand-made ones, of any size, with names that would break a page that took them for markup."""
 
-from qmlir.extensions.report.inspection.naming import ParameterInfo
-from qmlir.extensions.report.reporting.layout import layout
-from qmlir.extensions.report.reporting.model import (
+from qmlir.extensions.report.layout import layout
+from qmlir.extensions.report.model import (
     ChannelWeights,
     Edge,
     ErrorFigures,
@@ -14,6 +13,7 @@ from qmlir.extensions.report.reporting.model import (
     ReportNode,
     WarningLevel,
 )
+from qmlir.extensions.report.naming import ParameterInfo
 from qmlir.quantization.report import LayerImprovement
 
 EVIL = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>\u2028&lt;"

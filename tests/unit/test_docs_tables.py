@@ -103,7 +103,7 @@ def test_walk_runs_every_stage_of_compile() -> None:
 
 
 def test_report_page_has_the_names_of_the_report() -> None:
-    reporting = ROOT / "qmlir" / "extensions" / "report" / "reporting"
+    reporting = ROOT / "qmlir" / "extensions" / "report"
     panel = (reporting / "templates" / "panel.js").read_text(encoding="utf-8")
     names = {name for row in rows_of(_between("panel", REPORT)) for name in row[0].split(", ")}
     assert {name for name in names if f'"{name}"' not in panel and f"`{name} " not in panel} == set()

@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.bench.quantizers import is_quantized, modern
 from qmlir.extensions.bench.sessions import Run, peer_of, peer_runs
-from qmlir.extensions.report.inspection.inspecting import inspect
+from qmlir.extensions.report.inspecting import inspect
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.interpreter.values import value_dtype

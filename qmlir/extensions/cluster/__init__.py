@@ -2,7 +2,4 @@
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 
-CONTRIBUTION = Contribution(
-    services={"cluster": "qmlir.extensions.cluster.dask:dask_workers"},
-    built_for=INTERFACE,
-)
+CONTRIBUTION = Contribution(services={"cluster": "qmlir.extensions.cluster.dask:dask_workers"}, built_for=INTERFACE)

@@ -11,11 +11,7 @@ else:
     __getattr__, __dir__ = attached(__name__)
 
 CONTRIBUTION = Contribution(
-    commands={
-        "lsp": "qmlir.extensions.lsp.lsp_command:LSP",
-    },
-    command_help={
-        "lsp": "start a language server for .mlir files",
-    },
+    commands={"lsp": "qmlir.extensions.lsp.lsp_command:LSP"},
+    command_help={"lsp": "start a language server for .mlir files"},
     built_for=INTERFACE,
 )

@@ -28,11 +28,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return 0
 
 
-LSP = Command(
-    add_arguments,
-    run,
-    examples=(
-        "lsp",
-        "lsp --allow-unregistered-dialect",
-    ),
-)
+LSP = Command(add_arguments, run, examples=("lsp", "lsp --allow-unregistered-dialect"))

@@ -1,6 +1,6 @@
 """`nn-equalize`: rescales the channels between two contractions so that the weight ranges of both match."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -101,10 +101,12 @@ class _Pair:
     """Two contractions, and the channel-wise operations between them."""
 
     first: Operation
+    first_sides: _Sides
     biases: Sequence[tuple[Operation, int, int]]
     """Operations between them that add a constant, its operand index, and the channel axis counted from its end."""
 
     last: Operation
+    last_sides: _Sides
     repeats: int
     """The number of inputs of the last contraction for each channel of the first (more than 1 after a flattening
     reshape)."""
@@ -205,14 +207,14 @@ def _pair(first: Operation, sides: _Sides) -> _Pair | None:
         last = _sides(op)
         if last is not None and position == 0:
             own = 1 if isinstance(op, ConvOp) else len(shape_of(value)) - 1
-            return _Pair(first, biases, op, repeats, np.ones(channels)) if axis == own else None
+            return _Pair(first, sides, biases, op, last, repeats, np.ones(channels)) if axis == own else None
         if isinstance(op, AddOp) and repeats == 1:
             if not _is_by_channel(op.operands[1 - position], channels, len(shape_of(value)) - axis):
                 return None
             biases.append((op, 1 - position, len(shape_of(value)) - axis))
         elif isinstance(op, ReshapeOp) and repeats == 1 and _flattens(op, axis):
             repeats = shape_of(op.results[0])[1] // channels
-        elif not (isinstance(op, ReluOp | LeakyReluOp) or _keeps_channels(op, position, axis)):
+        elif not _keeps_channels(op, position, axis):
             return None
         value = op.results[0]
     return None
@@ -227,7 +229,7 @@ def _is_by_channel(value: SSAValue, channels: int, from_end: int) -> bool:
 
 
 def _keeps_channels(op: Operation, position: int, axis: int) -> bool:
-    if isinstance(op, PReluOp):
+    if isinstance(op, ReluOp | LeakyReluOp | PReluOp):
         return position == 0
     return isinstance(op, _POOLS) and axis == 1
 
@@ -241,14 +243,12 @@ def _flattens(op: ReshapeOp, axis: int) -> bool:
 
 def _equalize(pairs: Sequence[_Pair]) -> int:
     """Computes the factors of all pairs, applies them, and returns the number of changed pairs."""
-    sides: Mapping[Operation, _Sides | None] = {op: _sides(op) for pair in pairs for op in (pair.first, pair.last)}
-    arrays = {op: _array(op, own.position).astype(np.float64) for op, own in sides.items() if own is not None}
+    contractions = {pair.first: pair.first_sides for pair in pairs} | {pair.last: pair.last_sides for pair in pairs}
+    arrays = {op: _array(op, sides.position).astype(np.float64) for op, sides in contractions.items()}
     for _ in range(_SWEEPS):
         largest = 0.0
         for pair in pairs:
-            first, last = sides[pair.first], sides[pair.last]
-            assert first is not None
-            assert last is not None
+            first, last = pair.first_sides, pair.last_sides
             given = np.maximum(first.outputs(arrays[pair.first]), pair.largest_bias() / pair.factors)
             taken = last.inputs(arrays[pair.last]).reshape(-1, pair.repeats).max(1)
             is_used = (given > 0) & (taken > 0)
@@ -271,9 +271,7 @@ def _equalize(pairs: Sequence[_Pair]) -> int:
 
 def _scale(pair: _Pair) -> None:
     """Applies the factors of a pair to its weights and biases."""
-    first, last = _sides(pair.first), _sides(pair.last)
-    assert first is not None
-    assert last is not None
+    first, last = pair.first_sides, pair.last_sides
     weights, others = _array(pair.first, first.position), _array(pair.last, last.position)
     _exchange(pair.first, first.position, weights / first.beside_outputs(pair.factors, weights.ndim))
     _exchange(pair.last, last.position, others * last.beside_inputs(np.repeat(pair.factors, pair.repeats), others))

@@ -1,41 +1,36 @@
 """`quant-adaround`: learns how to round weights from the error of the layer's output after its activation."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import ClassVar, Self
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.nn.activations.ops import LeakyReluOp, ReluOp
 from qmlir.dialects.nn.elementwise.ops import ClipOp
-from qmlir.extensions.recovery.block_programs import BlockError, RunGroups, batch_axis
-from qmlir.extensions.recovery.cut_points import blocks
+from qmlir.extensions.recovery import weight_rounding as rounding
+from qmlir.extensions.recovery.block_programs import (
+    BlockData,
+    BlockError,
+    RunGroups,
+    WeightBlock,
+    batch_axis,
+    blocks,
+    error_weights,
+)
 from qmlir.extensions.recovery.quant_correct_bias import correct_bias, settled_bias
 from qmlir.extensions.recovery.quant_gptq import SecondMoments, aims
-from qmlir.extensions.recovery.reference_activations import error_weights
-from qmlir.extensions.recovery.repairs import BlockData, RepairsWeights, WeightBlock
+from qmlir.extensions.recovery.repairs import FloatData, RepairsWeights, RowStatistics, Runs
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
-from qmlir.extensions.recovery.weight_rounding import (
-    DAMPING,
-    F64,
-    FLOATS_SHARE,
-    STEPS,
-    SWEEPS,
-    CodeGrid,
-    HessianLoss,
-    Objective,
-    PiecewiseLinear,
-    SampleLoss,
-    adaround,
-    adaround_together,
-    best_of,
-    descend,
-)
+from qmlir.extensions.recovery.weight_rounding import CodeGrid, HessianLoss, PiecewiseLinear, SampleLoss
+from qmlir.interpreter.interpreter import Lockstep
 from qmlir.ir.diagnostics import DiagnosticError, emit_remark, op_error
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.specialization.inputs import function_of
@@ -63,19 +58,6 @@ less.
 """
 
 
-def _of_clip(op: Operation) -> PiecewiseLinear:
-    clip = cast(ClipOp, op)
-    low, high = (None if each is None else each.value.data for each in (clip.minimum, clip.maximum))
-    return PiecewiseLinear(-math.inf if low is None else low, math.inf if high is None else high)
-
-
-_ACTIVATIONS: Mapping[type[Operation], Callable[[Operation], PiecewiseLinear]] = {
-    ReluOp: lambda op: PiecewiseLinear(low=0.0),
-    LeakyReluOp: lambda op: PiecewiseLinear(low=0.0, slope=cast(LeakyReluOp, op).alpha.value.data),
-    ClipOp: _of_clip,
-}
-
-
 def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
     """Returns the activation that is the only reader of the layer's output after the bias.
 
@@ -86,29 +68,47 @@ def activation_behind(weight: RoundedWeight) -> PiecewiseLinear | None:
     users = [use.operation for use in weight.readers[0][0].results[0].uses]
     if weight.bias is not None and len(users) == 1:  # the sum with the bias
         users = [use.operation for use in users[0].results[0].uses]
-    made = _ACTIVATIONS.get(type(users[0])) if len(users) == 1 else None
-    return None if made is None else made(users[0])
+    match users:
+        case [ReluOp()]:
+            return PiecewiseLinear(low=0.0)
+        case [LeakyReluOp() as op]:
+            return PiecewiseLinear(low=0.0, slope=op.alpha.value.data)
+        case [ClipOp() as op]:
+            low = -math.inf if op.minimum is None else op.minimum.value.data
+            return PiecewiseLinear(low, math.inf if op.maximum is None else op.maximum.value.data)
+        case _:
+            return None
 
 
 @dataclass(frozen=True)
-class SubsampledRows:
+class SubsampledRows(RowStatistics):
     """At most `_MOST` equally spaced rows of the quantized and the float program, and moments of all rows."""
 
     moments: SecondMoments
     pieces: tuple[tuple[Array, Array], ...]
     distance: int = 1
 
-    def __add__(self, other: "SubsampledRows") -> "SubsampledRows":
+    @classmethod
+    def of(cls, rows: Array, exact: Array) -> Self:
+        """Keeps equally spaced rows, and the second moments of all rows."""
+        return cls(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
+
+    @staticmethod
+    def rows_at_once(terms: int) -> int:
+        """Returns the number of rows for which computing second moments pays."""
+        return SecondMoments.rows_at_once(terms)
+
+    def __add__(self, other: Self) -> Self:
         distance = max(self.distance, other.distance)
         pieces = (*self._thinned(distance), *other._thinned(distance))
-        return SubsampledRows(self.moments + other.moments, pieces, distance).limited()
+        return type(self)(self.moments + other.moments, pieces, distance).limited()
 
-    def limited(self) -> "SubsampledRows":
+    def limited(self) -> Self:
         """Returns these statistics with rows dropped evenly until at most `_MOST` are left."""
         distance = self.distance
         while sum(-(-rows.shape[1] * self.distance // distance) for rows, _ in self.pieces) > _MOST:
             distance *= 2
-        return SubsampledRows(self.moments, self._thinned(distance), distance)
+        return type(self)(self.moments, self._thinned(distance), distance)
 
     def _thinned(self, distance: int) -> tuple[tuple[Array, Array], ...]:
         if distance == self.distance:
@@ -123,7 +123,7 @@ class SubsampledRows:
 
 
 @dataclass(frozen=True)
-class QuantAdaRound(RepairsWeights[SubsampledRows]):
+class QuantAdaRound(RepairsWeights):
     """Learns whether to round each weight up or down from the error of the layer's output (AdaRound).
 
     If the only reader of the layer is an `nn.relu`, `nn.leaky_relu` or `nn.clip`, the error is measured after that
@@ -192,52 +192,48 @@ class QuantAdaRound(RepairsWeights[SubsampledRows]):
     bits: int = 8
     blocks: int = 0
     weighted: bool = False
-    steps: int = STEPS
-    damping: float = DAMPING
-    sweeps: int = SWEEPS
-    floats_share: float = FLOATS_SHARE
+    steps: int = rounding.STEPS
+    damping: float = rounding.DAMPING
+    sweeps: int = rounding.SWEEPS
+    floats_share: float = rounding.FLOATS_SHARE
 
-    def see(self, rows: Array, exact: Array) -> SubsampledRows:
-        """Keeps equally spaced rows, and the second moments of all rows."""
-        return SubsampledRows(SecondMoments.of(rows, exact), ((rows, exact),)).limited()
-
-    def rows_at_once(self, terms: int) -> int:
-        """Returns the number of rows for which computing second moments pays."""
-        return SecondMoments.rows_at_once(terms)
-
-    def add(self, one: SubsampledRows, other: SubsampledRows) -> SubsampledRows:
-        """Merges the statistics of `one` and `other`, and drops rows if there are more than `_MOST`."""
-        return one + other
-
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Chooses the codes of `weights`."""
+        function = function_of(module, self.function)
         if self.blocks < 0:
-            function = function_of(module, self.function)
             raise op_error(function, f"blocks must be >= 0 (0 rounds layer by layer), but got {self.blocks}")
         if self.weighted and not self.blocks:
-            function = function_of(module, self.function)
             raise op_error(function, "'weighted' requires blocks >= 2, but got blocks=0")
         if self.weighted and self.floats is None:
-            function = function_of(module, self.function)
             raise op_error(function, "'weighted' requires the float program, whose gradients it uses")
         narrow = [each for each in weights if each.element.bits <= self.bits]
         if self.blocks:
-            self.blocks_in_turn(module, self._blocks(module, narrow), runs, partial(self._settle_block, runs))
+            self._settle_blocks(module, self._blocks(function, narrow), runs)
         else:
-            self.in_turn(module, narrow, runs, self._settle)
+            self.in_turn(module, narrow, runs, SubsampledRows, self._settle)
             self.settled_biases(narrow)
 
-    def _blocks(self, module: ModuleOp, weights: Sequence[RoundedWeight]) -> list[WeightBlock]:
+    def _blocks(self, function: FuncOp, weights: Sequence[RoundedWeight]) -> list[WeightBlock]:
         """Returns the blocks whose weights are settled together; weights with several readers belong to none."""
         single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
 
         def layers(operations: Sequence[Operation]) -> list[RoundedWeight]:
             return [single[op] for op in operations if op in single]
 
-        found = blocks(function_of(module, self.function), self.blocks, lambda each: len(layers(each)))
+        found = blocks(function, self.blocks, lambda each: len(layers(each)))
         return [WeightBlock(each, tuple(layers(each.operations))) for each in found]
 
-    def _settle_block(self, runs: Sequence[Sequence[Any]], block: WeightBlock, data: BlockData) -> Sequence[Operation]:
+    def _settle_blocks(self, module: ModuleOp, blocks: Sequence[WeightBlock], runs: Runs) -> None:
+        """Chooses the codes of each block in program order; the later layers are computed with these."""
+        begun = {block.section.operations[0]: block for block in blocks}
+        steps = Lockstep(module, self.function, runs)
+        floats = None if self.floats is None or not begun else FloatData(self.floats, self.function, runs)
+        for op in steps if begun else ():
+            if (block := begun.get(op)) is not None:
+                for changed in self._settle_block(runs, block, BlockData.of(block, steps, floats)):
+                    steps.again(changed)
+
+    def _settle_block(self, runs: Runs, block: WeightBlock, data: BlockData) -> Sequence[Operation]:
         is_known = data.exact is not None
         if self.weighted and not is_known:
             _unweighted(block, "the float program does not have the output of the block")
@@ -259,29 +255,19 @@ class QuantAdaRound(RepairsWeights[SubsampledRows]):
         begun = [one + _TOWARDS * np.clip(each - one, -1, 1) for one, each in pairs]
         wanted = [each * grid.steps for each, grid in zip(begun, grids, strict=True)]
         before = error.of_codes(known)
-        found = adaround_together(wanted, grids, error.gradients, before, steps=steps)
+        found = rounding.adaround_together(wanted, grids, error.gradients, before, steps=steps)
         after = error.of_codes(found)
         if not after < before * (1 - _LEAST):
             return ()
         for weight, grid, codes in zip(weights, grids, found, strict=True):
             weight.set(weight.rows.to_weights(codes * grid.steps))
             count("weights")
-            self.tell(
-                weight,
-                "weights of its block are rounded to minimize the error of the block's output",
-                before,
-                after,
-                error.signal,
-            )
+            what = "weights of its block are rounded to minimize the error of the block's output"
+            self.tell(weight, what, before, after, error.signal)
         return [each.op for each in weights]
 
     def _error_weights(
-        self,
-        runs: Sequence[Sequence[Any]],
-        block: WeightBlock,
-        data: BlockData,
-        groups: RunGroups,
-        shape: Sequence[int],
+        self, runs: Runs, block: WeightBlock, data: BlockData, groups: RunGroups, shape: Sequence[int]
     ) -> Sequence[Array] | None:
         """Returns the weight of each element of the block's output, batch by batch; `None` if it cannot be computed."""
         assert self.floats is not None
@@ -302,29 +288,24 @@ class QuantAdaRound(RepairsWeights[SubsampledRows]):
     def _settle(self, weight: RoundedWeight, seen: SubsampledRows) -> Sequence[Operation]:
         grid = stacked(weight.grid())
         own = list(aims(weight, seen.moments, damping=self.damping, share=self.floats_share))
-        wanted, moments = np.stack([each.wanted for each in own]), np.stack([each.moments for each in own])
+        wanted, moments = np.stack([each for each, _, _ in own]), np.stack([each for _, each, _ in own])
         known = grid.nearest(weight.rows.of_weights(weight.array))
         activation = activation_behind(weight)
         if activation is None:
-            objective: Objective = HessianLoss(wanted, moments)
+            objective: rounding.Objective = HessianLoss(wanted, moments)
         else:
             objective = self._by_rows(weight, seen, activation)
         steps = min(self.steps, int(_MULTIPLY_ADDS / objective.multiply_adds))
         if steps < min(self.steps, _FEWEST):
-            text = (
-                f"weights are not rounded by learning: a layer of this size would get only {steps} steps "
-                f"(minimum {_FEWEST})"
-            )
-            emit_remark(weight.readers[0][0], text)
+            text = f"a layer of this size would get only {steps} steps (minimum {_FEWEST})"
+            emit_remark(weight.readers[0][0], f"weights are not rounded by learning: {text}")
             return settled_bias(weight, seen.moments.means, self.gained)
-        learned = adaround(wanted, known, grid, objective, steps=steps)
-        settled = np.stack(
-            [
-                descend(wanted[at], learned[at], each, moments[at], sweeps=self.sweeps)
-                for at, each in enumerate(weight.grid())
-            ]
-        )
-        found = best_of((known, learned, settled), grid, objective)
+        learned = rounding.adaround(wanted, known, grid, objective, steps=steps)
+        settled = [
+            rounding.descend(*each, sweeps=self.sweeps)
+            for each in zip(wanted, learned, weight.grid(), moments, strict=True)
+        ]
+        found = rounding.best_of((known, learned, np.stack(settled)), grid, objective)
         tried = (known, found, np.zeros_like(found))
         before, after, signal = (float(objective.errors(each * grid.steps).sum()) for each in tried)
         if not after < before * (1 - _LEAST):
@@ -333,7 +314,7 @@ class QuantAdaRound(RepairsWeights[SubsampledRows]):
         count("weights")
         what = "of its accumulator" if activation is None else "after its activation"
         self.tell(weight, f"weights are rounded to minimize the error {what}", before, after, signal)
-        return [weight.op, *correct_bias(weight, seen.moments.means.mean, seen.moments.means.exact_mean)]
+        return [weight.op, *correct_bias(weight, seen.moments.means)]
 
     def _by_rows(self, weight: RoundedWeight, seen: SubsampledRows, activation: PiecewiseLinear) -> SampleLoss:
         """Returns the error after the activation.
@@ -346,9 +327,8 @@ class QuantAdaRound(RepairsWeights[SubsampledRows]):
         if bias is None:
             added = np.zeros((len(unrounded), 1, unrounded.shape[1]), np.float32)
         else:
-            mean, exact_mean = (
-                each[:, None].astype(np.float32) for each in (seen.moments.means.mean, seen.moments.means.exact_mean)
-            )
+            means = seen.moments.means
+            mean, exact_mean = (each[:, None].astype(np.float32) for each in (means.mean, means.exact_mean))
             added = exact_mean @ weights + bias.unrounded.reshape(len(unrounded), 1, -1)
             rows, exact = rows - mean, exact - exact_mean
         wanted = rows + np.float32(self.floats_share) * (exact - rows)

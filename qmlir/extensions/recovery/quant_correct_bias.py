@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -10,13 +10,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.recovery.repairs import LayerImprovement, RepairsWeights, nodes_of
+from qmlir.extensions.recovery.repairs import LayerImprovement, RepairsWeights, RowStatistics, Runs, nodes_of
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.ir.passes import MEANING, Preservation, count
 
 
 @dataclass(frozen=True)
-class Means:
+class Means(RowStatistics):
     """Sums of layer input rows, `[groups, terms]`, and the number of rows summed."""
 
     total: Array
@@ -26,13 +26,13 @@ class Means:
     count: int
 
     @classmethod
-    def of(cls, rows: Array, exact: Array) -> "Means":
+    def of(cls, rows: Array, exact: Array) -> Self:
         """Sums `rows` and `exact`, both of shape `[groups, rows, terms]`, over their rows."""
         total = rows.sum(1, dtype=np.float64)
         return cls(total, total if exact is rows else exact.sum(1, dtype=np.float64), rows.shape[1])
 
-    def __add__(self, other: "Means") -> "Means":
-        return Means(self.total + other.total, self.exact + other.exact, self.count + other.count)
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.total + other.total, self.exact + other.exact, self.count + other.count)
 
     @property
     def mean(self) -> Array:
@@ -45,18 +45,17 @@ class Means:
         return self.exact / self.count
 
 
-def correct_bias(weight: RoundedWeight, mean: Array, exact: Array) -> list[Operation]:
+def correct_bias(weight: RoundedWeight, seen: Means) -> list[Operation]:
     """Corrects the bias of the layer of `weight` by the mean error of its products, and returns the changed constants.
 
-    `mean` is the mean input row `[groups, terms]` in the quantized program, and `exact` the one in the float program.
     The error is subtracted from the original bias, so earlier corrections do not accumulate.
     """
     bias = weight.bias
     if bias is None:
         return []
     given, wanted = (weight.rows.of_weights(each.astype(np.float64)) for each in (weight.rounded, weight.unrounded))
-    errors = (given @ mean[:, :, None] - wanted @ exact[:, :, None]).reshape(bias.array.shape)
-    corrected = (bias.unrounded - errors).astype(np.float32)
+    errors = given @ seen.mean[:, :, None] - wanted @ seen.exact_mean[:, :, None]
+    corrected = (bias.unrounded - errors.reshape(bias.array.shape)).astype(np.float32)
     if np.array_equal(corrected, bias.array):
         return []
     bias.set(corrected)
@@ -68,14 +67,14 @@ def settled_bias(
     weight: RoundedWeight, seen: Means, gained: Callable[[LayerImprovement], None] | None
 ) -> Sequence[Operation]:
     """Corrects the bias of the layer of `weight`, reports a change to `gained`, and returns the changed constants."""
-    changed = correct_bias(weight, seen.mean, seen.exact_mean)
+    changed = correct_bias(weight, seen)
     if changed and gained is not None:
         gained(LayerImprovement(QuantCorrectBias.name, nodes_of(weight)))
     return changed
 
 
 @dataclass(frozen=True)
-class QuantCorrectBias(RepairsWeights[Means]):
+class QuantCorrectBias(RepairsWeights):
     """Subtracts from each bias the mean error caused by rounding its layer's weights: `E[(W~ - W) x]`.
 
     `W` are the float weights and `W~` the rounded ones. `x` is the layer input in the quantized program for the samples
@@ -132,23 +131,12 @@ class QuantCorrectBias(RepairsWeights[Means]):
     name = "quant-correct-bias"
     preserves: ClassVar[Preservation] = MEANING
 
-    def see(self, rows: Array, exact: Array) -> Means:
-        """Returns the sums of the rows."""
-        return Means.of(rows, exact)
-
-    def add(self, one: Means, other: Means) -> Means:
-        """Adds the sums of `one` and `other`."""
-        return one + other
-
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
         """Returns the weights whose biases may change; none if the previous pass has settled all these biases."""
         found, settled = super().weights(function), self.biases or set[Operation]()
         is_left = any(bias.op not in settled for each in found if (bias := each.bias) is not None)
         return found if is_left else []
 
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Corrects the biases of the layers of `weights`."""
-        self.in_turn(module, weights, runs, self._settle)
-
-    def _settle(self, weight: RoundedWeight, seen: Means) -> Sequence[Operation]:
-        return settled_bias(weight, seen, self.gained)
+        self.in_turn(module, weights, runs, Means, lambda weight, seen: settled_bias(weight, seen, self.gained))

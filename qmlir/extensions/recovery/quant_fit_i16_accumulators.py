@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.context import Context
@@ -13,8 +13,9 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.analysis.contraction_ranges import REACH
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.recovery.quant_gptq import HessianPass, SecondMoments
+from qmlir.extensions.recovery.quant_gptq import SecondMoments
 from qmlir.extensions.recovery.quant_search_scales import best_scales
+from qmlir.extensions.recovery.repairs import RepairsWeights, Runs
 from qmlir.extensions.recovery.rounded_weights import STEPS, RoundedWeight, may_be_short, rounded_weights, sums_of_terms
 from qmlir.extensions.recovery.weight_rounding import DAMPING, CodeGrid, ShortGrid, error, settled
 from qmlir.extensions.training.parameters import scale_groups, set_scales
@@ -27,7 +28,7 @@ _SHARES = np.array([1.0, 1.125, 1.25, 1.375, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0,
 
 
 @dataclass(frozen=True)
-class QuantFitI16Accumulators(HessianPass):
+class QuantFitI16Accumulators(RepairsWeights):
     """Rounds weights so that sums of `steps` pairs of byte products (1, 2 or 4) fit in 16 bits.
 
     CPUs without byte dot products (AVX2 without VNNI) multiply bytes and add adjacent products in 16 bits, with
@@ -92,12 +93,16 @@ class QuantFitI16Accumulators(HessianPass):
         for weight in self.weights(function):
             self._settle(weight, _alike(weight), given[weight.op])
 
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Chooses the scales and the codes of the `weights` that can use 16-bit sums."""
-        seen = self.seen(module, weights, runs)
+        seen = self.seen(module, weights, runs, SecondMoments)
         given = self._scale(module, [(weight, _damped(each)) for weight, each in seen])
         short = [each for each in self.weights(function_of(module, self.function)) if each.op in given]
-        self.in_turn(module, short, runs, lambda weight, each: self._settle(weight, _damped(each), given[weight.op]))
+
+        def settle(weight: RoundedWeight, seen: SecondMoments) -> Sequence[Operation]:
+            return self._settle(weight, _damped(seen), given[weight.op])
+
+        self.in_turn(module, short, runs, SecondMoments, settle)
 
     def weights(self, function: FuncOp) -> list[RoundedWeight]:
         """Returns the weights that can use 16-bit sums but may exceed them.

@@ -1,28 +1,20 @@
 """`quant-gptq`: chooses quantized weights that compensate for each other's rounding errors."""
 
-from abc import ABC
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
+from qmlir.extensions.recovery import weight_rounding as rounding
 from qmlir.extensions.recovery.quant_correct_bias import Means, correct_bias, settled_bias
-from qmlir.extensions.recovery.repairs import RepairsWeights
+from qmlir.extensions.recovery.repairs import RepairsWeights, RowStatistics, Runs
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
-from qmlir.extensions.recovery.weight_rounding import (
-    DAMPING,
-    FLOATS_SHARE,
-    SWEEPS,
-    DampedFactors,
-    compensated,
-    error,
-    settled,
-)
+from qmlir.extensions.recovery.weight_rounding import DampedFactors
 from qmlir.ir.passes import MEANING, Preservation, count
 
 _ROWS = 256
@@ -38,8 +30,8 @@ class _AboutMean:
     """
 
     off: Array
-    centre: npt.NDArray[np.float64]
-    rest: npt.NDArray[np.float64]
+    centre: F64
+    rest: F64
     """The sum of `off`, which is not exactly 0."""
 
     @staticmethod
@@ -49,7 +41,7 @@ class _AboutMean:
         off = rows - centre[:, None]
         return _AboutMean(off, centre.astype(np.float64), off.sum(1, dtype=np.float64))
 
-    def products(self, other: "_AboutMean") -> npt.NDArray[np.float64]:
+    def products(self, other: "_AboutMean") -> F64:
         """Returns the sum of `x y^T` over the rows `x` of this and `y` of the other, `[groups, terms, terms]`."""
         found = (self.off.swapaxes(1, 2) @ other.off).astype(np.float64)
         count = self.off.shape[1]
@@ -58,13 +50,13 @@ class _AboutMean:
         return found
 
     @property
-    def total(self) -> npt.NDArray[np.float64]:
+    def total(self) -> F64:
         """The sum of the rows, `[groups, terms]`."""
         return self.off.shape[1] * self.centre + self.rest
 
 
 @dataclass(frozen=True)
-class SecondMoments:
+class SecondMoments(RowStatistics):
     """Second moments of the layer input: sums of outer products over rows, and the number of rows."""
 
     total: Array
@@ -76,7 +68,7 @@ class SecondMoments:
     means: Means
 
     @classmethod
-    def of(cls, rows: Array, exact: Array) -> "SecondMoments":
+    def of(cls, rows: Array, exact: Array) -> Self:
         """Sums the outer products of `rows`, and of `exact` with `rows`; both have shape `[groups, rows, terms]`."""
         about = _AboutMean.of(rows)
         known = about if exact is rows else _AboutMean.of(exact)
@@ -84,10 +76,10 @@ class SecondMoments:
         cross = total if known is about else known.products(about)
         return cls(total, cross, Means(about.total, known.total, rows.shape[1]))
 
-    def __add__(self, other: "SecondMoments") -> "SecondMoments":
+    def __add__(self, other: Self) -> Self:
         total = self.total + other.total
         is_same = self.cross is self.total and other.cross is other.total
-        return SecondMoments(total, total if is_same else self.cross + other.cross, self.means + other.means)
+        return type(self)(total, total if is_same else self.cross + other.cross, self.means + other.means)
 
     @property
     def count(self) -> int:
@@ -111,51 +103,24 @@ class SecondMoments:
         return own, cross
 
 
-@dataclass(frozen=True)
-class GptqObjective:
-    """The weights that the codes of a channel group should match, `[channels, terms]`, and their error weighting."""
+def aims(
+    weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float
+) -> Iterator[tuple[F64, Array, DampedFactors]]:
+    """Yields, for each group of channels of `weight`, the weights that the codes should match, `[channels, terms]`.
 
-    wanted: npt.NDArray[np.float64]
-    moments: Array
-    """The second moments of the layer input, `[terms, terms]`. They are centered if the layer has a bias, because the
-    bias compensates for the means.
-    """
-
-    factors: DampedFactors
-    """The triangular factors of `moments`."""
-
-
-def aims(weight: RoundedWeight, seen: SecondMoments, *, damping: float, share: float) -> Iterator[GptqObjective]:
-    """Yields the `GptqObjective` for each group of channels of `weight`.
-
-    `damping` is passed to `DampedFactors`, `share` to `compensated`.
+    With them come the second moments of the layer input, `[terms, terms]`, which weight the error, and their triangular
+    factors. The moments are centered if the layer has a bias, because the bias compensates for the means. `damping` is
+    passed to `DampedFactors`, `share` to `compensated`.
     """
     unrounded = weight.rows.of_weights(weight.unrounded).astype(np.float64)
     for position, each in enumerate(unrounded):
         own, cross = seen.of_group(position, is_centered=weight.bias is not None)
         factors = DampedFactors.of(own, damping)
-        yield GptqObjective(compensated(each, own, cross, share=share, factors=factors), own, factors)
+        yield rounding.compensated(each, own, cross, share=share, factors=factors), own, factors
 
 
 @dataclass(frozen=True)
-class HessianPass(RepairsWeights[SecondMoments], ABC):
-    """A pass that chooses quantized weights based on the second moments of their layer's input."""
-
-    def see(self, rows: Array, exact: Array) -> SecondMoments:
-        """Sums the outer products of the rows."""
-        return SecondMoments.of(rows, exact)
-
-    def rows_at_once(self, terms: int) -> int:
-        """Returns the number of rows above which computing second moments is worthwhile."""
-        return SecondMoments.rows_at_once(terms)
-
-    def add(self, one: SecondMoments, other: SecondMoments) -> SecondMoments:
-        """Adds the sums of both."""
-        return one + other
-
-
-@dataclass(frozen=True)
-class QuantGptq(HessianPass):
+class QuantGptq(RepairsWeights):
     """Rounds weights so as to minimize the error of a layer's products rather than the error of each weight (GPTQ).
 
     Reduction terms are rounded one at a time, and the later terms compensate for the resulting error on the layer
@@ -212,30 +177,29 @@ class QuantGptq(HessianPass):
     preserves: ClassVar[Preservation] = MEANING
 
     bits: int = 8
-    damping: float = DAMPING
-    sweeps: int = SWEEPS
-    floats_share: float = FLOATS_SHARE
+    damping: float = rounding.DAMPING
+    sweeps: int = rounding.SWEEPS
+    floats_share: float = rounding.FLOATS_SHARE
 
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Chooses the codes of `weights`."""
         narrow = [each for each in weights if each.element.bits <= self.bits]
-        self.in_turn(module, narrow, runs, self._settle)
+        self.in_turn(module, narrow, runs, SecondMoments, self._settle)
         self.settled_biases(narrow)
 
     def _settle(self, weight: RoundedWeight, seen: SecondMoments) -> Sequence[Operation]:
         known = weight.rows.of_weights(weight.array)
         chosen, before, after, signal = np.empty(known.shape), 0.0, 0.0, 0.0
         each = aims(weight, seen, damping=self.damping, share=self.floats_share)
-        for position, (aim, grid) in enumerate(zip(each, weight.grid(), strict=True)):
-            wanted, moments = aim.wanted, aim.moments
-            found, own, _ = settled(wanted, grid, moments, sweeps=self.sweeps, factors=aim.factors)
-            before += error(wanted, grid.nearest(known[position]), grid, moments)
+        for position, ((wanted, moments, factors), grid) in enumerate(zip(each, weight.grid(), strict=True)):
+            found, own, _ = rounding.settled(wanted, grid, moments, sweeps=self.sweeps, factors=factors)
+            before += rounding.error(wanted, grid.nearest(known[position]), grid, moments)
             after += own
-            signal += error(wanted, np.zeros_like(wanted), grid, moments)
+            signal += rounding.error(wanted, np.zeros_like(wanted), grid, moments)
             chosen[position] = found * grid.steps
         if not after < before:
             return settled_bias(weight, seen.means, self.gained)
         weight.set(weight.rows.to_weights(chosen))
         count("weights")
         self.tell(weight, "weights are rounded to minimize the error of its accumulator", before, after, signal)
-        return [weight.op, *correct_bias(weight, seen.means.mean, seen.means.exact_mean)]
+        return [weight.op, *correct_bias(weight, seen.means)]

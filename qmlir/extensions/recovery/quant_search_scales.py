@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -13,8 +13,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import are_powers_of_two
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
-from qmlir.extensions.recovery.quant_gptq import HessianPass, SecondMoments
-from qmlir.extensions.recovery.reference_activations import FloatData
+from qmlir.extensions.recovery.quant_gptq import SecondMoments
+from qmlir.extensions.recovery.repairs import FloatData, RepairsWeights, Runs, statistics_of
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
 from qmlir.extensions.recovery.weight_rounding import CodeGrid, DampedFactors, scale_shares
 from qmlir.extensions.training.parameters import scale_groups, set_scales
@@ -53,7 +53,7 @@ def best_scales(
 
 
 @dataclass(frozen=True)
-class QuantSearchScales(HessianPass):
+class QuantSearchScales(RepairsWeights):
     """Chooses weight scales that minimize the error of the layer's products, clipping the largest weights if useful.
 
     For each scale (per-tensor, per-channel or block-wise), the pass tries factors from 1 down to 0.4 with the nearest
@@ -117,7 +117,7 @@ class QuantSearchScales(HessianPass):
             and not (self.compensating and each.element.granularity is Granularity.BLOCK)
         ]
 
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Chooses the scales of `weights`."""
         found: dict[SSAValue, Array] = {}
         for weight, seen in self._seen_alone(module, weights, runs):
@@ -131,7 +131,7 @@ class QuantSearchScales(HessianPass):
         set_scales(function_of(module, self.function), found)
 
     def _seen_alone(
-        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]
+        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs
     ) -> Iterator[tuple[RoundedWeight, SecondMoments]]:
         """Yields each of `weights` with the moments of its layer input, in the float program if available."""
         left = list(weights)
@@ -142,5 +142,5 @@ class QuantSearchScales(HessianPass):
                 data = None if others else floats.of(origins_of(reader))
                 if data is not None:
                     left.remove(weight)
-                    yield weight, self.of_runs(rows, data)
-        yield from self.seen(module, left, runs)
+                    yield weight, statistics_of(SecondMoments, rows, data)
+        yield from self.seen(module, left, runs, SecondMoments)

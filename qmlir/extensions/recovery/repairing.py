@@ -1,29 +1,33 @@
-"""Accuracy recovery: passes that repair rounding errors, and their evaluation on held-out samples."""
+"""Accuracy recovery: passes that repair rounding errors, their evaluation on held-out samples, and remedies."""
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import LiteralString
+from glob import escape
+from shlex import quote
+from typing import Generic, LiteralString, TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
+from qmlir.arithmetic.schemes import Storage
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.extensions.recovery.efforts import EFFORTS, SCALES
 from qmlir.extensions.recovery.nn_equalize import equalize
-from qmlir.extensions.recovery.remedies import Remedy, find_remedy
 from qmlir.extensions.recovery.repairs import mark_repaired
 from qmlir.extensions.recovery.rounded_weights import bias_beside, rounded_weights
-from qmlir.interpreter.samples import Data, Run
+from qmlir.interpreter.samples import Data
 from qmlir.ir.builtin_types import ranked_tensor
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, revised
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, printable, revised
 from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import CLEAN, STORE, QuantizeOptions
 from qmlir.quantization.predicates import depthwise
 from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.recipe_text import table_text
 from qmlir.quantization.report import LayerImprovement
 from qmlir.specialization.inputs import function_of
 from qmlir.workflows.calibrated import AccuracyRecovery, Attempt, Calibrated, Decided, decided, stages_of
@@ -31,7 +35,7 @@ from qmlir.workflows.calibration_samples import HoldOut, runs_to_compare
 from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.errors import sqnr
 from qmlir.workflows.profiling import profile
-from qmlir.workflows.recovery import EQUALIZE, Remedies, Repair
+from qmlir.workflows.recovery import EQUALIZE, Remedies, Remedy, Repair, Tried
 from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions, compared
 
 BLOCKS: Mapping[LiteralString, LiteralString] = {
@@ -94,11 +98,6 @@ def runs_to_repair(module: ModuleOp) -> int:
     return max(8, min(MOST, _IN_STEP // (8 * max((1, *sizes)))))
 
 
-def _may_need_correction(profiled: ModuleOp) -> bool:
-    """Returns true if the module has depthwise convolutions, whose biases are worth correcting."""
-    return bool(depthwise(function_of(profiled, ENTRY)))
-
-
 def _needs_correction(made: Decided) -> bool:
     """Returns true if a depthwise convolution is quantized and some layer has a bias to correct.
 
@@ -139,7 +138,9 @@ def repaired(
     judges, source = hold_out.judging
 
     def judged(module: ModuleOp) -> Mapping[str, float]:
-        return _decibels(references, module, judges, source)
+        """Returns the SQNR of each float output that can be compared."""
+        rows = compared(references, module, judges, source, ValidationOptions()).outputs
+        return {row.name: row.about_zero_db for row in rows if row.about_zero_db is not None and not row.is_part}
 
     plain = made.module.clone()
     run_pipeline(plain, f"{required},{STORE}" if required else STORE)
@@ -171,12 +172,6 @@ def repaired(
     others = tuple((passes, after) for passes, (_, after) in ratios.items() if passes != chosen)
     count = sum(each.samples for each in judges)
     return *best, Repair(chosen, count, source, *ratios[chosen], layers, others, required)
-
-
-def _decibels(references: References, quantized: ModuleOp, runs: Sequence[Run], source: str) -> dict[str, float]:
-    """Returns the SQNR of each float output that can be compared."""
-    rows = compared(references, quantized, runs, source, ValidationOptions()).outputs
-    return {row.name: row.about_zero_db for row in rows if row.about_zero_db is not None and not row.is_part}
 
 
 def noise_ratios(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[float, float]:
@@ -223,6 +218,132 @@ def _equalized(source: ModuleOp, samples: Data, run: Callable[..., None], observ
         return None
 
 
+# Remedies for accuracy regressions, each tried on the samples that showed the regression before it is suggested.
+#
+# `find_remedy` spends at most as much time as quantization took. It tries 8 bits instead of fewer, the first bad
+# operations in float, 16 bits for these operations, 16 bits for all activations, and corrected biases as with effort 1.
+# It stops at the first remedy that restores agreement with the float model. If the first bad operation is a recurrent
+# layer, all layers of its operator are tried in float together, as each accumulates errors over all time steps.
+
+MOST_CAUSES = 3
+"""The maximum number of bad operations kept in float together; each is found after the previous one is in float."""
+
+_RECURRENT = ("LSTM", "GRU", "RNN")
+"""Recurrent operators, which accumulate errors over all time steps."""
+
+_BITS = 8
+"""The bit width that is tried if a smaller one was requested."""
+
+
+def _excluding(globs: Sequence[str]) -> Remedy:
+    rules = [{"node": each, "quantize": False} for each in globs]
+    return Remedy(" ".join(f"--exclude {quote(printable(each))}" for each in globs), {}, rules)
+
+
+def _widening(names: Sequence[str]) -> Remedy:
+    rules = [{"node": escape(name), "storage": f"i{2 * _BITS}"} for name in names]
+    text = ", ".join(table_text(rule).replace("\n", " ") for rule in rules)
+    return Remedy(f"--recipe with {printable(text)}", {}, rules)
+
+
+_CORRECTING = Remedy("--effort 1", {}, corrects=True)
+_WIDE = Remedy(f"--activations i{2 * _BITS}", {"activations": f"i{2 * _BITS}"})
+
+
+def _wider(options: QuantizeOptions) -> Iterator[Remedy]:
+    """Yields remedies that use 8 bits for each option that requests fewer."""
+    for name in ("weights", "activations"):
+        try:
+            is_narrow = Storage.parse(getattr(options, name) or "i8").bits < _BITS
+        except ValueError:
+            continue  # a float format
+        if is_narrow:
+            yield Remedy(f"--{name} i8", {name: "i8"})
+
+
+_Made = TypeVar("_Made")
+
+
+def find_remedy(
+    lost: Validation,
+    options: QuantizeOptions,
+    attempt: Callable[[Remedy], tuple[_Made, Validation]],
+    seconds: float,
+    *,
+    may_correct: bool,
+) -> tuple[Remedies, _Made | None]:
+    """Tries remedies for an accuracy regression; returns all attempts and the result of `attempt` for the best one.
+
+    Args:
+        lost: The comparison that shows the regression.
+        options: The options that caused it.
+        attempt: Quantizes again under a remedy, and compares on the same samples.
+        seconds: No remedy is started that would likely end later.
+        may_correct: Whether `attempt` can correct biases.
+    """
+    trials = _Trials(attempt, time.monotonic() + seconds)
+    _ = trials.cured(lost, options, may_correct=may_correct)
+    found = Remedies(lost, tuple(trials.tried))
+    best = found.best
+    return found, None if best is None else trials.made[trials.tried.index(best)]
+
+
+@dataclass
+class _Trials(Generic[_Made]):
+    """The remedies tried so far, and their results."""
+
+    attempt: Callable[[Remedy], tuple[_Made, Validation]]
+    end: float
+    """The deadline, in seconds of `time.monotonic`."""
+
+    longest: float = 0.0
+    tried: list[Tried] = field(default_factory=list[Tried])
+    made: list[_Made] = field(default_factory=list[_Made])
+
+    def cured(self, lost: Validation, options: QuantizeOptions, *, may_correct: bool) -> bool:
+        """Tries remedies, the most certain first, until one restores agreement; returns true if one did.
+
+        If only a few predicted classes change and no output has degraded, only biases are corrected, as wider types
+        would cost run time.
+        """
+        if not lost.faults:
+            return may_correct and self._cures(_CORRECTING)
+        if any(map(self._cures, _wider(options))):
+            return True
+        names: list[str] = []
+        globs: list[str] = []
+        cause = lost.cause
+        for _ in range(MOST_CAUSES):
+            if cause is None or not (more := [each for each in cause.nodes if each not in names]):
+                break
+            names += more
+            globs += [cause.op_type] if cause.op_type in _RECURRENT else map(escape, more)
+            count = len(self.tried)
+            if self._cures(_excluding([*globs])):
+                return True
+            cause = self.tried[-1].validation.cause if len(self.tried) > count else None
+        others = [*([_widening(names)] if names else []), _WIDE, *([_CORRECTING] if may_correct else [])]
+        return any(map(self._cures, others))
+
+    def _cures(self, remedy: Remedy) -> bool:
+        """Tries a remedy, unless time is too short, or the model or its target rejects the remedy."""
+        start = time.monotonic()
+        if self.tried and start + self.longest > self.end:
+            return False
+        try:
+            with revised(lambda _: None):  # already reported for the first result
+                made, validation = self.attempt(remedy)
+        except DiagnosticError:
+            return False
+        self.longest = max(self.longest, time.monotonic() - start)
+        self.made.append(made)
+        self.tried.append(Tried(remedy, validation))
+        return self.tried[-1].cures
+
+
+# The service.
+
+
 @dataclass(frozen=True)
 class JudgedRecovery:
     """The repairs to try on a module whose types are decided, and the samples that they use."""
@@ -265,7 +386,7 @@ class JudgedRecovery:
 
         candidates, is_sure = repair_passes(effort, self.required), bool(corrects or self.required or effort)
         profiled = calibrated.profiled_by(stages(*candidates[-1:]))
-        if self._may_correct and (is_sure or _may_need_correction(profiled)):
+        if self._may_correct and (is_sure or depthwise(function_of(profiled, ENTRY))):  # their biases need it most
             candidates = repair_passes(1, self.required)
         run = stages(*candidates[-1:])
         made = decided(source, calibrated.profile, profiled, run)
@@ -281,12 +402,7 @@ class JudgedRecovery:
         return Attempt(options, module, made, repair)
 
     def remedied(
-        self,
-        calibrated: Calibrated,
-        validating: Validating,
-        lost: Validation,
-        options: QuantizeOptions,
-        seconds: float,
+        self, calibrated: Calibrated, validating: Validating, lost: Validation, options: QuantizeOptions, seconds: float
     ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
         """Tries remedies for an accuracy regression; returns them with the module and comparison of the best one."""
 

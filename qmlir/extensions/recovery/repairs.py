@@ -7,12 +7,14 @@ If the caller passes the float program, the passes also use the layer's input in
 """
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import repeat
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from operator import add
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -21,24 +23,23 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.contraction.evaluate import ContractionRows
+from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.contraction.evaluate import ContractionRows, rows_of
 from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.evaluate import dequantize
-from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
-from qmlir.extensions.recovery.cut_points import Section
-from qmlir.extensions.recovery.reference_activations import FloatData
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight, rounded_weights
 from qmlir.interpreter.interpreter import Lockstep
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.passes import TakesValues
-from qmlir.ir.provenance import origins_of
+from qmlir.ir.provenance import Origin, origins_of
 from qmlir.quantization.report import LayerImprovement
 from qmlir.quantization.retyping import REPAIRED
 from qmlir.specialization.inputs import function_of
 
-_Seen = TypeVar("_Seen")
+Runs: TypeAlias = Sequence[Sequence[Any]]
+"""The arguments of a function for each run."""
 
 
 def _as_attribute(gain: LayerImprovement) -> DictionaryAttr:
@@ -89,37 +90,99 @@ def layer_of(weight: RoundedWeight) -> str:
     return "+".join(nodes_of(weight))
 
 
+# The float program is run alongside the quantized one: the inputs and results of its operations in the same runs.
+#
+#  The quantized program was derived from it, and corresponding operations have the same origins. Both programs advance
+# together, so only those values of the float one are held that are still needed.
+
+
+class FloatData:
+    """The values that a float `module` computes in `runs`, to be read in program order; earlier ones are released.
+
+    Operations with the same origins, such as the contractions in the time steps of a recurrent layer, cannot be told
+    apart and are left out.
+    """
+
+    def __init__(self, module: ModuleOp, name: str, runs: Runs):
+        operations = list(function_of(module, name).body.block.ops)
+        known = ((op, rows_of(op)) for op in operations)
+        self._rows = {op: rows for op, rows in known if rows is not None and constant_array(rows.weight) is not None}
+        counts = Counter(map(origins_of, self._rows))
+        self._products = {origins: op for op in self._rows if counts[origins := origins_of(op)] == 1}
+        alike = Counter(map(_kind, operations))
+        self._givers = {kind: op for op in operations if alike[kind := _kind(op)] == 1 and op.results}
+        self._readers = {value: op for op in reversed(operations) for value in op.operands}  # the first reader
+        self._left = dict.fromkeys(operations)
+        self._steps = Lockstep(module, name, runs)
+        self._program = iter(self._steps)
+        self._at: Operation | None = None
+
+    def of(self, origins: tuple[Origin, ...]) -> Sequence[Array] | None:
+        """Returns the input of the contraction with these `origins` in each run.
+
+        Returns `None` if there is no such contraction or its input has been released.
+        """
+        wanted = self._products.get(origins)
+        return None if wanted is None else self._before(wanted, self._rows[wanted].data)
+
+    def result(self, op: Operation) -> Sequence[Array] | None:
+        """Returns the float result of `op` in each run; `None` if it is unknown or has been released.
+
+        `op` is an operation of the quantized program.
+        """
+        value = self.value(op)
+        reader = None if value is None else self._readers.get(value)
+        return None if value is None or reader is None else self._before(reader, value)
+
+    def value(self, op: Operation) -> SSAValue | None:
+        """Returns the first result of the float operation that `op` was quantized from; `None` if it is unknown."""
+        found = self._givers.get(_kind(op))
+        return None if found is None else found.results[0]
+
+    def _before(self, wanted: Operation, value: SSAValue) -> Sequence[Array] | None:
+        """Returns `value` in each run, before `wanted` is computed; `None` if `wanted` was passed."""
+        if wanted not in self._left:
+            return None
+        while self._at is not wanted:
+            if self._at is not None:
+                del self._left[self._at]
+            self._at = next(self._program, wanted)  # the terminator is no step
+        return self._steps.values(value)
+
+
+def _kind(op: Operation) -> tuple[tuple[Origin, ...], str]:
+    return origins_of(op), op.name
+
+
+class RowStatistics(ABC):
+    """Statistics of the rows of a layer's input that a repair needs."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, rows: Array, exact: Array) -> Self:
+        """Returns the statistics of a batch of float layer inputs, `[groups, rows, terms]`.
+
+        `exact` holds the same rows in the float program, or is `rows` itself if the float program is unknown.
+        """
+
+    @abstractmethod
+    def __add__(self, other: Any) -> Self:
+        """Merges the statistics of two sets of rows."""
+
+    @staticmethod
+    def rows_at_once(terms: int) -> int:
+        """Returns how many rows of `terms` elements to collect from short runs before calling `of`.
+
+        Statistics that are expensive in time and memory return a large number, so that `of` is called less often.
+        """
+        return 0
+
+
+_Seen = TypeVar("_Seen", bound=RowStatistics)
+
+
 @dataclass(frozen=True)
-class WeightBlock:
-    """A section of the function whose weights are settled together."""
-
-    section: Section
-    weights: tuple[RoundedWeight, ...]
-
-
-@dataclass(frozen=True)
-class BlockData:
-    """The float input of a block in each run, and the block's output in the float program, if known."""
-
-    given: Sequence[Array]
-    exact: Sequence[Array] | None
-    exactly: SSAValue | None = None
-    """The value of the float program whose contents `exact` holds."""
-
-
-def _block_data(block: WeightBlock, steps: Lockstep, floats: FloatData | None) -> BlockData:
-    """Returns the data of a block that `steps` has just reached."""
-    start = block.section.start
-    last = next(
-        op for op in reversed(block.section.operations) if not isinstance(op, QuantizeCastOp | DequantizeCastOp)
-    )
-    element, stored = quantized_type(start), steps.values(start)
-    given = stored if element is None else [dequantize(each, element) for each in stored]
-    return BlockData(given, *((None, None) if floats is None else (floats.result(last), floats.value(last))))
-
-
-@dataclass(frozen=True)
-class RepairsWeights(TakesValues, Generic[_Seen]):
+class RepairsWeights(TakesValues):
     """A pass that chooses quantized weights by running samples, read from the file or folder `data`."""
 
     data: str = ""
@@ -158,26 +221,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         return [each for each in rounded_weights(function) if each.may_be_repaired(self.name)]
 
     @abstractmethod
-    def see(self, rows: Array, exact: Array) -> _Seen:
-        """Reduces a batch of float layer inputs, `[groups, rows, terms]`, to the statistics that the repair needs.
-
-        `exact` holds the same rows in the float program, or is `rows` itself if the float program is unknown.
-        """
-
-    def rows_at_once(self, terms: int) -> int:
-        """Returns how many rows of `terms` elements to collect from short runs before calling `see`.
-
-        A pass whose statistics are expensive in time and memory returns a large number, so that `see` is called less
-        often.
-        """
-        return 0
-
-    @abstractmethod
-    def add(self, one: _Seen, other: _Seen) -> _Seen:
-        """Merges the statistics of two sets of rows."""
-
-    @abstractmethod
-    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]) -> None:
+    def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
         """Settles `weights` using their inputs in `runs`, which holds the arguments of the function for each run."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -196,15 +240,16 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         self,
         module: ModuleOp,
         weights: Sequence[RoundedWeight],
-        runs: Sequence[Sequence[Any]],
+        runs: Runs,
+        statistics: type[_Seen],
         settle: Callable[[RoundedWeight, _Seen], Sequence[Operation]],
     ) -> None:
-        """Calls `settle` for each of `weights` with the statistics of all its rows, in program order.
+        """Calls `settle` for each of `weights` with the `statistics` of all its rows, in program order.
 
         `settle` returns the constants that it changed; the later layers are computed with these.
         """
         shared = [each for each in weights if len(each.readers) > 1]
-        for weight, seen in self.seen(module, shared, runs):
+        for weight, seen in self.seen(module, shared, runs, statistics):
             settle(weight, seen)
         single = {each.readers[0][0]: each for each in weights if len(each.readers) == 1}
         steps = Lockstep(module, self.function, runs)
@@ -212,7 +257,7 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         for reader in steps if single else ():
             if (weight := single.get(reader)) is not None:
                 known = None if exact is None else exact.of(origins_of(reader))
-                for changed in settle(weight, self._of_all(steps, weight.rows, known)):
+                for changed in settle(weight, _of_all(statistics, steps, weight.rows, known)):
                     steps.again(changed)
 
     def settled_biases(self, weights: Sequence[RoundedWeight]) -> None:
@@ -224,71 +269,62 @@ class RepairsWeights(TakesValues, Generic[_Seen]):
         if self.biases is not None and all(len(each.readers) == 1 for each in weights):
             self.biases.update(bias.op for each in weights if (bias := each.bias) is not None)
 
-    def blocks_in_turn(
-        self,
-        module: ModuleOp,
-        blocks: Sequence[WeightBlock],
-        runs: Sequence[Sequence[Any]],
-        settle: Callable[[WeightBlock, BlockData], Sequence[Operation]],
-    ) -> None:
-        """Calls `settle` for each of `blocks` with its data, in program order.
-
-        `settle` returns the constants that it changed; the later layers are computed with these.
-        """
-        begun = {block.section.operations[0]: block for block in blocks}
-        steps = Lockstep(module, self.function, runs)
-        floats = None if self.floats is None or not begun else FloatData(self.floats, self.function, runs)
-        for op in steps if begun else ():
-            if (block := begun.get(op)) is not None:
-                for changed in settle(block, _block_data(block, steps, floats)):
-                    steps.again(changed)
-
     def seen(
-        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Sequence[Sequence[Any]]
+        self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs, statistics: type[_Seen]
     ) -> Sequence[tuple[RoundedWeight, _Seen]]:
-        """Returns each of `weights` that is read, with the statistics of all its rows in the unchanged function."""
+        """Returns each of `weights` that is read, with the `statistics` of all its rows in the unchanged function."""
         readers = {reader: (weight, rows) for weight in weights for reader, rows in weight.readers}
         found: dict[Operation, tuple[RoundedWeight, _Seen]] = {}
         steps = Lockstep(module, self.function, runs)
         for reader in steps if readers else ():
             if reader in readers:
                 weight, rows = readers[reader]
-                seen = self._of_all(steps, rows)
-                found[weight.op] = weight, self.add(found[weight.op][1], seen) if weight.op in found else seen
+                seen = _of_all(statistics, steps, rows)
+                found[weight.op] = weight, found[weight.op][1] + seen if weight.op in found else seen
         return list(found.values())
 
-    def _of_all(self, steps: Lockstep, rows: ContractionRows, exact: Sequence[Array] | None = None) -> _Seen:
-        """Returns the statistics of the rows of all runs; `exact` holds the data of the float program."""
-        element, runs = quantized_type(rows.data), steps.values(rows.data)
-        return self.of_runs(rows, (each if element is None else dequantize(each, element) for each in runs), exact)
 
-    def of_runs(self, rows: ContractionRows, data: Iterable[Array], exact: Iterable[Array] | None = None) -> _Seen:
-        """Returns the statistics of the rows made from `data`, the float layer input of each run.
+def _of_all(
+    statistics: type[_Seen], steps: Lockstep, rows: ContractionRows, exact: Sequence[Array] | None = None
+) -> _Seen:
+    """Returns the statistics of the rows of all runs; `exact` holds the data of the float program."""
+    element, runs = quantized_type(rows.data), steps.values(rows.data)
+    data = (each if element is None else dequantize(each, element) for each in runs)
+    return statistics_of(statistics, rows, data, exact)
 
-        `exact` is the layer input of each run in the float program.
-        """
-        known = repeat(None) if exact is None else exact
-        laid_out = (
-            (rows.of_data(each), None if other is None else rows.of_data(other))
-            for each, other in zip(data, known, strict=False)
-        )
-        return reduce(self.add, (self.see(*each) for each in self._joined(laid_out)))
 
-    def _joined(self, runs: Iterable[tuple[Array, Array | None]]) -> Iterator[tuple[Array, Array]]:
-        """Yields the rows of the runs, with short runs joined up to `rows_at_once` rows.
+def statistics_of(
+    statistics: type[_Seen], rows: ContractionRows, data: Iterable[Array], exact: Iterable[Array] | None = None
+) -> _Seen:
+    """Returns the statistics of the rows made from `data`, the float layer input of each run.
 
-        If the rows of the float program are unknown, the second array of each pair is the first one.
-        """
-        group: list[tuple[Array, Array | None]] = []
-        count = 0
-        for run in runs:
-            _, own, terms = run[0].shape
-            if group and count + own > self.rows_at_once(terms):
-                yield _of_group(group)
-                group, count = [], 0
-            group.append(run)
-            count += own
-        yield _of_group(group)
+    `exact` is the layer input of each run in the float program.
+    """
+    known = repeat(None) if exact is None else exact
+    laid_out = (
+        (rows.of_data(each), None if other is None else rows.of_data(other))
+        for each, other in zip(data, known, strict=False)
+    )
+    return reduce(add, (statistics.of(*each) for each in _joined(laid_out, statistics.rows_at_once)))
+
+
+def _joined(
+    runs: Iterable[tuple[Array, Array | None]], rows_at_once: Callable[[int], int]
+) -> Iterator[tuple[Array, Array]]:
+    """Yields the rows of the runs, with short runs joined up to `rows_at_once` rows.
+
+    If the rows of the float program are unknown, the second array of each pair is the first one.
+    """
+    group: list[tuple[Array, Array | None]] = []
+    count = 0
+    for run in runs:
+        _, own, terms = run[0].shape
+        if group and count + own > rows_at_once(terms):
+            yield _of_group(group)
+            group, count = [], 0
+        group.append(run)
+        count += own
+    yield _of_group(group)
 
 
 def _of_group(group: Sequence[tuple[Array, Array | None]]) -> tuple[Array, Array]:

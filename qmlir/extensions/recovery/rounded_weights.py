@@ -97,13 +97,9 @@ class RoundedWeight(RoundedConstant):
         shape = self.array.shape
         steps, zeros = (np.broadcast_to(each, shape) for each in broadcast_parameters(self.element, shape))
         low, high = (limit - zeros for limit in (self.element.storage_min, self.element.storage_max))
-        parts = (self.rows.of_weights(np.asarray(each, np.float64)) for each in (_in_f32(steps), low, high))
+        steps = steps.astype(np.float32)  # the type in which `quant.qcast` divides by them
+        parts = (self.rows.of_weights(np.asarray(each, np.float64)) for each in (steps, low, high))
         return [CodeGrid(*each, is_signed=is_signed(self.op.result)) for each in zip(*parts, strict=True)]
-
-
-def _in_f32(steps: Array) -> Array:
-    """Converts scales to the type in which `quant.qcast` divides by them."""
-    return steps.astype(np.float32)
 
 
 def rounded_weights(function: FuncOp) -> Iterator[RoundedWeight]:
@@ -116,7 +112,8 @@ def rounded_weights(function: FuncOp) -> Iterator[RoundedWeight]:
         element = types.pop() if len(types) == 1 else None
         readers = [each for cast in casts for each in _readers(cast.results[0])]
         known = [(reader, rows) for reader, rows in readers if rows is not None]
-        if element is not None and known and len(known) == len(readers) and _is_alike(known):
+        layouts = {(type(reader), *(str(each) for each in reader.properties.values())) for reader, _ in known}
+        if element is not None and len(layouts) == 1 and len(known) == len(readers):
             yield RoundedWeight(op, element, known)
 
 
@@ -131,11 +128,6 @@ def _readers(value: SSAValue) -> Iterator[tuple[Operation, ContractionRows | Non
             continue
         rows = rows_of(use.operation)
         yield use.operation, None if rows is None or rows.weight is not value else rows
-
-
-def _is_alike(readers: Sequence[tuple[Operation, ContractionRows]]) -> bool:
-    """Returns true if all readers use the weights in the same layout."""
-    return len({(type(op), *(str(each) for each in op.properties.values())) for op, _ in readers}) == 1
 
 
 def bias_beside(op: Operation) -> RoundedConstant | None:

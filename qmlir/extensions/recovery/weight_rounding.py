@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.schemes import signs
+from qmlir.arithmetic.schemes import F64, signs
 
 # GPTQ and coordinate descent: quantized weights that minimize the error of a layer's products.
 #
@@ -18,8 +18,6 @@ from qmlir.arithmetic.schemes import signs
 # products for quantized weights ("codes") `C` with scales ("steps") `S` is `sum((C S - W) H (C S - W)^T)`. Rounding
 # each weight to the nearest code minimizes the error of the weights, not this one. Weights are `[channels, terms]`
 # here, second moments `[terms, terms]`.
-
-F64 = npt.NDArray[np.float64]
 
 DAMPING = 0.01
 """The damping of second moments, as a fraction of the mean of their diagonal (Frantar et al., 2023, 3.3)."""
@@ -324,23 +322,6 @@ class PiecewiseLinear:
         return inside + (sums <= self.low) * sums.dtype.type(self.slope) if self.slope else inside
 
 
-class Objective(Protocol):
-    """The error of a layer's output for given weights, channel by channel."""
-
-    def errors(self, weights: F64) -> F64:
-        """Returns the error of each channel."""
-        ...
-
-    def gradient(self, weights: F64, step: int) -> F64:
-        """Returns the derivative of the error with respect to the weights, on the batch for `step`."""
-        ...
-
-    @property
-    def multiply_adds(self) -> int:
-        """The multiply-adds of one gradient evaluation."""
-        ...
-
-
 @dataclass(frozen=True)
 class HessianLoss:
     """The error of a layer without an activation, from second moments `[groups, terms, terms]`."""
@@ -402,6 +383,10 @@ class SampleLoss:
         groups, rows, terms = self.rows.shape
         stride = max(1, rows // _BATCH)
         return 2 * groups * self.sums.shape[-1] * terms * -(-rows // stride)
+
+
+Objective = HessianLoss | SampleLoss
+"""The error of a layer's output for given weights, channel by channel."""
 
 
 class SoftCodes:
@@ -541,7 +526,7 @@ class ShortGrid(CodeGrid):
     def accepts(self, codes: Array) -> bool:
         """Returns true if all sums of `codes` stay within `reach`."""
         padded = np.concatenate([codes, np.zeros((len(codes), 1))], axis=1)[:, self.members]
-        return all(bool((limit(padded, 0).sum(axis=2) <= self.reach).all()) for limit in (np.maximum, _negative))
+        return all(bool((np.maximum(each, 0).sum(axis=2) <= self.reach).all()) for each in (padded, -padded))
 
     def permuted(self, order: Array) -> Self:
         """Returns this grid with its terms permuted by `order`."""
@@ -567,11 +552,6 @@ class ShortGrid(CodeGrid):
         found = _with_total(np.where(is_own, exact, -np.inf), self.reach)
         row, column = np.nonzero(is_own)
         codes[channel[row], terms[row, column]] = sign * found[row, column]
-
-
-def _negative(numbers: Array, most: int) -> Array:
-    """The magnitudes of the numbers below `most`, 0 for the others."""
-    return most - np.minimum(numbers, most)
 
 
 def _with_total(numbers: Array, total: int) -> Array:

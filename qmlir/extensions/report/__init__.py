@@ -24,11 +24,11 @@ CONTRIBUTION = Contribution(
         "report": "write an HTML report on the quantization of a model",
     },
     api={
-        "explain": "qmlir.extensions.report.inspection.explaining:explain",
-        "inspect": "qmlir.extensions.report.inspection.inspecting:inspect",
-        "report": "qmlir.extensions.report.reporting.making:report",
-        "load_ipython_extension": "qmlir.extensions.report.reporting.render:load_ipython_extension",
-        "unload_ipython_extension": "qmlir.extensions.report.reporting.render:unload_ipython_extension",
+        "explain": "qmlir.extensions.report.explaining:explain",
+        "inspect": "qmlir.extensions.report.inspecting:inspect",
+        "report": "qmlir.extensions.report.reporting:report",
+        "load_ipython_extension": "qmlir.extensions.report.render:load_ipython_extension",
+        "unload_ipython_extension": "qmlir.extensions.report.render:unload_ipython_extension",
     },
     built_for=INTERFACE,
 )

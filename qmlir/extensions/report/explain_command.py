@@ -21,11 +21,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return report.run_explain(arguments, session)
 
 
-EXPLAIN = Command(
-    add_arguments,
-    run,
-    examples=(
-        "explain out/ fc1",
-        "explain out/ fc1/matmul --isa avx2",
-    ),
-)
+EXPLAIN = Command(add_arguments, run, examples=("explain out/ fc1", "explain out/ fc1/matmul --isa avx2"))

@@ -2,7 +2,7 @@
 
 import argparse
 
-from qmlir.extensions.report.inspection.explaining import explain
+from qmlir.extensions.report.explaining import explain
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.inputs import check_known_inputs, function_of, parse_shapes
 from qmlir.targets.cpu.host import resolved_isa

@@ -20,11 +20,4 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     return report.run_inspect(arguments, session)
 
 
-INSPECT = Command(
-    add_arguments,
-    run,
-    examples=(
-        "inspect model.onnx",
-        "inspect out/ --sort macs",
-    ),
-)
+INSPECT = Command(add_arguments, run, examples=("inspect model.onnx", "inspect out/ --sort macs"))

@@ -4,8 +4,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from qmlir.extensions.report.inspection.inspecting import inspect
-from qmlir.extensions.report.inspection.layers import SORT_KEYS
+from qmlir.extensions.report.inspecting import SORT_KEYS, inspect
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.card import ProgramCard, card_paths, with_digest
 from qmlir.targets.cpu.saved import cards_in, is_program

@@ -35,8 +35,5 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 REPORT = Command(
     add_arguments,
     run,
-    examples=(
-        "report out/ --data samples.npz",
-        "report out/ --data samples.npz --labels labels.npy -o page.html",
-    ),
+    examples=("report out/ --data samples.npz", "report out/ --data samples.npz --labels labels.npy -o page.html"),
 )

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from qmlir.extensions.report.choices import OUTPUT
-from qmlir.extensions.report.reporting.making import SAMPLES, report
+from qmlir.extensions.report.reporting import SAMPLES, report
 from qmlir.specialization.inputs import parse_shapes
 from qmlir.text.tables import bytes_text
 from qmlir.tools.command_runner import Session

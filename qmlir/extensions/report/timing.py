@@ -49,10 +49,7 @@ of the previous action.
 
 
 def interleaved(
-    actions: Mapping[str, Callable[[], object]],
-    rounds: int = 5,
-    seconds: float = 0.3,
-    clock: Clock = time.perf_counter,
+    actions: Mapping[str, Callable[[], object]], rounds: int = 5, seconds: float = 0.3, clock: Clock = time.perf_counter
 ) -> dict[str, Times]:
     """Returns the times of `actions` by name, measured alternately.
 

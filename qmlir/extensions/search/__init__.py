@@ -24,9 +24,6 @@ CONTRIBUTION = Contribution(
         "search": "find a bit width for each layer (mixed precision)",
         "tune": "search for faster kernels for this machine",
     },
-    api={
-        "search": "qmlir.extensions.search.searching:search",
-        "tune": "qmlir.extensions.search.tuning:tune",
-    },
+    api={"search": "qmlir.extensions.search.searching:search", "tune": "qmlir.extensions.search.tuning:tune"},
     built_for=INTERFACE,
 )

@@ -1,10 +1,10 @@
 """Mixed precision within a budget: finds the widths of all layers with the least predicted loss.
 
 A layer keeps its width, or gets 4-bit weights, or 16 bits. Its cost is the bytes of its constants and its time: either
-the estimate of `coverage`, or its time in compiled programs (`qmlir.extensions.search.measurements`). To measure times,
-one program keeps all layers, and one program per width changes all layers that support that width. The loss is the
-divergence of `qmlir.extensions.search.sensitivity`. Its sum over the layers, and over pairs of nearby layers with
-weights, is minimized exactly (`qmlir.extensions.search.knapsack`).
+the estimate of `coverage`, or its time in compiled programs (`Latency`). To measure times, one program keeps all
+layers, and one program per width changes all layers that support that width. The loss is the divergence of
+`qmlir.extensions.search.sensitivity`. Its sum over the layers, and over pairs of nearby layers with weights, is
+minimized exactly (`qmlir.extensions.search.knapsack`).
 
 The estimate of a layer uses its wider operand, so adjacent 16-bit layers are never underestimated and the choice stays
 within the budget. Measured times don't include casts between widths, so the program with the chosen widths is measured
@@ -13,6 +13,7 @@ as well.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,13 +24,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from qmlir import registry
+from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.infer import elements_of
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.extensions.search.choices import Width
 from qmlir.extensions.search.knapsack import Option, Selection, front, least
-from qmlir.extensions.search.measurements import Latency, Measurements
-from qmlir.extensions.search.sensitivity import PASSES, Rounded, divergences, rounded
+from qmlir.extensions.search.sensitivity import PASSES
+from qmlir.extensions.search.trials import Measurements
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.evaluating import Batch
 from qmlir.interpreter.jobs import content_digest
@@ -38,6 +40,8 @@ from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import coverage
 from qmlir.specialization.inputs import function_of
+from qmlir.targets.cpu.compiler import compile_module
+from qmlir.targets.cpu.timing import KernelTime
 from qmlir.text.tables import aligned, bytes_text
 from qmlir.workflows.workers import environment
 
@@ -153,12 +157,12 @@ class Allotment:
     def text(self, metric: str) -> str:
         """Formats the tables of the layers and of the front; `metric` is the name of the accuracy."""
         widths = list(dict.fromkeys(each.width for each in self.layers))
-        known = {(each.layer, each.width): each for each in self.layers}
+        known = {(each.layer, each.width): f"{each.loss:.2e}" for each in self.layers}
         chosen = self.chosen.widths
         names = dict.fromkeys(each.layer for each in self.layers)
         columns = [f"loss at {width}" for width in widths]
         rows = [
-            (name, *(_loss(known.get((name, width))) for width in widths), str(chosen.get(name, ""))) for name in names
+            (name, *(known.get((name, width), "") for width in widths), str(chosen.get(name, ""))) for name in names
         ]
         lines = [*aligned([("layer", *columns, "now"), *rows], {*columns, "now"}), ""] if rows else []
         points = [
@@ -173,16 +177,60 @@ class Allotment:
         return "".join(f"{line}\n" for line in lines)
 
 
-def _loss(found: LayerWidth | None) -> str:
-    return "" if found is None else f"{found.loss:.2e}"
-
-
 def _spread(points: Sequence[Any], count: int) -> list[Any]:
     """Returns `count` of the points, equally spaced; the first and the last are included if `count` is 2 or more."""
     if count >= len(points):
         return list(points)
     return [points[position * (len(points) - 1) // max(count - 1, 1)] for position in range(count)]
 
+
+# The time of each layer in a compiled program, measured per kernel.
+#
+# The time of a kernel that covers several nodes, such as a convolution with a fused residual add and activation, is
+# assigned to its first node with weights. So the times of the layers add up to those of the kernels, regardless of
+# fusion.
+
+ROUNDS = 50
+"""The number of timed runs of a program. The shortest time of each kernel counts, because other load on the machine
+affects it least.
+"""
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Measures the latency of a module, compiled with chosen layer widths, on one sample."""
+
+    layered: LayerwiseModel
+    inputs: Mapping[str, Array]
+    threads: int = 1
+
+    def of(self, widths: Widths) -> dict[str, int]:
+        """Returns the nanoseconds of each layer with these widths; the name '' stands for the rest of the program.
+
+        Raises `DiagnosticError` if the module cannot be compiled.
+        """
+        program = compile_module(self.layered.quantized(widths), threads=self.threads)
+        found: Counter[str] = Counter(dict.fromkeys(["", *self.layered.layers], 0))
+        for each in program.time_kernels(self.inputs, ROUNDS):
+            found[self._layer(each)] += round(each.seconds * 1e9)
+        return dict(found)
+
+    def _layer(self, kernel: KernelTime) -> str:
+        known = [name for node in kernel.nodes if (name := _named(node, self.layered.layers))]
+        weighted = (name for name in known if self.layered.layers[name].weights)
+        return next(weighted, known[0] if known else "")
+
+
+def _named(node: str, names: Iterable[str]) -> str:
+    """Returns the longest of `names` that a node, or a part of it such as `fc1/bias_add`, belongs to.
+
+    Returns an empty string if none does.
+    """
+    fitting: Sequence[str] = [name for name in names if node == name or node.startswith(f"{name}/")]
+    return max(fitting, key=len, default="")
+
+
+# The predicted loss, and the choice of widths.
 
 Alone = tuple[str, Width]
 """A layer and its new width, with all other layers unchanged."""
@@ -250,52 +298,30 @@ class Prediction:
         return float(self.matrix[0, 0]) + alone + beside
 
 
-def samples_to_grade(module: ModuleOp, function: str = ENTRY) -> int:
+def samples_to_grade(module: ModuleOp) -> int:
     """Returns the number of samples on which to compute gradients of `module`; large models use fewer."""
-    products = sum(
-        op.multiply_adds() for op in function_of(module, function).walk() if isinstance(op, MultipliesAndAdds)
-    )
+    products = sum(op.multiply_adds() for op in function_of(module, ENTRY).walk() if isinstance(op, MultipliesAndAdds))
     return max(FEWEST, min(SAMPLES, int(MULTIPLY_ADDS / products))) if products > 0 else SAMPLES
-
-
-def rounded_by(layered: LayerwiseModel, choices: Sequence[Widths]) -> list[Rounded]:
-    """Returns, for each choice of widths, the values and operands that it rounds, with their types.
-
-    These belong to the functions of `layered.decided`.
-    """
-    decided = map(layered.decisions, choices)
-    return [dict(pair for each in one for pair in rounded(each).items()) for one in decided]
 
 
 Divergences = Callable[[Sequence[Widths]], F64]
 """Computes the matrix of `divergences` for choices of widths."""
 
 
-def predict(
-    layered: LayerwiseModel,
-    batches: Iterable[Batch],
-    output: str,
-    wanted: Sequence[Alone],
-    figures: Measurements,
-    measured: Divergences | None = None,
-) -> Prediction:
-    """Predicts the loss of each of `wanted` from gradients of the logits `output` on `batches`.
+def predict(layered: LayerwiseModel, losses: Divergences, wanted: Sequence[Alone], figures: Measurements) -> Prediction:
+    """Predicts the loss of each of `wanted` by `losses`.
 
-    If `figures` lacks a part of the result, the whole result is computed in one pass, by `measured` if it is given.
-    Raises `DiagnosticError` if an operation has no gradient.
+    If `figures` lacks a part of the result, the whole result is computed in one pass. Raises `DiagnosticError` if an
+    operation has no gradient.
     """
     alone: list[Widths] = [{}, *({name: width} for name, width in wanted)]
     rows, columns = np.triu_indices(len(alone))
-
-    def measure() -> list[float]:
-        if measured is not None:
-            return measured(alone)[rows, columns].tolist()
-        return divergences(layered.decided, output, batches, rounded_by(layered, alone))[rows, columns].tolist()
-
     pairs = zip(rows.tolist(), columns.tolist(), strict=True)
     names = [f"divergence by {PASSES} passes {_text(alone[row])} {_text(alone[column])}" for row, column in pairs]
     matrix = np.zeros((len(alone), len(alone)))
-    matrix[rows, columns] = matrix[columns, rows] = figures.together(names, measure)
+    matrix[rows, columns] = matrix[columns, rows] = figures.together(
+        names, lambda: losses(alone)[rows, columns].tolist()
+    )
     weighted = [name for name, layer in layered.layers.items() if layer.weights]
     return Prediction(matrix, {each: row for row, each in enumerate(wanted, 1)}, weighted)
 
@@ -303,17 +329,15 @@ def predict(
 def allot(
     layered: LayerwiseModel,
     batches: Iterable[Batch],
-    output: str,
+    losses: Divergences,
     budget: SearchBudget,
     figures: Measurements,
     latency: Latency | None = None,
-    losses: Divergences | None = None,
 ) -> Allotment:
     """Returns the widths with the least predicted loss within `budget`.
 
-    The loss is predicted from gradients of the logits `output` on `batches`. Times are measured by `latency`, or
-    estimated if it is `None`. `losses`, if given, computes the losses of choices of widths instead of a pass in this
-    process. A width that costs the same as the layer's present width is not a candidate, because no budget could
+    The loss is predicted by `losses` from gradients on `batches`. Times are measured by `latency`, or estimated if it
+    is `None`. A width that costs the same as the layer's present width is not a candidate, because no budget could
     exclude it. Raises `DiagnosticError` if no choice meets the budget or an operation has no gradient.
     """
     tried = [
@@ -329,7 +353,8 @@ def allot(
         counts.append(partial(constant_bytes, layered))
         limits.append(budget.bytes - size)
     if budget.time is not None:
-        counts.append(_estimated(layered, figures) if latency is None else _measured(latency, tried, figures))
+        estimated = partial(_estimated, layered, figures)
+        counts.append(estimated if latency is None else _measured(latency, tried, figures))
         time = counts[-1]({})
         limits.append(int(budget.time * time) - time)
     begun = [count({}) for count in counts]
@@ -346,7 +371,7 @@ def allot(
     lowest = least(priced, len(counts))
     if any(each > limit for each, limit in zip(lowest, limits, strict=True)):
         raise _unreachable(budget, size, time, lowest)
-    known = predict(layered, batches, output, kept, figures, losses)
+    known = predict(layered, losses, kept, figures)
     options = [
         [free if width is None else Option(costs[name, width], known.added((name, width))) for width in each]
         for name, each in ways.items()
@@ -411,13 +436,9 @@ def constant_bytes(layered: LayerwiseModel, widths: Widths) -> int:
     return sum(constants.values())
 
 
-def _estimated(layered: LayerwiseModel, figures: Measurements) -> Callable[[Widths], int]:
-    """Returns a function that estimates the time of the model with given widths."""
-
-    def count(widths: Widths) -> int:
-        return int(figures.measured(f"time {_text(widths)}", lambda: coverage(layered.quantized(widths)).cost))
-
-    return count
+def _estimated(layered: LayerwiseModel, figures: Measurements, widths: Widths) -> int:
+    """Returns the estimated time of the model with these widths."""
+    return int(figures.measured(f"time {_text(widths)}", lambda: coverage(layered.quantized(widths)).cost))
 
 
 def _times(latency: Latency, widths: Widths, figures: Measurements) -> dict[str, int]:

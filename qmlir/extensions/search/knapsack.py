@@ -62,27 +62,20 @@ def front(
     most = np.asarray([_NO_LIMIT if each is None else each for each in budget], np.int64)
     if (most < 0).any() and not items:
         return []
-    needed = [np.min([option.costs for option in options], axis=0) for options in items]
     costs, losses = np.zeros((1, kinds), np.int64), np.zeros(1)
     open_picks: dict[int, npt.NDArray[np.intp]] = {}
     back: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = []
     for position, options in enumerate(items):
-        rest = (
-            np.sum(needed[position + 1 :], axis=0, dtype=np.int64)
-            if needed[position + 1 :]
-            else np.zeros(kinds, np.int64)
-        )
+        rest = least(items[position + 1 :], kinds)
         added = np.zeros((len(losses), len(options))) + np.asarray([option.loss for option in options])
         for earlier, picked in open_picks.items():
             if (earlier, position) in pairs:
                 added = added + pairs[earlier, position][picked]
         costs = (costs[:, None] + np.asarray([option.costs for option in options], np.int64)).reshape(-1, kinds)
         losses = (losses[:, None] + added).reshape(-1)
-        picks = np.tile(np.arange(len(options)), len(added))
         still = {earlier for earlier, later in pairs if earlier <= position < later}
-        grown = {earlier: np.repeat(picked, len(options)) for earlier, picked in (open_picks.items())} | {
-            position: picks
-        }
+        grown = {earlier: np.repeat(picked, len(options)) for earlier, picked in open_picks.items()}
+        grown[position] = np.tile(np.arange(len(options)), len(added))
         open_picks = {earlier: picked for earlier, picked in grown.items() if earlier in still}
         fits = np.flatnonzero((costs <= most - rest).all(axis=1))
         kept = np.concatenate(

@@ -7,14 +7,14 @@ Values and names don't matter.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i32
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
@@ -22,7 +22,7 @@ from qmlir.dialects.kernel.ops import RequantizeOp, YieldOp, shaped
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
 from qmlir.extensions.search.tuned import Tuning, key_of
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, op_error
+from qmlir.ir.diagnostics import Diagnostic, Severity, emit, emit_warning
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.base import Row
 from qmlir.targets.cpu.scheduled.schedule import (
@@ -55,11 +55,6 @@ def _steps(op: ContractionOp) -> Iterator[str]:
         yield f"{each.name}{mode} {','.join(str(value.type) for value in each.results)}"
 
 
-def _is_known(op: ContractionOp) -> bool:
-    owner = op.w.owner
-    return isinstance(owner, Operation) and isinstance(owner, ConstantOp)
-
-
 def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
     """Returns a line that is equal for contractions with the same best schedule.
 
@@ -70,9 +65,10 @@ def kernel_identity(op: ContractionOp, isa: str, threads: int) -> str:
         f"{value.type} by {attribute.data}" for value, attribute in zip(op.epilogue, op.epilogue_maps, strict=True)
     ]
     variants = dict.fromkeys(row.variant for row in instruction_set(isa).rows_for(op))
+    constant = "constant " if isinstance(op.w.owner, ConstantOp) else ""
     parts = (
         f"{isa}, {threads} thread{'s' if threads > 1 else ''}",
-        f"{op.name} {op.x.type} by {'constant ' if _is_known(op) else ''}{op.w.type} to {op.target.type}",
+        f"{op.name} {op.x.type} by {constant}{op.w.type} to {op.target.type}",
         ", ".join(properties),
         f"sums {op.accumulator_type}, loops {', '.join(variants)}",
         "; ".join(epilogue),
@@ -146,9 +142,9 @@ def _by_winograd(op: ConvOp, form: Algorithm, isa: str, threads: int) -> Iterato
             yield schedule_of_tile(form, isa, tile, min(tile.rows * number, count), count, (inputs, outputs), threads)
 
 
-def _unthreaded(schedule: ScheduleAttr) -> ScheduleAttr:
-    numbers = (schedule.rows, schedule.vectors, schedule.lanes, schedule.k_unroll)
-    return ScheduleAttr.of(schedule.variant, *numbers, block=schedule.block, prefetch=schedule.prefetch)
+def _unthreaded(made: ScheduleAttr) -> ScheduleAttr:
+    numbers = made.rows, made.vectors, made.lanes, made.k_unroll
+    return ScheduleAttr.of(made.variant, *numbers, block=made.block, prefetch=made.prefetch)
 
 
 def candidates(op: ContractionOp, isa: str, threads: int) -> tuple[ScheduleAttr, ...]:
@@ -196,10 +192,7 @@ class TunedChoices:
         for each in candidates(op, self.isa, self.threads):
             if str(each) == found.schedule:
                 return each
-        told = op_error(
-            op, f"ignoring {found.schedule} of '{self.path}', which is invalid for this operation"
-        ).diagnostic
-        emit(replace(told, severity=Severity.WARNING))
+        emit_warning(op, f"ignoring {found.schedule} of '{self.path}', which is invalid for this operation")
         return None
 
 

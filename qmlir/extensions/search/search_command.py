@@ -5,13 +5,7 @@ import argparse
 from qmlir.extensions import search
 from qmlir.extensions.search.choices import SearchMode, Width
 from qmlir.extensions.training.choices import Engine
-from qmlir.tools.arguments import (
-    IMPORT,
-    add_model,
-    add_options,
-    add_output,
-    add_quantization,
-)
+from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, add_quantization
 from qmlir.tools.command_runner import Command, Session
 
 
@@ -28,10 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     goal = parser.add_mutually_exclusive_group()
     goal.add_argument("--min-accuracy", type=float, metavar="A", help="accuracy to reach, 0 <= A <= 1")
     goal.add_argument("--max-drop", type=float, metavar="A", help="maximum accuracy loss against the float model")
-    add(
-        "--max-bytes", type=int, metavar="N",
-        help="maximum bytes of quantized weights and biases (--mode budget)",
-    )  # fmt: skip
+    add("--max-bytes", type=int, metavar="N", help="maximum bytes of quantized weights and biases (--mode budget)")
     add(
         "--max-time", type=float, metavar="R",
         help="maximum run time, relative to the model as quantized (--mode budget)",

@@ -24,8 +24,8 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, replace
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
@@ -36,24 +36,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.target.attributes import targets_of
-from qmlir.extensions.search.budget import Allotment, SearchBudget, allot, samples_to_grade
+from qmlir.extensions.search.budget import Allotment, Latency, SearchBudget, allot, samples_to_grade
 from qmlir.extensions.search.choices import SearchMode, Width
-from qmlir.extensions.search.measurements import Latency, Measurements
-from qmlir.extensions.search.trials import SearchSubject, Trials, TrialsByWorkers
+from qmlir.extensions.search.trials import Measurements, SearchSubject, Trials
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.choices import Engine
-from qmlir.extensions.training.evaluating import (
-    Accuracy,
-    Batches,
-    Labels,
-    Runner,
-    chosen_member,
-    data_beside,
-    output_name,
-    read_labels,
-)
-from qmlir.interpreter.jobs import ShippedModule
-from qmlir.interpreter.progress import Advance, bar
+from qmlir.extensions.training.evaluating import Batches, Labels, chosen_member, data_beside, output_name, read_labels
+from qmlir.interpreter.jobs import ShippedModule, Workers
+from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler, emit, printable, text_error, without_remarks
 from qmlir.pipelines import QuantizeOptions
@@ -168,11 +158,7 @@ class SearchResult(Readable):
         Returns:
             A dict that can be written as JSON.
         """
-        names = (
-            "mode", "metric", "samples", "bound", "float_accuracy", "start_accuracy", "accuracy", "is_reached",
-            "is_finished", "measured", "ranking", "steps", "widths", "recipe", "allotment",
-        )  # fmt: skip
-        return plain({name: getattr(self, name) for name in names})
+        return plain({name: value for name, value in vars(self).items() if name != "quantized"})
 
     def text(self) -> str:
         """Format the search.
@@ -222,22 +208,19 @@ class SearchResult(Readable):
         )
 
 
+@dataclass
 class _Search:
     """One search: its subject, and the figures measured so far."""
 
-    def __init__(
-        self, layered: LayerwiseModel, trials: Trials | TrialsByWorkers, measurements: Measurements, bound: float,
-        widest: Width, advance: Callable[[int], object], on_step: Callable[[SearchStep], object],
-    ) -> None:  # fmt: skip
-        self.layered = layered
-        self.trials = trials
-        self.measurements = measurements
-        self.bound = bound
-        self.widest = widest
-        self.advance = advance
-        self.on_step = on_step
-        self.ranking: list[tuple[str, float]] = []
-        self.steps: list[SearchStep] = []
+    layered: LayerwiseModel
+    trials: Trials
+    measurements: Measurements
+    bound: float
+    widest: Width
+    advance: Callable[[int], object]
+    on_step: Callable[[SearchStep], object]
+    ranking: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
+    steps: list[SearchStep] = field(default_factory=list[SearchStep])
 
     def accuracy(self, widths: Widths) -> float:
         """Returns the accuracy of the model with these widths."""
@@ -250,7 +233,8 @@ class _Search:
         Up to `trials.at_once` choices are measured together, but a figure is stored only when it is asked for, so the
         stored figures don't depend on that number.
         """
-        for choices in _in_pieces(chain, self.trials.at_once):
+        chain = iter(chain)
+        while choices := list(islice(chain, self.trials.at_once)):
             named = {_accuracy_name(each): each for each in choices}
             missing = [name for name in named if name not in self.measurements]
             found = self.trials.accuracies([named[name] for name in missing])
@@ -322,7 +306,8 @@ class _Search:
         left: list[str] = order[:max_steps]
         while left:
             # As long as layers keep 4 bits, the figures measured ahead are those needed next.
-            for tried, accuracy in self.accuracies(_narrower(widths, [*left])):
+            ahead = [{**widths, **dict.fromkeys(left[: count + 1], Width.NARROW)} for count in range(len(left))]
+            for tried, accuracy in self.accuracies(ahead):
                 name = left.pop(0)
                 is_kept = self.holds(accuracy)
                 self._tried(SearchStep(name, Width.NARROW, accuracy, is_kept))
@@ -332,21 +317,9 @@ class _Search:
         return widths, len(self.steps) == len(order)
 
 
-def _narrower(widths: Widths, order: Sequence[str]) -> Iterator[Widths]:
-    """Yields the widths after each layer that gets 4-bit weights."""
-    for count in range(1, len(order) + 1):
-        yield {**widths, **dict.fromkeys(order[:count], Width.NARROW)}
-
-
 def _accuracy_name(widths: Widths) -> str:
     # JSON, so that different layer names never yield equal keys.
     return f"accuracy {json.dumps(dict(sorted(widths.items())), ensure_ascii=False)}"
-
-
-def _in_pieces(chain: Iterable[Widths], size: int) -> Iterator[list[Widths]]:
-    chain = iter(chain)
-    while piece := list(islice(chain, size)):
-        yield piece
 
 
 def _key(module: ModuleOp, profile: Profile, data: str, labels: Array | None, asked: Mapping[str, Any]) -> str:
@@ -377,8 +350,7 @@ def _check_bound(way: SearchMode, bound: float | None, drop: float | None, budge
     if (bound is None) == (drop is None):
         raise text_error(
             "pass exactly one of --min-accuracy A (min_accuracy=A) and --max-drop A (max_drop=A), the maximum "
-            "drop below "
-            "the float model"
+            "drop below the float model"
         )
     name, figure = ("the bound", bound) if bound is not None else ("the drop", drop)
     if figure is None or not 0 <= figure <= 1:
@@ -399,15 +371,6 @@ def _saying_once() -> Generator[None]:
     finally:
         for diagnostic in kept.values():
             emit(diagnostic)
-
-
-def _bar(candidates: int, progress: IO[str] | None) -> AbstractContextManager[Advance]:
-    """Shows a progress bar. The total is an upper bound: a search may end before all figures are measured."""
-    return bar("searching", 2 * candidates + 2, progress)
-
-
-def _latency(layered: LayerwiseModel, batches: Batches, threads: int) -> Latency:
-    return Latency(layered, next(iter(batches)).inputs, threads)
 
 
 @takes_model
@@ -501,7 +464,7 @@ def search(
         raise text_error(
             "measuring requires a time budget; pass --max-time T (max_time=T), relative to the quantized model"
         )
-    runner = Runner(chosen_member(Engine, engine, "engine"), threads)
+    runs_by = chosen_member(Engine, engine, "engine")
     options = QuantizeOptions.of(settings, module)
     if options.device or targets_of(module):
         raise text_error("search supports only target 'cpu': other targets define their own bit widths")
@@ -525,28 +488,25 @@ def search(
         content, samples = batches.digest()
         asked = {**asdict(options), "output": scores, "recipe": recipe.text if recipe else ""}
         measurements = Measurements(_key(module, start.profile, content, known, asked), state)
-        accuracy = Accuracy(batches, known, module, scores, runner)
         layered = LayerwiseModel(start.profiled, options)
         ranked_on = Batches(module, calibrating, limit=RANKED_ON)
-        trials: Trials | TrialsByWorkers = Trials(layered, accuracy, ranked_on)
-        if workers is not None:
-            shipped = ShippedModule.of(module), ShippedModule.of(start.profiled)
-            subject = SearchSubject(*shipped, options, scores, runner.engine, threads)
-            trials = TrialsByWorkers(workers, subject, accuracy, ranked_on)
-        with _bar(len(layered.layers), progress) as advance:
+        shipped = ShippedModule.of(module), ShippedModule.of(start.profiled)
+        subject = SearchSubject(*shipped, options, scores, runs_by, threads)
+        trials = Trials(workers or Workers(), subject, batches, known, ranked_on)
+        most = 2 * len(layered.layers) + 2  # a search may end before all figures are measured
+        with bar("searching", most, progress) as advance:
             float_accuracy = measurements.measured("accuracy of the float model", trials.float_accuracy)
             advance(1)
             wanted = float_accuracy - max_drop if max_drop is not None else min_accuracy
             found = _Search(
-                layered, trials, measurements, -math.inf if wanted is None else wanted, widest, advance,
-                on_step,
-            )  # fmt: skip
+                layered, trials, measurements, -math.inf if wanted is None else wanted, widest, advance, on_step
+            )
             allotment = None
             if way is SearchMode.BUDGET:
                 graded = Batches(module, calibrating, limit=samples_to_grade(module), size=1)
-                latency = _latency(layered, graded, threads) if measure_time else None
-                losses = partial(trials.divergences, batches=graded) if isinstance(trials, TrialsByWorkers) else None
-                allotment = allot(layered, graded, scores, budget, measurements, latency, losses)
+                latency = Latency(layered, next(iter(graded)).inputs, threads) if measure_time else None
+                losses = partial(trials.divergences, batches=graded)
+                allotment = allot(layered, graded, losses, budget, measurements, latency)
                 allotment = allotment.measured(found.accuracy, 1 if max_steps is None else max_steps)
                 widths, is_finished = dict(allotment.chosen.widths), True
             else:
@@ -555,7 +515,7 @@ def search(
         text = layered.recipe_text(widths)
     made = quantized(RecipeText("the recipe of the search", text), start.profile)
     return SearchResult(
-        way, accuracy.metric, samples, wanted, float_accuracy, start_accuracy, tuple(found.ranking),
+        way, trials.metric, samples, wanted, float_accuracy, start_accuracy, tuple(found.ranking),
         tuple(found.steps), reached, widths, found.holds(reached), is_finished, measurements.taken, made, text,
         allotment,
     )  # fmt: skip

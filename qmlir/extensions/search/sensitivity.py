@@ -35,9 +35,8 @@ from qmlir.arithmetic.calibrators import softmax
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.extensions.training.differentiating import gradient
+from qmlir.extensions.training.differentiating import Place, PlaceGradients, gradient, value_at
 from qmlir.extensions.training.evaluating import Batch, rows_of_scores
-from qmlir.extensions.training.value_gradients import Place, PlaceGradients, value_at
 from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.interfaces import Quantizable
@@ -96,7 +95,7 @@ class LogitSensitivity:
 
         The random signs depend only on `batch_index`. Raises `DiagnosticError` in the same cases as `divergences`.
         """
-        if self._program is None or not self._program.takes(batch):
+        if self._program is None or self._program.shapes != _shapes(batch):
             positions = tuple(dict.fromkeys(each for each, _ in self._types))
             self._program = _Program(self._module, positions, batch, self._output)
         known, gradients = self._program.run(batch, np.random.default_rng([0, batch_index]))
@@ -156,13 +155,9 @@ class _Program:
 
     def __init__(self, module: ModuleOp, positions: Sequence[Place], batch: Batch, output: str) -> None:
         self._module, self._output = module, output
-        self._positions, self._shapes = positions, _shapes(batch)
+        self._positions, self.shapes = positions, _shapes(batch)
         sizes = {position: array.shape for position, array in self._known(batch).items()}
-        self._gradients = PlaceGradients(module, ENTRY, sizes, self._shapes, gradient)
-
-    def takes(self, batch: Batch) -> bool:
-        """Returns true if a batch has the shapes of this program."""
-        return self._shapes == _shapes(batch)
+        self._gradients = PlaceGradients(module, ENTRY, sizes, self.shapes, gradient)
 
     def run(self, batch: Batch, random: np.random.Generator) -> tuple[dict[Place, Array], list[dict[Place, F64]]]:
         """Returns the value at each place, and for each pass the gradient of `score_gradients` with respect to it."""

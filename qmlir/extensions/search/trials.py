@@ -1,15 +1,18 @@
-"""Measures choices of layer widths: their accuracy, and the noise that they add to the output.
+"""Measures choices of layer widths: their accuracy, and the noise that they add to the output; and stores the figures.
 
-`Trials` measures in this process. `TrialsByWorkers` sends tasks to workers, for several choices at once. Each worker
-quantizes a choice itself, and the samples for an accuracy are sent in groups of batches. Both produce the same figures,
-because workers run the same code.
+`Trials` sends tasks to workers, for several choices at once, or runs them in this process. Each worker quantizes a
+choice itself, and the samples for an accuracy are sent in groups of batches.
 """
 
+import json
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,15 +20,86 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
-from qmlir.extensions.search.budget import rounded_by
-from qmlir.extensions.search.sensitivity import PASSES, LogitSensitivity, averaged
+from qmlir.extensions.search.sensitivity import PASSES, LogitSensitivity, Rounded, averaged, rounded
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.choices import Engine
-from qmlir.extensions.training.evaluating import Accuracy, Batch, Runner, predicted
+from qmlir.extensions.training.evaluating import Batch, Batches, Runner, predicted
 from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
-from qmlir.ir.diagnostics import without_remarks
+from qmlir.ir.diagnostics import DiagnosticError, text_error, without_remarks
 from qmlir.pipelines import QuantizeOptions
+from qmlir.text.data import read_data
+from qmlir.text.files import path_of
+from qmlir.text.writing import check_generated, made_folder, write_own
 from qmlir.workflows.comparison.errors import ErrorSums
+
+# Figures that are slow to measure, stored by name in a file, so that an interrupted search can continue.
+
+FORMAT = "qmlir-search"
+
+_START = f'{{\n "format": "{FORMAT}"'.encode()
+
+
+class Measurements:
+    """Measured figures by name, optionally backed by a file."""
+
+    def __init__(self, key: str, path: str | PathLike[str] | None = None) -> None:
+        """Reads the figures stored in `path` under `key`; figures stored under another key are discarded.
+
+        Raises `DiagnosticError` if `path` is a file of another kind.
+        """
+        self.key = key
+        self.path = None if path is None else path_of(path)
+        if self.path is not None:
+            check_generated(self.path, _START)
+        self._figures: dict[str, float] = {} if self.path is None else _read(self.path, key)
+        self.known = len(self._figures)
+        """Number of figures that were read."""
+        self.taken = 0
+        """Number of figures measured since."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._figures
+
+    def measured(self, name: str, measure: Callable[[], float]) -> float:
+        """Returns the stored figure `name`, or calls `measure` and stores its result immediately.
+
+        Raises `DiagnosticError` if the result cannot be stored.
+        """
+        return self.together([name], lambda: [measure()])[0]
+
+    def together(self, names: Sequence[str], measure: Callable[[], Sequence[float]]) -> list[float]:
+        """Returns the stored figures `names`; if one is missing, calls `measure` and stores all its results."""
+        if any(name not in self._figures for name in names):
+            self._figures.update(zip(names, measure(), strict=True))
+            self.taken += len(names)
+            if self.path is not None:
+                made_folder(self.path.parent)
+                write_own(self.path, self.text())
+        return [self._figures[name] for name in names]
+
+    def text(self) -> str:
+        """Returns the content of the file."""
+        content = {"format": FORMAT, "key": self.key, "figures": self._figures}
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _read(path: Path, key: str) -> dict[str, float]:
+    """Returns the figures of a file; none if it does not exist or cannot be parsed."""
+    try:
+        data = read_data(path, allow_nonfinite=True)
+        data["format"].text([FORMAT])
+        data["key"].text([key])
+        figures = data["figures"].entries()
+    except DiagnosticError:
+        return {}
+    found: dict[str, float] = {}
+    for name, each in figures.items():
+        with suppress(DiagnosticError):
+            found[name] = each.number(allow_nonfinite=True)
+    return found
+
+
+# The measurements.
 
 _TASK_BYTES, _TASK_SAMPLES = 1 << 22, 512
 """Limits on the bytes and samples of a group of batches; a single batch may exceed them."""
@@ -57,31 +131,6 @@ class Noise:
         ]
 
 
-class Trials:
-    """Measures choices in this process, one at a time."""
-
-    at_once = 1
-
-    def __init__(self, layered: LayerwiseModel, accuracy: Accuracy, ranked_on: Iterable[Batch]) -> None:
-        self._layered, self._accuracy = layered, accuracy
-        self._noise = Noise(layered, accuracy.output, accuracy.runner, ranked_on)
-
-    def float_accuracy(self) -> float:
-        """Returns the accuracy of the float model."""
-        return self._accuracy.of(self._accuracy.reference)
-
-    def accuracies(self, choices: Sequence[Widths]) -> Iterator[float]:
-        """Returns the accuracy of each choice."""
-        return (self._accuracy.of(self._layered.quantized(each)) for each in choices)
-
-    def noises(self, choices: Sequence[Widths], reference: Widths) -> Iterator[float]:
-        """Returns the SQNR of each choice."""
-        return (self._noise.of(each, reference) for each in choices)
-
-
-# By workers
-
-
 @dataclass(frozen=True)
 class SearchSubject:
     """The data that the measurements of a search need, in a form that can be sent to workers."""
@@ -106,26 +155,10 @@ class SearchSubject:
         return Runner(self.engine, self.threads)
 
 
-@dataclass(frozen=True)
-class _Ranked:
-    """A subject with the batches that layers are ranked on."""
-
-    subject: SearchSubject
-    batches: tuple[Batch, ...]
-
-
-@dataclass(frozen=True)
-class _Predicting:
-    """Batches whose classes are to be predicted with a choice of widths, or with the float model."""
-
-    widths: Widths | None
-    batches: tuple[Batch, ...]
-
-
-def _begin_ranking(ranked: _Ranked) -> Begun:
-    """Returns a function that answers two choices with the SQNR of one against the other."""
-    subject = ranked.subject
-    noise = Noise(subject.layered, subject.output, subject.runner, ranked.batches)
+def _begin_ranking(ranked: tuple[SearchSubject, tuple[Batch, ...]]) -> Begun:
+    """Returns a function that answers two choices with the SQNR of one against the other on some batches."""
+    subject, batches = ranked
+    noise = Noise(subject.layered, subject.output, subject.runner, batches)
 
     def measure(choices: tuple[Widths, Widths]) -> bytes:
         with without_remarks():
@@ -157,43 +190,50 @@ class _Predictor:
         return np.concatenate([predicted(outputs[self._output], batch) for batch, outputs in found]).astype(np.int64)
 
 
+_Predicting = tuple[Widths | None, tuple[Batch, ...]]
+"""A choice of widths, or `None` for the float model, and batches whose classes are to be predicted."""
+
+
 def _begin_predicting(subject: SearchSubject) -> Begun:
     """Returns a function that answers batches with the classes of their samples."""
     layered, runner = subject.layered, subject.runner
     known: dict[str, _Predictor] = {}
 
     def predict(task: _Predicting) -> bytes:
-        key = repr(None if task.widths is None else sorted(task.widths.items()))
+        widths, batches = task
+        key = repr(None if widths is None else sorted(widths.items()))
         with without_remarks():
             if key not in known:
                 known.clear()  # the groups of a choice follow each other
-                module = subject.module.module() if task.widths is None else layered.quantized(task.widths)
+                module = subject.module.module() if widths is None else layered.quantized(widths)
                 known[key] = _Predictor(runner, module, subject.output)
-            return known[key].predictions(task.batches).tobytes()
+            return known[key].predictions(batches).tobytes()
 
     return predict
 
 
 def _is_prediction(task: _Predicting, content: bytes) -> bool:
     """Returns true if `content` can be the classes of the samples."""
-    return len(content) == 8 * sum(batch.samples for batch in task.batches)
+    return len(content) == 8 * sum(batch.samples for batch in task[1])
 
 
-@dataclass(frozen=True)
-class _Graded:
-    """A subject, and the choices of widths whose changes each batch is asked for."""
+def rounded_by(layered: LayerwiseModel, choices: Sequence[Widths]) -> list[Rounded]:
+    """Returns, for each choice of widths, the values and operands that it rounds, with their types.
 
-    subject: SearchSubject
-    choices: tuple[Widths, ...]
+    These belong to the functions of `layered.decided`.
+    """
+    decided = map(layered.decisions, choices)
+    return [dict(pair for each in one for pair in rounded(each).items()) for one in decided]
 
 
-def _begin_grading(graded: _Graded) -> Begun:
+def _begin_grading(graded: tuple[SearchSubject, tuple[Widths, ...]]) -> Begun:
     """Returns a function that answers a batch and its index with the changes in the logits, as f64.
 
     There is one change for each choice of widths.
     """
-    layered = graded.subject.layered
-    changes = LogitSensitivity(layered.decided, graded.subject.output, rounded_by(layered, graded.choices))
+    subject, choices = graded
+    layered = subject.layered
+    changes = LogitSensitivity(layered.decided, subject.output, rounded_by(layered, choices))
 
     def grade(task: tuple[int, Batch]) -> bytes:
         with without_remarks():
@@ -223,13 +263,14 @@ def _groups(batches: Iterable[Batch]) -> Iterator[tuple[Batch, ...]]:
         yield tuple(group)
 
 
-class TrialsByWorkers:
-    """Measures choices with workers."""
+class Trials:
+    """Measures the choices of a search by `workers`."""
 
     def __init__(
-        self, workers: Workers, subject: SearchSubject, accuracy: Accuracy, ranked_on: Iterable[Batch]
+        self, workers: Workers, subject: SearchSubject, batches: Batches, labels: Array | None, ranked_on: Batches
     ) -> None:
-        self._workers, self._subject, self._accuracy = workers, subject, accuracy
+        """`labels` are the classes of the samples; without them, the float model's predictions are correct."""
+        self._workers, self._subject, self._batches, self._labels = workers, subject, batches, labels
         self._predicting = Job(_begin_predicting, subject, fits=_is_prediction)
         self._ranked_on = ranked_on
 
@@ -238,26 +279,42 @@ class TrialsByWorkers:
         """The number of choices that can be measured together if the next choices are known."""
         return self._workers.at_once
 
+    @property
+    def metric(self) -> str:
+        """The name of the accuracy in reports."""
+        return "agreement with the float model" if self._labels is None else "top-1"
+
+    @cached_property
+    def _of_float(self) -> Array:
+        """The classes that the float model predicts."""
+        (found,) = self._predictions([None])
+        return found
+
     def float_accuracy(self) -> float:
         """Returns the accuracy of the float model."""
-        (found,) = self._predictions([None])
-        self._accuracy.expect(found)
-        return self._accuracy.scored(found)
+        return self._scored(self._of_float)
 
     def accuracies(self, choices: Sequence[Widths]) -> Iterator[float]:
-        """Yields the accuracy of each choice."""
-        if not self._accuracy.is_expecting:
-            self._accuracy.expect(*self._predictions([None]))
-        yield from map(self._accuracy.scored, self._predictions(choices))
+        """Yields the accuracy of each choice: the fraction of samples whose predicted class is correct, in [0, 1].
+
+        Raises `DiagnosticError` if the numbers of labels and samples differ.
+        """
+        yield from map(self._scored, self._predictions(choices))
+
+    def _scored(self, found: Array) -> float:
+        expected = self._of_float if self._labels is None else self._labels
+        if len(found) != len(expected):
+            raise text_error(f"expected one label per sample ({len(found)}), but got {len(expected)}")
+        return float((found == expected).mean())
 
     def _predictions(self, choices: Sequence[Widths | None]) -> list[Array]:
         owners = deque[int]()
 
         def tasks() -> Iterator[Any]:
             for position, widths in enumerate(choices):
-                for group in _groups(self._accuracy.batches):
+                for group in _groups(self._batches):
                     owners.append(position)
-                    yield _Predicting(widths, group)
+                    yield widths, group
 
         found: list[list[Array]] = [[] for _ in choices]
         for content in self._workers.map(self._predicting, tasks()):
@@ -273,12 +330,12 @@ class TrialsByWorkers:
                 counts.append(batch.samples)
                 yield position, batch
 
-        graded = _Graded(self._subject, tuple(choices))
+        graded = self._subject, tuple(choices)
         found = self._workers.map(Job(_begin_grading, graded, fits=partial(_is_change, len(choices))), tasks())
         rows = ((np.frombuffer(content, np.float64).reshape(PASSES, -1), counts.popleft()) for content in found)
         return averaged(rows, len(choices))
 
     def noises(self, choices: Sequence[Widths], reference: Widths) -> Iterator[float]:
         """Returns the SQNR of each choice."""
-        job = Job(_begin_ranking, _Ranked(self._subject, tuple(self._ranked_on)), fits=_is_noise)
+        job = Job(_begin_ranking, (self._subject, tuple(self._ranked_on)), fits=_is_noise)
         return map(float, self._workers.map(job, ((widths, reference) for widths in choices)))

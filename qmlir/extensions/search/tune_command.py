@@ -15,11 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--kernels", type=int, metavar="N", help="tune only the N kernels with the most work")
     add(
-        "--seconds",
-        type=float,
-        metavar="S",
+        "--seconds", type=float, metavar="S",
         help="stop starting new kernels after S seconds; the next run measures the rest",
-    )
+    )  # fmt: skip
     add("--remeasure", action="store_true", help="measure known kernels again")
     add_options(parser, *IMPORT, "--threads", "--isa", "--cluster")
 
@@ -33,8 +31,5 @@ TUNE = Command(
     add_arguments,
     run,
     epilog="Results are stored next to the cache of programs; qmlir compile uses them unless --no-tuned is given.",
-    examples=(
-        "tune out/ --seconds 600",
-        "tune out/ --kernels 5 --threads 4",
-    ),
+    examples=("tune out/ --seconds 600", "tune out/ --kernels 5 --threads 4"),
 )

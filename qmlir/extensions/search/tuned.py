@@ -63,14 +63,10 @@ class TunedKernel:
     def of(data: JsonValue) -> "TunedKernel":
         """Parses an entry. Raises `DiagnosticError` if it is malformed."""
         schedule = data["schedule"]
-        return TunedKernel(
-            data["kernel"].text(),
-            None if schedule.value is None else schedule.text(),
-            data["default"].text(),
-            data["seconds"].number(_SHORTEST),
-            data["default_seconds"].number(_SHORTEST),
-            data["tried"].integer(0),
-        )
+        chosen = None if schedule.value is None else schedule.text()
+        kernel, default = data["kernel"].text(), data["default"].text()
+        seconds, default_seconds = data["seconds"].number(_SHORTEST), data["default_seconds"].number(_SHORTEST)
+        return TunedKernel(kernel, chosen, default, seconds, default_seconds, data["tried"].integer(0))
 
     @property
     def key(self) -> str:

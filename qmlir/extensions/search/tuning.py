@@ -13,9 +13,10 @@ A contraction is timed as a separate module that computes it once per schedule.
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import inf
 from typing import IO, Any
 
@@ -37,9 +38,10 @@ from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.extensions.search.schedules import candidates, kernel_identity
 from qmlir.extensions.search.tuned import OnTrouble, TunedKernel, key_of, read_store, store_path, write_store
-from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
+from qmlir.interpreter.jobs import Begun, Job, ShippedModule
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.random_inputs import random_inputs
+from qmlir.ir.control_flow import captured
 from qmlir.ir.diagnostics import op_error, printable, text_error, without_remarks
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.passmanager.manager import run_pipeline
@@ -59,24 +61,6 @@ _TAKEN_ALONG = (ConstantOp, EmptyOp)
 """Operations without operands that may define an operand of a contraction. They are copied and timed with it, as in the
 model.
 """
-
-
-def _outer_values(op: Operation) -> Iterator[SSAValue]:
-    """Yields the values defined outside `op` that it or its regions use, without duplicates."""
-    seen: set[SSAValue] = set()
-    for each in op.walk():
-        for value in each.operands:
-            owner = value.owner
-            parent = owner if isinstance(owner, Operation) else owner.parent_op()
-            if value not in seen and parent is not None and (parent is op or not op.is_ancestor(parent)):
-                is_inside = parent is op and isinstance(owner, Block)
-                seen.add(value)
-                if not is_inside:
-                    yield value
-
-
-def _name(number: int) -> str:
-    return f"schedule{number}"
 
 
 def schedule_number(names: Sequence[str]) -> int | None:
@@ -103,7 +87,7 @@ def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> Module
     sum of two inputs, so that it is allocated in the arena, as in a model. Each copy has a separate origin
     (`schedule_number`), and its result is an output.
     """
-    values = list(_outer_values(op))
+    values = list(captured(op))
     given = [value for value in values if not isinstance(value.owner, _TAKEN_ALONG)]
     added = [op.x] if op.x in given else []
     arguments = [value.type for value in (*given, *added)]
@@ -121,7 +105,7 @@ def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> Module
     for number, schedule in enumerate(schedules):
         copy = op.clone(dict(known))
         copy.schedule = schedule
-        set_origins(copy, [Origin(_name(number))])
+        set_origins(copy, [Origin(f"schedule{number}")])
         block.add_op(copy)
         made.append(copy.results[0])
     block.add_op(ReturnOp(*made))
@@ -132,8 +116,7 @@ def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> Module
 
 def _add_input(block: Block, x: SSAValue, other: SSAValue) -> None:
     """Replaces all uses of `x` by its sum with `other`."""
-    first = block.first_op
-    assert first is not None
+    first = next(iter(block.ops))
     at = Lowering(first, PatternRewriter(first), integer_types())
     shape, element = shaped(x)
     users = list(x.uses)
@@ -334,13 +317,13 @@ def _check_equal(op: ContractionOp, outputs: Mapping[str, Array], names: Sequenc
             raise op_error(op, f"computes different values with {name} and with {names[0]}; please report this bug")
 
 
+@dataclass(frozen=True)
 class Timer:
     """Times the schedules of one kernel."""
 
-    def __init__(self, op: ContractionOp, isa: str, threads: int) -> None:
-        self.op = op
-        self.isa = isa
-        self.threads = threads
+    op: ContractionOp
+    isa: str
+    threads: int
 
     def default(self) -> ScheduleAttr:
         """Returns the built-in schedule, including the choice of an algorithm."""
@@ -366,9 +349,7 @@ class Timer:
             first = time_steps(program, inputs, 2, outputs)
             _check_equal(self.op, outputs, [f"schedule {number}" for number in range(count)])
             rounds = _rounds(sum(each.seconds for each in first))
-            return [
-                _by_number(time_steps(program, inputs, rounds, outputs), count) for _ in range(2)
-            ]  # fmt: skip
+            return [_by_number(time_steps(program, inputs, rounds, outputs), count) for _ in range(2)]
 
     def together(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
         """Returns the shortest seconds in each half of the rounds, of programs run alternately on all threads."""
@@ -379,7 +360,7 @@ class Timer:
                 inputs = inputs_for(module)
                 _run(module, COMPILE.passes("bufferize", "loops"))
                 program = stack.enter_context(temporary_program(module))
-                calls.append(_call(program, inputs, _memory(program)))
+                calls.append(partial(program, inputs, _memory(program)))
             first = [_seconds(call) for call in calls for _ in range(2)][1::2]
             rounds = _rounds(sum(first))
             halves = [
@@ -387,10 +368,6 @@ class Timer:
                 for _ in range(2)
             ]
         return {schedule: (halves[0][position], halves[1][position]) for position, schedule in enumerate(schedules)}
-
-
-def _call(program: Any, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> Callable[[], object]:
-    return lambda: program(inputs, outputs)
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -418,11 +395,6 @@ def inputs_for(module: ModuleOp) -> dict[str, Array]:
     return random_inputs(function_of(module, "main"), 0)
 
 
-def _is_faster(times: tuple[float, float], default: tuple[float, float]) -> bool:
-    """Returns true if a schedule beats the built-in one by `MARGIN` in both halves."""
-    return all(one < (1 - MARGIN) * other for one, other in zip(times, default, strict=True))
-
-
 def _tuned(kernel: TunableKernel, isa: str, threads: int) -> TunedKernel:
     """Times the schedules of a kernel, and returns the result."""
     timer = Timer(kernel.op, isa, threads)
@@ -436,7 +408,9 @@ def _tuned(kernel: TunableKernel, isa: str, threads: int) -> TunedKernel:
     else:
         times = timer.together(_finalists(timer, default, schedules))
     best = min(times, key=lambda each: min(times[each]), default=default)
-    is_faster = best != default and _is_faster(times[best], times[default])
+    is_faster = best != default and all(
+        one < (1 - MARGIN) * other for one, other in zip(times[best], times[default], strict=True)
+    )
     chosen = best if is_faster else default
     return TunedKernel(
         kernel.identity, str(best) if is_faster else None, str(default), min(times.get(chosen, (0.0,))),
@@ -476,30 +450,14 @@ def _finalists(timer: Timer, default: ScheduleAttr, schedules: Sequence[Schedule
 # By workers
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """The subject of tuning for a worker: a static module, and its compile options."""
+def _begin_tuning(subject: tuple[ShippedModule, str, str, int]) -> Begun:
+    """Returns a function that answers the identity of a kernel with its tuning result, as JSON.
 
-    module: ShippedModule
-    function: str
-    isa: str
-    threads: int
-
-
-def _begin_tuning(subject: _Subject) -> Begun:
-    """Returns a function that answers the identity of a kernel with its tuning result, as JSON."""
-    kernels = kernels_of(subject.module.module(), subject.function, subject.isa, subject.threads)
-    known = {kernel.identity: kernel for kernel in kernels}
-
-    def time_schedules(identity: str) -> bytes:
-        return json.dumps(asdict(_tuned(known[identity], subject.isa, subject.threads))).encode()
-
-    return time_schedules
-
-
-def _tuned_by(workers: Workers, subject: _Subject, kernels: Iterable[TunableKernel]) -> Iterator[TunedKernel]:
-    answers = workers.map(Job(_begin_tuning, subject), (kernel.identity for kernel in kernels))
-    return (TunedKernel.of(parse_data(each, "the answer of a worker")) for each in answers)
+    `subject` is a static module, the name of its function, the instruction set, and the number of threads.
+    """
+    module, function, isa, threads = subject
+    known = {kernel.identity: kernel for kernel in kernels_of(module.module(), function, isa, threads)}
+    return lambda identity: json.dumps(asdict(_tuned(known[identity], isa, threads))).encode()
 
 
 @takes_model
@@ -570,7 +528,9 @@ def tune(
         if workers is None:
             made = (_tuned(kernel, wanted, threads) for kernel in in_time())
         else:
-            made = _tuned_by(workers, _Subject(ShippedModule.of(static), function, wanted, threads), in_time())
+            subject = ShippedModule.of(static), function, wanted, threads
+            answers = workers.map(Job(_begin_tuning, subject), (kernel.identity for kernel in in_time()))
+            made = (TunedKernel.of(parse_data(each, "the answer of a worker")) for each in answers)
         for position, kernel in enumerate(chosen):
             advance.at(position, len(chosen), kernel.name)
             key, is_new = key_of(kernel.identity), kernel.identity in new

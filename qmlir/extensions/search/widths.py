@@ -142,7 +142,8 @@ class LayerwiseModel:
     def _probe(self, tables: Sequence[RuleTable]) -> _Probe:
         base = make_recipe(self._options.rules(), self._options.recipe).rules
         # A rule that decides nothing in this module is ignored, not rejected.
-        tried = [Rule(rule.settings, rule.origin, rule.role, rule.op, rule.slot) for rule in map(_rule, tables)]
+        made = (make_rule(table, "a rule of the search") for table in tables)
+        tried = [Rule(rule.settings, rule.origin, rule.role, rule.op, rule.slot) for rule in made]
         recipe = _RecordingRecipe([*base, *tried])
         left: set[str] = set()
         weights: dict[str, int] = defaultdict(int)
@@ -190,7 +191,3 @@ class LayerwiseModel:
         module = run_pipeline(self._profiled.clone(), pipeline.passes("decide", "propagate", "raise"))
         verify(module)
         return module
-
-
-def _rule(table: RuleTable) -> Rule:
-    return make_rule(table, "a rule of the search")

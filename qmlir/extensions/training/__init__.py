@@ -17,12 +17,8 @@ CONTRIBUTION = Contribution(
     },
     pipelines={"gradient": "qmlir.extensions.training.differentiating:GRADIENT"},
     importers=("qmlir.extensions.training.onnx_operators:IMPORTERS",),
-    commands={
-        "finetune": "qmlir.extensions.training.finetune_command:FINETUNE",
-    },
-    command_help={
-        "finetune": "train a quantized model, with or without labels",
-    },
+    commands={"finetune": "qmlir.extensions.training.finetune_command:FINETUNE"},
+    command_help={"finetune": "train a quantized model, with or without labels"},
     api={
         "finetune": "qmlir.extensions.training.finetuning:finetune",
         "trainable": "qmlir.extensions.training.trainable:trainable",

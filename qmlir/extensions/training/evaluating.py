@@ -1,4 +1,4 @@
-"""The accuracy of a module on data: top-1 against labels, or agreement with another module.
+"""The classes that a module predicts for data, and their labels.
 
 `Batches` iterates over data, as often as needed, in batches as large as the model accepts. `Runner` runs modules in the
 interpreter or as compiled programs, whichever is faster overall; both compute the same integers. The predicted class is
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from os import PathLike
-from typing import IO, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -50,6 +50,17 @@ class Batch:
     """The number of rows in the arrays, including padding."""
 
 
+def has_open_batch(samples: Samples) -> bool:
+    """Returns true if the batch size of all inputs is dynamic."""
+    return all(each.axis is not None and each.shape[each.axis] == DYNAMIC_INDEX for each in samples.inputs)
+
+
+def together(samples: Samples, group: Sequence[Run]) -> tuple[Array, ...]:
+    """Returns the arguments of the runs `group` of `samples`, concatenated into a batch."""
+    columns = zip(samples.inputs, zip(*(run.arguments for run in group), strict=True), strict=True)
+    return tuple(np.ascontiguousarray(np.concatenate(column, each.axis or 0)) for each, column in columns)
+
+
 class Batches:
     """Batches of data for a function of `module`; each iteration passes over all data once."""
 
@@ -78,27 +89,20 @@ class Batches:
     def _groups(self, runs: Samples) -> Iterator[tuple[tuple[Array, ...], int, int]]:
         """Yields the arguments of the runs of each batch, the number of their samples, and that including padding."""
         waiting: list[Run] = []
-        is_first = True
+        is_first, is_open = True, has_open_batch(runs)
         for run in runs:
-            if any(each.axis is None or each.shape[each.axis] != DYNAMIC_INDEX for each in runs.inputs):
+            if not is_open:
                 yield run.arguments, run.samples, run.samples
                 continue
             waiting.append(run)
             if len(waiting) == self._size:
-                yield self._together(runs, waiting), self._size, self._size
+                yield together(runs, waiting), self._size, self._size
                 waiting, is_first = [], False
         if waiting:
             count = len(waiting)
             # A new shape would be compiled again.
             filled = waiting if is_first else waiting + [waiting[-1]] * (self._size - count)
-            yield self._together(runs, filled), count, len(filled)
-
-    @staticmethod
-    def _together(runs: Samples, group: Sequence[Run]) -> tuple[Array, ...]:
-        columns = zip(*(run.arguments for run in group), strict=True)
-        axes = (each.axis or 0 for each in runs.inputs)
-        arrays = (np.concatenate(column, axis) for column, axis in zip(columns, axes, strict=True))
-        return tuple(map(np.ascontiguousarray, arrays))
+            yield together(runs, filled), count, len(filled)
 
     def digest(self) -> tuple[str, int]:
         """Returns a digest of all inputs, and the number of samples."""
@@ -145,19 +149,14 @@ def _name_and_file(text: str) -> tuple[str, str]:
 def _labels_in(text: str) -> Array:
     name, file = _name_and_file(text)
     arrays = arrays_of(path_of(file))
-    if name:
-        if name not in arrays:
-            raise text_error(
-                f"'{file}' has no array '{name}'{nearest_name(name, arrays)} (available: {', '.join(arrays)})"
-            )
-        return whole(arrays[name])
+    known = ", ".join(arrays)
+    if name and name not in arrays:
+        raise text_error(f"'{file}' has no array '{name}'{nearest_name(name, arrays)} (available: {known})")
     if not arrays:
         raise text_error(f"cannot read labels from '{text}': the file contains no array")
-    if len(arrays) != 1:
-        raise text_error(
-            f"'{text}' contains several arrays ({', '.join(arrays)}); choose the labels with --labels NAME={text}"
-        )
-    return whole(next(iter(arrays.values())))
+    if not name and len(arrays) != 1:
+        raise text_error(f"'{text}' contains several arrays ({known}); choose the labels with --labels NAME={text}")
+    return whole(arrays[name or known])
 
 
 # Running
@@ -189,7 +188,6 @@ class Runner:
 
     engine: Engine = Engine.AUTO
     threads: int = 1
-    progress: IO[str] | None = None
     clock: Callable[[], float] = time.perf_counter
     compile_seconds: float = field(default=FIRST_GUESS, init=False)
     compiled: int = field(default=0, init=False)
@@ -208,7 +206,7 @@ class Runner:
             start = self.clock()
             if program is None and may_compile and (self.engine is Engine.COMPILED or spent >= self.compile_seconds):
                 try:
-                    program = compile_module(module, threads=self.threads, progress=self.progress)
+                    program = compile_module(module, threads=self.threads)
                     found = program(batch.inputs)
                     self.compile_seconds = self.clock() - start
                     self.compiled += 1
@@ -242,17 +240,24 @@ def output_name(module: ModuleOp, name: str | None, function: str = "main") -> s
     return name
 
 
+def score_rows(scores: Array) -> Array | None:
+    """Reshapes logits to rows, along the last axis with more than one element (a global pool leaves axes of size 1).
+
+    Returns `None` if there is no such axis.
+    """
+    while scores.ndim > 2 and scores.shape[-1] == 1:
+        scores = scores[..., 0]
+    return scores.reshape(-1, scores.shape[-1]) if scores.ndim and scores.shape[-1] > 1 else None
+
+
 def rows_of_scores(scores: Array, batch: Batch) -> Array:
     """Returns one row of logits per row of the batch, taken along the last axis with more than one element.
 
     Raises `DiagnosticError` if the output does not have one row of logits per sample.
     """
-    shape = shape_text(scores.shape)
-    while scores.ndim > 2 and scores.shape[-1] == 1:  # as after a global pool
-        scores = scores[..., 0]
-    if scores.ndim == 0 or scores.shape[-1] < 2:
+    shape, rows = shape_text(scores.shape), score_rows(scores)
+    if rows is None:
         raise text_error(f"top-1 accuracy requires an output with at least two logits per row, but got shape {shape}")
-    rows = scores.reshape(-1, scores.shape[-1])
     if len(rows) != batch.rows:
         raise text_error(f"top-1 accuracy requires one row of logits per sample, but got shape {shape}")
     return rows
@@ -264,58 +269,3 @@ def predicted(scores: Array, batch: Batch) -> Array:
     Raises `DiagnosticError` in the same cases as `rows_of_scores`.
     """
     return rows_of_scores(scores, batch).argmax(axis=-1)[: batch.samples]
-
-
-@dataclass
-class Accuracy:
-    """The fraction of samples whose predicted class is correct, in [0, 1].
-
-    Without labels, the correct class is the prediction of the float model `reference`, so the fraction is the agreement
-    with it.
-    """
-
-    batches: Batches
-    labels: Array | None
-    reference: ModuleOp
-    output: str
-    runner: Runner
-    _expected: Array | None = field(default=None, init=False)
-
-    @property
-    def metric(self) -> str:
-        """The name of the metric in reports."""
-        return "top-1" if self.labels is not None else "agreement with the float model"
-
-    def predictions(self, module: ModuleOp, advance: Callable[[int], object] = lambda samples: None) -> Array:
-        """Returns the class that `module` predicts for each sample."""
-        found: list[Array] = []
-        for batch, outputs in self.runner.outputs(module, self.batches):
-            found.append(predicted(outputs[self.output], batch))
-            advance(batch.samples)
-        return np.concatenate(found)
-
-    def of(self, module: ModuleOp, advance: Callable[[int], object] = lambda samples: None) -> float:
-        """Returns the accuracy of `module`. Raises `DiagnosticError` if the numbers of labels and samples differ."""
-        if self._expected is None:
-            self._expected = self.predictions(self.reference) if self.labels is None else self.labels
-        return self.scored(self.predictions(module, advance))
-
-    @property
-    def is_expecting(self) -> bool:
-        """True if the correct classes are known."""
-        return self.labels is not None or self._expected is not None
-
-    def expect(self, found: Array) -> None:
-        """Sets the correct classes to the float model's predictions `found`, unless there are labels."""
-        self._expected = found if self.labels is None else self.labels
-
-    def scored(self, found: Array) -> float:
-        """Returns the accuracy of the predictions `found`, one per sample, in order.
-
-        Raises `DiagnosticError` in the same cases as `of`.
-        """
-        expected = self.labels if self._expected is None else self._expected
-        assert expected is not None
-        if len(found) != len(expected):
-            raise text_error(f"expected one label per sample ({len(found)}), but got {len(expected)}")
-        return float((found == expected).mean())

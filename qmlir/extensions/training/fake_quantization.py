@@ -7,12 +7,11 @@ from functools import reduce
 import numpy as np
 from xdsl.dialects.builtin import BoolAttr, FloatAttr, IntegerAttr, TensorType, f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue, Use
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, Ties
-from qmlir.dialects.calib.ops import RowNormOp as IntegerRowNormOp
-from qmlir.dialects.calib.ops import StraightThroughOp
+from qmlir.dialects.calib import ops as calib
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
@@ -24,22 +23,9 @@ from qmlir.dialects.nn.contraction.ops import (
     MatMulOp,
     WindowedContractionOp,
 )
-from qmlir.dialects.nn.elementwise.ops import (
-    AddOp,
-    CastOp,
-    ClipOp,
-    ComparisonOp,
-    EqualOp,
-    FloorOp,
-    MaxOp,
-    MinOp,
-    MulOp,
-    RoundOp,
-    SignOp,
-    WhereOp,
-)
+from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.evaluation import uniform_of
 from qmlir.dialects.nn.normalization import ops
-from qmlir.dialects.nn.normalization.ops import RowNormOp
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp, GlobalAveragePoolOp
 from qmlir.dialects.nn.reduction.ops import ArgExtremeOp, ReduceMeanOp, ReduceSumOp
 from qmlir.dialects.nn.requantize import REQUANTIZE, Accumulator, quantized_type, ratios
@@ -49,6 +35,7 @@ from qmlir.dialects.nn.terms import Expr, InsertionBuilder
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.extensions.training.reverse import insertion_before
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
 from qmlir.quantization.signed_weights import SIGNED
@@ -59,13 +46,14 @@ from qmlir.quantization.signed_weights import SIGNED
 
 def straight_through(hard: Expr, soft: Expr) -> Expr:
     """Returns `hard` with the gradient of `soft`."""
-    op = StraightThroughOp.create(operands=[hard.value, soft.value], result_types=[hard.value.type])
+    op = calib.StraightThroughOp.create(operands=[hard.value, soft.value], result_types=[hard.value.type])
     return Expr(hard.at, hard.at.append(op).result)
 
 
 def rounded(term: Expr, ties: Ties = Ties.EVEN) -> Expr:
     """Rounds to the nearest integers, with a straight-through gradient."""
-    return straight_through(term.apply(RoundOp) if ties is Ties.EVEN else (term + 0.5).apply(FloorOp), term)
+    hard = term.apply(elementwise.RoundOp) if ties is Ties.EVEN else (term + 0.5).apply(elementwise.FloorOp)
+    return straight_through(hard, term)
 
 
 def signs_of(real: Expr, scale: Expr) -> Expr:
@@ -75,7 +63,7 @@ def signs_of(real: Expr, scale: Expr) -> Expr:
     is the sum of the weights' gradients times their signs.
     """
     at = real.at
-    hard = (real.apply(SignOp) * 2.0 + 1.0).apply(MinOp, 1.0).apply(MaxOp, -1.0)
+    hard = (real.apply(elementwise.SignOp) * 2.0 + 1.0).apply(elementwise.MinOp, 1.0).apply(elementwise.MaxOp, -1.0)
     fixed = straight_through(scale, Expr(at, at.constant(np.ones(shape_of(scale.value)), real.value)))
     return straight_through(hard, real / fixed)
 
@@ -97,7 +85,7 @@ def simulated_rows(at: InsertionBuilder, op: ops.RowNormOp, integers: Expr, scal
         if isinstance(op, ops.GroupNormOp) and (groups := op.groups.value.data) != channels:
             grouped = (batch, groups, channels // groups, *image)
         parameters = [Expr(at, at.reshaped(each.value, [channels, *(1 for _ in image)])) for each in parameters]
-    rows = IntegerRowNormOp.create(
+    rows = calib.RowNormOp.create(
         operands=[_shaped(at, integers.value, grouped), scale],
         result_types=[TensorType(f32, grouped)],
         properties={
@@ -106,8 +94,9 @@ def simulated_rows(at: InsertionBuilder, op: ops.RowNormOp, integers: Expr, scal
         },
     )  # fmt: skip
     found = Expr(at, _shaped(at, at.append(rows).result, sizes))
-    for operation, parameter in zip((MulOp, AddOp), parameters, strict=False):  # the scale, then the bias
-        found = found.apply(operation, parameter)
+    kinds = elementwise.MulOp, elementwise.AddOp  # for the scale, and for the bias
+    for kind, parameter in zip(kinds, parameters, strict=False):
+        found = found.apply(kind, parameter)
     return found
 
 
@@ -177,7 +166,7 @@ def sums_of(use: Use) -> SSAValue | None:
     if isinstance(op, BiasedContractionOp):
         is_bias = op.bias is not None and use.index == list(op.operands).index(op.bias)
         return op.result if is_bias and not _has_blocks(op.weight) else None
-    if not isinstance(op, AddOp):
+    if not isinstance(op, elementwise.AddOp):
         return None
     own, other = op.operands[use.index], op.operands[1 - use.index]
     return other if keeps_sums(other) and _are_alike(own, other) else None
@@ -199,12 +188,9 @@ def products_of(sums: SSAValue) -> Operation:
 def _are_alike(one: SSAValue, other: SSAValue) -> bool:
     """Returns true if two values have the same scales and widths, along whichever axes."""
     first, second = quantized_type(one), quantized_type(other)
-    return (
-        first is not None
-        and second is not None
-        and first.bits == second.bits
-        and np.array_equal(first.scales.reshape(-1), second.scales.reshape(-1))
-    )
+    if first is None or second is None or first.bits != second.bits:
+        return False
+    return np.array_equal(first.scales.reshape(-1), second.scales.reshape(-1))
 
 
 @dataclass(frozen=True)
@@ -285,7 +271,7 @@ def as_type(term: Expr, element: Attribute) -> Expr:
     """Converts `term` to another float type."""
     if element_of(term.value) == element:
         return term
-    cast = term.at.add(CastOp, term.value, result_types=[TensorType(element, shape_of(term.value))])
+    cast = term.at.add(elementwise.CastOp, term.value, result_types=[TensorType(element, shape_of(term.value))])
     return Expr(term.at, cast.result)
 
 
@@ -301,20 +287,20 @@ def _saturated(term: Expr, element: UniformQuantizedType) -> Expr:
     is_one = np.all(low == low.flat[0]) and np.all(high == high.flat[0])
     if low.size == 1 or (element.bits > 16 and is_one):
         least, most = (FloatAttr(float(each.flat[0]), kind) for each in (low, high))
-        clip = ClipOp.create(
+        clip = elementwise.ClipOp.create(
             operands=[term.value], result_types=[term.value.type], properties={"minimum": least, "maximum": most}
         )
         return Expr(term.at, term.at.append(clip).result)
     rank = len(shape_of(term.value))
     limits = [Expr(term.at, term.at.constant(each.flat[0] if is_one else each, term.value)) for each in (low, high)]
     least, most = limits if is_one else [beside(each, element, rank) for each in limits]
-    return term.apply(MaxOp, least).apply(MinOp, most)
+    return term.apply(elementwise.MaxOp, least).apply(elementwise.MinOp, most)
 
 
 def _chosen(left: Expr, right: Expr, equal: Expr, other: Expr) -> Expr:
     """Returns `equal` where `left` and `right` are the same number, and `other` elsewhere."""
-    is_equal = left.at.add(EqualOp, left.value, right.value).result
-    return Expr(left.at, left.at.add(WhereOp, is_equal, equal.value, other.value).result)
+    is_equal = left.at.add(elementwise.EqualOp, left.value, right.value).result
+    return Expr(left.at, left.at.add(elementwise.WhereOp, is_equal, equal.value, other.value).result)
 
 
 def _summed_axes(at: InsertionBuilder, op: ContractionOp, element: UniformQuantizedType) -> tuple[int, int]:
@@ -381,7 +367,7 @@ class Simulation:
         """Inserts the float counterpart of `op` before it, if it has quantized operands or results."""
         if not any(quantized_type(value) is not None for value in (*op.operands, *op.results)):
             return
-        at = InsertionBuilder(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(op)))
+        at = insertion_before(op, op)
         match op:
             case QuantizeCastOp():
                 if SOFT in op.attributes:
@@ -395,7 +381,7 @@ class Simulation:
             case StorageCastOp() if op.input in self.found:
                 stored = self.found[op.input].stored(at)
                 kind = TensorType(element_of(op.result), shape_of(op.result))
-                op.result.replace_all_uses_with(at.add(CastOp, stored.value, result_types=[kind]).result)
+                op.result.replace_all_uses_with(at.add(elementwise.CastOp, stored.value, result_types=[kind]).result)
             case ConstantOp():
                 self._constant(at, op)
             case NnOp():
@@ -419,22 +405,17 @@ class Simulation:
         self, value: SSAValue, integers: Expr, scale: SSAValue | None = None, largest: int = EXACT_IN_F32
     ) -> None:
         """Records `integers`, of a magnitude of at most `largest`, as the integers of `value`."""
-        element = quantized_type(value)
-        assert element is not None
+        element = uniform_of(value)
         integers = as_type(integers, f32 if element.bits <= 16 or largest < EXACT_IN_F32 else f64)
         integers.value.name_hint = value.name_hint
         self.found[value] = Simulated(integers.value, self.scales[value] if scale is None else scale, element)
 
     def _own_scale(self, at: InsertionBuilder, value: SSAValue) -> Expr:
-        element = quantized_type(value)
-        assert element is not None
-        return beside(Expr(at, self.scales[value]), element, len(shape_of(value)))
+        return beside(Expr(at, self.scales[value]), uniform_of(value), len(shape_of(value)))
 
     def _quantized(self, real: Expr, value: SSAValue) -> Expr:
         """Returns the integers to which `quant.qcast` quantizes `real`."""
-        element = quantized_type(value)
-        assert element is not None
-        return _saturated(rounded(real / self._own_scale(real.at, value)), element)
+        return _saturated(rounded(real / self._own_scale(real.at, value)), uniform_of(value))
 
     def _constant(self, at: InsertionBuilder, op: ConstantOp) -> None:
         stored, element = constant_array(op.result), quantized_type(op.result)
@@ -457,13 +438,13 @@ class Simulation:
             raise at.error(f"cannot be trained: requantization must be f32, shift:even or shift:up, but got {named}")
         if op.quantization_slots().shares_parameters:
             self._move(at, op)
-        elif isinstance(op, RowNormOp):
+        elif isinstance(op, ops.RowNormOp):
             data = self.found[op.operands[0]]
             normalized = simulated_rows(at, op, data.floats(at, f32), data.scale)
             self._keep(op.results[0], self._quantized(normalized, op.results[0]))
         elif isinstance(op, ContractionOp) and _has_blocks(op.operands[1]):
             self._sum_blocks(at, op)
-        elif isinstance(op, ComparisonOp | ArgExtremeOp):
+        elif isinstance(op, elementwise.ComparisonOp | ArgExtremeOp):
             self._through_reals(at, op, f64)
         elif op.accumulator is None:
             self._through_reals(at, op, f32)
@@ -543,10 +524,9 @@ class Simulation:
                 operands.append((as_type(known.beside(at), f64) * known.floats(at, f64)).value)
         made = self._cloned(at, op, operands, element)
         for old, new in zip(op.results, made.results, strict=True):
-            if quantized_type(old) is None:
-                continue
             kind = quantized_type(old)
-            assert kind is not None
+            if kind is None:
+                continue
             held = self.scales.get(old)
             if held is None:  # an accumulator of sums whose scales no longer agree: it has that of the first
                 held = next(self.found[value].scale for value in op.operands if keeps_sums(value))
@@ -575,7 +555,7 @@ class Simulation:
                 raise at.error("cannot be trained: it adds values with separate quantization parameters")
             if isinstance(op, AveragePoolOp | GlobalAveragePoolOp | ReduceMeanOp):
                 return self._sums_of_mean(at, op, operand)
-            if isinstance(op, ClipOp):  # its bounds belong to the result
+            if isinstance(op, elementwise.ClipOp):  # its bounds belong to the result
                 return _Sums(operand.floats(at, self._widest(op)), operand.beside(at))
             is_wide = isinstance(op, ReduceSumOp) or any(each is not None and each.element.bits > 16 for each in known)
             element = f64 if is_wide else self._widest(op)
@@ -584,10 +564,7 @@ class Simulation:
         if isinstance(op, EinsumOp):
             raise at.error("cannot be trained in float; exclude it with --exclude")
         x, w = (each for each in known[:2] if each is not None)
-        terms = 1
-        if isinstance(op, ContractionOp):
-            terms = _terms(op)
-        largest = terms * x.largest() * w.largest()
+        largest = (_terms(op) if isinstance(op, ContractionOp) else 1) * x.largest() * w.largest()
         element = f32 if largest < EXACT_IN_F32 else f64
         operands: list[SSAValue | None] = [each.floats(at, element).value for each in (x, w)]
         made = self._cloned(at, op, operands, element)
@@ -625,9 +602,7 @@ class Simulation:
         total = reduce(Expr.__add__, parts)
         if isinstance(op, BiasedContractionOp) and op.bias is not None:
             total = total + self._of_channels(op, self.found[op.bias].real(at), rank)
-        element = quantized_type(op.results[0])
-        assert element is not None
-        self._keep(op.results[0], _saturated(rounded(total / self._own_scale(at, op.results[0])), element))
+        self._keep(op.results[0], self._quantized(total, op.results[0]))
 
     def _of_channels(self, op: ContractionOp, numbers: Expr, rank: int) -> Expr:
         """Reshapes elements that differ only by output channel to broadcast to the result.
@@ -653,18 +628,15 @@ class Simulation:
 
     def _take_bias(self, at: InsertionBuilder, op: NnOp, bias: SSAValue) -> None:
         """Records the integers of a bias that `op` adds to an accumulator."""
-        sums, element = next(self.found[value] for value in op.operands if value in self.found), quantized_type(bias)
-        assert element is not None
-        scale = beside(Expr(at, sums.scale), element, len(shape_of(bias)))
+        sums = next(self.found[value] for value in op.operands if value in self.found)
+        scale = beside(Expr(at, sums.scale), uniform_of(bias), len(shape_of(bias)))
         self._keep(bias, self._bias(at, bias, scale), sums.scale)
 
     def _bias(self, at: InsertionBuilder, bias: SSAValue, scale: Expr) -> Expr:
         """Returns the integers of a bias in the scale of the accumulator, which broadcasts to it."""
-        element = quantized_type(bias)
-        assert element is not None
         if isinstance(bias.owner, QuantizeCastOp):
             quotient = Expr(at, bias.owner.input) / scale
-            return _saturated(as_type(rounded(quotient), f64), element)
+            return _saturated(as_type(rounded(quotient), f64), uniform_of(bias))
         stored = constant_array(bias)
         assert stored is not None
         held = ConstantOp.of(stored.astype(np.float64), TensorType(f64, stored.shape))
@@ -689,9 +661,7 @@ class Simulation:
     def _rescale(self, op: NnOp, given: _Sums, mode: Mode, ties: Ties) -> None:
         """Requantizes exact sums to the integers of the result."""
         sums, scale, count, result = given.integers, given.scale, given.count, op.results[0]
-        at = sums.at
-        element = quantized_type(result)
-        assert element is not None
+        at, element = sums.at, uniform_of(result)
         if result not in self.scales:  # an accumulator keeps the scale of its sums
             flat = scale
             if element.granularity is not Granularity.TENSOR:
@@ -712,18 +682,16 @@ class Simulation:
                 one = Expr(at, at.constant(1.0, multiplier.value))
                 integers = _chosen(multiplier, one, as_type(sums, f64), as_type(integers, f64))
         integers = _saturated(integers, element)
-        if isinstance(op, ClipOp):
+        if isinstance(op, elementwise.ClipOp):
             integers = self._between(op, integers)
         self._keep(result, integers)
 
-    def _between(self, op: ClipOp, integers: Expr) -> Expr:
+    def _between(self, op: elementwise.ClipOp, integers: Expr) -> Expr:
         """Clips to the bounds of `op`, quantized to the type of the result."""
-        for bound, limit in ((op.minimum, MaxOp), (op.maximum, MinOp)):
+        for bound, limit in ((op.minimum, elementwise.MaxOp), (op.maximum, elementwise.MinOp)):
             if bound is not None:
                 at = integers.at
                 real = Expr(at, at.constant(bound.value.data, self.scales[op.result]))
-                element = quantized_type(op.result)
-                assert element is not None
-                number = _saturated(rounded(real / self._own_scale(at, op.result)), element)
+                number = self._quantized(real, op.result)
                 integers = integers.apply(limit, as_type(number, element_of(integers.value)))
         return integers

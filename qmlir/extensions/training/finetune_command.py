@@ -8,14 +8,7 @@ import argparse
 
 from qmlir.extensions import training
 from qmlir.extensions.training.choices import SCALE_METHODS, FinetuneLoss, FinetuneOptions, OptimizerKind
-from qmlir.tools.arguments import (
-    IMPORT,
-    add_export,
-    add_model,
-    add_options,
-    add_output,
-    add_quantization,
-)
+from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output, add_quantization
 from qmlir.tools.command_runner import Command, Session
 
 
@@ -35,9 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", metavar="FILE", help="profile with the initial ranges (default: calibrate on --data)"
     )
-    add_output(
-        parser, "output: FILE.mlir or FILE.onnx", required=True
-    )  # fmt: skip
+    add_output(parser, "output: FILE.mlir or FILE.onnx", required=True)
     add = parser.add_argument_group("training").add_argument
     add(
         "--loss", default="", choices=[str(each) for each in FinetuneLoss],
@@ -67,12 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="learning rate of weights and biases (default: 0.001; 0.002 for weights of at most 4 bits)",
     )  # fmt: skip
     add(
-        "--scale-rate",
-        type=float,
-        default=known.scale_rate,
-        metavar="R",
+        "--scale-rate", type=float, default=known.scale_rate, metavar="R",
         help="learning rate of scales (default: 0.004)",
-    )
+    )  # fmt: skip
     add(
         "--warmup", type=float, default=known.warmup, metavar="SHARE",
         help="fraction of steps with a rising learning rate, before cosine decay (default: 0.02)",
@@ -81,24 +69,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--validation-split", type=float, default=known.validation_split, metavar="SHARE",
         help="fraction of samples held out to evaluate epochs (default: 0.1)",
     )  # fmt: skip
+    add("--patience", type=int, metavar="N", help="stop after N epochs without improvement (default: never)")
     add(
-        "--patience", type=int, metavar="N",
-        help="stop after N epochs without improvement (default: never)",
+        "--temperature", type=float, default=known.temperature, metavar="T",
+        help="softmax temperature of --loss kl (default: 2)",
     )  # fmt: skip
     add(
-        "--temperature",
-        type=float,
-        default=known.temperature,
-        metavar="T",
-        help="softmax temperature of --loss kl (default: 2)",
-    )
-    add(
-        "--distill",
-        type=float,
-        default=known.distill,
-        metavar="SHARE",
+        "--distill", type=float, default=known.distill, metavar="SHARE",
         help="weight of kl in --loss labels (default: 0.5)",
-    )
+    )  # fmt: skip
     add("--seed", type=int, default=known.seed, metavar="N", help="random seed of the sample order (default: 0)")
     add(
         "--freeze-oscillating", action="store_true",

@@ -24,11 +24,10 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import cross_entropy, distillation_divergence, squared_error
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.extensions.training.choices import FinetuneLoss, FinetuneOptions, OptimizerKind
-from qmlir.extensions.training.evaluating import Labels, chosen_member, output_name
+from qmlir.extensions.training.evaluating import Labels, chosen_member, output_name, score_rows
 from qmlir.extensions.training.optimizers import REMEMBERED, SUMS, Optimizer, cosine_share, still
-from qmlir.extensions.training.programs import TrainingPrograms
 from qmlir.extensions.training.samples import TrainingSamples, parted, with_labels
-from qmlir.extensions.training.trainable import Trainable, trainable
+from qmlir.extensions.training.trainable import Trainable, TrainingPrograms, trainable
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.datasets import Preprocess, preprocessed
 from qmlir.interpreter.progress import Advance, bar
@@ -145,10 +144,8 @@ class Finetuned(HoldsModule, Readable):
         Returns:
             A dict that can be written as JSON.
         """
-        names = (
-            "metric", "samples", "held_out", "float_figure", "best", "problem", "before", "after", "epochs", "options",
-        )  # fmt: skip
-        return plain({name: getattr(self, name) for name in names})
+        models = ("module", "trained", "parameters")
+        return plain({name: value for name, value in vars(self).items() if name not in models})
 
     def text(self) -> str:
         """Format the result.
@@ -170,23 +167,12 @@ class Finetuned(HoldsModule, Readable):
 
 
 def _score_rows(scores: Array) -> Array:
-    """Reshapes logits to rows, along the last axis with more than one element (a global pool leaves axes of size 1).
-
-    Raises `DiagnosticError` if there is no such axis.
-    """
-    shape = scores.shape
-    while len(shape) > 2 and shape[-1] == 1:
-        shape = shape[:-1]
-    if len(shape) == 0 or shape[-1] < 2:
-        raise text_error(
-            "losses 'kl' and 'labels' require an output with at least two logits per row, but got shape "
-            f"{shape_text(scores.shape)}"
-        )
-    return scores.reshape(-1, shape[-1])
-
-
-def _forms(arrays: Mapping[str, Array]) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-    return {name: (array.dtype, array.shape) for name, array in arrays.items()}
+    """Returns `score_rows`. Raises `DiagnosticError` if there are none."""
+    rows, shape = score_rows(scores), shape_text(scores.shape)
+    if rows is None:
+        text = "losses 'kl' and 'labels' require an output with at least two logits per row, but got shape"
+        raise text_error(f"{text} {shape}")
+    return rows
 
 
 def _is_state(state: Mapping[str, Array], parameters: Mapping[str, Array]) -> bool:
@@ -264,8 +250,11 @@ class _State:
             return {each: whole(arrays[key]) for each, key in keys.items()}
 
         parameters, best, state = map(part, ("parameters", "best", "optimizer"))
-        is_whole = all(_forms(each) == _forms(self.parameters) for each in (parameters, best))
-        if not is_whole or not _is_state(state, parameters):
+        forms, *others = (
+            {name: (array.dtype, array.shape) for name, array in arrays.items()}
+            for arrays in (self.parameters, parameters, best)
+        )
+        if others != [forms, forms] or not _is_state(state, parameters):
             raise text_error(f"checkpoint '{path}' is damaged: its arrays do not match the parameters")
         self.parameters, self.best_parameters, self.optimizer.state = parameters, best, state
         self.before = HeldOutFigures.of(told["before"])
@@ -277,15 +266,9 @@ class _Loop:
     """The student and teacher programs, and the samples."""
 
     def __init__(
-        self,
-        module: ModuleOp,
-        rows: TrainingSamples,
-        classes: Array | None,
-        options: FinetuneOptions,
-        output: str | None,
-        threads: int,
-        isa: str,
-    ) -> None:
+        self, module: ModuleOp, rows: TrainingSamples, classes: Array | None, options: FinetuneOptions,
+        output: str | None, threads: int, isa: str,
+    ) -> None:  # fmt: skip
         self.rows, self.options, self.classes = rows, options, classes
         self._threads, self._isa = threads, isa
         size = max(1, options.batch_size // rows.per_run) if rows.is_open else 1
@@ -295,12 +278,10 @@ class _Loop:
         self.scores = output_name(module, output) if options.loss is not FinetuneLoss.MSE else None
         self.shapes = {name: array.shape for name, array in rows.batch([0] * size).items()}
         self.teacher = compile(specialize(module, self.shapes), threads=threads, isa=isa)
-        self._held_batches = [
-            (chosen, self._wanted(rows.batch(chosen)))
-            for start in range(0, held, size)
-            for chosen in [[int(self.held[position % held]) for position in range(start, start + size)]]
-        ]  # the last batch is padded with the first samples
-        names = next(wanted for _, wanted in self._held_batches)
+        padded = np.resize(self.held, -(-held // size) * size)  # the last batch is padded with the first samples
+        batches = padded.reshape(-1, size).tolist()
+        self._held_batches = [(chosen, self._wanted(rows.batch(chosen))) for chosen in batches]
+        names = self._held_batches[0][1]
         if classes is not None and self.scores is not None:
             scores = _score_rows(names[self.scores]).shape[-1]
             wrong = classes[(classes < 0) | (classes >= scores)]
@@ -356,39 +337,33 @@ class _Loop:
     def judged(self, parameters: Mapping[str, Array]) -> HeldOutFigures:
         """Returns the loss and the metric on the held-out samples."""
         losses: list[float] = []
-        right, left = 0, len(self.held)
+        right: list[Array] = []
         for chosen, wanted in self._held_batches:
             found = self.programs.results(self.rows.batch(chosen), parameters)
             losses.append(self._loss(found, wanted, self._classes(chosen))[0])
-            right += self._right(found, wanted, chosen, left)
-            left -= self.size
+            right.append(self._right(found, wanted, chosen))
         loss = float(np.mean(losses))
         if self.scores is None:
             return HeldOutFigures(loss, -10 * math.log10(loss) if loss > 0 else math.inf)
-        return HeldOutFigures(loss, right / (len(self.held) * self._answers))
+        return HeldOutFigures(loss, self._share(right))
 
-    _answers = 1
-    """Rows of logits per run."""
-
-    def _right(self, found: Mapping[str, Array], wanted: Mapping[str, Array], chosen: Sequence[int], left: int) -> int:
-        """Counts the rows of the first `left` runs whose class is that of the label, or of the teacher."""
+    def _right(self, found: Mapping[str, Array], wanted: Mapping[str, Array], chosen: Sequence[int]) -> Array:
+        """Returns for each run and row of its logits whether the class is that of the label, or of the teacher."""
         if self.scores is None:
-            return 0
+            return np.zeros((len(chosen), 0), np.bool_)
         classes = self._classes(chosen)
         positions, of_teacher = (_score_rows(each[self.scores]).argmax(-1) for each in (found, wanted))
-        self._answers = len(positions) // len(chosen)
-        counted = self._answers * min(left, len(chosen))
-        return int((positions == (of_teacher if classes is None else classes))[:counted].sum())
+        return (positions == (of_teacher if classes is None else classes)).reshape(len(chosen), -1)
+
+    def _share(self, right: Sequence[Array]) -> float:
+        """Returns the fraction of right rows, without those of padding."""
+        return float(np.concatenate(right)[: len(self.held)].mean())
 
     def of_teacher(self) -> float | None:
         """Returns the metric of the float model if there are labels."""
         if self.classes is None:
             return None
-        left, right = len(self.held), 0
-        for chosen, wanted in self._held_batches:
-            right += self._right(wanted, wanted, chosen, left)
-            left -= self.size
-        return right / (len(self.held) * self._answers)
+        return self._share([self._right(wanted, wanted, chosen) for chosen, wanted in self._held_batches])
 
     def epoch(self, state: _State, augment: Augment | None, advance: Advance) -> None:
         """Trains on every sample once, as the next epoch of `state`, and evaluates the result."""
@@ -407,13 +382,10 @@ class _Loop:
             found = self.programs.backward(values, gradients) if math.isfinite(loss) else {}
             with np.errstate(over="ignore"):
                 is_sound = found and all(np.isfinite(np.square(each)).all() for each in found.values())
+            done, total = number * self.per_epoch + position, options.epochs * self.per_epoch
             if not is_sound:  # Adam accumulates squares: an infinite one would freeze a parameter forever
-                state.problem = self._stopped(
-                    "the loss or its gradient", f"at step {number * self.per_epoch + position + 1}"
-                )
+                state.problem = self._stopped("the loss or its gradient", f"at step {done + 1}")
                 return
-            total = options.epochs * self.per_epoch
-            done = number * self.per_epoch + position
             parameters = state.optimizer.step(parameters, found, cosine_share(done / total, options.warmup))
             for weight in self._narrow:
                 codes, steps = weight.codes(parameters)
@@ -451,9 +423,8 @@ _METRICS = {FinetuneLoss.MSE: "SQNR dB", FinetuneLoss.KL: "agreement", FinetuneL
 
 
 def _options(loss: str, classes: Array | None, optimizer: str, given: Mapping[str, Any]) -> FinetuneOptions:
-    known = chosen_member(FinetuneLoss, loss, "loss") if loss else None
-    if known is None:
-        known = FinetuneLoss.MSE if classes is None else FinetuneLoss.LABELS
+    usual = FinetuneLoss.MSE if classes is None else FinetuneLoss.LABELS
+    known = chosen_member(FinetuneLoss, loss or usual, "loss")
     if known is FinetuneLoss.LABELS and classes is None:
         raise text_error("loss 'labels' requires labels; pass --labels (labels=), or use loss 'mse' or 'kl'")
     if known is not FinetuneLoss.LABELS and classes is not None:
@@ -463,14 +434,9 @@ def _options(loss: str, classes: Array | None, optimizer: str, given: Mapping[st
 
 
 def _key(
-    module: ModuleOp,
-    trained: Trainable,
-    rows: TrainingSamples,
-    classes: Array | None,
-    scores: str | None,
-    options: FinetuneOptions,
-    checkpoint: int = CHECKPOINT_VERSION,
-) -> str:
+    module: ModuleOp, trained: Trainable, rows: TrainingSamples, classes: Array | None, scores: str | None,
+    options: FinetuneOptions, checkpoint: int = CHECKPOINT_VERSION,
+) -> str:  # fmt: skip
     """Returns a digest of everything that a run depends on, for this checkpoint version; 0 is that of qmlir 0.1."""
     named = (
         asdict(options) if checkpoint else {old_name(name, "finetune"): each for name, each in vars(options).items()}

@@ -60,8 +60,7 @@ class Optimizer:
 
     def _direction(self, name: str, gradient: Array, steps: int) -> Array:
         if self.kind is OptimizerKind.SGD and name not in self.scales:
-            velocity = self._moved(f"velocity {name}", gradient, MOMENTUM, 1.0)
-            return velocity
+            return self._moved(f"velocity {name}", gradient, MOMENTUM, 1.0)
         first = self._moved(f"first {name}", gradient, FIRST, 1 - FIRST)
         second = self._moved(f"second {name}", gradient * gradient, SECOND, 1 - SECOND)
         divisor = np.sqrt(second / np.float32(1 - SECOND**steps)) + np.float32(EPSILON)

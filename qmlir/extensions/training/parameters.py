@@ -24,6 +24,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import CeilOp
+from qmlir.dialects.nn.evaluation import uniform_of
 from qmlir.dialects.nn.requantize import (
     ANY_SCALE,
     Accumulator,
@@ -46,10 +47,12 @@ from qmlir.extensions.training.fake_quantization import (
     sums_of,
 )
 from qmlir.ir.builtin_types import shape_of
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.ir.signature import Port, inputs_of, outputs_of
+from qmlir.quantization.outlier_channels import constant_like
 from qmlir.quantization.retyping import REPAIRED, TRAINABLE, mark_parameters
 from qmlir.quantization.shared_scales import Groups
 from qmlir.quantization.signed_weights import SIGNED, has_signs_alone, is_signed, restore_signs, unrounded
@@ -189,12 +192,8 @@ def _tied(op: Operation, own: Container[SSAValue]) -> Sequence[SSAValue]:
     if op.accumulator is Accumulator.COMMON:
         operands = [value for value in op.operands if value in own]
         is_common = len(operands) == len(op.operands) and has_common_scale(op)  # for integers, whatever their limits
-        return operands if is_common and len({element.scales.size for element in _types(operands)}) == 1 else ()
+        return operands if is_common and len({uniform_of(value).scales.size for value in operands}) == 1 else ()
     return ()
-
-
-def _types(values: Iterable[SSAValue]) -> list[UniformQuantizedType]:
-    return [element for value in values if (element := quantized_type(value)) is not None]
 
 
 def _beside_bias(bias: SSAValue) -> Iterator[tuple[SSAValue, SSAValue]]:
@@ -243,7 +242,7 @@ class LearnedParameter:
     def scales(self, array: Array) -> Array:
         """Returns the scales that all `values` have if `array` is the value of the parameter."""
         assert self.method is not None
-        return self.method.frozen(_types(self.values)[0], array)
+        return self.method.frozen(uniform_of(self.values[0]), array)
 
 
 def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedParameter]:
@@ -253,10 +252,10 @@ def parameters_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedPara
         if isinstance(op, ConstantOp) and TRAINABLE in op.attributes and constant_array(op.result) is not None:
             begun = unrounded(op) if is_signed(op.result) else op.array
             yield LearnedParameter(names.of(op.result), begun, [op.result])
-    for value, members in scale_groups(function).items() if method is not None else ():
-        assert method is not None
-        initial = method.initial(_types(members)[0])  # members may differ in width; `scales` reads that of the first
-        yield LearnedParameter(names.of(value, f".{method.suffix}"), initial, members, method)
+    if method is not None:
+        for value, members in scale_groups(function).items():
+            initial = method.initial(uniform_of(members[0]))  # their widths may differ; `scales` reads the first one's
+            yield LearnedParameter(names.of(value, f".{method.suffix}"), initial, members, method)
 
 
 def is_chosen(name: str, only: Sequence[str]) -> bool:
@@ -340,8 +339,7 @@ def weights_of(function: FuncOp, scales: str = FIXED) -> Iterator[LearnedWeight]
         types = {quantized_type(cast.result) for cast in casts}
         element = types.pop() if len(types) == 1 else None
         if each.method is None and element is not None and not is_bias(casts[0].result):
-            signed = is_signed(casts[0].result)
-            yield LearnedWeight(each.name, element, signed, by_value.get(casts[0].result))
+            yield LearnedWeight(each.name, element, is_signed(casts[0].result), by_value.get(casts[0].result))
 
 
 def watch(function: FuncOp, scales: str = FIXED) -> Mapping[str, SSAValue]:
@@ -358,13 +356,11 @@ def watch(function: FuncOp, scales: str = FIXED) -> Mapping[str, SSAValue]:
         for value in op.results
         if quantized_type(value) is not None and not is_bias(value)
     }
-    returned = function.get_return_op()
-    assert returned is not None
-    casts: list[StorageCastOp] = []
-    for value in watched.values():
-        element = quantized_type(value)
-        assert element is not None
-        casts.append(StorageCastOp(value, TensorType(IntegerType(element.bits), shape_of(value))))
+    returned = terminator_of(function.body.block)
+    casts = [
+        StorageCastOp(value, TensorType(IntegerType(uniform_of(value).bits), shape_of(value)))
+        for value in watched.values()
+    ]
     Rewriter.insert_op(casts, InsertPoint.before(returned))
     ports = [*outputs_of(function), *(Port(name, each.result.type) for name, each in zip(watched, casts, strict=True))]
     returned.operands = [*returned.operands, *(each.result for each in casts)]
@@ -381,11 +377,11 @@ def set_parameters(function: FuncOp, found: Mapping[str, Array], scales: str = F
         if array is None:
             continue
         if parameter.method is None:
-            _set_constant(parameter.values[0], array)
-            continue
-        steps = parameter.scales(array)
-        for value in parameter.values:
-            scales_of[value] = steps
+            constant = parameter.values[0].owner
+            assert isinstance(constant, ConstantOp)
+            Rewriter.replace_op(constant, constant_like(constant.result, array.astype(np.float32)))
+        else:
+            scales_of.update(dict.fromkeys(parameter.values, parameter.scales(array)))
     set_scales(function, scales_of)
     restore_signs(function)
 
@@ -412,18 +408,8 @@ def set_scales(function: FuncOp, found: Mapping[SSAValue, Array]) -> None:
         _set_scales(op.results[0], _scales_of_sums(beside, sums, op.results[0]))
 
 
-def _set_constant(value: SSAValue, array: Array) -> None:
-    old = value.owner
-    assert isinstance(old, ConstantOp)
-    new = ConstantOp.of(array.astype(np.float32), TensorType(f32, array.shape))
-    new.attributes.update(old.attributes)
-    new.result.name_hint = value.name_hint
-    Rewriter.replace_op(old, new)
-
-
 def _set_scales(value: SSAValue, scales: Array) -> None:
-    element = quantized_type(value)
-    assert element is not None
+    element = uniform_of(value)
     if not np.array_equal(scales, element.scales):
         Rewriter.replace_value_with_new_type(value, TensorType(element.with_scales(scales), shape_of(value)))
 
@@ -433,11 +419,8 @@ def _scales_of_sums(op: NnOp, sums: Sequence[object], value: SSAValue) -> Array:
 
     They are the products of the scales of its factors, or those of the accumulators that it adds.
     """
-    element = quantized_type(value)
-    assert element is not None
     if op.accumulator is Accumulator.PRODUCT:
-        found = [quantized_type(operand) for operand in op.operands[:2]]
-        return np.resize(accumulator_scale(*(each.scales for each in found if each is not None)), element.scales.shape)
-    source = quantized_type(next((operand for operand in op.operands if operand.owner in sums), op.operands[0]))
-    assert source is not None
-    return np.asarray(source.scales)
+        factors = (uniform_of(operand).scales for operand in op.operands[:2])
+        return np.resize(accumulator_scale(*factors), uniform_of(value).scales.shape)
+    source = next((operand for operand in op.operands if operand.owner in sums), op.operands[0])
+    return np.asarray(uniform_of(source).scales)

@@ -8,15 +8,14 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
-from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.evaluation import uniform_of
 from qmlir.dialects.nn.requantize import quantized_type
-from qmlir.dialects.nn.terms import Expr, InsertionBuilder
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.nn.terms import Expr
 from qmlir.extensions.training.choices import FIXED
 from qmlir.extensions.training.fake_quantization import Simulation
 from qmlir.extensions.training.parameters import (
@@ -27,6 +26,7 @@ from qmlir.extensions.training.parameters import (
     parameters_of,
     scale_groups,
 )
+from qmlir.extensions.training.reverse import insertion_before
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.signature import NAME
@@ -47,11 +47,10 @@ class _Arguments:
 
     def take(self, parameter: LearnedParameter) -> SSAValue | None:
         """Returns a new argument for `parameter` if a pattern of `only` matches it, or if there are no patterns."""
-        self.unused -= {pattern for pattern in self.only if is_chosen(parameter.name, [pattern])}
-        return self._add(parameter.name, parameter.initial) if is_chosen(parameter.name, self.only) else None
-
-    def _add(self, name: str, initial: Array) -> SSAValue:
-        """Adds an argument with the initial value `initial`."""
+        name, initial = parameter.name, parameter.initial
+        self.unused -= {pattern for pattern in self.only if is_chosen(name, [pattern])}
+        if not is_chosen(name, self.only):
+            return None
         constant = ConstantOp.of(initial, TensorType(f32, initial.shape))
         block = self.function.body.block
         argument = block.insert_arg(constant.result.type, len(block.args))
@@ -154,23 +153,15 @@ class QuantSimulate(ModulePass):
                 value.replace_all_uses_with(argument)
                 taken.append(constant)
                 continue
-            element, at = self._position(value, first)
-            scale = parameter.method.scale(element, Expr(at, argument)).value
+            at = insertion_before(first, value.owner)
+            scale = parameter.method.scale(uniform_of(value), Expr(at, argument)).value
             scales.update(dict.fromkeys(parameter.values, scale))
         for value, members in groups.items():
-            element, at = self._position(value, first)
             if value not in scales:
-                held = element.scales.astype(np.float32)
+                held = uniform_of(value).scales.astype(np.float32)
+                at = insertion_before(first, value.owner)
                 scale = at.append(ConstantOp.of(held, TensorType(f32, held.shape))).result
                 scales.update(dict.fromkeys(members, scale))
         for constant in taken:
             Rewriter.erase_op(constant)
         return scales
-
-    @staticmethod
-    def _position(value: SSAValue, first: Operation) -> tuple[UniformQuantizedType, InsertionBuilder]:
-        """Returns the type of `value`, and an insertion point before all operations for computing its scale."""
-        element, op = quantized_type(value), value.owner
-        assert element is not None
-        assert isinstance(op, Operation)
-        return element, InsertionBuilder(op, lambda made: Rewriter.insert_op(made, InsertPoint.before(first)))

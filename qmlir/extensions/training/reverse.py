@@ -3,7 +3,6 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -17,7 +16,7 @@ from qmlir.dialects.nn.elementwise.ops import AddOp
 from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule, is_differentiable
 from qmlir.dialects.nn.terms import InsertionBuilder
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.ir.control_flow import reached
+from qmlir.ir.control_flow import reached, terminator_of
 from qmlir.ir.decomposition import Parts, parts_given
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import erase_dead
@@ -171,8 +170,7 @@ def differentiated(
     values become additional results of it. With `recomputes`, values that are cheap to compute are recomputed instead.
     Raises `DiagnosticError` for an operation without a gradient rule.
     """
-    last = function.get_return_op()
-    assert last is not None
+    last = terminator_of(function.body.block)
     inputs, outputs = inputs_of(function), outputs_of(function)
     operations = [each for each in function.body.block.ops if each is not last]
     added = Block()
@@ -213,14 +211,11 @@ def differentiated(
 
 def _declare(function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port]) -> None:
     """Sets the type of `function` to that of its block, and the names of these ports."""
-    last = function.get_return_op()
-    assert last is not None
-    arguments, results = function.body.block.args, last.operands
-    function.function_type = FunctionType.from_lists([each.type for each in arguments], [each.type for each in results])
+    function.update_function_type()
     set_ports(function, inputs, outputs)
 
 
-def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) -> list[tuple[SSAValue, Port]]:
+def _kept(function: FuncOp, last: Operation, backward: Block, *, are_last: bool) -> list[tuple[SSAValue, Port]]:
     """Turns the values of `function` that `backward` reads into arguments, and clones constants; returns the new ports.
 
     With `are_last`, results of convolutions are kept with channels last, as they are computed.
@@ -244,13 +239,13 @@ def _kept(function: FuncOp, last: ReturnOp, backward: Block, *, are_last: bool) 
                 crossing = value
                 if value not in known:
                     if are_last and _has_windows(value):
-                        crossing = _site(value.owner, last).transposed(value, _channels_last(value))
+                        crossing = insertion_before(last, value.owner).transposed(value, _channels_last(value))
                     known[value] = Port(_free(f"kept{len(known) - others}", names), crossing.type)
                 own[value] = argument = backward.insert_arg(crossing.type, len(kept))
                 if crossing is not value and (first := backward.first_op) is not None:
                     order = _channels_last(value)
                     back = [order.index(axis) for axis in range(len(order))]
-                    own[value] = _site(value.owner, first).transposed(argument, back)
+                    own[value] = insertion_before(first, value.owner).transposed(argument, back)
                 kept.append((crossing, known[value]))
             op.operands[position] = own[value]
     return kept
@@ -271,8 +266,8 @@ def _channels_last(value: SSAValue) -> list[int]:
     return [0, *range(2, len(shape_of(value))), 1]
 
 
-def _site(owner: Operation | Block, following: Operation) -> InsertionBuilder:
-    """Returns an insertion point before `following` for operations with the origins of `owner`."""
+def insertion_before(following: Operation, owner: Operation | Block) -> InsertionBuilder:
+    """Returns an insertion point before `following` for operations with the origins of the operation `owner`."""
     assert isinstance(owner, Operation)
     return InsertionBuilder(owner, lambda made: Rewriter.insert_op(made, InsertPoint.before(following)))
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.training.evaluating import Labels, data_beside, read_labels
+from qmlir.extensions.training.evaluating import Labels, data_beside, has_open_batch, read_labels, together
 from qmlir.interpreter.datasets import array_of, is_array, opened
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.diagnostics import text_error
@@ -20,22 +20,19 @@ class TrainingSamples:
     """All samples of the data, in memory, for batches in any order."""
 
     def __init__(self, module: ModuleOp, data: Data) -> None:
-        function = function_of(module, ENTRY)
-        samples = Samples(function, data)
-        runs = list(samples)
-        self.names = [each.port.name for each in samples.inputs]
-        self._axes = [each.axis or 0 for each in samples.inputs]
-        self._runs = [run.arguments for run in runs]
-        self.per_run = runs[0].samples
+        self._samples = Samples(function_of(module, ENTRY), data)
+        self._runs = list(self._samples)
+        self.names = [each.port.name for each in self._samples.inputs]
+        self.per_run = self._runs[0].samples
         """Samples per run: 1, or the batch size of the model if it is static."""
 
-        self.is_open = all(each.axis is not None and each.shape[each.axis] == DYNAMIC_INDEX for each in samples.inputs)
-        shapes = [[array.shape for array in run] for run in self._runs]
+        self.is_open = has_open_batch(self._samples)
+        shapes = [[array.shape for array in run.arguments] for run in self._runs]
         other = next((each for each in shapes if each != shapes[0]), None)
         if other is not None:
             raise text_error(f"training samples must have one shape, but got {shapes[0]} and {other}; pad or crop them")
         for position, run in enumerate(self._runs):
-            for name, array in zip(self.names, run, strict=True):
+            for name, array in zip(self.names, run.arguments, strict=True):
                 if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
                     raise text_error(f"'{name}' is NaN in sample {position}, so it cannot be used for training")
 
@@ -44,19 +41,15 @@ class TrainingSamples:
 
     def batch(self, positions: Sequence[int]) -> dict[str, Array]:
         """Returns the inputs of the runs with the indices `positions`, concatenated into a batch."""
-        columns = zip(*(self._runs[position] for position in positions), strict=True)
-        arrays = [
-            column[0] if len(column) == 1 else np.concatenate(column, axis)
-            for column, axis in zip(columns, self._axes, strict=True)
-        ]
-        return dict(zip(self.names, map(np.ascontiguousarray, arrays), strict=True))
+        runs = [self._runs[position] for position in positions]
+        return dict(zip(self.names, together(self._samples, runs), strict=True))
 
     @property
     def whole_inputs(self) -> list[str]:
         """The names of the inputs that are not floats, whose samples cannot be mixed."""
         return [
             name
-            for name, array in zip(self.names, self._runs[0], strict=True)
+            for name, array in zip(self.names, self._runs[0].arguments, strict=True)
             if not np.issubdtype(array.dtype, np.floating)
         ]
 
@@ -66,8 +59,8 @@ class TrainingSamples:
         `shares` holds one share per pair of runs.
         """
         found = self.batch(positions)
-        for (name, array), axis in zip(self.batch(others).items(), self._axes, strict=True):
-            mine = found[name]
+        for (name, array), given in zip(self.batch(others).items(), self._samples.inputs, strict=True):
+            mine, axis = found[name], given.axis or 0
             along = [-1 if each == axis else 1 for each in range(mine.ndim)] if len(shares) > 1 else []
             each = np.repeat(shares, mine.shape[axis] // len(shares)) if along else shares
             part = each.astype(mine.dtype).reshape(along)
@@ -78,12 +71,12 @@ class TrainingSamples:
     def items(self, positions: Sequence[int]) -> Iterator[dict[str, Array]]:
         """Yields the runs with the indices `positions`, each as an item of data (arrays by input name)."""
         for position in positions:
-            yield dict(zip(self.names, self._runs[position], strict=True))
+            yield dict(zip(self.names, self._runs[position].arguments, strict=True))
 
     def digest(self) -> str:
         """Returns a digest of all arrays, with their types and shapes."""
         found = hashlib.sha256()
-        for array in (array for run in self._runs for array in run):
+        for array in (array for run in self._runs for array in run.arguments):
             found.update(f"{array.dtype} {array.shape}".encode())
             found.update(np.ascontiguousarray(array).tobytes())
         return found.hexdigest()

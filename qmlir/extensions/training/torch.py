@@ -9,8 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.training.programs import TrainingPrograms, data_inputs
-from qmlir.extensions.training.trainable import Trainable
+from qmlir.extensions.training.trainable import Trainable, TrainingPrograms, data_inputs
 from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import text_error
@@ -80,9 +79,7 @@ class Module(torch.nn.Module):  # pyright: ignore[reportUntypedBaseClass]
         shapes = {name: tuple(each.shape) for name, each in tensors.items()}
         key = (tuple(shapes.items()), wrt if torch.is_grad_enabled() else ())
         if key not in self._compiled:
-            self._compiled[key] = TrainingPrograms(
-                self._trained, shapes, wrt=wrt, threads=self._threads, isa=self._isa
-            )  # fmt: skip
+            self._compiled[key] = TrainingPrograms(self._trained, shapes, wrt=wrt, threads=self._threads, isa=self._isa)
         parameters = {name: getattr(self, own) for name, own in self.names.items()}
         results = _Run.apply(
             self._compiled[key], [*tensors, *parameters], len(tensors), *tensors.values(), *parameters.values()

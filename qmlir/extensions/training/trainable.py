@@ -9,6 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.requantize import computes_quantized
+from qmlir.extensions.training.differentiating import GradientFunctions, gradient
+from qmlir.extensions.training.nn_gradient import BACKWARD, FORWARD
 from qmlir.extensions.training.parameters import (
     METHODS,
     LearnedWeight,
@@ -27,7 +29,7 @@ from qmlir.extensions.training.quant_simulate import QuantSimulate
 from qmlir.interpreter.datasets import Preprocess, preprocessed
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import nearest_name, text_error
-from qmlir.ir.signature import inputs_of
+from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.passmanager.pipeline import Pipeline
@@ -37,6 +39,8 @@ from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.retyping import TRAINABLE
 from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import function_of
+from qmlir.specialization.specialize import Shapes, specialize
+from qmlir.targets.compiling import compile
 from qmlir.text.tables import Readable
 from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.loading import takes_model
@@ -270,3 +274,52 @@ def trainable(
     begun = {each.name: each.initial for each in known}
     learned = frozenset(each.name for each in known if each.method is not None)
     return Trainable(simulated, begun, learned, quantized, simulate, scales, run)
+
+
+# The forward and backward programs of a model in training, compiled for inputs of one shape.
+#
+# Two training loops use them: that of `qmlir.finetune`, and PyTorch training loops through `qmlir.torch`.
+
+
+def data_inputs(trained: Trainable) -> list[Port]:
+    """Returns the inputs of the model, excluding its parameters."""
+    inputs = inputs_of(function_of(trained.module, ENTRY))
+    return [port for port in inputs if port.name not in trained.parameters]
+
+
+class TrainingPrograms:
+    """The functions `@forward` and `@backward` of a trainable model, compiled for one shape of each input.
+
+    Parameters are inputs of the programs, so changing them does not recompile anything.
+    """
+
+    def __init__(
+        self, trained: Trainable, shapes: Shapes, *, wrt: Sequence[str] = (), threads: int = 1, isa: str = "host"
+    ) -> None:
+        """`wrt` names inputs of the model whose gradients are computed in addition. Raises `DiagnosticError`."""
+        names = [port.name for port in data_inputs(trained)]
+        known = {name: shape for name, shape in shapes.items() if name in names}
+        module = gradient(specialize(trained.module, known), [*trained.parameters, *wrt], recompute=True)
+        run_pipeline(module, f"nn-contract-integers,{CLEAN}")
+        self.outputs = [port.name for port in outputs_of(function_of(trained.module, ENTRY))]
+        """The names of the results of the model."""
+
+        programs = {name: compile(module, function=name, threads=threads, isa=isa) for name in (FORWARD, BACKWARD)}
+        self._forward = programs[FORWARD]
+        self._functions = GradientFunctions(module, lambda name, given: programs[name](given))
+
+    def forward(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
+        """Runs `@forward`, and returns all values that `backward` may read: arguments, results and kept values."""
+        return self._functions.forward({**inputs, **parameters})
+
+    def results(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
+        """Returns the results of the model as f32 arrays."""
+        values = self._forward({**inputs, **parameters})
+        return {name: values[name] for name in self.outputs}
+
+    def backward(self, values: Mapping[str, Array], gradients: Mapping[str, Array]) -> dict[str, Array]:
+        """Returns the gradients of parameters by name, given the `values` of `forward` and `gradients` of results.
+
+        A result without an entry in `gradients` has the gradient 0.
+        """
+        return self._functions.backward(values, gradients)

@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from benchmarks.browser import Browser, chromium
-from qmlir.extensions.report.reporting.render import write_page
+from qmlir.extensions.report.render import write_page
 from tests.support.chromium import needs_chromium
 from tests.support.report_pages import EVIL, chain
 

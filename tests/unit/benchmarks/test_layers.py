@@ -11,7 +11,7 @@ from benchmarks.layers import LAYERS, Convolution, Layer, Product
 from benchmarks.narrow import STORED, FloatProduct, Stored, product
 from benchmarks.peak import measure_peak
 from benchmarks.shifts import convolutions
-from qmlir.extensions.report.inspection.inspecting import inspect
+from qmlir.extensions.report.inspecting import inspect
 from qmlir.extensions.report.timing import Times
 from tests.support.unsigned_twins import run_exactly
 

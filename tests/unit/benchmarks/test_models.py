@@ -17,7 +17,7 @@ from benchmarks.models import BENCH_MODELS, convnet, detector, encoder, lstm, ml
 from benchmarks.starts import STARTED
 from benchmarks.subjects import FLOAT, INT8, PEER_FORMS
 from qmlir.extensions.bench.quantizers import FORMS, OPSET
-from qmlir.extensions.report.inspection.inspecting import inspect
+from qmlir.extensions.report.inspecting import inspect
 from qmlir.extensions.report.timing import Times
 from qmlir.targets.runtimes import onnx_runtime
 from qmlir.targets.runtimes.packages import is_installed

@@ -19,7 +19,7 @@ import qmlir
 from qmlir.dialects.nn.attention.ops import AttentionOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.extensions.report.inspection.explaining import explain_node
+from qmlir.extensions.report.explaining import explain_node
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import Diagnostic, diagnostic_handler
 from qmlir.quantization.report import coverage

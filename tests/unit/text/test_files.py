@@ -8,7 +8,7 @@ import pytest
 
 import qmlir
 from qmlir.environment import default_environment
-from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.trials import Measurements
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.targets.cpu.saved import is_program

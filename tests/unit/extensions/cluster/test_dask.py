@@ -23,7 +23,7 @@ import pytest
 import qmlir
 from qmlir import registry
 from qmlir.extensions.search import budget, trials
-from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.trials import Measurements
 from qmlir.extensions.training.evaluating import Batch
 from qmlir.interpreter.jobs import Job, read_part, write_part
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
@@ -148,7 +148,7 @@ def test_parts_of_something_else_are_done_again(tmp_path: Path) -> None:
 
 def test_measurements_that_do_not_fit_are_told() -> None:
     batch = Batch({}, 2, 2)
-    predicting = trials._Predicting(None, (batch, batch))  # pyright: ignore[reportPrivateUsage]
+    predicting = None, (batch, batch)
     assert trials._is_prediction(predicting, bytes(32))  # pyright: ignore[reportPrivateUsage]
     assert not trials._is_prediction(predicting, bytes(31))  # pyright: ignore[reportPrivateUsage]
     assert trials._is_change(3, (0, batch), np.ones(3 * trials.PASSES).tobytes())  # pyright: ignore[reportPrivateUsage]

@@ -5,7 +5,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from qmlir.environment import default_environment
-from qmlir.extensions.recovery.cut_points import blocks, sections
+from qmlir.extensions.recovery.block_programs import blocks, sections
 from qmlir.ir.provenance import origins_of
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.activations.ops import ReluOp
-from qmlir.extensions.recovery.reference_activations import error_weights
+from qmlir.extensions.recovery.block_programs import error_weights
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.extensions.recovery.remedies import Remedy, find_remedy
+from qmlir.extensions.recovery.repairing import Remedy, find_remedy
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler, text_error
 from qmlir.pipelines import QuantizeOptions

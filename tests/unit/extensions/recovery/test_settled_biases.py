@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from xdsl.ir import Operation
 
-from qmlir.extensions.recovery.quant_gptq import QuantGptq, SecondMoments
+from qmlir.extensions.recovery.quant_gptq import SecondMoments
 from qmlir.extensions.recovery.rounded_weights import rounded_weights
 from qmlir.interpreter.interpreter import Lockstep
 from qmlir.passmanager.manager import run_pipeline
@@ -68,19 +68,18 @@ def test_a_bias_is_settled_where_the_codes_stay() -> None:
 def test_rows_of_several_runs_are_summed_together(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
 
-    def counted(self: QuantGptq, rows: Any, exact: Any) -> SecondMoments:
-        seen.append(rows.shape[1])
-        return SecondMoments.of(rows, exact)
+    summed = SecondMoments.of
 
-    monkeypatch.setattr(QuantGptq, "see", counted)
+    def counted(rows: Any, exact: Any) -> SecondMoments:
+        seen.append(rows.shape[1])
+        return summed(rows, exact)
+
+    monkeypatch.setattr(SecondMoments, "of", counted)
     together, alone = decided_by(two_layers("c")), decided_by(two_layers("c"))
     run_pipeline(together, "quant-gptq", samples={"x": samples_of_four()})
     assert seen == [8] * 16  # two layers of four terms, 64 rows each
 
-    def none(self: QuantGptq, terms: int) -> int:
-        return 0
-
-    monkeypatch.setattr(QuantGptq, "rows_at_once", none)
+    monkeypatch.setattr(SecondMoments, "rows_at_once", lambda terms: 0)
     run_pipeline(alone, "quant-gptq", samples={"x": samples_of_four()})
     assert seen[16:] == [1] * 128
     for one, other in zip(*(rounded_weights(function_of(each, "main")) for each in (together, alone)), strict=True):

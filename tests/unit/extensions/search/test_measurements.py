@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from qmlir.extensions.search.measurements import Measurements
+from qmlir.extensions.search.trials import Measurements
 from qmlir.ir.diagnostics import DiagnosticError
 
 

@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,11 +14,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.calibrators import distillation_divergence
+from qmlir.arithmetic.schemes import F64
 from qmlir.extensions.recovery import repairing
-from qmlir.extensions.search.budget import Prediction, SearchBudget, allot, predict
+from qmlir.extensions.search.budget import Latency, Prediction, SearchBudget, allot, predict
 from qmlir.extensions.search.choices import SearchMode, Width
-from qmlir.extensions.search.measurements import Latency, Measurements
 from qmlir.extensions.search.searching import SearchResult, SearchStep, search
+from qmlir.extensions.search.sensitivity import divergences
+from qmlir.extensions.search.trials import Measurements, rounded_by
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.evaluating import Batches
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
@@ -212,13 +214,17 @@ def test_a_budget_of_measured_time_against_all_choices(
 ) -> None:
     """The chosen widths lose least, by the same prediction, of all whose times add up to no more."""
     batches = Batches(qmlir.load(classifier()), {"x": X}, size=1)
-    found = allot(layered, batches, "y", SearchBudget(time=most), figures, KnownLatency(layered, {}))
+
+    def losses(choices: Sequence[Widths]) -> F64:
+        return divergences(layered.decided, "y", batches, rounded_by(layered, choices))
+
+    found = allot(layered, batches, losses, SearchBudget(time=most), figures, KnownLatency(layered, {}))
     names = list(layered.layers)
     ways = [
         [None, *(each for each in (Width.NARROW, Width.WIDE) if layered.layers[name].may_be(each))] for name in names
     ]
     wanted = [(name, width) for name, each in zip(names, ways, strict=True) for width in each if width is not None]
-    known = predict(layered, batches, "y", wanted, figures)
+    known = predict(layered, losses, wanted, figures)
     whole = sum(KnownLatency(layered, {}).of({}).values())
     best = math.inf
     for picks in itertools.product(*ways):

@@ -12,8 +12,8 @@ from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.extensions.search.choices import Width
 from qmlir.extensions.search.sensitivity import divergences, rounded, score_gradients, signs_of_passes
 from qmlir.extensions.search.widths import LayerwiseModel
+from qmlir.extensions.training.differentiating import Place
 from qmlir.extensions.training.evaluating import Batches
-from qmlir.extensions.training.value_gradients import Place
 from qmlir.pipelines import QuantizeOptions
 from qmlir.workflows.quantizing import quantize
 

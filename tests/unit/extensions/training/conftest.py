@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from qmlir.extensions.training import programs
+from qmlir.extensions.training import trainable
 from qmlir.targets.compiling import compile
 
 
@@ -12,4 +12,4 @@ from qmlir.targets.compiling import compile
 def compiled_by_llvm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The programs of training are compiled by LLVM, which is faster; those of `test_programs.py` by numba."""
     if request.path.name != "test_programs.py":
-        monkeypatch.setattr(programs, "compile", partial(compile, codegen="llvm"))
+        monkeypatch.setattr(trainable, "compile", partial(compile, codegen="llvm"))

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from qmlir.environment import default_environment
 from qmlir.extensions.training.evaluating import (
-    Accuracy,
     Batch,
     Batches,
     Engine,
@@ -162,19 +161,6 @@ def test_predictions_are_the_places_of_the_largest_scores() -> None:
     ):
         with pytest.raises(DiagnosticError, match=message):
             predicted(bad, Batch({}, 2, 2))
-
-
-def test_accuracy_is_counted_by_hand() -> None:
-    x, y = samples(10)
-    model = qmlir.load(classifier())
-    wrong = y.copy()
-    wrong[:3] = 1 - wrong[:3]
-    batches = Batches(model, {"x": x}, size=4)
-    assert Accuracy(batches, wrong, model, "y", Runner()).of(model) == 0.7
-    agreement = Accuracy(batches, None, model, "y", Runner())
-    assert (agreement.of(model), agreement.metric) == (1.0, "agreement with the float model")
-    with pytest.raises(DiagnosticError, match=r"expected one label per sample \(10\), but got 9"):
-        Accuracy(batches, y[:9], model, "y", Runner()).of(model)
 
 
 def test_the_output_has_to_be_named_where_there_are_several() -> None:

@@ -5,9 +5,8 @@ import pytest
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.training import programs as training_programs
-from qmlir.extensions.training.programs import TrainingPrograms
-from qmlir.extensions.training.trainable import Trainable
+from qmlir.extensions.training import trainable
+from qmlir.extensions.training.trainable import Trainable, TrainingPrograms
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import function_of
 from tests.support.nets import Net
@@ -42,7 +41,7 @@ def test_nothing_is_compiled_when_parameters_move(
     trained: Trainable, programs: TrainingPrograms, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the forward gives and keeps is that of floats, bit for bit, and the gradients are those of floats."""
-    monkeypatch.setattr(training_programs, "compile", None)
+    monkeypatch.setattr(trainable, "compile", None)
     parameters = _moved(trained, factor)
     found = programs.forward({"x0": IMAGES}, parameters)
     on_floats = qmlir.gradient(trained.module, list(trained.parameters), recompute=True)

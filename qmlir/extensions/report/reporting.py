@@ -1,16 +1,17 @@
-"""Collects the content of a report by running two models on samples.
+"""Reports on the effects of quantization: collects the content by running two models on samples, and writes the page.
 
 The reference interpreter runs the samples one by one and accumulates statistics, so memory does not grow with their
 number. Compiled programs are timed, and are evaluated on all of the data.
 """
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
-from typing import IO, Any
+from os import PathLike
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -19,21 +20,24 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
+from qmlir.dialects.nn.requantize import computes_quantized, quantized_type
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.extensions.recovery.repairs import repairs_of
-from qmlir.extensions.report.inspection.naming import ParameterInfo
-from qmlir.extensions.report.reporting.findings import Checks, Deciders, Facts, WeightFacts
-from qmlir.extensions.report.reporting.layout import GraphNode, ReportGraph, graph_of, layout
-from qmlir.extensions.report.reporting.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode, opening
-from qmlir.extensions.report.reporting.observing import Array, ObservedPair
+from qmlir.extensions.report import choices
+from qmlir.extensions.report.findings import Checks, Deciders, Facts, WeightFacts
+from qmlir.extensions.report.layout import GraphNode, ReportGraph, layout
+from qmlir.extensions.report.model import ChannelWeights, Edge, Figure, KernelUse, Report, ReportNode, opening
+from qmlir.extensions.report.naming import ParameterInfo
+from qmlir.extensions.report.observing import Array, ObservedPair
+from qmlir.extensions.report.render import PAGE_START, write_page
 from qmlir.extensions.report.timing import interleaved
-from qmlir.extensions.training.evaluating import Batch, Batches, Labels, predicted, read_labels
+from qmlir.extensions.training.evaluating import Batch, Batches, Labels, data_beside, predicted, read_labels
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
-from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
+from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
 from qmlir.passmanager.manager import run_pipeline
@@ -41,13 +45,18 @@ from qmlir.pipelines import CLEAN
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.report import coverage, element_text, key_of
 from qmlir.quantization.retyping import KEEP_FLOAT
-from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import Program, compile_module
 from qmlir.targets.cpu.timing import KernelTime
+from qmlir.text.files import access, note_sources, path_of, plan_output
 from qmlir.text.tables import counted
+from qmlir.text.writing import check_file, check_generated
 from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.names import OUTPUT, matched, module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject
+from qmlir.workflows.folder import QuantizedFolder
+from qmlir.workflows.loading import load
+from qmlir.workflows.quantized import Quantized
+from qmlir.workflows.quantizing import quantize
 
 SAMPLES = 8
 """The default number of samples for the interpreter, which takes seconds per sample for a large model."""
@@ -69,19 +78,6 @@ class ReportOptions:
     isa: str = "host"
 
 
-@dataclass
-class _Clock:
-    """The time of each step of making a report."""
-
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-
-    @contextmanager
-    def part(self, name: str) -> Generator[None]:
-        start = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
 def _constant(value: SSAValue | None) -> ConstantOp | None:
     return value.owner if value is not None and isinstance(value.owner, ConstantOp) else None
 
@@ -94,15 +90,6 @@ def _slot_values(op: Operation | None) -> dict[Slot, SSAValue]:
             if slot is not None:
                 found.setdefault(slot, value)
     return found
-
-
-def _weight_axis(op: Operation) -> int | None:
-    return op.quantization_slots().weight_channel_axis if isinstance(op, Quantizable) else None
-
-
-def _channel_axis(op: Operation | None) -> int | None:
-    """Returns the channel axis of the result, if the operation defines one."""
-    return op.quantization_slots().result_channel_axis if isinstance(op, Quantizable) else None
 
 
 def _stored_bytes(module: Operation) -> int:
@@ -130,7 +117,8 @@ class _Collector:
     ) -> None:
         self.options = options
         self.progress = progress
-        self.clock = _Clock()
+        self.seconds: dict[str, float] = {}
+        """The time of each step of making the report."""
         self.notes: list[str] = []
         self.modules = (reference, quantized)
         # Types are decided after folding: the folded model has the weights that were quantized.
@@ -140,9 +128,11 @@ class _Collector:
         if theirs != ours:
             named = f"{', '.join(theirs)} and {', '.join(ours)}"
             raise text_error(f"the float and the quantized model must have the same outputs, but got {named}")
-        self.names = module_names(quantized)
         self.function: FuncOp = self.subjects[1].signature
-        self.graph: ReportGraph = graph_of(self.function, self.names)
+        ports = outputs_of(self.function)
+        self.scores = ports[0].name if len(ports) == 1 and _is_scores(ports[0].type) else ""
+        """The output of a model with one output of logits."""
+        self.graph = ReportGraph(self.function, module_names(quantized))
         pairs = matched(self.subjects[0].names, self.subjects[1].names)
         self.counterparts = {key: name for name, key in pairs.items()}
         self.data = data
@@ -153,6 +143,12 @@ class _Collector:
         self.inputs: Mapping[str, Array] = {}
         self.samples = 0
 
+    @contextmanager
+    def _timed(self, step: str) -> Generator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = time.perf_counter() - start
+
     # Values
 
     def _to_observe(self) -> dict[str, ObservedPair]:
@@ -160,34 +156,29 @@ class _Collector:
         for node in self.graph.nodes:
             if node.key in found:
                 continue
-            element = None if node.value is None else element_type(node.value.type)
-            type_ = element if isinstance(element, UniformQuantizedType) and not node.is_output else None
-            found[node.key] = ObservedPair(type_, _channel_axis(node.operation), node.key in self.limited)
+            op, type_ = node.operation, None if node.is_output else node.quantized
+            axis = op.quantization_slots().result_channel_axis if isinstance(op, Quantizable) else None
+            found[node.key] = ObservedPair(type_, axis, node.key in self.limited)
         return found
 
     def observe(self) -> None:
         """Runs both models on some samples."""
         runs = Samples(self.function, self.data)
         total = self.options.samples if runs.total is None else min(self.options.samples, runs.total)
-        with self.clock.part("interpreter"), bar("comparing", total, self.progress) as advance:
+        with self._timed("interpreter"), bar("comparing", total, self.progress) as advance:
             for run in runs:
                 arguments = arguments_of(self.function, run)
                 self.inputs = self.inputs or arguments
                 reference, found = (subject.values(arguments) for subject in self.subjects)
                 for key, observed in self.observed.items():
                     observed.add(reference.get(self.counterparts.get(key, ""), ()), found.get(key, ()))
-                self._classify(Batch(arguments, run.samples, run.samples), reference, found)
+                for values, classes in zip((reference, found), self.seen_classes, strict=True) if self.scores else ():
+                    batch = Batch(arguments, run.samples, run.samples)
+                    classes.append(predicted(values[f"output:{self.scores}"][-1], batch))
                 self.samples += run.samples
                 advance(run.samples)
                 if self.samples >= self.options.samples:
                     break
-
-    def _classify(self, batch: Batch, *values: Mapping[str, tuple[Array, ...]]) -> None:
-        """Records the predicted classes of a model with one output of logits."""
-        ports = outputs_of(self.function)
-        if len(ports) == 1 and _is_scores(ports[0].type):
-            for each, classes in zip(values, self.seen_classes, strict=True):
-                classes.append(predicted(each[f"output:{ports[0].name}"][-1], batch))
 
     # Programs
 
@@ -196,7 +187,7 @@ class _Collector:
         if not self.options.time:
             return None
         try:
-            with self.clock.part("compiling"):
+            with self._timed("compiling"):
                 made = [
                     compile_module(each, threads=self.options.threads, isa=self.options.isa, progress=self.progress)
                     for each in self.modules
@@ -214,7 +205,7 @@ class _Collector:
         if programs is None:
             return [], ()
         runs = {"reference": partial(programs[0], self.inputs), "quantized": partial(programs[1], self.inputs)}
-        with self.clock.part("timing"):
+        with self._timed("timing"):
             times = interleaved(runs, _TURNS, _SECONDS_A_TURN)
             note = f"compiled, one run, median of {_TURNS} turns"
             figure = Figure("time", "s", times["quantized"].median, times["reference"].median, note)
@@ -226,13 +217,13 @@ class _Collector:
         Evaluates on all data if there are programs, and otherwise on the interpreted samples.
         """
         ports = outputs_of(self.function)
-        if labels is None and (len(ports) != 1 or not _is_scores(ports[0].type)):
+        if labels is None and not self.scores:
             return []
         if len(ports) != 1:
             raise text_error(f"labels require a model with one output, but got {len(ports)}")
         known = None if labels is None else read_labels(labels)
         found: tuple[list[Array], list[Array]] = ([], [])
-        with self.clock.part("accuracy"):
+        with self._timed("accuracy"):
             for batch in () if programs is None else Batches(self.modules[0], self.data, size=1):
                 for program, classes in zip(programs or (), found, strict=True):
                     classes.append(predicted(program(batch.inputs)[ports[0].name], batch))
@@ -252,23 +243,14 @@ class _Collector:
         """Returns the weights of a contraction; `None` if they are not constant and quantized."""
         op = node.operation
         slots = _slot_values(op)
-        constant = _constant(slots.get(Slot.WEIGHT))
-        axis = None if op is None else _weight_axis(op)
-        if op is None or constant is None or axis is None:
+        constant, bias, data = _constant(slots.get(Slot.WEIGHT)), _constant(slots.get(Slot.BIAS)), slots.get(Slot.INPUT)
+        axis = op.quantization_slots().weight_channel_axis if isinstance(op, Quantizable) else None
+        element = None if constant is None else quantized_type(constant.result)
+        if constant is None or axis is None or element is None:
             return None
-        element = element_type(constant.result.type)
-        if not isinstance(element, UniformQuantizedType):
-            return None
-        data, bias = slots.get(Slot.INPUT), _constant(slots.get(Slot.BIAS))
-        data_type = None if data is None else element_type(data.type)
-        return WeightFacts(
-            constant.array,
-            element,
-            axis,
-            self._float_weights(node, constant.array.shape),
-            None if bias is None or not isinstance(element_type(bias.result.type), StoredType) else bias.array,
-            data_type if isinstance(data_type, UniformQuantizedType) else None,
-        )
+        real = self._float_weights(node, constant.array.shape)
+        added = None if bias is None or not isinstance(element_type(bias.result.type), StoredType) else bias.array
+        return WeightFacts(constant.array, element, axis, real, added, None if data is None else quantized_type(data))
 
     def _float_weights(self, node: GraphNode, shape: tuple[int, ...]) -> Array | None:
         """Returns the weights of the same operation in the float model, if they have this shape."""
@@ -288,7 +270,7 @@ class _Collector:
         programs = self.compiled()
         times, kernels = self.timed(programs)
         uses = _uses(self.graph, kernels)
-        with self.clock.part("layout"):
+        with self._timed("layout"):
             drawn = layout(len(self.graph.nodes), self.graph.edges)
         reasons = {row.key: row.reason for row in coverage(self.modules[1]).left_in_float}
         facts = [self._facts(node, reasons) for node in self.graph.nodes]
@@ -298,42 +280,37 @@ class _Collector:
         )
         edges = tuple(Edge(*edge, points) for edge, points in zip(self.graph.edges, drawn.edges, strict=True))
         findings = Checks(Deciders(self.function), profile).run(facts)
-        figures = (*self.judged(labels, programs), *self._outputs(), *self._sizes(), *times)
+        reference, quantized = (float(_stored_bytes(each)) for each in self.modules)
+        sizes = Figure("weights", "bytes", quantized, reference)
+        figures = (*self.judged(labels, programs), *self._outputs(), sizes, *times)
         return Report(
             self.options.title, f"qmlir {version('qmlir')}", self.samples, nodes, edges, drawn.width, drawn.height,
-            figures, findings, tuple(self.notes), self.clock.seconds, *opening(nodes),
+            figures, findings, tuple(self.notes), self.seconds, *opening(nodes),
         )  # fmt: skip
 
     def _facts(self, node: GraphNode, reasons: Mapping[str, str]) -> Facts:
         op = node.operation
         reason = "" if op is None else reasons.get(key_of(op), "")
         kept = op is not None and KEEP_FLOAT in op.attributes
-        return Facts(
-            node,
-            self.observed.get(node.key),
-            self.weights(node),
-            node.key in self.limited,
-            reason,
-            is_kept_in_float=kept,
-        )
+        is_limited = node.key in self.limited
+        return Facts(node, self.observed.get(node.key), self.weights(node), is_limited, reason, is_kept_in_float=kept)
 
     def _node(self, facts: Facts, uses: tuple[KernelUse, ...]) -> ReportNode:
         node, seen, op = facts.node, facts.observed, facts.node.operation
-        element = None if node.value is None else element_type(node.value.type)
-        type_ = None if node.value is None else ranked_tensor(node.value.type)
+        element, quantized = None if node.value is None else element_type(node.value.type), node.quantized
         main = [use.seconds for use in uses if use.nodes[0] == node.number]
-        is_quantized = isinstance(element, UniformQuantizedType)
+        op_types = () if op is None else dict.fromkeys(each.op_type for each in origins_of(op) if each.op_type)
         return ReportNode(
             node.number,
             node.key.removeprefix("output:"),
             op.name if op is not None else OUTPUT if node.is_output else "input",
-            "" if op is None else "+".join(dict.fromkeys(each.op_type for each in origins_of(op) if each.op_type)),
-            "" if type_ is None else shape_text(type_.get_shape()),
+            "+".join(op_types),
+            node.shape,
             "" if element is None else element_text(element),
-            is_quantized,
+            quantized is not None,
             reason=facts.reason,
             mask=_mask(op),
-            quantized=None if node.is_output or not is_quantized else ParameterInfo.of(element),
+            quantized=None if node.is_output or quantized is None else ParameterInfo.of(quantized),
             error=None if seen is None else seen.figures,
             is_limited=facts.is_limited,
             range=None if seen is None else seen.range,
@@ -341,7 +318,7 @@ class _Collector:
             histogram=None if seen is None else seen.shown(),
             weights=None if facts.weights is None else _weights(facts.weights),
             repairs=() if op is None else repairs_of(op),
-            multiply_adds=op.multiply_adds() if isinstance(op, MultipliesAndAdds) else 0,
+            multiply_adds=node.multiply_adds,
             bytes=0 if op is None else _operand_bytes(op),
             kernels=uses,
             seconds=sum(main) if main else None,
@@ -358,10 +335,6 @@ class _Collector:
                 note = f"signal to noise, {counted(self.samples, 'sample')}"
                 found.append(Figure(name, "dB", figures.sqnr_db, None, note))
         return found
-
-    def _sizes(self) -> list[Figure]:
-        reference, quantized = map(_stored_bytes, self.modules)
-        return [Figure("weights", "bytes", float(quantized), float(reference))]
 
 
 def _is_scores(type_: Any) -> bool:
@@ -400,7 +373,7 @@ def _uses(graph: ReportGraph, kernels: Sequence[KernelTime]) -> dict[int, tuple[
     found: dict[int, tuple[KernelUse, ...]] = {}
     for kernel in kernels:
         nodes = {each.number: each for name in kernel.nodes for each in _computed_by(name, by_name)}
-        order = sorted(nodes.values(), key=lambda each: -_products(each))
+        order = sorted(nodes.values(), key=lambda each: -each.multiply_adds)
         use = KernelUse(kernel.name, kernel.seconds, tuple(each.number for each in order))
         for each in order:
             found[each.number] = (*found.get(each.number, ()), use)
@@ -412,10 +385,6 @@ def _computed_by(name: str, by_name: Mapping[str, list[GraphNode]]) -> Sequence[
     while name not in by_name and "/" in name:
         name = name.rpartition("/")[0]
     return by_name.get(name, ())
-
-
-def _products(node: GraphNode) -> int:
-    return node.operation.multiply_adds() if isinstance(node.operation, MultipliesAndAdds) else 0
 
 
 def collect(
@@ -437,3 +406,114 @@ def collect(
     if options.samples < 1:
         raise text_error(f"samples must be at least 1, but got {options.samples}")
     return _Collector(reference, quantized, data, options, progress).report(labels, profile)
+
+
+# Opens the models, and writes the page.
+
+Model: TypeAlias = ModuleOp | str | PathLike[str]
+
+
+def _opened(
+    model: Model | Quantized,
+    reference: Model | None,
+    data: Data,
+    shapes: Mapping[str, Sequence[int]] | None,
+    progress: IO[str] | None,
+) -> tuple[ModuleOp, ModuleOp, Profile | None, str]:
+    """Returns the float and the quantized model of a report, the profile if there is one, and the title."""
+    for each in (model, reference):
+        note_sources(each)
+    if isinstance(model, Quantized):
+        note_sources(model.module)
+        theirs = model.source if reference is None else _module(reference, shapes)
+        return theirs, model.module, model.profile, "model"
+    title = "model" if isinstance(model, ModuleOp) else path_of(model).name
+    if not isinstance(model, ModuleOp) and QuantizedFolder.holds(model):
+        folder = QuantizedFolder.open(model)
+        theirs = load(folder.float_module) if reference is None else _module(reference, shapes)
+        return theirs, load(folder.module), Profile.load(folder.profile), folder.stem
+    module = _module(model, shapes)
+    if computes_quantized(module):
+        if reference is None:
+            raise text_error(f"'{title}' is quantized; pass the float model with --reference (reference=)")
+        return _module(reference, shapes), module, None, title
+    if reference is not None:
+        raise text_error(f"'{title}' has no quantized value; --reference requires a quantized model")
+    made = quantize(module, data, validate=False, progress=progress)
+    return module, made.module, made.profile, title
+
+
+def _module(model: Model, shapes: Mapping[str, Sequence[int]] | None) -> ModuleOp:
+    if isinstance(model, ModuleOp):
+        return model
+    path = path_of(model)
+    if path.is_dir():
+        raise text_error(f"'{path}' is not a folder written by 'qmlir quantize': it has no summary.json")
+    return load(path, shapes=shapes)
+
+
+def report(
+    model: Model | Quantized,
+    data: Data,
+    output: str | PathLike[str] | None = None,
+    *,
+    reference: Model | None = None,
+    labels: Labels | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    samples: int = SAMPLES,
+    time: bool = True,
+    threads: int = 1,
+    isa: str = "host",
+    title: str = "",
+    progress: IO[str] | None = None,
+) -> Report:
+    """Write an HTML report of the effects of quantization on a model.
+
+    The page shows the graph colored by error, histograms, scales and findings for each layer.
+
+    Args:
+        model: A folder written by `qmlir quantize`, the result of `quantize`, a quantized model with its float model as
+            `reference`, or a float model, which is quantized first.
+        data: Samples, in a form that `profile` accepts.
+        output: The file to write. `None` writes `report.html`, and replaces only a report there.
+        reference: The float model of a quantized `model`.
+        labels: Class of each sample: integers, a file, or `NAME=FILE` for an array of an `.npz` file. With them, the
+            page shows the accuracy; otherwise the agreement of both models.
+        shapes: Shapes of inputs by name, for ONNX models with dynamic dimensions.
+        samples: Number of samples for errors and histograms. Accuracy uses all of `data`.
+        time: Compile and time both models. `False` leaves the times out.
+        threads: Number of threads of compiled programs, at least 1.
+        isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
+        title: Title of the page. Empty uses the name of the model.
+        progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
+
+    Returns:
+        The content of the page as data. Printing it shows the number of findings of each kind.
+
+    Raises:
+        DiagnosticError: A model, the data or the labels do not fit, or the file cannot be written.
+
+    Example:
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> quantized = qmlir.quantize(model, data)
+        >>> found = qmlir.report(quantized, data, "report.html", time=False)
+        >>> [(figure.name, figure.unit) for figure in found.figures]
+        [('agreement', '%'), ('output error', 'dB'), ('weights', 'bytes')]
+    """
+    target = path_of(choices.OUTPUT if output is None else output)
+    if target.is_dir():
+        raise text_error(
+            f"cannot write the report to '{target}': it is a folder; pass a file, such as {target / choices.OUTPUT}"
+        )
+    with access():
+        check_file(target)
+        plan_output(target)
+        if output is None:
+            check_generated(target, PAGE_START)
+        data = list(data) if isinstance(data, Iterator) else data_beside(labels, data)  # it is iterated more than once
+        theirs, ours, profile, name = _opened(model, reference, data, shapes, progress)
+        options = ReportOptions(title or name, samples, time, threads, isa)
+        made = collect(theirs, ours, data, labels=labels, profile=profile, options=options, progress=progress)
+        write_page(made, target)
+        return made

@@ -1,6 +1,6 @@
 """Nodes and values that a user names, as plain data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -79,10 +79,6 @@ class _Names:
                 if port.name not in self.origins:
                     self.values.setdefault(port.name, set()).add(port.name)
 
-    def known(self) -> Iterator[str]:
-        yield from self.origins
-        yield from self.values
-
 
 def find_node(name: str, *modules: ModuleOp) -> NamedNode:
     """Returns the node that `name` denotes in the first of `modules`, stages of a model, that contains the name.
@@ -94,7 +90,7 @@ def find_node(name: str, *modules: ModuleOp) -> NamedNode:
         names.add(module)
     if name in names.origins or name in names.values:
         return NamedNode(name, frozenset(names.origins.get(name, ())), frozenset(names.values.get(name, ())))
-    known = list(dict.fromkeys(names.known()))
+    known = list(dict.fromkeys((*names.origins, *names.values)))
     inside = [each for each in known if name and name.lower() in each.lower()]
     near = list(dict.fromkeys([*get_close_matches(name, known, n=_SHOWN, cutoff=0.6), *inside]))[:_SHOWN]
     found = (
@@ -141,14 +137,10 @@ class ParameterInfo:
         limits = "" if found == storage_limits(type_.storage) else f"<{found[0]}:{found[1]}>"
         scales, points = type_.scales, type_.zero_points
         return ParameterInfo(
-            f"{element_text(type_)}{limits}",
-            str(type_.granularity),
-            type_.axes,
-            int(scales.size),
-            (float(scales.min()), float(scales.max())),
-            (int(points.min()), int(points.max())),
+            f"{element_text(type_)}{limits}", str(type_.granularity), type_.axes, int(scales.size),
+            (float(scales.min()), float(scales.max())), (int(points.min()), int(points.max())),
             represented_range(type_),
-        )
+        )  # fmt: skip
 
     @property
     def text(self) -> str:
@@ -212,12 +204,11 @@ def value_info(value: SSAValue) -> ValueInfo | None:
     parameters = ParameterInfo.of(element) if isinstance(element, UniformQuantizedType) else None
     observed = (element.minimum, element.maximum) if isinstance(element, CalibratedQuantizedType) else None
     name = tensor_name(value) if isinstance(value, OpResult) else value.name_hint or ""
-    return ValueInfo(
-        name,
-        element_text(element),
-        tuple(None if size == DYNAMIC_INDEX else size for size in shape),
-        bytes_of(value),
-        constant_behind(value) is not None,
-        observed if parameters is None else parameters.range,
-        parameters,
-    )
+    sizes = tuple(None if size == DYNAMIC_INDEX else size for size in shape)
+    range_, is_fixed = observed if parameters is None else parameters.range, constant_behind(value) is not None
+    return ValueInfo(name, element_text(element), sizes, bytes_of(value), is_fixed, range_, parameters)
+
+
+def value_infos(values: Iterable[SSAValue]) -> tuple[ValueInfo, ...]:
+    """Returns the descriptions of the tensors and memrefs among `values`."""
+    return tuple(info for value in values if (info := value_info(value)) is not None)

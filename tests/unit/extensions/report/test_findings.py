@@ -14,8 +14,8 @@ import qmlir
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.environment import default_environment
-from qmlir.extensions.report.reporting.collect import ReportOptions, collect
-from qmlir.extensions.report.reporting.model import Finding, Report
+from qmlir.extensions.report.model import Finding, Report
+from qmlir.extensions.report.reporting import ReportOptions, collect
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.recipe import make_rule
 from qmlir.quantization.report import key_of

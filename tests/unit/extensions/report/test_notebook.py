@@ -13,7 +13,7 @@ import qmlir
 from qmlir.environment import default_environment
 from qmlir.text.parsing import parse_module
 
-MODEL = Path(__file__).parents[5] / "docs" / "examples" / "digits.onnxtxt"
+MODEL = Path(__file__).parents[4] / "docs" / "examples" / "digits.onnxtxt"
 
 
 class Formatter:

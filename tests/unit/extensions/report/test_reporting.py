@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.extensions.report.reporting.model import Report, ReportNode
+from qmlir.extensions.report.model import Report, ReportNode
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.tools.qmlir_cli import main
 from qmlir.workflows.comparison.subjects import ModuleSubject
 from qmlir.workflows.quantizing import quantize
 
-MODEL = Path(__file__).parents[5] / "docs" / "examples" / "digits.onnxtxt"
+MODEL = Path(__file__).parents[4] / "docs" / "examples" / "digits.onnxtxt"
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from qmlir.extensions.report.inspection.naming import NamedNode, ParameterInfo
+from qmlir.extensions.report.naming import NamedNode, ParameterInfo
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization.choice import Basis, Choice, ObservedRange, Reason
 from qmlir.quantization.decisions import Decisions
@@ -103,12 +103,6 @@ class OperationDecision:
     """The statistics of the results of a float operation."""
 
 
-def _calibrator(choice: Choice, slot: Slot) -> str:
-    if slot is Slot.WEIGHT:
-        return choice.calibrator or ("least error" if choice.has_least_error else "min_max")
-    return choice.data_calibrator
-
-
 def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[str, str]]:
     """Yields the fields of a choice that affect the type."""
     yield "storage", str(choice.storage)
@@ -117,13 +111,15 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
     yield "scheme", choice.scheme.name
     if basis is Basis.FIXED:
         return
+    calibrator = choice.data_calibrator
     if slot is Slot.WEIGHT:
+        calibrator = choice.calibrator or ("least error" if choice.has_least_error else "min_max")
         chosen = choice.granularity
         yield "granularity", "channel" if chosen.is_channel else f"block:{chosen.block}" if chosen.block else "tensor"
     if choice.scale:
         yield "scale", choice.scale
     options = ", ".join(f"{name} = {value}" for name, value in choice.calibrator_options.items())
-    yield "calibrator", _calibrator(choice, slot) + (f" ({options})" if options else "")
+    yield "calibrator", calibrator + (f" ({options})" if options else "")
     yield "rule", choice.rule.value
 
 
@@ -185,13 +181,9 @@ class DecisionReader:
 
     def _user(self, op: Quantizable) -> OperationDecision | None:
         """Returns the decisions at an operation that takes the named weight or input."""
-        named = [
-            decision
-            for position, slot in slots_of(op).items()
-            if self._is_given(op.operands[position])
-            for decision in self._slot(op, position, slot)
-        ]
-        return OperationDecision(key_of(op), op.name, True, tuple(named)) if named else None
+        given = [each for each in slots_of(op).items() if self._is_given(op.operands[each[0]])]
+        named = tuple(decision for each in given for decision in self._slot(op, *each))
+        return OperationDecision(key_of(op), op.name, True, named) if named else None
 
     def _is_given(self, value: SSAValue) -> bool:
         """Returns true if `value` is an input or a constant that the node names."""
@@ -211,19 +203,11 @@ class DecisionReader:
         sources = {**self.recipe.sources(reason.op, reason.slot), **said_by_target}
         fields = () if reason.choice is None else _choice_fields(reason.choice, reason.slot, reason.basis)
         shared = dict.fromkeys(self._name(each) for each in reason.members if each is not value)
+        settings = tuple(Setting(name, text, sources.get(name, DEFAULT)) for name, text in fields)
         return SlotDecision(
-            slot.value,
-            self._name(value),
-            type_,
-            reason.basis.value,
-            key_of(reason.op),
-            reason.slot.value,
-            tuple(Setting(name, text, sources.get(name, DEFAULT)) for name, text in fields),
-            reason.ranges,
-            reason.headroom,
-            tuple(shared),
-            self._observation(value),
-        )
+            slot.value, self._name(value), type_, reason.basis.value, key_of(reason.op), reason.slot.value, settings,
+            reason.ranges, reason.headroom, tuple(shared), self._observation(value),
+        )  # fmt: skip
 
     def _observation(self, value: SSAValue) -> Observation | None:
         key = self.keys.get(value, "")

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from benchmarks.architectures import with_random_weights
 from qmlir.environment import default_environment
-from qmlir.extensions.report.inspection.inspecting import inspect
+from qmlir.extensions.report.inspecting import inspect
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline

@@ -12,40 +12,14 @@ import numpy.typing as npt
 
 from qmlir.arithmetic import histogram as fine
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.extensions.report.reporting.model import ErrorFigures, HistogramPair
+from qmlir.extensions.report.model import ErrorFigures, HistogramPair
 from qmlir.workflows.comparison.errors import ErrorSums
 
 SHOWN_BINS = 64
 """The maximum number of histogram bins on the page."""
-
-F64 = npt.NDArray[np.float64]
-
-
-@dataclass
-class Channels:
-    """The range of each channel of a value."""
-
-    axis: int
-    minima: F64 | None = None
-    maxima: F64 | None = None
-
-    def add(self, values: Array) -> None:
-        """Updates the ranges with the channels of an array."""
-        if values.ndim <= self.axis or not values.size:
-            return
-        others = tuple(axis for axis in range(values.ndim) if axis != self.axis)
-        low, high = values.min(axis=others).astype(np.float64), values.max(axis=others).astype(np.float64)
-        self.minima = low if self.minima is None else np.minimum(self.minima, low)
-        self.maxima = high if self.maxima is None else np.maximum(self.maxima, high)
-
-    @property
-    def constant(self) -> npt.NDArray[np.bool_]:
-        """A mask of the channels whose values are all equal."""
-        if self.minima is None or self.maxima is None:
-            return np.zeros(0, np.bool_)
-        return self.minima == self.maxima
 
 
 def _limits(type_: UniformQuantizedType, shape: tuple[int, ...], beyond: float = 0.0) -> tuple[F64, F64]:
@@ -55,20 +29,20 @@ def _limits(type_: UniformQuantizedType, shape: tuple[int, ...], beyond: float =
     return low, (type_.storage_max - zero_points + beyond) * scales
 
 
-def _outside(values: Array, type_: UniformQuantizedType) -> int:
-    """Counts the values that lie more than half a step outside the range of `type_`."""
-    low, high = _limits(type_, values.shape, 0.5)
-    return int(np.count_nonzero((values < low) | (values > high)))
-
-
 @dataclass
 class Side:
     """Statistics of a value in one of the two models."""
 
+    axis: int | None = None
+    """The channel axis, if there is one."""
+
     low: float = np.inf
     high: float = -np.inf
     histogram: fine.Histogram = field(default_factory=fine.Histogram)
-    channels: Channels | None = None
+    minima: F64 = field(default_factory=lambda: np.zeros(0))
+    """The smallest value of each channel."""
+
+    maxima: F64 = field(default_factory=lambda: np.zeros(0))
 
     def add(self, values: Array) -> None:
         """Updates the statistics with an array; values that are not finite are ignored."""
@@ -81,8 +55,16 @@ class Side:
             low, high = float(flat.min(initial=0.0)), float(flat.max(initial=0.0))
         self.low, self.high = min(self.low, low), max(self.high, high)
         self.histogram = self.histogram.merged(fine.Histogram.of(flat, low, high))
-        if self.channels is not None:
-            self.channels.add(values)
+        if self.axis is not None and values.ndim > self.axis:
+            others = tuple(axis for axis in range(values.ndim) if axis != self.axis)
+            low, high = values.min(axis=others).astype(np.float64), values.max(axis=others).astype(np.float64)
+            self.minima = np.minimum(self.minima, low) if self.minima.size else low
+            self.maxima = np.maximum(self.maxima, high) if self.maxima.size else high
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """A mask of the channels whose values are all equal; empty without channels."""
+        return self.minima == self.maxima
 
 
 @dataclass
@@ -96,16 +78,14 @@ class ObservedPair:
     is_limited: bool = False
     """True if the consumers clamp to the same range as the type; errors are then computed on clamped values."""
 
-    float_side: Side = field(default_factory=Side)
-    quantized_side: Side = field(default_factory=Side)
     errors: ErrorSums = field(default_factory=ErrorSums)
     outside: int = 0
+    """The number of float values that lie more than half a step outside the range of the type."""
+
     seen: int = 0
 
     def __post_init__(self) -> None:
-        if self.channel_axis is not None:
-            self.float_side.channels = Channels(self.channel_axis)
-            self.quantized_side.channels = Channels(self.channel_axis)
+        self.float_side, self.quantized_side = Side(self.channel_axis), Side(self.channel_axis)
 
     def add(self, reference: Sequence[Array], found: Sequence[Array]) -> None:
         """Adds one run; `reference` and `found` hold an array for each time step of an unrolled layer.
@@ -121,7 +101,8 @@ class ObservedPair:
                 self.errors.add(limited, other)
                 self.float_side.add(one)
                 if self.type is not None:
-                    self.outside += _outside(one, self.type)
+                    low, high = _limits(self.type, one.shape, 0.5)
+                    self.outside += int(np.count_nonzero((one < low) | (one > high)))
                     self.seen += one.size
         for each in found:
             self.quantized_side.add(each)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qmlir.extensions.report.reporting.model import ReportNode, as_json, opening
-from qmlir.extensions.report.reporting.render import embedded, page_of, write_page
+from qmlir.extensions.report.model import ReportNode, as_json, opening
+from qmlir.extensions.report.render import embedded, page_of, write_page
 from qmlir.ir.diagnostics import LINES, printable
 from tests.support.report_pages import EVIL, chain
 
@@ -86,7 +86,7 @@ def test_a_page_of_many_nodes_is_small(tmp_path: Path) -> None:
     assert size < 5_000_000
 
 
-TEMPLATES = Path(__file__).parents[5] / "qmlir" / "extensions" / "report" / "reporting" / "templates"
+TEMPLATES = Path(__file__).parents[4] / "qmlir" / "extensions" / "report" / "templates"
 OF_THE_BROWSER = {"addEventListener", "append", "setAttribute"}
 
 

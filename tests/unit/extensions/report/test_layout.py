@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qmlir.extensions.report.reporting.layout import NODE_HEIGHT, NODE_WIDTH, layout, ranks_of
+from qmlir.extensions.report.layout import NODE_HEIGHT, NODE_WIDTH, layout, ranks_of
 
 
 @st.composite

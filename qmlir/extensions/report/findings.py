@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from glob import escape
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.quant.infer import element_type
+from qmlir.arithmetic.schemes import I64
+from qmlir.dialects.nn.requantize import quantized_type
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
-from qmlir.extensions.report.inspection.naming import represented_range
-from qmlir.extensions.report.reporting.layout import GraphNode
-from qmlir.extensions.report.reporting.model import Finding, WarningLevel
-from qmlir.extensions.report.reporting.observing import ObservedPair
+from qmlir.extensions.report.layout import GraphNode
+from qmlir.extensions.report.model import Finding, WarningLevel
+from qmlir.extensions.report.naming import represented_range
+from qmlir.extensions.report.observing import ObservedPair
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.profiles.keys import is_constant
@@ -46,19 +46,11 @@ def rule(op: Operation | None, slot: Slot | None, **settings: object) -> str:
     return table_text({**matchers, **settings})
 
 
-def _is_fixed(op: Quantizable, slot: Slot) -> bool:
-    return slot is Slot.OUTPUT and op.quantization_slots().fixed_output is not None
-
-
-def _is_quantized(value: SSAValue) -> bool:
-    return isinstance(element_type(value.type), UniformQuantizedType)
-
-
 def _activations(op: Quantizable) -> Iterator[SSAValue]:
     """Yields the quantized data operands of `op`, without weights and other constants."""
     for value, slot in op.operands_with_slots():
         is_known = isinstance(value.owner, Operation) and is_constant(value.owner)
-        if slot not in (None, Slot.BIAS) and not is_known and _is_quantized(value):
+        if slot not in (None, Slot.BIAS) and not is_known and quantized_type(value) is not None:
             yield value
 
 
@@ -73,7 +65,7 @@ class Deciders:
             taken = list(_activations(op))
             for value in taken:
                 self._first_users.setdefault(value, op)
-            self._groups.join_by(op, taken, [result for result in op.results if _is_quantized(result)])
+            self._groups.join_by(op, taken, [result for result in op.results if quantized_type(result) is not None])
 
     def of(self, value: SSAValue) -> tuple[Quantizable, Slot] | None:
         """Returns the operation and slot that decide the type of `value`; `None` if no rule can name the operation."""
@@ -91,8 +83,8 @@ class Deciders:
 
         Calibrators do not apply to such a value.
         """
-        found = self.of(value)
-        return found is not None and _is_fixed(*found)
+        op, slot = self.of(value) or (None, None)
+        return op is not None and slot is Slot.OUTPUT and op.quantization_slots().fixed_output is not None
 
     def rule(self, value: SSAValue, **settings: object) -> str:
         """Returns the text of the rule that gives `value` other settings; empty if no rule can."""
@@ -139,8 +131,6 @@ SAFE_WEIGHTS = 64
 
 _WORST_BYTE = 255
 
-IntArray = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class WeightFacts:
@@ -161,7 +151,7 @@ class WeightFacts:
         return np.moveaxis(array, self.axis, 0).reshape(array.shape[self.axis], -1)
 
     @property
-    def centered(self) -> npt.NDArray[np.int64]:
+    def centered(self) -> I64:
         """The integers without zero points, `[channels, weights of a channel]`."""
         rows = self.by_channel(self.stored).astype(np.int64)
         points = self.type.zero_points
@@ -266,7 +256,7 @@ class Checks:
         yield from self._dead_weights(facts, lost)
         yield from self._dead_values(facts, lost)
 
-    def _dead_weights(self, facts: Facts, lost: IntArray) -> Iterator[Finding]:
+    def _dead_weights(self, facts: Facts, lost: I64) -> Iterator[Finding]:
         weights = facts.weights
         if weights is None:
             return
@@ -290,19 +280,17 @@ class Checks:
                 (facts.node.number,),
             )
 
-    def _dead_values(self, facts: Facts, known: IntArray) -> Iterator[Finding]:
+    def _dead_values(self, facts: Facts, known: I64) -> Iterator[Finding]:
         seen, value = facts.observed, facts.node.value
         if seen is None or value is None or seen.type is None or facts.is_limited:
             return
-        ours, theirs = seen.quantized_side.channels, seen.float_side.channels
-        if ours is None or theirs is None or ours.constant.size != theirs.constant.size or ours.constant.size < 2:
+        ours, theirs = seen.quantized_side, seen.float_side
+        if ours.constant.size != theirs.constant.size or ours.constant.size < 2:
             return
         if seen.errors.elements < DEAD_COUNT * ours.constant.size:
             return
         lost = np.setdiff1d(np.flatnonzero(ours.constant & ~theirs.constant), known)
         if lost.size and seen.type.bits < 16:
-            assert theirs.minima is not None
-            assert theirs.maxima is not None
             spread = float((theirs.maxima - theirs.minima)[lost].max())
             yield Finding(
                 "dead channel",
@@ -322,22 +310,19 @@ class Checks:
         bias = np.abs(weights.bias.astype(np.int64)).reshape(-1) if weights.bias is not None else np.zeros(1, np.int64)
         near = np.flatnonzero(bias > BIAS_LIMIT)
         if near.size:
-            is_channel = weights.type.granularity is Granularity.AXIS
+            advice = "Fewer bits for the weights make their scale larger."
+            recipe = rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type))
+            if weights.type.granularity is Granularity.AXIS:
+                advice = "One scale for all weights is larger than that of the channel."
+                recipe = rule(facts.operation, Slot.WEIGHT, granularity="tensor")
             yield Finding(
                 "bias",
                 WarningLevel.NOTICE,
                 f"The bias of {_channels(near.tolist())} of {facts.name} is up to {float(bias.max()):.3g} steps, of "
                 f"2^29 that a bias may have: the weights of the channel are very small beside it. Beyond, the scale of "
-                "the weights is raised. "
-                + (
-                    "One scale for all weights is larger than that of the channel."
-                    if is_channel
-                    else "Fewer bits for the weights make their scale larger."
-                ),
+                f"the weights is raised. {advice}",
                 (facts.node.number,),
-                rule(facts.operation, Slot.WEIGHT, granularity="tensor")
-                if is_channel
-                else rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type)),
+                recipe,
             )
         products = np.abs(weights.centered).sum(axis=1) * reach(weights.data)
         sums = products + (bias if bias.size in (1, products.size) else bias.max())
@@ -417,14 +402,14 @@ class Checks:
         return tuple(sorted(found, key=lambda each: each.severity is not WarningLevel.SERIOUS))
 
 
-def _empty_channels(weights: WeightFacts) -> IntArray:
+def _empty_channels(weights: WeightFacts) -> I64:
     """Returns the channels whose stored weights all represent 0."""
     if weights.type.granularity is Granularity.BLOCK:
         return np.zeros(0, np.int64)
     return np.flatnonzero((weights.centered == 0).all(axis=1))
 
 
-def _lost_weights(weights: WeightFacts | None) -> IntArray:
+def _lost_weights(weights: WeightFacts | None) -> I64:
     """Returns the empty channels that have nonzero weights in the float model."""
     if weights is None or weights.real is None:
         return np.zeros(0, np.int64)

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from qmlir.extensions.report.inspection.naming import ParameterInfo
-from qmlir.extensions.report.reporting.layout import Point
+from qmlir.extensions.report.layout import Point
+from qmlir.extensions.report.naming import ParameterInfo
 from qmlir.ir.diagnostics import LINES, printable
 from qmlir.quantization.report import LayerImprovement
 from qmlir.text.data import plain

@@ -1,21 +1,19 @@
 """A report as one HTML page, in a file or in a notebook."""
 
-from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from qmlir.extensions.report.reporting.layout import graph_of
-from qmlir.extensions.report.reporting.model import Report, as_json
-from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.extensions.report.layout import ReportGraph
+from qmlir.extensions.report.model import Report, as_json
 from qmlir.ir.diagnostics import LINES, printable
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.profiles.keys import ENTRY, functions_of
-from qmlir.specialization.inputs import port_text, shape_text
+from qmlir.specialization.inputs import port_text
 from qmlir.text.printing import PrintOptions, Weights, module_text
 from qmlir.text.writing import write_file
 from qmlir.workflows.comparison.names import module_names
@@ -35,10 +33,7 @@ _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 @cache
 def _environment() -> Environment:
     return Environment(
-        loader=PackageLoader("qmlir.extensions.report.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
+        loader=PackageLoader("qmlir.extensions.report"), autoescape=True, undefined=StrictUndefined, finalize=_shown
     )
 
 
@@ -49,7 +44,7 @@ def _shown(value: Any) -> Any:
 
 def _asset(name: str) -> Markup:
     """Returns a style sheet or script of this package, unescaped."""
-    return Markup(files("qmlir.extensions.report.reporting").joinpath("templates", name).read_text(encoding="utf-8"))
+    return Markup(files("qmlir.extensions.report").joinpath("templates", name).read_text(encoding="utf-8"))
 
 
 def embedded(text: str) -> Markup:
@@ -89,14 +84,6 @@ _TEXT = 20_000
 """The maximum number of characters of the IR that are shown."""
 
 
-class HtmlFormatter(Protocol):
-    """The part of IPython's HTML formatter that is used."""
-
-    def for_type_by_name(self, type_module: str, type_name: str, func: Callable[[Any], str]) -> Any:
-        """Registers `func` to format objects of a type that need not be imported yet."""
-        ...
-
-
 def module_html(module: Any) -> str:
     """Returns a module as HTML: a table of its function, and its IR."""
     functions = functions_of(module)
@@ -108,8 +95,8 @@ def module_html(module: Any) -> str:
         names = module_names(module, entry.sym_name.data)
         types = {name.key: name.type for name in names.names}
         rows = [
-            (node.key, node.operation.name, types.get(node.key, ""), _shape(node.value))
-            for node in graph_of(entry, names).nodes
+            (node.key, node.operation.name, types.get(node.key, ""), node.shape)
+            for node in ReportGraph(entry, names).nodes
             if node.operation is not None
         ]
         inputs, outputs = (", ".join(map(port_text, each)) for each in (inputs_of(entry), outputs_of(entry)))
@@ -120,13 +107,8 @@ def module_html(module: Any) -> str:
     return rendered(_NOTEBOOK, text=escape(printable(cut, LINES)), **shown)
 
 
-def _shape(value: Any) -> str:
-    type_ = None if value is None else ranked_tensor(value.type)
-    return "" if type_ is None else shape_text(type_.get_shape())
-
-
-FORMATS: Sequence[tuple[str, str, Callable[[Any], str]]] = (("xdsl.dialects.builtin", "ModuleOp", module_html),)
-"""The formatter of each type. Types are given by module and name, so that nothing is imported."""
+_FORMATTED = "xdsl.dialects.builtin", "ModuleOp"
+"""The type with a formatter, by module and name, so that nothing is imported."""
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -140,9 +122,7 @@ def load_ipython_extension(shell: Any) -> None:
     Example:
         >>> %load_ext qmlir  # doctest: +SKIP
     """
-    formatter: HtmlFormatter = shell.display_formatter.formatters["text/html"]
-    for module, name, function in FORMATS:
-        formatter.for_type_by_name(module, name, function)
+    shell.display_formatter.formatters["text/html"].for_type_by_name(*_FORMATTED, module_html)
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -154,6 +134,4 @@ def unload_ipython_extension(shell: Any) -> None:
     Example:
         >>> %unload_ext qmlir  # doctest: +SKIP
     """
-    formatter: Any = shell.display_formatter.formatters["text/html"]
-    for module, name, _ in FORMATS:
-        formatter.pop(f"{module}.{name}", None)
+    shell.display_formatter.formatters["text/html"].pop(".".join(_FORMATTED), None)

@@ -7,9 +7,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.environment import default_environment
-from qmlir.extensions.report.inspection.deciding import OperationDecision, SlotDecision
-from qmlir.extensions.report.inspection.explaining import explain_node
-from qmlir.extensions.report.inspection.explanation import Explanation
+from qmlir.extensions.report.deciding import OperationDecision, SlotDecision
+from qmlir.extensions.report.explaining import Explanation, explain_node
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.provenance import ORIGIN
 from qmlir.ir.verification import verify

@@ -3,15 +3,21 @@
 import math
 from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from itertools import accumulate, pairwise
 from statistics import median_low
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.report import CASTS
+from qmlir.specialization.inputs import shape_text
 from qmlir.workflows.comparison.names import ModuleNames
 
 # Layered graph drawing: every edge goes down, and no two nodes overlap.
@@ -59,24 +65,17 @@ def ranks_of(count: int, edges: Sequence[Edge]) -> list[int]:
 
     Raises `ValueError` if the edges form a cycle.
     """
-    successors: list[list[int]] = [[] for _ in range(count)]
-    waiting = [0] * count
+    above: dict[int, list[int]] = {node: [] for node in range(count)}
+    below: dict[int, list[int]] = {node: [] for node in range(count)}
     for source, target in edges:
-        successors[source].append(target)
-        waiting[target] += 1
-    begins = [node for node in range(count) if not waiting[node]]
-    ranks, order = [0] * count, list(begins)
-    for node in order:
-        for each in successors[node]:
-            ranks[each] = max(ranks[each], ranks[node] + 1)
-            waiting[each] -= 1
-            if not waiting[each]:
-                order.append(each)
-    if len(order) < count:
-        raise ValueError("cannot lay out a graph with a cycle")
-    for node in begins:
-        if successors[node]:
-            ranks[node] = min(ranks[each] for each in successors[node]) - 1
+        above[target].append(source)
+        below[source].append(target)
+    ranks = [0] * count
+    for node in TopologicalSorter(above).static_order():
+        ranks[node] = max((ranks[each] + 1 for each in above[node]), default=0)
+    for node in range(count):
+        if below[node] and not above[node]:
+            ranks[node] = min(ranks[each] for each in below[node]) - 1
     return ranks
 
 
@@ -93,7 +92,8 @@ class _Layers:
         for each in self._by_depth():
             self.layers[self.rank[each]].append(each)
         self.position = [0] * len(self.rank)
-        self._number()
+        for layer in self.layers:
+            self._number(layer)
 
     def _route(self, source: int, target: int) -> list[int]:
         """Splits an edge into steps between adjacent ranks, with dummies between."""
@@ -120,10 +120,9 @@ class _Layers:
                 stack.extend(reversed(self.below[node]))
         return list(seen)
 
-    def _number(self) -> None:
-        for layer in self.layers:
-            for position, node in enumerate(layer):
-                self.position[node] = position
+    def _number(self, layer: Sequence[int]) -> None:
+        for position, node in enumerate(layer):
+            self.position[node] = position
 
     def crossings(self) -> int:
         """Returns the number of crossing pairs of edges."""
@@ -146,19 +145,16 @@ class _Layers:
             neighbours = self.below if sweep % 2 else self.above
             for layer in reversed(self.layers) if sweep % 2 else self.layers:
                 medians = {
-                    node: float(median_low(self.position[each] for each in neighbours[node]))
-                    if neighbours[node]
-                    else float(self.position[node])
-                    for node in layer
+                    node: median_low(self.position[each] for each in neighbours[node] or [node]) for node in layer
                 }
                 layer.sort(key=medians.__getitem__)
-                for position, node in enumerate(layer):
-                    self.position[node] = position
+                self._number(layer)
             found = self.crossings()
             if found < fewest:
                 best, fewest = [list(layer) for layer in self.layers], found
         self.layers = best
-        self._number()
+        for layer in best:
+            self._number(layer)
 
     def width(self, node: int) -> float:
         """Returns the width of a node or of a dummy."""
@@ -184,12 +180,14 @@ class _Layers:
         seen: set[int] = set()
         for layer in self.layers:
             for start in layer:
-                chain = [start] if start not in seen else []
-                while chain and len(self.below[chain[-1]]) == 1 and self._is_alone(chain[-1], self.below[chain[-1]][0]):
-                    chain.append(self.below[chain[-1]][0])
+                if start in seen:
+                    continue
+                chain = [start]
+                while len(below := self.below[chain[-1]]) == 1 and self._is_alone(chain[-1], below[0]):
+                    chain += below
                 seen.update(chain)
-                rooms = [self._room(node, x) for node in chain]
-                low, high = max((room[0] for room in rooms), default=0.0), min((room[1] for room in rooms), default=0.0)
+                lows, highs = zip(*(self._room(node, x) for node in chain), strict=True)
+                low, high = max(lows), min(highs)
                 if len(chain) > 1 and low <= high:
                     at = min(max(sum(x[node] for node in chain) / len(chain), low), high)
                     for node in chain:
@@ -223,10 +221,8 @@ class _Layers:
 
     def _spread(self, layer: Sequence[int], wanted: Sequence[float], weights: Sequence[float]) -> list[float]:
         """Returns ordered positions near `wanted` without overlaps: least squares, by pooling adjacent violators."""
-        offsets, at = [0.0], 0.0
-        for one, other in pairwise(layer):
-            at += (self.width(one) + self.width(other)) / 2 + GAP
-            offsets.append(at)
+        gaps = ((self.width(one) + self.width(other)) / 2 + GAP for one, other in pairwise(layer))
+        offsets = list(accumulate(gaps, initial=0.0))
         blocks: list[tuple[float, float, int]] = []
         for want, weight, offset in zip(wanted, weights, offsets, strict=True):
             blocks.append((want - offset, weight, 1))
@@ -282,13 +278,21 @@ class GraphNode:
 
     is_output: bool = False
 
+    @property
+    def shape(self) -> str:
+        """The shape of the value, such as `1x16x8x8`; empty if it has none."""
+        type_ = None if self.value is None else ranked_tensor(self.value.type)
+        return "" if type_ is None else shape_text(type_.get_shape())
 
-@dataclass
-class ReportGraph:
-    """The nodes in order of computation, and the edges without duplicates."""
+    @property
+    def quantized(self) -> UniformQuantizedType | None:
+        """The element type of the value; `None` if it is not quantized."""
+        return None if self.value is None else quantized_type(self.value)
 
-    nodes: list[GraphNode] = field(default_factory=list[GraphNode])
-    edges: list[Edge] = field(default_factory=list[Edge])
+    @property
+    def multiply_adds(self) -> int:
+        """Multiply-adds for one sample."""
+        return self.operation.multiply_adds() if isinstance(self.operation, MultipliesAndAdds) else 0
 
 
 def _operands(op: Operation) -> Iterator[SSAValue]:
@@ -297,53 +301,43 @@ def _operands(op: Operation) -> Iterator[SSAValue]:
         yield from each.operands
 
 
-class _Builder:
-    """Builds the graph of one function."""
+class ReportGraph:
+    """The graph of a function: the nodes in order of computation, and the edges without duplicates."""
 
     def __init__(self, function: FuncOp, names: ModuleNames) -> None:
-        self.function = function
-        self.names = names
-        self.graph = ReportGraph()
-        self.sources: dict[SSAValue, frozenset[int]] = {}
+        """Builds the graph of `function`; `names` holds the names of its values."""
+        self.nodes: list[GraphNode] = []
+        self.edges: list[Edge] = []
+        self._names = names
+        self._sources: dict[SSAValue, frozenset[int]] = {}
         """The nodes that each value comes from, through casts and other operations that are not drawn."""
 
-    def build(self) -> ReportGraph:
-        block = self.function.body.block
-        for port, argument in zip(inputs_of(self.function), block.args, strict=True):
-            self._input(port.name, argument)
+        block = function.body.block
+        for port, argument in zip(inputs_of(function), block.args, strict=True):
+            self._add_input(port.name, argument)
         for op in block.ops:
             if isinstance(op, ReturnOp):
-                self._outputs(op)
+                for port, value in zip(outputs_of(function), op.operands, strict=False):
+                    came = self._sources.get(value, frozenset())
+                    self._add(f"output:{port.name}", None, value, came, is_output=True)
                 continue
-            came = self._came_from(op)
-            drawn = [value for value in op.results if value in self.names.values]
+            came = frozenset(number for value in _operands(op) for number in self._sources.get(value, ()))
+            drawn = [value for value in op.results if value in names.values]
             if drawn and not isinstance(op, CASTS):
-                key = self.names.values[drawn[0]]
-                came = self._add(GraphNode(len(self.graph.nodes), key, op, drawn[0]), came)
-            self.sources.update(dict.fromkeys(op.results, came))
-        return self.graph
+                came = self._add(names.values[drawn[0]], op, drawn[0], came)
+            self._sources.update(dict.fromkeys(op.results, came))
 
-    def _input(self, name: str, argument: SSAValue) -> None:
-        seen = [result for use in argument.uses for result in use.operation.results if result in self.names.values]
-        keys = {name, f"input:{name}"}
-        value = next((each for each in seen if self.names.values[each] in keys), None)
-        key = self.names.inputs.get(name, name) if value is None else self.names.values[value]
-        self.sources[argument] = self._add(GraphNode(len(self.graph.nodes), key, None, value or argument), frozenset())
+    def _add_input(self, name: str, argument: SSAValue) -> None:
+        known = self._names.values
+        seen = [result for use in argument.uses for result in use.operation.results if result in known]
+        value = next((each for each in seen if known[each] in (name, f"input:{name}")), None)
+        key = self._names.inputs.get(name, name) if value is None else known[value]
+        self._sources[argument] = self._add(key, None, value or argument, frozenset())
 
-    def _outputs(self, op: ReturnOp) -> None:
-        for port, value in zip(outputs_of(self.function), op.operands, strict=False):
-            node = GraphNode(len(self.graph.nodes), f"output:{port.name}", None, value, is_output=True)
-            self._add(node, self.sources.get(value, frozenset()))
-
-    def _came_from(self, op: Operation) -> frozenset[int]:
-        return frozenset(number for value in _operands(op) for number in self.sources.get(value, ()))
-
-    def _add(self, node: GraphNode, came: frozenset[int]) -> frozenset[int]:
-        self.graph.nodes.append(node)
-        self.graph.edges += [(source, node.number) for source in sorted(came)]
+    def _add(
+        self, key: str, op: Operation | None, value: SSAValue, came: frozenset[int], *, is_output: bool = False
+    ) -> frozenset[int]:
+        node = GraphNode(len(self.nodes), key, op, value, is_output)
+        self.nodes.append(node)
+        self.edges += [(source, node.number) for source in sorted(came)]
         return frozenset({node.number})
-
-
-def graph_of(function: FuncOp, names: ModuleNames) -> ReportGraph:
-    """Returns the graph of `function`; `names` holds the names of its values."""
-    return _Builder(function, names).build()
