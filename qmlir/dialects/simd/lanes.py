@@ -5,8 +5,11 @@ from enum import StrEnum
 from math import prod
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, StringAttr, UnitAttr, VectorType, f32, i1, i8, i16, i32, i64
+from xdsl.dialects.vector import BroadcastOp, ExtractOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AtLeast,
@@ -28,15 +31,18 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.simd.base import (
     AnyVector,
     SimdOp,
+    as_vector,
     bits_of,
     element_of,
     is_signless,
+    is_tile,
     lanes_of,
     register_of,
     tile_of,
     vector,
     vector_of,
 )
+from qmlir.ir.builtin_types import integer_list
 
 SAME_VECTOR = VarConstraint("T", base(VectorType[Attribute]))
 """The common vector type of all operands and results that use this constraint."""
@@ -442,3 +448,38 @@ class TransposeOp(SimdOp):
             raise VerifyException(
                 f"expected a tile and its transpose, but got '{self.value.type}' and '{self.result.type}'"
             )
+
+
+def tile_places(tile: Sequence[int]) -> list[int]:
+    """Returns the places of a tile's registers in the order in which code computes them: row after row.
+
+    The last axes are the rows, so that registers of different vectors that share a row follow each other.
+    """
+    inner = prod(tile[1:])
+    return sorted(range(prod(tile)), key=lambda place: place % inner)
+
+
+def moved_places(op: Operation) -> list[int] | None:
+    """Returns the places of the registers of the result among those of the operands; `None` unless `op` moves them."""
+    match op:
+        case StackOp():
+            return list(range(prod(tile_of(op.result))))
+        case TransposeOp():
+            return _numbers(op.value).swapaxes(0, 1).ravel().tolist()
+        case ExtractOp() if is_tile(op.vector) and not op.dynamic_position:
+            position = integer_list(op.static_position)
+            is_inside = len(position) <= len(tile_of(op.vector))
+            return _numbers(op.vector)[tuple(position)].ravel().tolist() if is_inside else None
+        case BroadcastOp() if as_vector(op.source.type) is not None:
+            return np.broadcast_to(_numbers(op.source), tile_of(op.vector)).ravel().tolist()
+        case _:
+            return None
+
+
+def _numbers(value: SSAValue) -> npt.NDArray[np.int64]:
+    return np.arange(prod(tile_of(value))).reshape(tile_of(value))
+
+
+def register_type(value: SSAValue) -> Attribute:
+    """Returns the type of a register of a tile; the type of any other value."""
+    return vector(lanes_of(value), element_of(value)) if is_tile(value) else value.type

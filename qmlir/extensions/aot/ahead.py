@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir import registry
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.targets.cpu.emitters.card import Contents, ProgramCard, WrittenFiles, card_of
+from qmlir.targets.cpu.emitters.llvm.processor import AheadMachine
 from qmlir.targets.cpu.emitters.llvm.target import code_target
-from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name, port_text
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.emitters.writing import Names

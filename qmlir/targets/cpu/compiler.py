@@ -23,7 +23,7 @@ from threading import Lock, RLock
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, StringAttr, i1
 from xdsl.dialects.func import FuncOp
 
 from qmlir import specialization
@@ -34,9 +34,11 @@ from qmlir.interpreter.progress import bar, is_slow
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
 from qmlir.ir.gc_control import rare_collection
-from qmlir.ir.signature import Port, inputs_of
+from qmlir.ir.signature import MAIN, Port, inputs_of
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of, shape_text, signature_text
 from qmlir.specialization.specialize import parameter_inputs, specialize
+from qmlir.target import ExecutionOptions
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.cache import program_key, saved_key
@@ -44,23 +46,22 @@ from qmlir.targets.cpu.choices import CALLS
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.elements import unfilled_bits
 from qmlir.targets.cpu.emitters.emitter import NUMBA, checked_emitter, emitter_named
-from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
 from qmlir.targets.cpu.package import (
     KERNELS,
     SAVED,
     OnKernel,
     forget,
+    helper_count,
     load_package,
     numba_caches_beside_the_source,
+    process_limit,
     write_runtime_bytecode,
 )
-from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.runtime import ports as runtime
 from qmlir.targets.cpu.runtime.helper import COLLECTED
 from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
-from qmlir.targets.cpu.runtime.machine_code import is_for_here
-from qmlir.targets.cpu.runtime.processor import FEATURES, NAME
+from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME, is_for_here
 from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
 from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned, tuned_schedules
@@ -103,6 +104,24 @@ _LOADING = RLock()
 
 def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+def as_main(module: ModuleOp, name: str) -> ModuleOp:
+    """Renames the function `name` of `module` to `@main` in place, replacing any other `@main`; returns `module`.
+
+    Functions that it doesn't call, directly or indirectly, are erased.
+    """
+    function = function_of(module, name)
+    for op in list(module.ops):
+        if op is function or not isinstance(op, FuncOp):
+            continue
+        if op.sym_name.data == MAIN:
+            op.detach()
+            op.erase()
+        else:
+            op.sym_visibility = StringAttr("private")
+    function.sym_name, function.sym_visibility = StringAttr(MAIN), None
+    return run_pipeline(module, "symbol-dce")
 
 
 def compiled_entry(
@@ -545,6 +564,14 @@ def compile_module(
     """
     made_for = ProgramTarget(checked_isa(isa, threads), threads, checked_emitter(emitter), tuned)
     return Program(module, made_for, function=function, progress=progress, lengths=lengths)
+
+
+def execute(module: ModuleOp, function: str, running: ExecutionOptions) -> Program:
+    """Compiles `function` to a program. Raises `DiagnosticError` if an operation can't be compiled."""
+    return compile_module(
+        module, threads=running.threads, isa=running.isa, function=function, progress=running.progress,
+        tuned=running.tuned, emitter=running.emitter,
+    )  # fmt: skip
 
 
 def load_program(folder: str | PathLike[str]) -> CompiledModule | AnyLength:

@@ -9,7 +9,7 @@ from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets
-from qmlir.targets.cpu.runtime.processor import FEATURES, processor_features, processor_name
+from qmlir.targets.cpu.runtime.machine_code import FEATURES, processor_features, processor_name
 
 
 @cache

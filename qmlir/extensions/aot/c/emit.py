@@ -5,17 +5,18 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import AllocOp, GetGlobalOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.extensions.aot.ahead import AheadForm
+from qmlir.extensions.aot.c import control, memory, registers, scalars
 from qmlir.extensions.aot.c.elements import array_literals, element_of, memory_type
-from qmlir.extensions.aot.c.families import EMISSIONS
-from qmlir.extensions.aot.c.families.memory import pointer
 from qmlir.extensions.aot.c.function import LARGEST, TABLES, CWriter, EmitOperation, Unit
 from qmlir.extensions.aot.c.helpers import functions_for, is_helper
+from qmlir.extensions.aot.c.memory import pointer
 from qmlir.extensions.aot.c.statements import LANE, rendered
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error, text_error
@@ -33,6 +34,14 @@ from qmlir.targets.cpu.emitters.ports import (
 from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
 from qmlir.targets.cpu.emitters.writing import INDENT, Names, name_text
 from qmlir.targets.cpu.isa.base import ALIGNMENT
+
+EMISSIONS: Mapping[type[Operation], EmitOperation] = {
+    **scalars.EMISSIONS,
+    **registers.EMISSIONS,
+    **memory.EMISSIONS,
+    **control.EMISSIONS,
+}
+"""The emission of each operation of the loops level, from one table per family of dialects."""
 
 _RESERVED = (*C_KEYWORDS, *CPP_KEYWORDS, LANE, "n", "memcpy", "memmove", "arena", "main")
 
@@ -143,21 +152,21 @@ class _Run:
         self.file, self.entry, self.program = file, file.entry, file.entry.program
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
-            memref.AllocOp: cast(EmitOperation, self._allocate),
-            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
+            AllocOp: cast(EmitOperation, self._allocate),
+            GetGlobalOp: cast(EmitOperation, self._get_global),
             func.CallOp: cast(EmitOperation, self._call),
         }
         self.write = file.writer(emissions, *file.parameters.values())
         self.constant_arrays: set[str] = set()
 
-    def _allocate(self, write: CWriter, op: memref.AllocOp) -> None:
+    def _allocate(self, write: CWriter, op: AllocOp) -> None:
         buffer = self.program.buffers[op.memref]
         kind, name = memory_type(op, buffer.element), write.names.new(write.hint(op.memref, "buffer"))
         position = f"(int8_t *)arena + {buffer.start}"
         write.line(f"{kind} *const {name} = {position if kind == 'int8_t' else f'({kind} *)(void *)({position})'};")
         write.array_memory(op, op.memref, name, count=buffer.elements)
 
-    def _get_global(self, write: CWriter, op: memref.GetGlobalOp) -> None:
+    def _get_global(self, write: CWriter, op: GetGlobalOp) -> None:
         symbol = op.name_.string_value()
         type_, _ = self.file.arrays[symbol]
         own, name = memory_type(op, self.program.constants[symbol].element), self.file.constants[symbol]

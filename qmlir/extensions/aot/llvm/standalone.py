@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qmlir.targets.cpu.emitters.elements import item_size
-from qmlir.targets.cpu.emitters.llvm.emit import ModuleWriter, StepsWriter, emit_functions, module_text
-from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
-from qmlir.targets.cpu.emitters.llvm.families.control import counting
+from qmlir.targets.cpu.emitters.llvm.control import counting
+from qmlir.targets.cpu.emitters.llvm.emit import EMISSIONS, ModuleWriter, StepsWriter, emit_functions, module_text
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts, held_type
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.ports import EntryPoint, is_narrow, limits

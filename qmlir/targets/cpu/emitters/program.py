@@ -12,6 +12,7 @@ from typing import Any, cast
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, NoneAttr, RankedStructure, TensorType, VectorType
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, SSAValue
 
 from qmlir.arithmetic.arrays import Array
@@ -265,3 +266,12 @@ def is_tiled(function: FuncOp) -> bool:
     return any(
         _vectors(loop.body.block.args) >= _FEWEST_CARRIED for loop in loops if isinstance(loop, scf.ForOp)
     ) and all(any(_vectors(op.results) for op in body) for body in innermost)
+
+
+def constants_of(module: ModuleOp) -> dict[str, Array]:
+    """Returns the constants of a module of loops by the names of their globals."""
+    found: dict[str, Array] = {}
+    for op in module.body.block.ops:
+        if isinstance(op, GlobalOp) and isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+            found[op.sym_name.data] = dense_array(cast(DenseIntOrFPElementsAttr[Any], op.initial_value))
+    return found

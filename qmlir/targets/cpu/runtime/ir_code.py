@@ -16,8 +16,16 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .errors import CorruptProgramError
-from .machine_code import IR, digest_of, header_of, loaded, made
-from .processor import feature_text, processor_features, processor_name
+from .machine_code import (
+    IR,
+    digest_of,
+    feature_text,
+    header_of,
+    loaded,
+    made,
+    processor_features,
+    processor_name,
+)
 
 HEAD = "; qmlir "
 """The start of the first line."""

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from .batches import spread
 from .errors import InputError
 from .ports import OPEN, Array, ArrayPort, by_name, check_outputs, check_target, checked, ports_text
 from .program import CompiledModule, program_of
-from .spreading import spread
 
 Factor = int | str | Mapping[str, Any]
 """A size: a number, the name of a dynamic dimension, or `min((sum of scale * factor + add) // divisor, most)`."""

@@ -10,6 +10,7 @@ ignored, and the emitted module is compiled again.
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -24,7 +25,26 @@ import numpy as np
 
 from .entry import entry, entry_engine, made_engine
 from .errors import CorruptProgramError
-from .processor import processor_features, processor_name
+
+NAME, FEATURES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"
+
+
+def processor_name() -> str:
+    """Returns LLVM's name of the CPU, such as `znver4`."""
+    return os.environ.get(NAME) or str(llvm.get_host_cpu_name())
+
+
+def feature_text() -> str:
+    """Returns the CPU features in LLVM's syntax; empty for numba's CPU `generic`, unless the environment names some."""
+    nothing = "" if processor_name().lower() == "generic" else None
+    given = os.environ.get(FEATURES, nothing)
+    return str(llvm.get_host_cpu_features().flatten()) if given is None else given
+
+
+def processor_features() -> Mapping[str, bool]:
+    """Returns CPU features by LLVM's names: True if the CPU has the feature, False if it lacks it."""
+    return {each[1:]: each[0] == "+" for each in feature_text().split(",") if each[:1] in ("+", "-")}
+
 
 FILE = "machine_code.bin"
 

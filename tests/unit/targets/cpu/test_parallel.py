@@ -10,8 +10,8 @@ import pytest
 
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu import parallel
-from qmlir.targets.cpu.emitters.constants import constants_of
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.program import constants_of
 from qmlir.targets.cpu.package import RUNTIME, load_package, write_package
 from qmlir.targets.cpu.runtime.helper import claimed
 from tests.support.emitted import parsed

@@ -5,13 +5,16 @@ CPU features that the code requires.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import AllocOp, GetGlobalOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
@@ -20,15 +23,28 @@ from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.rewriting import operations_in
+from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name
-from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
+from qmlir.targets.cpu.emitters.emitter import CodeEmitter
+from qmlir.targets.cpu.emitters.llvm import control, memory, registers, scalars
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, is_tiled, program_of
+from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, constants_of, is_tiled, program_of
 from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, static_strides
-from qmlir.targets.cpu.runtime.ir_code import HEAD, TILED
+from qmlir.targets.cpu.host import host_processor
+from qmlir.targets.cpu.package import IR_PROGRAM, write_package
+from qmlir.targets.cpu.runtime.ir_code import HEAD, TILED, compiled_objects, facts_of, host_machine
+from qmlir.targets.cpu.runtime.machine_code import FILE, digest_of, written
 from qmlir.targets.cpu.runtime.semantics.values import PTR, IRValue, Type, type_of
 from qmlir.targets.cpu.runtime.team_code import team_functions, team_names
+
+EMISSIONS: Mapping[type[Operation], EmitOperation] = {
+    **scalars.EMISSIONS,
+    **registers.EMISSIONS,
+    **memory.EMISSIONS,
+    **control.EMISSIONS,
+}
+"""The emission of each operation of the loops level, from one table per family of dialects."""
 
 TEAM, NUMBER = "%team", "%number"
 _OF_THREADS = ("ptr %team", "i64 %number")
@@ -150,8 +166,8 @@ class StepsWriter:
         self.threads = team_threads(main)
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
-            memref.AllocOp: cast(EmitOperation, self._allocate),
-            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
+            AllocOp: cast(EmitOperation, self._allocate),
+            GetGlobalOp: cast(EmitOperation, self._get_global),
             func.CallOp: cast(EmitOperation, self._call),
         }
         self.write = IRWriter(emissions, parts.parts)
@@ -162,13 +178,13 @@ class StepsWriter:
         ]
         self.write.block(main.body.block)
 
-    def _allocate(self, write: IRWriter, op: memref.AllocOp) -> None:
+    def _allocate(self, write: IRWriter, op: AllocOp) -> None:
         start = self.parts.program.buffers[op.memref].start
         name = write.build.element_at(type_of("i8"), "%arena", str(start))
         write.point(name, "%arena", Index(constant=start), 1)
         write.array_memory(op, op.memref, name)
 
-    def _get_global(self, write: IRWriter, op: memref.GetGlobalOp) -> None:
+    def _get_global(self, write: IRWriter, op: GetGlobalOp) -> None:
         symbol = op.name_.string_value()
         name = self.constants.setdefault(symbol, f"%constant{len(self.constants)}")
         write.array_memory(op, op.memref, name)
@@ -352,3 +368,14 @@ def emit_module(module: ModuleOp, processor: Processor, name: str = "program") -
     if is_team:
         texts.insert(0, team_functions(name, processor.triple))
     return f"{HEAD}{json.dumps(facts)}\n{module_text(parts, texts)}"
+
+
+def _write(loops: ModuleOp, folder: Path, batch: Mapping[str, Any] | None, card: ProgramCard | None) -> None:
+    text = emit_module(loops, host_processor())
+    with ThreadPoolExecutor(1) as beside:  # LLVM runs without Python's lock
+        objects = beside.submit(compiled_objects, text, host_machine())
+        write_package(folder, text, constants_of(loops), batch, IR_PROGRAM, card)
+    (folder / FILE).write_bytes(written(facts_of(text), digest_of(text.encode()), objects.result()))
+
+
+EMITTER = CodeEmitter(_write, needs=("llvmlite",))

@@ -1,4 +1,4 @@
-"""Emits one function of LLVM IR: its values, memory and index arithmetic. The tables of `families` emit operations.
+"""Emits one function of LLVM IR: its values, memory and index arithmetic. Tables of functions emit operations.
 
 Sums of indices stay symbolic until an instruction needs them. An emitted sum is reused for all equal sums that it
 dominates.
@@ -18,9 +18,8 @@ from xdsl.dialects.vector import BroadcastOp, ExtractOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from qmlir.dialects.simd.base import as_vector, is_tile, tile_of
-from qmlir.dialects.simd.lanes import StackOp, TransposeOp
+from qmlir.dialects.simd.lanes import StackOp, TransposeOp, register_type, tile_places
 from qmlir.dialects.simd.memory import LoadGroupSplatOp, LoadOp, StoreOp
-from qmlir.dialects.simd.tiles import register_type, tile_places
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, Memory, Names, Text

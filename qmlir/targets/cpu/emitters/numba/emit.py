@@ -11,12 +11,13 @@ set's dot products. It imports its runtime as `.runtime.operations`, so it must 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import AllocOp, GetGlobalOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
@@ -26,14 +27,22 @@ from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.elements import memory_name, register_name
-from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
-from qmlir.targets.cpu.emitters.numba.families.control import NUMBER, TEAM
+from qmlir.targets.cpu.emitters.numba import control, memory, registers, scalars
+from qmlir.targets.cpu.emitters.numba.control import NUMBER, TEAM
 from qmlir.targets.cpu.emitters.numba.function import BY_HAND, EmitOperation, FunctionWriter, Tables
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
 from qmlir.targets.cpu.emitters.writing import INDENT, Index, Names, Text, name_text
 from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.runtime import operations
 from qmlir.targets.cpu.runtime.operations.lanes import BY_INTRINSICS
+
+EMISSIONS: Mapping[type[Operation], EmitOperation] = {
+    **scalars.EMISSIONS,
+    **registers.EMISSIONS,
+    **memory.EMISSIONS,
+    **control.EMISSIONS,
+}
+"""The emission of each operation of the loops level, from one table per family of dialects."""
 
 _OF_THE_MODULE = (
     "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
@@ -134,15 +143,15 @@ class _MainWriter:
 
         emissions: dict[type[Operation], EmitOperation] = {
             **EMISSIONS,
-            memref.AllocOp: cast(EmitOperation, self._allocate),
-            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
+            AllocOp: cast(EmitOperation, self._allocate),
+            GetGlobalOp: cast(EmitOperation, self._get_global),
             func.CallOp: cast(EmitOperation, self._call),
         }
         self.write = FunctionWriter(
             emissions, parts.tables, Names(("kernels", "arena", "constants", *parts.reserved()), _is_operation)
         )
 
-    def _allocate(self, write: FunctionWriter, op: memref.AllocOp) -> None:
+    def _allocate(self, write: FunctionWriter, op: AllocOp) -> None:
         buffer = self.program.buffers[op.memref]
         kind = memory_name(op, buffer.element)
         if kind == "int8":
@@ -154,7 +163,7 @@ class _MainWriter:
         write.line(f"{name} = {view}")
         write.array_memory(op, op.memref, name)
 
-    def _get_global(self, write: FunctionWriter, op: memref.GetGlobalOp) -> None:
+    def _get_global(self, write: FunctionWriter, op: GetGlobalOp) -> None:
         symbol = op.name_.string_value()
         if symbol not in self.constants:
             self.constants[symbol] = write.names.new(symbol)

@@ -1,4 +1,4 @@
-"""Emits one Python function for numba: statements, variables and memory. The tables of `families` emit operations.
+"""Emits one Python function for numba: statements, variables and memory. Tables of functions emit operations.
 
 A value with a single use in its own block is inlined into that use. Every other value gets a variable, named as in the
 module if it has a name there.

@@ -17,9 +17,8 @@ from numba import types
 from numba.extending import lower_builtin
 
 from ..semantics.values import PTR, IRValue
-from .building import NumbaBuilder
 from .fast import MEANINGS, ResultType, register_type
-from .registers import INDEX, Register, type_in_llvm
+from .registers import INDEX, NumbaBuilder, Register, type_in_llvm
 
 
 class Emission:

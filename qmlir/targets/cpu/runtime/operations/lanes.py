@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 
 from ..errors import CorruptProgramError
-from ..processor import processor_features
+from ..machine_code import processor_features
 from ..semantics import lanes as rows
 from ..semantics.arithmetic import FOLDS
 from ..semantics.builder import Builder

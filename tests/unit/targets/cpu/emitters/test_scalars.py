@@ -7,8 +7,8 @@ import pytest
 from xdsl.dialects import math
 
 from qmlir.interpreter.run import interpret
-from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
-from qmlir.targets.cpu.emitters.numba.families.scalars import CONVERSIONS, FUNCTIONS, INFIX
+from qmlir.targets.cpu.emitters.numba.emit import EMISSIONS
+from qmlir.targets.cpu.emitters.numba.scalars import CONVERSIONS, FUNCTIONS, INFIX
 from tests.support.emitted import assert_equal_outputs, compiled_outputs
 from tests.unit.targets.cpu.emitters.programs import (
     DIVISIONS,

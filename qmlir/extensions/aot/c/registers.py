@@ -10,9 +10,9 @@ from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import lanes_of
 from qmlir.extensions.aot.c.elements import CElement
-from qmlir.extensions.aot.c.families.memory import EACH_LANE, loaded, pointer, stored
-from qmlir.extensions.aot.c.families.scalars import compared, converted, helper_call, selected
 from qmlir.extensions.aot.c.function import CWriter, EmitOperation, lanes_in
+from qmlir.extensions.aot.c.memory import EACH_LANE, loaded, pointer, stored
+from qmlir.extensions.aot.c.scalars import compared, converted, helper_call, selected
 from qmlir.extensions.aot.c.statements import LANE, Declaration
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error

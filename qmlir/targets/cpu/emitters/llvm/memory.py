@@ -8,7 +8,7 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.targets.cpu.emitters.elements import item_size, register_name
-from qmlir.targets.cpu.emitters.llvm.families.control import counted
+from qmlir.targets.cpu.emitters.llvm.control import counted
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
 from qmlir.targets.cpu.emitters.views import VIEWS
 from qmlir.targets.cpu.emitters.writing import Index, Memory, contiguous_from

@@ -7,8 +7,8 @@ from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
-from qmlir.targets.cpu.emitters.numba.families.scalars import WHOLE, as_register
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.numba.scalars import WHOLE, as_register
 from qmlir.targets.cpu.emitters.views import VIEWS
 from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_from
 

@@ -10,15 +10,15 @@ from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, tile_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.numba.families.memory import as_memory, load_value
-from qmlir.targets.cpu.emitters.numba.families.scalars import (
+from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.numba.memory import as_memory, load_value
+from qmlir.targets.cpu.emitters.numba.scalars import (
     compared,
     constant_predicate,
     converted,
     define_call,
     infix,
 )
-from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.program import SLACK
 from qmlir.targets.cpu.emitters.writing import Index, Text, offsets_of
 from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS

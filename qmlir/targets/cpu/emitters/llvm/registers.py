@@ -10,12 +10,12 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import as_vector, is_tile, lanes_of, tile_of
-from qmlir.dialects.simd.tiles import moved_places
+from qmlir.dialects.simd.lanes import moved_places
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.families.memory import as_memory, as_register, define_loaded
-from qmlir.targets.cpu.emitters.llvm.families.scalars import define_bits, define_converted, fused, splatted
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
+from qmlir.targets.cpu.emitters.llvm.memory import as_memory, as_register, define_loaded
+from qmlir.targets.cpu.emitters.llvm.scalars import define_bits, define_converted, fused, splatted
 from qmlir.targets.cpu.emitters.program import SLACK
 from qmlir.targets.cpu.emitters.writing import Index, Memory, offsets_of
 from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
