@@ -62,10 +62,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from .runtime.constants import mapped
-from .runtime.machine_code import loaded
 from .runtime.errors import InputError
-from .runtime.program import CompiledModule
+from .runtime.machine_code import loaded
+from .runtime.program import CompiledModule, mapped
 
 __all__ = ["InputError", "program"]
 
@@ -93,10 +92,9 @@ _LLVM_INIT = '''"""A compiled neural network: `program(inputs)` gives the output
 
 from pathlib import Path
 
-from .runtime.constants import mapped
 from .runtime.errors import InputError
 from .runtime.ir_code import program_module
-from .runtime.program import CompiledModule
+from .runtime.program import CompiledModule, mapped
 
 __all__ = ["InputError", "program"]
 
@@ -390,8 +388,8 @@ def load_package(
             else _reading()
         ):
             if is_checked:
-                constants: Any = importlib.import_module(f"{name}.{RUNTIME}.constants")
-                constants.is_checked = True
+                runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.program")
+                runtime.constants_are_checked = True
             loader.exec_module(module)
     except CorruptProgramError as error:
         forget(name)

@@ -28,11 +28,9 @@ from qmlir.targets.cpu.emitters.ports import (
     EntryPoint,
     c_type,
     comment_text,
-    is_narrow,
-    limits,
 )
 from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
-from qmlir.targets.cpu.emitters.writing import INDENT, Names, name_text
+from qmlir.targets.cpu.emitters.writing import INDENT, Names, memory_of, name_text
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 EMISSIONS: Mapping[type[Operation], EmitOperation] = {
@@ -78,7 +76,7 @@ class _File:
 
     def __init__(self, entry: EntryPoint) -> None:
         self.entry, self.program = entry, entry.program
-        self.unit = Unit(self.program.isa)
+        self.unit = Unit()
         own = (*_RESERVED, *_OF_RUN, f"{entry.name}_run", f"{entry.name}_run_in")
         self.names = Names(own, self._avoids)
         ports = (*self.program.inputs, *self.program.outputs)
@@ -196,7 +194,7 @@ class _Run:
 
     def _check(self, number: int, port: MainPort) -> None:
         """Rejects an input with values outside its type."""
-        name, ends = self.file.parameters[port], limits(port)
+        name, ends = self.file.parameters[port], port.array.limits
         conditions: list[str] = []
         if ends is not None:
             is_signed = c_type(port).startswith("int")
@@ -213,14 +211,13 @@ class _Run:
         if is_input and port.value.first_use is None:
             return
         name, write = self.file.parameters[port], self.write
-        type_ = memref_type(port.value)
-        assert type_ is not None
-        own = memory_type(self.program.main, type_.get_element_type())
+        element = memory_of(port.value).get_element_type()
+        own = memory_type(self.program.main, element)
         held = "const " * is_input + own
-        if is_input and is_narrow(port):
+        if is_input and port.array.is_narrow:
             copy = write.names.new(f"{name}_signed")
             write.line(f"{own} *const {copy} = ({own} *)(void *)((int8_t *)arena + {self.entry.copies[port]});")
-            value = element_of(self.program.main, type_.get_element_type()).wrapped(f"{name}[i]")
+            value = element_of(self.program.main, element).wrapped(f"{name}[i]")
             write.line(f"for (int32_t i = 0; i < {port.elements}; i++) {copy}[i] = ({own}){value};")
             name = copy
         elif own != c_type(port):
@@ -233,7 +230,7 @@ class _Run:
 
     def _finish(self, port: MainPort) -> None:
         """Converts output integers to the form that the caller expects."""
-        if is_narrow(port):
+        if port.array.is_narrow:
             name = self.file.parameters[port]
             value = f"{name}[i] & {(1 << port.bits) - 1}"
             value = f"-({value})" if port.dtype.startswith("int") else value

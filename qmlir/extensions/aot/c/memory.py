@@ -39,18 +39,20 @@ def loaded(write: CWriter, op: Operation, memory: Memory, position: Index) -> Te
 def stored(write: CWriter, op: Operation, memory: Memory, position: Index, value: Text) -> str:
     """Returns the statement that stores `value` at offset `position` of `memory`."""
     helper = access(memory_type(op, memory.element), "store")
-    if helper is None:
-        return f"{memory.array}[{position}] = {f'(int8_t){value.inner}' if _is_bool(op, memory) else value};"
-    return f"{write.call(helper, pointer(memory, position), value)};"
+    if helper is not None:
+        return f"{write.call(helper, pointer(memory, position), value)};"
+    is_bool = element_of(op, memory.element).bits == 1
+    return f"{memory.array}[{position}] = {f'(int8_t){value.inner}' if is_bool else value};"
 
 
-def _is_bool(op: Operation, memory: Memory) -> bool:
-    return element_of(op, memory.element).bits == 1
+def keep_loaded(write: CWriter, op: Operation, memory: Memory, position: Index) -> None:
+    """Defines the result of `op`, if it is used, as the element at offset `position` of `memory`."""
+    if op.results[0].uses:
+        write.keep(op.results[0], loaded(write, op, memory, position), loads=True)
 
 
 def _load(write: CWriter, op: memref.LoadOp) -> None:
-    if op.res.uses:
-        write.keep(op, op.res, loaded(write, op, *write.element_place(op, op.memref, op.indices)), loads=True)
+    keep_loaded(write, op, *write.element_place(op, op.memref, op.indices))
 
 
 def _store(write: CWriter, op: memref.StoreOp) -> None:

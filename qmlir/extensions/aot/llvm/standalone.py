@@ -14,13 +14,12 @@ from qmlir.targets.cpu.emitters.llvm.control import counting
 from qmlir.targets.cpu.emitters.llvm.emit import EMISSIONS, ModuleWriter, StepsWriter, emit_functions, module_text
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts, held_type
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.ports import EntryPoint, is_narrow, limits
+from qmlir.targets.cpu.emitters.ports import EntryPoint
 from qmlir.targets.cpu.emitters.program import Constant, MainPort
 from qmlir.targets.cpu.emitters.writing import Index
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
 from qmlir.targets.cpu.runtime.semantics.values import I1, IRValue, integer, type_of
-from qmlir.text.elements import dense_dtype
 
 Test = Callable[[Builder, IRValue], IRValue]
 """Emits and returns the condition under which an input element is rejected."""
@@ -28,8 +27,7 @@ Test = Callable[[Builder, IRValue], IRValue]
 
 def _is_nan(port: MainPort) -> Test:
     """Returns a test for NaN; low-precision floats are tested by their codes."""
-    dtype = dense_dtype(port.element)
-    assert dtype is not None
+    dtype = port.array.dtype
     if dtype.itemsize > 2:
         return lambda build, value: build.compare("fcmp uno", value, value)
     codes = np.arange(1 << 8 * dtype.itemsize, dtype=f"u{dtype.itemsize}")
@@ -105,7 +103,7 @@ class _RunWriter:
     def check(self) -> None:
         """Emits all checks of the inputs, in order."""
         for number, port in enumerate(self.entry.program.inputs, 1):
-            ends = limits(port)
+            ends = port.array.limits
             if ends is not None:
                 self.refuse(number, port, _is_outside(port, *ends))
             if port.refuses_nan:
@@ -127,7 +125,7 @@ class _RunWriter:
 
     def restore(self) -> None:
         """Converts narrow outputs to the caller's form: without sign extension; a signed bit is -1 or 0."""
-        for port in filter(is_narrow, self.entry.program.outputs):
+        for port in (each for each in self.entry.program.outputs if each.array.is_narrow):
             is_negative = port.dtype.startswith("int")
             self._changed(port, self.pointers[port], self.pointers[port], _unsigned(port.bits, is_negative))
 

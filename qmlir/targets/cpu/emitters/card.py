@@ -20,7 +20,7 @@ from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
 from qmlir.targets.cpu.choices import PARTS_FORM as PARTS_FORM
 from qmlir.targets.cpu.choices import PROGRAM_FORM as PROGRAM_FORM
 from qmlir.targets.cpu.runtime.machine_code import digest_of
-from qmlir.targets.cpu.runtime.ports import OPEN
+from qmlir.targets.cpu.runtime.ports import OPEN, shape_text
 from qmlir.text.data import JsonValue, plain, read_data
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.tables import Readable, bytes_text, counted
@@ -57,8 +57,7 @@ class CardPort:
 
     def text(self) -> str:
         """Returns the port on one line, as `NAME: SHAPE DTYPE`."""
-        shape = "x".join("?" if size == OPEN else str(size) for size in self.shape) or "scalar"
-        return f"{self.name}: {shape} {self.dtype}{', NaN is refused' if self.refuses_nan else ''}"
+        return f"{self.name}: {shape_text(self.shape)} {self.dtype}{', NaN is refused' if self.refuses_nan else ''}"
 
 
 @dataclass(frozen=True, repr=False)

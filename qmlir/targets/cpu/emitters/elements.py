@@ -1,12 +1,23 @@
 """Element types for all emitters: names in registers, NumPy types of the caller's arrays, and sizes in memory."""
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IndexType, i1
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    i1,
+)
 from xdsl.ir import Attribute, Operation
 
+from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.simd.base import as_vector
-from qmlir.ir.builtin_types import as_integer, as_small_float
+from qmlir.ir.builtin_types import AnyDense, as_integer, as_small_float
 from qmlir.ir.diagnostics import op_error
-from qmlir.text.elements import dense_dtype
+from qmlir.text.elements import dense_array, dense_dtype
 
 _FLOATS: dict[type[Attribute], str] = {
     Float16Type: "f16",
@@ -59,3 +70,21 @@ def item_size(element: Attribute) -> int:
     dtype = dense_dtype(element)
     assert dtype is not None
     return dtype.itemsize
+
+
+def lanes_of_constant(op: Operation, dense: AnyDense) -> Array:
+    """Returns the lanes of a constant vector. Raises `DiagnosticError` unless it has rank 1."""
+    vector = as_vector(dense.type)
+    if vector is None or vector.get_num_dims() != 1:
+        raise op_error(op, f"must be a scalar or a vector of rank 1, but got constant {dense.type}")
+    return dense_array(dense)
+
+
+def common_lane(lanes: Array, element: Attribute) -> Attribute | None:
+    """Returns the scalar constant that all lanes are equal to, bit for bit; `None` if they differ."""
+    bits = lanes.view(f"u{lanes.itemsize}")
+    if (bits != bits[0]).any():
+        return None
+    if isinstance(element, AnyFloat):
+        return FloatAttr(float(lanes[0]), element)
+    return IntegerAttr(int(lanes[0]), as_integer(element) or IndexType())

@@ -7,8 +7,10 @@ is one arena, and its kernels write their results to memory.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, NoneAttr, RankedStructure, TensorType, VectorType
 from xdsl.dialects.func import FuncOp
@@ -27,7 +29,8 @@ from qmlir.ir.signature import MAIN, REFUSES_NAN, Port, inputs_of, memory_output
 from qmlir.targets.cpu.emitters.elements import caller_dtype, item_size, unfilled_bits
 from qmlir.targets.cpu.isa import isa_of
 from qmlir.targets.cpu.isa.base import ALIGNMENT, InstructionSet
-from qmlir.text.elements import dense_array
+from qmlir.targets.cpu.runtime.ports import ArrayPort
+from qmlir.text.elements import dense_array, dense_dtype
 
 SLACK = 64
 """The number of bytes after the last buffer that vector loads may read."""
@@ -86,6 +89,13 @@ class MainPort:
     def elements(self) -> int:
         """The number of elements of the array."""
         return math.prod(self.shape)
+
+    @cached_property
+    def array(self) -> ArrayPort:
+        """The port as the Python runtime sees it."""
+        dtype = np.dtype(np.bool_) if self.dtype == "bool" else dense_dtype(self.element)
+        assert dtype is not None
+        return ArrayPort(self.name, dtype, self.shape, self.refuses_nan, bits=self.bits)
 
 
 @dataclass(frozen=True)

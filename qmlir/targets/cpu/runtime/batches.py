@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
-from .ports import Array, ArrayPort, check_outputs, check_target, checked, shape_text
+from .ports import Array, ArrayPort, checked, copy_results, result_arrays, shape_text
 
 _ALONE = "qmlir_runs_alone"
 """The attribute that marks a thread. All copies of this file use the same name: each saved program has a copy."""
@@ -160,22 +160,17 @@ class AnyBatch:
         takes, gives = self.plan.inputs, self.plan.outputs
         resized = [_resized(port, takes.get(port.name), count) for port in self._inputs]
         arrays = list(map(checked, resized, values))
-        if outputs is not None:
-            check_outputs(outputs, [port.name for port in self._outputs])
-        results: dict[str, Array] = {}
+        axes = [(port, gives.get(port.name)) for port in self._outputs]
+        wholes = [
+            _resized(port, axis, 0 if axis is None else port.shape[axis] * count // self._held) for port, axis in axes
+        ]
+        results = result_arrays(wholes, outputs)
         written: list[Array] = []
-        for port in self._outputs:
-            axis = gives.get(port.name)
-            whole = _resized(port, axis, 0 if axis is None else port.shape[axis] * count // self._held)
-            own = None if outputs is None else outputs.get(port.name)
-            made = np.empty(whole.shape, port.dtype) if own is None else own
-            results[port.name] = check_target(port.name, made, port.dtype, whole.shape)
-            is_ready = own is None or (own.flags.carray and not _meets(own, [*arrays, *written]))
-            written.append(results[port.name] if is_ready else np.empty(whole.shape, port.dtype))
+        for array in results.values():
+            is_ready = array.flags.carray and not meets(array, [*arrays, *written])
+            written.append(array if is_ready else np.empty(array.shape, array.dtype))
         self._run_all(arrays, written, count, run)
-        for target, found in zip(results.values(), written, strict=True):
-            if target is not found:
-                target[...] = found
+        copy_results(results, written)
         return results
 
     def first(self, values: Sequence[Any], count: int) -> list[Array]:
@@ -224,5 +219,6 @@ class AnyBatch:
         spread(-(-count // held), self.plan.threads, work)
 
 
-def _meets(array: Array, others: Iterable[Array]) -> bool:
+def meets(array: Array, others: Iterable[Array]) -> bool:
+    """Returns True if an array may share memory with another one."""
     return any(np.may_share_memory(array, each) for each in others)

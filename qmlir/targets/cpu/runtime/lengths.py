@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .batches import spread
+from .batches import meets, spread
 from .errors import InputError
-from .ports import OPEN, Array, ArrayPort, by_name, check_outputs, check_target, checked, ports_text
+from .ports import OPEN, Array, ArrayPort, by_name, checked, copy_results, ports_text, result_arrays
 from .program import CompiledModule, program_of
 
 Factor = int | str | Mapping[str, Any]
@@ -271,24 +271,18 @@ class AnyLength:
         values = by_name(self.inputs, inputs)
         prepared = self.prepared(values)
         arrays = list(map(checked, prepared.inputs, values))
+        results = result_arrays(prepared.outputs, outputs)
         if outputs is None:
-            results = {port.name: np.empty(port.shape, port.dtype) for port in prepared.outputs}
             self._run_all(prepared.runs, arrays, results)
             return results
-        check_outputs(outputs, [port.name for port in self.outputs])
-        targets: dict[str, Array] = {}
-        aside: dict[str, Array] = {}
-        for name, dtype, shape in ((port.name, port.dtype, port.shape) for port in prepared.outputs):
-            own = outputs.get(name)
-            targets[name] = np.empty(shape, dtype) if own is None else check_target(name, own, dtype, shape)
-            is_read = own is not None and any(np.may_share_memory(targets[name], each) for each in arrays)
-            is_ready = targets[name].flags.carray and not is_read  # a later chunk reads that memory
-            aside[name] = targets[name] if is_ready else np.empty(shape, dtype)
+        aside = {
+            # A later chunk reads memory that is also an input.
+            name: array if array.flags.carray and not meets(array, arrays) else np.empty(array.shape, array.dtype)
+            for name, array in results.items()
+        }
         self._run_all(prepared.runs, arrays, aside)
-        for name, target in targets.items():
-            if aside[name] is not target:
-                target[...] = aside[name]
-        return targets
+        copy_results(results, aside.values())
+        return results
 
     def _run_all(self, runs: Sequence[PieceRun], arrays: Sequence[Array], results: Mapping[str, Array]) -> None:
         threads = next(iter(self._buckets.values())).call.batches.plan.threads

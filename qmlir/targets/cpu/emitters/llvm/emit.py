@@ -30,7 +30,7 @@ from qmlir.targets.cpu.emitters.llvm import control, memory, registers, scalars
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, constants_of, is_tiled, program_of
-from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, static_strides
+from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, memory_of, static_strides
 from qmlir.targets.cpu.host import host_processor
 from qmlir.targets.cpu.package import IR_PROGRAM, write_package
 from qmlir.targets.cpu.runtime.ir_code import HEAD, TILED, compiled_objects, facts_of, host_machine
@@ -220,7 +220,7 @@ class StepsWriter:
         base, first = self.write.root(memory.array)
         if start is None or first is None:
             return Region(base, 0, 1 << 62)
-        reach = Memory("", Index(), memory.shape, static_strides(op, _type(value)), memory.element, 0).reach
+        reach = Memory("", Index(), memory.shape, static_strides(op, memory_of(value)), memory.element, 0).reach
         return Region(base, first + start * size, first + (start + reach + 1) * size)
 
     def _may_meet(self, a: Region, b: Region) -> bool:
@@ -244,12 +244,6 @@ class StepsWriter:
             self.write.build.first.append(f"  {name} = load ptr, ptr {position}")
         head = f"define internal void @{self.parts.name}_steps({', '.join(takes)}) noinline nounwind"
         return self.write.function_text(head, ["  ret void"])
-
-
-def _type(value: SSAValue) -> Any:
-    type_ = memref_type(value)
-    assert type_ is not None
-    return type_
 
 
 def _array(name: str) -> str:
@@ -294,7 +288,7 @@ def _kinds(steps: StepsWriter) -> list[str]:
     main = steps.parts.program.main
     if steps.threads is not None:
         return ["int64", "value index", "const int64"]
-    kinds = [memory_name(main, _type(value).get_element_type()) for value in main.body.block.args]
+    kinds = [memory_name(main, memory_of(value).get_element_type()) for value in main.body.block.args]
     return ["const int64", "int8", "const int64", *kinds]
 
 

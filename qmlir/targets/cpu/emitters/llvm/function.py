@@ -25,7 +25,7 @@ from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, Memory, Names, Text
 from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
-from qmlir.targets.cpu.runtime.semantics.values import I64, IRValue, Type, integer, type_of
+from qmlir.targets.cpu.runtime.semantics.values import I64, MEMORY, IRValue, Type, type_of
 
 EmitOperation = Callable[["IRWriter", Operation], None]
 
@@ -49,11 +49,6 @@ class ModuleParts:
         if found:
             self.used.add(feature)
         return found
-
-
-MEMORY = {"int8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "int64": "i64", "float32": "f32",
-          "float64": "f64"}  # fmt: skip
-"""The LLVM element type in memory for each NumPy type."""
 
 
 class IRWriter(LoopsWriter):
@@ -132,10 +127,6 @@ class IRWriter(LoopsWriter):
     def operands(self, op: Operation) -> list[IRValue]:
         """Returns all operands of `op` in registers."""
         return [self.value(each) for each in op.operands]
-
-    def kept(self, hint: str, value: Index) -> Index:
-        """Returns `value` unchanged: `sum` already reuses emitted sums."""
-        return value
 
     def define(self, result: SSAValue, value: IRValue) -> None:
         """Binds `result` to a value."""
@@ -233,11 +224,6 @@ def _as_index(text: str) -> Index:
 def index_of(name: str) -> Index:
     """Returns a register as a symbolic index."""
     return Index.of(Text(name))
-
-
-def constant_index(number: int) -> IRValue:
-    """Returns an index constant as an LLVM operand."""
-    return integer(I64, number)
 
 
 def held_type(op: Operation, element: Attribute) -> Type:

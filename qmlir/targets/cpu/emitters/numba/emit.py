@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import AllocOp, GetGlobalOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.dialects.kernel.custom import CustomOp
@@ -31,7 +31,7 @@ from qmlir.targets.cpu.emitters.numba import control, memory, registers, scalars
 from qmlir.targets.cpu.emitters.numba.control import NUMBER, TEAM
 from qmlir.targets.cpu.emitters.numba.function import BY_HAND, EmitOperation, FunctionWriter, Tables
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
-from qmlir.targets.cpu.emitters.writing import INDENT, Index, Names, Text, name_text
+from qmlir.targets.cpu.emitters.writing import INDENT, Index, Names, Text, memory_of, name_text
 from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.runtime import operations
 from qmlir.targets.cpu.runtime.operations.lanes import BY_INTRINSICS
@@ -204,7 +204,7 @@ class _MainWriter:
 
     def _job_lines(self, ports: Sequence[tuple[str, str]]) -> list[str]:
         """Returns statements that create the arrays of a job from the table of addresses that threads get."""
-        sizes = [math.prod(_memory(value).get_shape()) for value in self.main.body.block.args]
+        sizes = [math.prod(memory_of(value).get_shape()) for value in self.main.body.block.args]
         kinds = [kind.removeprefix("const ") for _, kind in ports]
         rows = [
             ("kernels", len(self.parts.kernels), "int64"),
@@ -245,12 +245,6 @@ class _MainWriter:
         """Returns the rows of `CALLS`."""
         rows = ((self.parts.kernels[each.kernel], each.nodes) for each in self.program.calls)
         return [f"({_quoted(kernel)}, {json.dumps(nodes)})" for kernel, nodes in rows]
-
-
-def _memory(value: SSAValue) -> MemRefType[Attribute]:
-    type_ = memref_type(value)
-    assert type_ is not None
-    return type_
 
 
 def _port_rows(ports: Sequence[MainPort]) -> list[str]:

@@ -1,6 +1,7 @@
 """Emits `memref` as Python: loads, stores and copies at computed positions of flat arrays. Most views emit no code."""
 
 import math
+from contextlib import ExitStack
 from typing import cast
 
 from xdsl.dialects import memref
@@ -10,7 +11,7 @@ from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
 from qmlir.targets.cpu.emitters.numba.scalars import WHOLE, as_register
 from qmlir.targets.cpu.emitters.views import VIEWS
-from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_from
+from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_from, name_text
 
 
 def as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Text) -> Text:
@@ -31,8 +32,7 @@ def load_value(
     loaded = write.call(name, Text(memory.array), *operands)
     value = as_register(write, register_name(op, memory.element), loaded)
     if result.uses:
-        text = str(value)
-        write.line(f"{write.variable(result)} = {text}")
+        write.keep(result, value)
 
 
 def _load(write: FunctionWriter, op: memref.LoadOp) -> None:
@@ -42,8 +42,7 @@ def _load(write: FunctionWriter, op: memref.LoadOp) -> None:
 
 def _store(write: FunctionWriter, op: memref.StoreOp) -> None:
     memory, position = write.element_place(op, op.memref, op.indices)
-    value = as_memory(write, op, memory, write.text(op.value))
-    write.line(str(write.call("store", Text(memory.array), position, value)))
+    write.run("store", Text(memory.array), position, as_memory(write, op, memory, write.text(op.value)))
 
 
 def _alloca(write: FunctionWriter, op: memref.AllocaOp) -> None:
@@ -68,22 +67,16 @@ def _view(write: FunctionWriter, op: memref.ViewOp) -> None:
 def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
     source, target = write.memory(op.source), write.memory(op.destination)
     run = contiguous_from(source, target)
-    depth = write.depth
-    indices: list[Index] = []
-    for size in source.shape[:run]:
-        name = write.names.new("i")
-        write.line(f"for {name} in range({size}):")
-        write.depth += 1
-        indices.append(Index.of(Text(name, frozenset({name}))))
-    inner = [*indices, *[Index()] * (len(source.shape) - run)]
     count = math.prod(source.shape[run:])
-    positions = target.position(inner), source.position(inner)
-    if count:
-        call = write.call("copy", Text(target.array), positions[0], Text(source.array), positions[1], count)
-        write.line(str(call))
-    else:
-        write.line("pass")
-    write.depth = depth
+    with ExitStack() as nest:
+        inner = [Index()] * len(source.shape)
+        for axis, size in enumerate(source.shape[:run]):
+            name = write.names.new("i")
+            nest.enter_context(write.indented(f"for {name} in range({size})"))
+            inner[axis] = Index.of(name_text(name))
+        if count:
+            into, from_ = target.position(inner), source.position(inner)
+            write.run("copy", Text(target.array), into, Text(source.array), from_, count)
 
 
 EMISSIONS = cast(

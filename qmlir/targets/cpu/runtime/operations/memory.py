@@ -21,9 +21,9 @@ from numba.core import cgutils
 from ..machine_code import processor_features
 from ..semantics import lanes
 from ..semantics.arithmetic import same_bits
-from ..semantics.values import I8, I32, I64, PTR, IRValue, Type, type_of
+from ..semantics.values import I8, I32, I64, MEMORY, PTR, IRValue, Type, type_of
 from .declare import Emission, operation, packed
-from .registers import MEMORY, Register
+from .registers import Register
 
 _INT64 = ir.IntType(64)
 

@@ -161,12 +161,6 @@ class _RegisterModel(models.PrimitiveModel):
 INDEX = types.int64
 """The numba type of `index`: numba's own 64-bit integer."""
 
-MEMORY = {
-    "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64",
-    "uint64": "i64", "float32": "f32", "float64": "f64",
-}  # fmt: skip
-"""The element type of arrays of each NumPy type."""
-
 
 def as_register(type_: Any) -> Register | None:
     """Returns `type_` as a register type; `index` becomes `i64`. Returns `None` for other types, such as arrays."""
