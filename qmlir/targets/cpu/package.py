@@ -93,7 +93,7 @@ _LLVM_INIT = '''"""A compiled neural network: `program(inputs)` gives the output
 from pathlib import Path
 
 from .runtime.errors import InputError
-from .runtime.ir_code import program_module
+from .runtime.machine_code import program_module
 from .runtime.program import CompiledModule, mapped
 
 __all__ = ["InputError", "program"]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from numpy.lib.array_utils import byte_bounds
 
 from .batches import AnyBatch, BatchPlan
-from .errors import CorruptProgramError
+from .errors import CorruptProgramError, damaged
 from .errors import InputError as InputError
 from .ports import Array, ArrayPort, by_name, checked, copy_results, ports_text, result_arrays
 
@@ -117,9 +117,7 @@ def mapped(path: Path, digest: str) -> dict[str, Array]:
         raise CorruptProgramError(f"{path} is damaged: it is {'empty' if path.is_file() else 'not a file'}")
     file = np.memmap(path, np.uint8, mode="r")
     if not constants_are_checked and hashlib.sha256(file.data).hexdigest() != digest:
-        raise CorruptProgramError(
-            f"{path} is damaged: it differs from the file written with the program; compile the model again"
-        )
+        raise damaged(path)
     length = int(file[:8].view("<u8")[0])
     header, data = json.loads(bytes(file[8 : 8 + length])), file[8 + length :]
     arrays: dict[str, Array] = {}

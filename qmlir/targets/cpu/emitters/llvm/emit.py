@@ -33,8 +33,16 @@ from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_
 from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, memory_of, static_strides
 from qmlir.targets.cpu.host import host_processor
 from qmlir.targets.cpu.package import IR_PROGRAM, write_package
-from qmlir.targets.cpu.runtime.ir_code import HEAD, TILED, compiled_objects, facts_of, host_machine
-from qmlir.targets.cpu.runtime.machine_code import FILE, digest_of, written
+from qmlir.targets.cpu.runtime.machine_code import (
+    FILE,
+    HEAD,
+    TILED,
+    compiled_objects,
+    digest_of,
+    facts_of,
+    host_machine,
+    written,
+)
 from qmlir.targets.cpu.runtime.semantics.values import PTR, IRValue, Type, type_of
 from qmlir.targets.cpu.runtime.team_code import team_functions, team_names
 

@@ -24,33 +24,21 @@ from qmlir.targets.cpu.emitters.writing import (
     mnemonic,
     predicate_of,
 )
-from qmlir.targets.cpu.runtime.semantics import lanes
-from qmlir.targets.cpu.runtime.semantics.arithmetic import (
-    EXTREMES_BY_COMPARISONS,
-    FLOATS,
-    FUSED_BY_SUMS,
-    INTEGERS,
-    Lowering,
-    compared,
-    converted,
-    float_to_integer_power,
-    high_product,
-    same_bits,
-)
+from qmlir.targets.cpu.runtime.semantics import arithmetic, lanes
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
 from qmlir.targets.cpu.runtime.semantics.values import IRValue, constant, integer, lane_texts
 
 
-def _rows(family: Mapping[str, Lowering]) -> dict[type[Operation], Lowering]:
+def _rows(family: Mapping[str, arithmetic.Lowering]) -> dict[type[Operation], arithmetic.Lowering]:
     """Returns the lowering of each operation of `arith` and `math` whose name is in `family`."""
     operations = (*Arith.operations, *Math.operations)
     return {op: row for op in operations if (row := family.get(mnemonic(op))) is not None}
 
 
-FUNCTIONS: Mapping[type[Operation], Lowering] = {
-    **_rows(INTEGERS),
-    **_rows(FLOATS),
-    math.FPowIOp: float_to_integer_power,
+FUNCTIONS: Mapping[type[Operation], arithmetic.Lowering] = {
+    **_rows(arithmetic.INTEGERS),
+    **_rows(arithmetic.FLOATS),
+    math.FPowIOp: arithmetic.float_to_integer_power,
     arith.SelectOp: Builder.select,
     SelectOp: Builder.select,
     ReduceAddOp: lanes.added_by_halves,
@@ -58,7 +46,7 @@ FUNCTIONS: Mapping[type[Operation], Lowering] = {
 """Operations with a lowering that needs only their operands."""
 
 
-_BY_COMPARISONS: Mapping[type[Operation], Lowering] = _rows(EXTREMES_BY_COMPARISONS)
+_BY_COMPARISONS: Mapping[type[Operation], arithmetic.Lowering] = _rows(arithmetic.EXTREMES_BY_COMPARISONS)
 
 
 def _function(write: IRWriter, op: Operation) -> None:
@@ -71,19 +59,20 @@ def fused(write: IRWriter, op: Operation) -> None:
     """Emits a fused multiply-add; WebAssembly lacks one, so that f32 and 16-bit floats are computed in f64 there."""
     values = write.operands(op)
     by_sums = write.parts.processor.is_wasm and values[0].type.element != "f64"
-    write.define(op.results[0], (FUSED_BY_SUMS if by_sums else FLOATS["fma"])(write.build, *values))
+    lower = arithmetic.FUSED_BY_SUMS if by_sums else arithmetic.FLOATS["fma"]
+    write.define(op.results[0], lower(write.build, *values))
 
 
 def _conversion(write: IRWriter, op: Operation) -> None:
     kind, value, element = conversion_of(op), write.value(op.operands[0]), write.type(op, op.results[0].type).element
     if kind is Conversion.BITCAST:
-        write.define(op.results[0], same_bits(write.build, value, element))
+        write.define(op.results[0], arithmetic.same_bits(write.build, value, element))
     else:
-        write.define(op.results[0], converted(write.build, value, element, is_signed=kind not in UNSIGNED))
+        write.define(op.results[0], arithmetic.converted(write.build, value, element, is_signed=kind not in UNSIGNED))
 
 
 def _compare(write: IRWriter, op: Operation) -> None:
-    write.define(op.results[0], compared(write.build, predicate_of(op), *write.operands(op)))
+    write.define(op.results[0], arithmetic.compared(write.build, predicate_of(op), *write.operands(op)))
 
 
 def _constant(write: IRWriter, op: arith.ConstantOp) -> None:
@@ -129,7 +118,7 @@ def _multiply_extended(write: IRWriter, op: arith.MulSIExtendedOp | arith.MulUIE
     a, b = write.value(op.lhs), write.value(op.rhs)
     extend = "sext" if isinstance(op, arith.MulSIExtendedOp) else "zext"
     write.define(op.results[0], write.build.binary("mul", a, b))
-    write.define(op.results[1], high_product(extend)(write.build, a, b))
+    write.define(op.results[1], arithmetic.high_product(extend)(write.build, a, b))
 
 
 EMISSIONS = cast(

@@ -19,8 +19,7 @@ import llvmlite.binding as llvm
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.targets.cpu.emitters.llvm.processor import HOST, AheadMachine, Processor
 from qmlir.targets.cpu.emitters.llvm.subprocess_compile import PROBE, compiled_aside, machine_of, reason_in, target_of
-from qmlir.targets.cpu.runtime.ir_code import compiled
-from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME, feature_text, processor_name
+from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME, compiled, feature_text, processor_name
 
 ASKED: Mapping[str, Sequence[str]] = {
     "x86": ("sse2", "avx2", "fma", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni",

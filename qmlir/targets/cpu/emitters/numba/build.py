@@ -23,15 +23,8 @@ from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
 from qmlir.targets.cpu.emitters.program import constants_of
 from qmlir.targets.cpu.package import OnKernel, forget, helper_count, load_package, write_package
+from qmlir.targets.cpu.runtime import team_code
 from qmlir.targets.cpu.runtime.machine_code import FACTS, FILE, SOURCE, digest_of, feature_text, processor_name, written
-from qmlir.targets.cpu.runtime.team_code import (
-    LEAD_SYMBOL,
-    OTHERS,
-    SERVE_SYMBOL,
-    shared_symbol,
-    team_names,
-    team_object,
-)
 
 
 def _needs(bitcode: bytes) -> set[str]:
@@ -63,14 +56,15 @@ def write_machine_code(folder: Path, package: ModuleType) -> bool:
     own, needs = {*symbols}, set[str]().union(*(_needs(each.bitcode) for each in objects))
     team: Any = getattr(emitted, "TEAM", None)
     if team is not None:
-        data.append(team_object())
-        own |= {shared_symbol(name) for name in team_names()}
-        needs |= {OTHERS}
+        data.append(team_code.team_object())
+        own |= {team_code.shared_symbol(name) for name in team_code.team_names()}
+        needs |= {team_code.OTHERS}
+    symbols_of_team = [team_code.LEAD_SYMBOL, team_code.SERVE_SYMBOL]
     header: dict[str, Any] = {
         **{name: getattr(emitted, name) for name in FACTS},
         "kernels": symbols,
         "steps": kernels[-1].arguments,
-        "team": None if team is None else {"threads": team.threads, "symbols": [LEAD_SYMBOL, SERVE_SYMBOL]},
+        "team": None if team is None else {"threads": team.threads, "symbols": symbols_of_team},
         "needs": sorted(needs - own),
     }
     (folder / FILE).write_bytes(written(header, digest_of((folder / SOURCE).read_bytes()), data))

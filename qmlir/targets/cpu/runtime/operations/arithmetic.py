@@ -11,16 +11,8 @@ from typing import Any
 
 from numba import types
 
-from ..semantics.arithmetic import (
-    FLOATS,
-    INTEGERS,
-    Lowering,
-    compared,
-    converted,
-    float_to_integer_power,
-    high_product,
-    same_bits,
-)
+from ..semantics import arithmetic as rows
+from ..semantics.arithmetic import FLOATS, INTEGERS, Lowering
 from ..semantics.builder import Builder
 from ..semantics.values import HALVES, IRValue, type_of
 from .declare import Emission, operation, operator, shared
@@ -73,9 +65,9 @@ def _integer_power_type(base: Any, exponent: Any) -> Any:
 
 OPERATIONS: dict[str, Any] = {
     **_named(INTEGERS, integers),
-    **_named({"mulsi_high": high_product("sext"), "mului_high": high_product("zext")}, integers),
+    **_named({"mulsi_high": rows.high_product("sext"), "mului_high": rows.high_product("zext")}, integers),
     **_named(FLOATS, floats),
-    "fpowi": operation("fpowi", _integer_power_type, shared(float_to_integer_power)),
+    "fpowi": operation("fpowi", _integer_power_type, shared(rows.float_to_integer_power)),
 }
 """The operations of this module by the names under which emitted code imports them."""
 
@@ -120,7 +112,7 @@ def _comparison(integer: str, floating: str) -> tuple[Callable[..., Any], Any]:
         return register.of("i1")
 
     def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
-        return compared(build, floating if a.type.is_float else integer, a, b)
+        return rows.compared(build, floating if a.type.is_float else integer, a, b)
 
     return typed, shared(lower)
 
@@ -198,11 +190,11 @@ def conversion(name: str) -> Any:
     prefix, target = found.groups()
     element = "i64" if target == "index" else target
     if prefix == "bits_":
-        return operation(name, _bits_type(target), shared(partial(same_bits, element=element)))
+        return operation(name, _bits_type(target), shared(partial(rows.same_bits, element=element)))
 
     def lower(emission: Emission, value: Any) -> Any:
         is_signed = prefix is None and not isinstance(emission.operands[0], types.Boolean)
         operand = emission.register(0, value)
-        return emission.build.value(converted(emission.build, operand, element, is_signed=is_signed))
+        return emission.build.value(rows.converted(emission.build, operand, element, is_signed=is_signed))
 
     return operation(name, _conversion_type(target), lower)

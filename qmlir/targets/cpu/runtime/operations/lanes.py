@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ..errors import CorruptProgramError
-from ..machine_code import processor_features
+from ..machine_code import check_features
 from ..semantics import lanes as rows
 from ..semantics.arithmetic import FOLDS
 from ..semantics.builder import Builder
@@ -49,17 +48,8 @@ BY_INTRINSICS: Mapping[str, Callable[..., Any]] = {
 
 
 def requires(*features: str) -> None:
-    """Raises `CorruptProgramError` if the CPU lacks a feature that the emitted module needs.
-
-    Otherwise, LLVM would end the process at an unsupported instruction.
-    """
-    there = processor_features()
-    missing = [name for name in features if not there.get(name, False)]
-    if missing:
-        raise CorruptProgramError(
-            f"the program requires a CPU with {', '.join(missing)}, which this one lacks; compile the model here, "
-            "or with --isa generic"
-        )
+    """Raises `CorruptProgramError` if the CPU lacks a feature that the emitted module needs."""
+    check_features("the program", features)
 
 
 @cache
