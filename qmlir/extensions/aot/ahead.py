@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir import registry
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.targets.cpu.emitters.card import Contents, ProgramCard, WrittenFiles, card_of
-from qmlir.targets.cpu.emitters.llvm.processor import AheadMachine
 from qmlir.targets.cpu.emitters.llvm.target import code_target
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name, port_text
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.emitters.writing import Names
+from qmlir.targets.cpu.host import AheadMachine
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.loops.simd_unroll import unroll_tiles
 from qmlir.text.files import access, note_sources, path_of

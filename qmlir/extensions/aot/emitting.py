@@ -15,10 +15,9 @@ from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import parameter_inputs, specialize
 from qmlir.targets import cpu as cpu_target
 from qmlir.targets.cpu.compiler import as_main
-from qmlir.targets.cpu.emitters.llvm.processor import AheadMachine
 from qmlir.targets.cpu.emitters.llvm.target import code_target
 from qmlir.targets.cpu.emitters.ports import checked_name
-from qmlir.targets.cpu.host import best_isa, resolved_isa
+from qmlir.targets.cpu.host import AheadMachine, best_isa, resolved_isa
 from qmlir.targets.cpu.isa import instruction_set, isas_of_processors
 from qmlir.workflows.loading import takes_model
 

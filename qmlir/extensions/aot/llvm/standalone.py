@@ -13,10 +13,10 @@ from qmlir.targets.cpu.emitters.elements import item_size
 from qmlir.targets.cpu.emitters.llvm.control import counting
 from qmlir.targets.cpu.emitters.llvm.emit import EMISSIONS, ModuleWriter, StepsWriter, emit_functions, module_text
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts, held_type
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.ports import EntryPoint
 from qmlir.targets.cpu.emitters.program import Constant, MainPort
 from qmlir.targets.cpu.emitters.writing import Index
+from qmlir.targets.cpu.host import Processor
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
 from qmlir.targets.cpu.runtime.semantics.values import I1, IRValue, integer, type_of

@@ -14,9 +14,9 @@ import numpy as np
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.elements import item_size
-from qmlir.targets.cpu.emitters.llvm.processor import AheadMachine
 from qmlir.targets.cpu.emitters.program import SLACK, LoopProgram, MainPort
 from qmlir.targets.cpu.emitters.writing import LONGEST, Names
+from qmlir.targets.cpu.host import AheadMachine
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.runtime.ports import shape_text
 

@@ -28,10 +28,9 @@ from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
 from qmlir.targets.cpu.emitters.llvm import control, memory, registers, scalars
 from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, constants_of, is_tiled, program_of
 from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, memory_of, static_strides
-from qmlir.targets.cpu.host import host_processor
+from qmlir.targets.cpu.host import Processor, host_processor
 from qmlir.targets.cpu.package import IR_PROGRAM, write_package
 from qmlir.targets.cpu.runtime.machine_code import (
     FILE,

@@ -21,8 +21,8 @@ from qmlir.dialects.simd.base import as_vector, is_tile, tile_of
 from qmlir.dialects.simd.lanes import StackOp, TransposeOp, register_type, tile_places
 from qmlir.dialects.simd.memory import LoadGroupSplatOp, LoadOp, StoreOp
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, Memory, Names, Text
+from qmlir.targets.cpu.host import Processor
 from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
 from qmlir.targets.cpu.runtime.semantics.values import I64, MEMORY, IRValue, Type, type_of

@@ -17,8 +17,8 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.targets.cpu.emitters.llvm.processor import HOST, AheadMachine, Processor
 from qmlir.targets.cpu.emitters.llvm.subprocess_compile import PROBE, compiled_aside, machine_of, reason_in, target_of
+from qmlir.targets.cpu.host import HOST, AheadMachine, Processor
 from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME, compiled, feature_text, processor_name
 
 ASKED: Mapping[str, Sequence[str]] = {

@@ -10,9 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.llvm.emit import EMISSIONS, emit_module
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.numba.emit import EMISSIONS as NUMBA_EMISSIONS
-from qmlir.targets.cpu.host import host_processor
+from qmlir.targets.cpu.host import Processor, host_processor
 from qmlir.targets.cpu.runtime.machine_code import compiled_objects, facts_of, host_machine
 from tests.support.emitted import compiled_outputs, parsed
 
