@@ -14,13 +14,13 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, RLock
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, StringAttr, i1
@@ -78,18 +78,8 @@ if TYPE_CHECKING:
     from qmlir.targets.cpu.length_buckets import Lengths
 
 
-@dataclass(frozen=True)
-class ProgramTarget:
-    """The target of a program: instruction set, threads, code generator, and whether tuned schedules apply."""
-
-    isa: str
-    threads: int
-    emitter: str = NUMBA
-    tuned: bool = True
-
-
 def _build(
-    module: ModuleOp, made_for: ProgramTarget, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
+    module: ModuleOp, made_for: ExecutionOptions, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
 ) -> None:
     """Lowers a static module, writes its package to `folder`, and compiles it there in at most `limit` processes."""
     with rare_collection(COLLECTED):
@@ -124,10 +114,15 @@ def as_main(module: ModuleOp, name: str) -> ModuleOp:
     return run_pipeline(module, "symbol-dce")
 
 
-def compiled_entry(
-    module: ModuleOp, made_for: ProgramTarget, progress: IO[str] | None = None, slow: str = ""
-) -> tuple[Path, Any]:
-    """Returns the folder and the program of a static module, from the cache if possible.
+class _Made(NamedTuple):
+    """A compiled specialization: its folder, and the program to call."""
+
+    folder: Path
+    call: Any
+
+
+def compiled_entry(module: ModuleOp, made_for: ExecutionOptions, slow: str = "") -> _Made:
+    """Compiles a static module, or takes its program from the cache.
 
     `slow` is a warning that is emitted if this takes long.
     """
@@ -136,7 +131,7 @@ def compiled_entry(
     found = tuned_schedules(isa, threads, _warn) if made_for.tuned else UNTUNED
     key = program_key(module, isa, threads, found.digest, made_for.emitter)
     name = f"qmlir_program_{key[:24]}"
-    with _LOADING, bar("compiling", None, progress) as advance:
+    with _LOADING, bar("compiling", None, made_for.progress) as advance:
         started, untold = time.monotonic(), [slow] if slow else []
 
         def on_kernel(kernel: str, number: int, count: int) -> None:
@@ -146,20 +141,12 @@ def compiled_entry(
 
         entry = cache.entry(key, lambda folder: _build(module, made_for, found, folder, name, on_kernel, limit), _warn)
         package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel, is_checked=not entry.is_new)
-    return entry.folder, package.program
+    return _Made(entry.folder, package.program)
 
 
 def _package_of(call: Any) -> str:
     """Returns the name of the package of a compiled program."""
     return type(call).__module__.partition(".")[0]
-
-
-@dataclass(frozen=True)
-class _Made:
-    """A compiled specialization: its folder, and the program to call."""
-
-    folder: Path
-    call: Any
 
 
 def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
@@ -196,7 +183,7 @@ def module_of_bytes(data: bytes) -> ModuleOp:
     return parse_module(default_environment().new_context(), data.decode())
 
 
-def _again(module: bytes, made_for: ProgramTarget, function: str, lengths: "Lengths | None") -> "Program":
+def _again(module: bytes, made_for: ExecutionOptions, function: str, lengths: "Lengths | None") -> "Program":
     """Restores a pickled program: from the cache if possible, otherwise by compiling it."""
     checked_isa(made_for.isa, made_for.threads)
     return Program(module_of_bytes(module), made_for, function=function, lengths=lengths)
@@ -232,16 +219,14 @@ class Program(RunnableProgram):
     def __init__(
         self,
         module: ModuleOp,
-        made_for: ProgramTarget,
+        made_for: ExecutionOptions,
         *,
         function: str = "main",
-        progress: IO[str] | None = None,
         lengths: "Lengths | None" = None,
     ) -> None:
         self._module = module
         self._settings = made_for
         self._function = function
-        self._progress = progress
         self._ports = inputs_of(function_of(module, function))
         self._open = [open_port(function_of(module, function), port) for port in self._ports]
         self._parameters = frozenset(parameter_inputs(module, function))
@@ -256,7 +241,8 @@ class Program(RunnableProgram):
         self._any_length = None if lengths is None or self._only is not None else self._padded(lengths)
 
     def __reduce__(self) -> tuple[Callable[..., "Program"], tuple[Any, ...]]:
-        return _again, (module_bytes(self._module), self._settings, self._function, self._lengths)
+        settings = replace(self._settings, progress=None)
+        return _again, (module_bytes(self._module), settings, self._function, self._lengths)
 
     @property
     def isa(self) -> str:
@@ -308,32 +294,28 @@ class Program(RunnableProgram):
             self._unpadded = error.diagnostic.message
             _warn(f"the model cannot be padded, so each new input size is compiled on its first call: {self._unpadded}")
             return None
-        made = [_Made(*self._entry(each.module)) for each in modules]
+        made = [self._entry(each.module) for each in modules]
         self._folders = [each.folder for each in made]
         buckets = [Bucket(each.capacities, each.takes, one.call) for each, one in zip(modules, made, strict=True)]
         return AnyLength(cpu.plan_of(found), buckets)
 
-    def _entry(self, module: ModuleOp, slow: str = "") -> tuple[Path, Any]:
-        main = as_main(module, self._function)
-        return compiled_entry(main, self._settings, self._progress, slow)
+    def _entry(self, module: ModuleOp, slow: str = "") -> _Made:
+        return compiled_entry(as_main(module, self._function), self._settings, slow)
 
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
         listed = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
         slow = f"this call compiles for {listed}; later calls of these sizes reuse the code" if listed else ""
         if self._batch is not None:
-            return _Made(*self._entry(self._batch.specialized(self._module, shapes), slow))
-        return _Made(*self._entry(specialize(self._module, shapes, values, function=self._function), slow))
+            return self._entry(self._batch.specialized(self._module, shapes), slow)
+        return self._entry(specialize(self._module, shapes, values, function=self._function), slow)
 
     def _made_for(self, values: Mapping[str, Array]) -> _Made:
-        if not self._parameters:  # sizes are nearly always those of the last call
-            sizes = tuple([array.shape for array in values.values()])
-            last = self._last
-            if last is not None and last[0] == sizes:
-                return last[1]
-            made = self._searched(values)
-            self._last = sizes, made
-            return made
-        return self._searched(values)
+        if self._parameters:
+            return self._searched(values)
+        sizes, last = tuple([array.shape for array in values.values()]), self._last
+        if last is None or last[0] != sizes:  # sizes are nearly always those of the last call
+            self._last = last = sizes, self._searched(values)
+        return last[1]
 
     def _searched(self, values: Mapping[str, Array]) -> _Made:
         known = {name: np.asarray(values[name], order="C") for name in self._parameters}
@@ -562,8 +544,8 @@ def compile_module(
     Raises `DiagnosticError` if the instruction set or the emitter is unknown, if this CPU lacks the instruction set, or
     if an operation can't be compiled.
     """
-    made_for = ProgramTarget(checked_isa(isa, threads), threads, checked_emitter(emitter), tuned)
-    return Program(module, made_for, function=function, progress=progress, lengths=lengths)
+    made_for = ExecutionOptions(threads, checked_isa(isa, threads), tuned, progress, checked_emitter(emitter))
+    return Program(module, made_for, function=function, lengths=lengths)
 
 
 def execute(module: ModuleOp, function: str, running: ExecutionOptions) -> Program:
