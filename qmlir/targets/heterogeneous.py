@@ -29,9 +29,9 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import MAIN, inputs_of, outputs_of
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of, signature_text
-from qmlir.specialization.specialize import is_open, specialize
+from qmlir.specialization.specialize import is_open
 from qmlir.target import HOST, ExecutionOptions, Runnable, find_target
-from qmlir.targets.cpu.batch_tiling import OpenBatch, Shapes, batch_plan
+from qmlir.targets.cpu.batch_tiling import OpenBatch, batch_plan
 from qmlir.targets.cpu.compiler import (
     Program,
     RunnableProgram,
@@ -213,13 +213,10 @@ class HybridProgram(RunnableProgram):
         self._name = function
         self._ports = [open_port(self._function, port) for port in inputs_of(self._function)]
         self._chains: dict[tuple[tuple[int, ...], ...], StaticProgram] = {}
-        self._batch: OpenBatch | None = None
         self._lock = Lock()
-        if not any(map(is_open, self._function.function_type.inputs)):
-            self._only = StaticProgram(module, function, make)
-        else:
-            self._only = None
-            self._batch = OpenBatch(without_calls(module), function)
+        is_fixed = not any(map(is_open, self._function.function_type.inputs))
+        self._only = StaticProgram(module, function, make) if is_fixed else None
+        self._batch = None if is_fixed else OpenBatch(without_calls(module), function)
 
     def __reduce__(self) -> "tuple[Callable[..., HybridProgram], tuple[Any, ...]]":
         running = self._running
@@ -273,19 +270,13 @@ class HybridProgram(RunnableProgram):
         return self._only
 
     def _chain(self, arrays: Sequence[Array]) -> StaticProgram:
-        if self._only is not None:
-            return self._only
-        named: Shapes = {port.name: array.shape for port, array in zip(self._ports, arrays, strict=True)}
+        if self._batch is None:
+            return self._fixed()
         with self._lock:  # if two threads call with the same new shape, only one compiles
-            named = named if self._batch is None else self._batch.piece(named)
+            named = self._batch.piece({port.name: each.shape for port, each in zip(self._ports, arrays, strict=True)})
             shapes = tuple(named.values())
             if shapes not in self._chains:
-                batch = self._batch
-                special = (
-                    specialize(self._module, named, function=self._name)
-                    if batch is None
-                    else batch.specialized(self._module, named)
-                )
+                special = self._batch.specialized(self._module, named)
                 self._chains[shapes] = StaticProgram(special, self._name, self._make)
             return self._chains[shapes]
 

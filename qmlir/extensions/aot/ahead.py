@@ -109,21 +109,17 @@ class AheadForm:
         return AheadMachine(triple or self.triple, cpu, ",".join(each for each in (self.features, features) if each))
 
 
-def form_names() -> tuple[str, ...]:
-    """Returns the names of all output formats, those of qmlir itself first."""
-    return tuple(registry.named("forms"))
-
-
 def form_named(name: str) -> AheadForm:
     """Returns the output format `name`. Raises `DiagnosticError` if it is unknown or cannot be loaded."""
-    if name not in form_names():
-        raise text_error(unknown("output format", name, form_names()))
-    return registry.named("forms")[name].load(AheadForm)
+    forms = registry.named("forms")
+    if name not in forms:
+        raise text_error(unknown("output format", name, forms))
+    return forms[name].load(AheadForm)
 
 
 def machine_forms() -> str:
     """Returns, as text, the names of the output formats that consist of machine code."""
-    return ", ".join(name for name in form_names() if form_named(name).is_for_machine)
+    return ", ".join(name for name in registry.named("forms") if form_named(name).is_for_machine)
 
 
 class Emitted(Readable):

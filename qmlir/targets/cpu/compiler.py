@@ -472,12 +472,9 @@ class Program(RunnableProgram):
             OSError: The folder exists or cannot be written.
         """
         ignored = shutil.ignore_patterns("__pycache__", cache.MANIFEST)
-        if self._only is not None:
-            shutil.copytree(self._only.folder, folder, ignore=ignored)
-            seal(folder, about)
-        elif self._any_length is not None:
+        if self._any_length is not None:
             cpu.write_lengths(folder, self._any_length, self._folders, ignored, about)
-        elif (made := self._for_one()) is not None:
+        elif (made := self._only or self._for_one()) is not None:
             shutil.copytree(made.folder, folder, ignore=ignored)
             seal(folder, about)
         else:

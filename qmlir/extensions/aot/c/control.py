@@ -1,11 +1,11 @@
 """Emission of `scf` as C: loops and branches, with loop-carried values as variables."""
 
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation
 
-from qmlir.extensions.aot.c.function import CWriter, EmitOperation
+from qmlir.extensions.aot.c.function import CWriter
 from qmlir.targets.cpu.emitters.control import CONTROL, branch, results_of
 
 
@@ -18,4 +18,4 @@ def _index_switch(write: CWriter, op: scf.IndexSwitchOp) -> None:
                 branch(write, names, region)
 
 
-EMISSIONS = cast(dict[type[Operation], EmitOperation], {**CONTROL, scf.IndexSwitchOp: _index_switch})
+EMISSIONS: dict[type[Operation], Any] = {**CONTROL, scf.IndexSwitchOp: _index_switch}

@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.func import FuncOp
@@ -33,7 +33,7 @@ from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
 from qmlir.targets.cpu.emitters.writing import INDENT, Names, memory_of, name_text
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
-EMISSIONS: Mapping[type[Operation], EmitOperation] = {
+EMISSIONS: dict[type[Operation], Any] = {
     **scalars.EMISSIONS,
     **registers.EMISSIONS,
     **memory.EMISSIONS,
@@ -148,13 +148,10 @@ class _Run:
 
     def __init__(self, file: _File) -> None:
         self.file, self.entry, self.program = file, file.entry, file.entry.program
-        emissions: dict[type[Operation], EmitOperation] = {
-            **EMISSIONS,
-            AllocOp: cast(EmitOperation, self._allocate),
-            GetGlobalOp: cast(EmitOperation, self._get_global),
-            func.CallOp: cast(EmitOperation, self._call),
-        }
-        self.write = file.writer(emissions, *file.parameters.values())
+        own: dict[type[Operation], Any] = {
+            AllocOp: self._allocate, GetGlobalOp: self._get_global, func.CallOp: self._call,
+        }  # fmt: skip
+        self.write = file.writer({**EMISSIONS, **own}, *file.parameters.values())
         self.constant_arrays: set[str] = set()
 
     def _allocate(self, write: CWriter, op: AllocOp) -> None:

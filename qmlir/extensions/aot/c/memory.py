@@ -4,13 +4,13 @@ Helper functions load and store elements wider than a byte bytewise.
 """
 
 import math
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 
 from qmlir.extensions.aot.c.elements import element_of, memory_type
-from qmlir.extensions.aot.c.function import CWriter, EmitOperation
+from qmlir.extensions.aot.c.function import CWriter
 from qmlir.extensions.aot.c.helpers import access
 from qmlir.extensions.aot.c.statements import LANE
 from qmlir.targets.cpu.emitters.elements import item_size
@@ -100,14 +100,11 @@ def _copy(write: CWriter, op: memref.CopyOp) -> None:
     write.depth = depth
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        **VIEWS,
-        memref.LoadOp: _load,
-        memref.StoreOp: _store,
-        memref.AllocaOp: _alloca,
-        memref.ViewOp: _view,
-        memref.CopyOp: _copy,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    **VIEWS,
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocaOp: _alloca,
+    memref.ViewOp: _view,
+    memref.CopyOp: _copy,
+}

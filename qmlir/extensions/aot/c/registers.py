@@ -1,6 +1,6 @@
 """Emission of `vector` and `simd` as C: vectors are arrays, and operations on them are statements per lane."""
 
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
@@ -23,7 +23,7 @@ from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, name_text, r
 # --- Memory -----------------------------------------------------------------------------------------------------------
 
 
-def _zero(write: CWriter, op: Operation, value: SSAValue) -> str:
+def _zero(write: CWriter, value: SSAValue) -> str:
     return "0" if write.element(value).name not in ("f32", "f64") else "0.0f"
 
 
@@ -52,7 +52,7 @@ def _keep_word(write: CWriter, value: SSAValue, memory: Memory, position: Index)
     write.values[value] = name_text(name)
 
 
-def _word(write: CWriter, op: Operation, value: SSAValue) -> tuple[Text, frozenset[str]]:
+def _word(write: CWriter, value: SSAValue) -> tuple[Text, frozenset[str]]:
     """Returns four bytes as one number, and the array that they are read from, if any."""
     if _is_word(value):
         return write.text(value), frozenset()
@@ -72,7 +72,7 @@ def _load_partial(write: CWriter, op: simd_memory.LoadPartialOp) -> None:
     memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
     count, element = write.index(op.count), loaded(write, op, memory, position.plus(EACH_LANE))
     reads = reads_of((count, element))
-    text = Text(f"({LANE} < {count} ? {element} : {_zero(write, op, op.result)})", reads)
+    text = Text(f"({LANE} < {count} ? {element} : {_zero(write, op.result)})", reads)
     if op.result.uses:
         write.keep(op.result, text, loads=True)
 
@@ -173,7 +173,7 @@ def _insert(write: CWriter, op: vector.InsertOp) -> None:
     write.line(f"{name}[{lane}] = {value};", lane, value, name_text(name))
 
 
-def _crossing(write: CWriter, op: Operation, result: SSAValue, text: str, *arrays: str) -> None:
+def _crossing(write: CWriter, result: SSAValue, text: str, *arrays: str) -> None:
     """Defines a vector by an expression that reads any lanes of arrays."""
     name = write.names.new(write.hint(result))
     crosses = frozenset(arrays)
@@ -188,13 +188,13 @@ def _shuffle(write: CWriter, op: vector.ShuffleOp) -> None:
     is_run = lanes == [*range(first, first + len(lanes))]
     if is_run and (first + len(lanes) <= count or first >= count):
         array, start = (a, first) if first < count else (b, first - count)
-        _crossing(write, op, op.result, f"{array}[{LANE} + {start}]" if start else f"{array}[{LANE} + 0]", array)
+        _crossing(write, op.result, f"{array}[{LANE} + {start}]" if start else f"{array}[{LANE} + 0]", array)
         return
     table = write.unit.table("int32_t", list(map(str, lanes)))
     text = f"{table}[{LANE}] < {count} ? {a}[{table}[{LANE}]] : {b}[{table}[{LANE}] - {count}]"
     if max(lanes) < count:
         text = f"{a}[{table}[{LANE}]]"
-    _crossing(write, op, op.result, text, a, b)
+    _crossing(write, op.result, text, a, b)
 
 
 def _create_mask(write: CWriter, op: vector.CreateMaskOp) -> None:
@@ -210,7 +210,7 @@ def _fma(write: CWriter, op: vector.FMAOp) -> None:
 _KINDS = {"add": "+", "mul": "*"}
 
 
-def _joined(write: CWriter, op: Operation, kind: str, element: CElement, a: Text, b: Text) -> Text:
+def _joined(write: CWriter, kind: str, element: CElement, a: Text, b: Text) -> Text:
     """Combines two scalars by the kind of a reduction."""
     if element.name in ("f32", "f64") and kind in _KINDS:
         return Text(f"{a.inner} {_KINDS[kind]} {b.inner}", reads_of((a, b)), is_atom=False)
@@ -223,7 +223,7 @@ def _reduction(write: CWriter, op: vector.ReductionOp) -> None:
     start = Text(f"{array}[0]", frozenset({array})) if op.acc is None else write.text(op.acc)
     name = write.variable(op.dest, "folded", start)
     lane = Text(f"{array}[{LANE}]", frozenset({array}))
-    found = _joined(write, op, kind, element, name_text(name), lane)
+    found = _joined(write, kind, element, name_text(name), lane)
     first = int(op.acc is None)
     head = f"for (int32_t {LANE} = {first}; {LANE} < {lanes_of(op.vector)}; {LANE}++)"
     write.line(f"{head} {name} = {found};", found)
@@ -235,7 +235,7 @@ def _reduce_add(write: CWriter, op: simd_lanes.ReduceAddOp) -> None:
     name = write.names.new("folded")
     write.lanes(lanes, text.text, name, element.type, reads=text.reads)
     own, other = (Text(f"{name}[{position}]", frozenset({name})) for position in (LANE, f"{LANE} + n"))
-    found = _joined(write, op, "add", element, own, other)
+    found = _joined(write, "add", element, own, other)
     write.line(f"for (int32_t n = {lanes // 2}; n > 0; n /= 2)", name_text(name))
     write.line(f"    for (int32_t {LANE} = 0; {LANE} < n; {LANE}++) {name}[{LANE}] = {found};", found)
     result = write.names.new(write.hint(op.result))
@@ -244,7 +244,7 @@ def _reduce_add(write: CWriter, op: simd_lanes.ReduceAddOp) -> None:
     write.name(op.result, result)
 
 
-def _products(write: CWriter, a: str, b: str, group: int, *, is_unsigned: bool) -> str:
+def _products(a: str, b: str, group: int, *, is_unsigned: bool) -> str:
     """Returns the sum of the products in a lane's group."""
     read = "(int32_t)(uint8_t)" if is_unsigned else "(int32_t)"
     positions = [f"{LANE} * {group} + {position}" for position in range(group)]
@@ -253,7 +253,7 @@ def _products(write: CWriter, a: str, b: str, group: int, *, is_unsigned: bool) 
 
 def _dot_of_words(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
     """Emits a helper call, which CPUs with paired products compute in a few instructions."""
-    (x, of_x), (w, of_w) = (_word(write, op, value) for value in (op.x, op.w))
+    (x, of_x), (w, of_w) = (_word(write, value) for value in (op.x, op.w))
     text = write.call("dot_bytes", x, w, write.text(op.accumulator))
     name = write.names.new("sum")
     write.lanes(1, text.text, name, write.element(op.result).type, reads=text.reads, crosses=of_x | of_w)
@@ -268,7 +268,7 @@ def _dot_accumulate(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
     is_unsigned = op.signs.data == simd_lanes.Signs.US
     name = write.names.new("sum")
     element = write.element(op.result)
-    terms = _products(write, a, b, op.group, is_unsigned=is_unsigned).split(" + (int32_t)")
+    terms = _products(a, b, op.group, is_unsigned=is_unsigned).split(" + (int32_t)")
     total = text
     for number, term in enumerate(terms):
         product = Text(term if number == 0 else f"(int32_t){term}")
@@ -280,10 +280,10 @@ def _dot_accumulate(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
 
 def _multiply_pairs(write: CWriter, op: simd_lanes.MultiplyPairsOp) -> None:
     a, b = write.array(op.x), write.array(op.w)
-    total = _products(write, a, b, 2, is_unsigned=True)
+    total = _products(a, b, 2, is_unsigned=True)
     low, high = integer_limits(16)
     text = write.call("minsi_i32", write.call("maxsi_i32", total, low), high)
-    _crossing(write, op, op.result, f"(int16_t){text}", a, b)
+    _crossing(write, op.result, f"(int16_t){text}", a, b)
 
 
 def _round_to_int(write: CWriter, op: simd_lanes.RoundToIntOp) -> None:
@@ -315,39 +315,36 @@ def _interleave(half: int) -> EmitOperation:
         op = cast(simd_lanes.InterleaveOp, op)
         a, b, block = write.array(op.lhs), write.array(op.rhs), op.block_lanes
         position = f"{LANE} / {block} * {block} + {LANE} % {block} / 2 + {half * block // 2}"
-        _crossing(write, op, op.result, f"{LANE} % 2 ? {b}[{position}] : {a}[{position}]", a, b)
+        _crossing(write, op.result, f"{LANE} % 2 ? {b}[{position}] : {a}[{position}]", a, b)
 
     return emit
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        vector.BroadcastOp: _broadcast,
-        vector.CreateMaskOp: _create_mask,
-        vector.ExtractOp: _extract,
-        vector.FMAOp: _fma,
-        vector.InsertOp: _insert,
-        vector.LoadOp: _load,
-        vector.MaskedLoadOp: _masked_load,
-        vector.MaskedStoreOp: _masked_store,
-        vector.ReductionOp: _reduction,
-        vector.ShuffleOp: _shuffle,
-        vector.StoreOp: _store,
-        simd_memory.LoadOp: _load,
-        simd_memory.LoadPartialOp: _load_partial,
-        simd_memory.LoadGroupSplatOp: _load_group_splat,
-        simd_memory.PrefetchOp: _prefetch,
-        simd_memory.StoreOp: _store,
-        simd_memory.StorePartialOp: _store_partial,
-        simd_memory.GatherOp: _gather,
-        simd_memory.LookUpOp: _look_up,
-        simd_lanes.DotAccumulateOp: _dot_accumulate,
-        simd_lanes.MultiplyPairsOp: _multiply_pairs,
-        simd_lanes.RoundToIntOp: _round_to_int,
-        simd_lanes.NarrowOp: _narrow,
-        simd_lanes.InterleaveLowOp: _interleave(0),
-        simd_lanes.InterleaveHighOp: _interleave(1),
-        simd_lanes.ReduceAddOp: _reduce_add,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    vector.BroadcastOp: _broadcast,
+    vector.CreateMaskOp: _create_mask,
+    vector.ExtractOp: _extract,
+    vector.FMAOp: _fma,
+    vector.InsertOp: _insert,
+    vector.LoadOp: _load,
+    vector.MaskedLoadOp: _masked_load,
+    vector.MaskedStoreOp: _masked_store,
+    vector.ReductionOp: _reduction,
+    vector.ShuffleOp: _shuffle,
+    vector.StoreOp: _store,
+    simd_memory.LoadOp: _load,
+    simd_memory.LoadPartialOp: _load_partial,
+    simd_memory.LoadGroupSplatOp: _load_group_splat,
+    simd_memory.PrefetchOp: _prefetch,
+    simd_memory.StoreOp: _store,
+    simd_memory.StorePartialOp: _store_partial,
+    simd_memory.GatherOp: _gather,
+    simd_memory.LookUpOp: _look_up,
+    simd_lanes.DotAccumulateOp: _dot_accumulate,
+    simd_lanes.MultiplyPairsOp: _multiply_pairs,
+    simd_lanes.RoundToIntOp: _round_to_int,
+    simd_lanes.NarrowOp: _narrow,
+    simd_lanes.InterleaveLowOp: _interleave(0),
+    simd_lanes.InterleaveHighOp: _interleave(1),
+    simd_lanes.ReduceAddOp: _reduce_add,
+}

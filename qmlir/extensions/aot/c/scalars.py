@@ -1,7 +1,7 @@
 """Emission of `arith` and `math` as C: operators and helpers, on scalars and on each lane of vectors."""
 
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.arithmetic.arrays import wrapped
 from qmlir.dialects.simd.lanes import Conversion, SelectOp
 from qmlir.extensions.aot.c.elements import CElement, array_literals, element_of, integer_literal
-from qmlir.extensions.aot.c.function import CWriter, EmitOperation, lanes_in
+from qmlir.extensions.aot.c.function import CWriter, lanes_in
 from qmlir.extensions.aot.c.helpers import FLOATS, INTEGERS
 from qmlir.extensions.aot.c.statements import LANE
 from qmlir.ir.builtin_types import AnyDense, as_dense
@@ -113,7 +113,7 @@ def _negated(write: CWriter, op: arith.NegfOp) -> None:
 # --- Conversions ------------------------------------------------------------------------------------------------------
 
 
-def _resized(write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, is_unsigned: bool) -> Text:
+def _resized(write: CWriter, source: CElement, target: CElement, text: Text, is_unsigned: bool) -> Text:
     """Converts an integer to another width, reading it as signed or unsigned."""
     read = Text((source.unsigned if is_unsigned else source.signed)(text.inner), text.reads)
     if target.bits > source.bits:
@@ -123,9 +123,7 @@ def _resized(write: CWriter, op: Operation, source: CElement, target: CElement, 
     return write.call(f"wrap_{target.name}", text)
 
 
-def _of_integer(
-    write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, is_unsigned: bool
-) -> Text:
+def _of_integer(write: CWriter, source: CElement, target: CElement, text: Text, is_unsigned: bool) -> Text:
     read = Text((source.unsigned if is_unsigned else source.signed)(text.inner), text.reads)
     if not target.is_half:
         return cast_text(target.type, Text(f"({read})", read.reads) if read.text.startswith("-") else read)
@@ -136,7 +134,7 @@ def _of_integer(
     return narrowed(write, target, write.call("odd_f32", cast_text("double", Text(f"({read})", read.reads))))
 
 
-def _of_float(write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, is_unsigned: bool) -> Text:
+def _of_float(write: CWriter, source: CElement, target: CElement, text: Text, is_unsigned: bool) -> Text:
     if source == target:
         return text
     value = widened(write, source, text)
@@ -144,14 +142,12 @@ def _of_float(write: CWriter, op: Operation, source: CElement, target: CElement,
         if target.is_half:
             return narrowed(write, target, write.call("odd_f32", value) if source.name == "f64" else value)
         return cast_text(target.type, value)
-    if target.bits == 1 and not is_unsigned:
-        raise op_error(op, "converts a float to i1, which cannot be emitted as C")
     kind = "f32" if source.is_half else source.name
     name = target.name if not is_unsigned else f"u{target.bits}"
     return write.call(f"{name}_of_{kind}", value)
 
 
-def _bits(write: CWriter, op: Operation, source: CElement, target: CElement, text: Text, is_unsigned: bool) -> Text:
+def _bits(write: CWriter, source: CElement, target: CElement, text: Text, is_unsigned: bool) -> Text:
     """Reinterprets the bits as another type of equal width."""
     if source.name in ("f32", "f64"):
         bits = write.call(f"bits_of_{source.name}", text)
@@ -161,7 +157,7 @@ def _bits(write: CWriter, op: Operation, source: CElement, target: CElement, tex
     return text if source.type == target.type else cast_text(target.type, text)
 
 
-_Convert = Callable[[CWriter, Operation, CElement, CElement, Text, bool], Text]
+_Convert = Callable[[CWriter, CElement, CElement, Text, bool], Text]
 
 _CONVERT: Mapping[Conversion, _Convert] = {
     **dict.fromkeys((Conversion.EXTSI, Conversion.EXTUI, Conversion.TRUNCI, Conversion.INDEX_CAST), _resized),
@@ -175,8 +171,10 @@ _CONVERT: Mapping[Conversion, _Convert] = {
 def _conversion(write: CWriter, op: Operation) -> None:
     kind, (source,), (result,) = conversion_of(op), op.operands, op.results
     elements = write.element(source), write.element(result)
+    if kind is Conversion.FPTOSI and elements[1].bits == 1:
+        raise op_error(op, "converts a float to i1, which cannot be emitted as C")
     if lanes_in(source) == lanes_in(result):
-        write.define(result, _CONVERT[kind](write, op, *elements, write.text(source), kind in UNSIGNED))
+        write.define(result, _CONVERT[kind](write, *elements, write.text(source), kind in UNSIGNED))
         return
     if any(each.bits != each.held_bits for each in elements):
         raise op_error(op, f"requires elements of whole bytes, but splits {source.type} into {result.type}")
@@ -283,19 +281,16 @@ def _multiply_extended(write: CWriter, op: arith.MulSIExtendedOp | arith.MulUIEx
     write.define(op.results[1], helper_call(write, name, element, *texts))
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        **dict.fromkeys(FUNCTIONS, _function),
-        **dict.fromkeys(_FLOAT_SYMBOLS, _float_operator),
-        **dict.fromkeys(CONVERSIONS, _conversion),
-        **dict.fromkeys(COMPARISONS, _compare),
-        arith.ConstantOp: _constant,
-        arith.NegfOp: _negated,
-        arith.SelectOp: _select,
-        SelectOp: _select,
-        arith.AddUIExtendedOp: _add_with_carry,
-        arith.MulSIExtendedOp: _multiply_extended,
-        arith.MulUIExtendedOp: _multiply_extended,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    **dict.fromkeys(FUNCTIONS, _function),
+    **dict.fromkeys(_FLOAT_SYMBOLS, _float_operator),
+    **dict.fromkeys(CONVERSIONS, _conversion),
+    **dict.fromkeys(COMPARISONS, _compare),
+    arith.ConstantOp: _constant,
+    arith.NegfOp: _negated,
+    arith.SelectOp: _select,
+    SelectOp: _select,
+    arith.AddUIExtendedOp: _add_with_carry,
+    arith.MulSIExtendedOp: _multiply_extended,
+    arith.MulUIExtendedOp: _multiply_extended,
+}

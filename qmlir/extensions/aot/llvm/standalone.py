@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from qmlir.targets.cpu.emitters.elements import item_size
 from qmlir.targets.cpu.emitters.llvm.control import counting
-from qmlir.targets.cpu.emitters.llvm.emit import EMISSIONS, ModuleWriter, StepsWriter, emit_functions, module_text
+from qmlir.targets.cpu.emitters.llvm.emit import EMISSIONS, emit_functions, module_text
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts, held_type
 from qmlir.targets.cpu.emitters.ports import EntryPoint
 from qmlir.targets.cpu.emitters.program import Constant, MainPort
@@ -191,9 +191,7 @@ def _run(entry: EntryPoint, writer: _RunWriter) -> list[str]:
 
 def standalone_text(entry: EntryPoint, processor: Processor) -> str:
     """Returns the LLVM IR of a program. Raises `DiagnosticError` if it cannot be compiled to run without Python."""
-    parts: ModuleWriter
-    steps: StepsWriter
-    parts, steps, texts = emit_functions(entry.program, processor, entry.name, is_alone=True)
+    parts, steps, texts = emit_functions(entry.program, processor, entry.name)
     writer = _RunWriter(entry, parts.parts)
     constants = [entry.program.constants[symbol] for symbol in steps.constants]
     run = writer.text(entry.name)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation, Region, SSAValue
@@ -90,14 +90,11 @@ def _execute_region(write: TextWriter, op: scf.ExecuteRegionOp) -> None:
     branch(write, results_of(write, op), op.region)
 
 
-CONTROL = cast(
-    dict[type[Operation], Any],
-    {
-        scf.ForOp: _for,
-        scf.ParallelOp: _parallel,
-        scf.IfOp: _if,
-        scf.WhileOp: _while,
-        scf.ExecuteRegionOp: _execute_region,
-    },
-)
+CONTROL: dict[type[Operation], Any] = {
+    scf.ForOp: _for,
+    scf.ParallelOp: _parallel,
+    scf.IfOp: _if,
+    scf.WhileOp: _while,
+    scf.ExecuteRegionOp: _execute_region,
+}
 """The operations of `scf` that Python and C emit in the same way: all but `scf.index_switch`."""

@@ -1,6 +1,6 @@
 """Emission of memory views, shared by all emitters: slices, reshapes and casts only rename a part of an array."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -121,19 +121,16 @@ def _nothing(write: LoopsWriter, op: Operation) -> None:
     """Emits nothing: memory is freed together with the program."""
 
 
-VIEWS = cast(
-    Mapping[type[Operation], Callable[[LoopsWriter, Operation], None]],
-    {
-        memref.SubviewOp: _subview,
-        memref.ExpandShapeOp: _reshaped,
-        memref.CollapseShapeOp: _reshaped,
-        ReshapeOp: _reshaped,
-        memref.CastOp: _same_memory,
-        memref.MemorySpaceCastOp: _same_memory,
-        memref.AssumeAlignmentOp: _same_memory,
-        memref.ReinterpretCastOp: _reinterpret_cast,
-        memref.DimOp: _dim,
-        memref.RankOp: _rank,
-        memref.DeallocOp: _nothing,
-    },
-)
+VIEWS: dict[type[Operation], Any] = {
+    memref.SubviewOp: _subview,
+    memref.ExpandShapeOp: _reshaped,
+    memref.CollapseShapeOp: _reshaped,
+    ReshapeOp: _reshaped,
+    memref.CastOp: _same_memory,
+    memref.MemorySpaceCastOp: _same_memory,
+    memref.AssumeAlignmentOp: _same_memory,
+    memref.ReinterpretCastOp: _reinterpret_cast,
+    memref.DimOp: _dim,
+    memref.RankOp: _rank,
+    memref.DeallocOp: _nothing,
+}

@@ -176,11 +176,6 @@ class Memory:
             position = position.plus(index.times(stride))
         return position
 
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return math.prod(self.shape)
-
     def is_run(self, axis: int) -> bool:
         """Returns true if `axis` has no gaps, provided that the axes after it have none."""
         return self.shape[axis] == 1 or self.strides[axis] == math.prod(self.shape[axis + 1 :])
@@ -188,10 +183,7 @@ class Memory:
     @property
     def is_contiguous(self) -> bool:
         """True if the elements are contiguous in row-major order."""
-        return self.size <= 1 or all(
-            size == 1 or stride == math.prod(self.shape[axis + 1 :])
-            for axis, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True))
-        )
+        return math.prod(self.shape) <= 1 or all(map(self.is_run, range(len(self.shape))))
 
 
 def static_strides(op: Operation, type_: AnyMemRef) -> tuple[int, ...]:

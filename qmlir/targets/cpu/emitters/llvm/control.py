@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation, Region, SSAValue
@@ -12,7 +12,7 @@ from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import ChunksOp, SingleOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, index_of
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter, index_of
 from qmlir.targets.cpu.emitters.writing import Index, loop_arguments, parallel_axes
 from qmlir.targets.cpu.runtime.semantics.values import I1, I64, PTR, IRValue
 from qmlir.targets.cpu.runtime.team_code import ALONE, BEGIN, END, FINISHED, TAKEN
@@ -223,18 +223,15 @@ def _custom(write: IRWriter, op: CustomOp) -> None:
     )
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        ChunksOp: _chunks,
-        CustomOp: _custom,
-        SingleOp: _single,
-        scf.ForOp: _for,
-        scf.ParallelOp: _parallel,
-        scf.IfOp: _if,
-        scf.WhileOp: _while,
-        scf.IndexSwitchOp: _index_switch,
-        scf.ExecuteRegionOp: _execute_region,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    ChunksOp: _chunks,
+    CustomOp: _custom,
+    SingleOp: _single,
+    scf.ForOp: _for,
+    scf.ParallelOp: _parallel,
+    scf.IfOp: _if,
+    scf.WhileOp: _while,
+    scf.IndexSwitchOp: _index_switch,
+    scf.ExecuteRegionOp: _execute_region,
+}
 """The control operations of the loops level. A custom kernel is an error, because it requires numba."""

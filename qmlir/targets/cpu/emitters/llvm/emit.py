@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +27,7 @@ from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
 from qmlir.targets.cpu.emitters.llvm import control, memory, registers, scalars
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, constants_of, is_tiled, program_of
 from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, memory_of, static_strides
 from qmlir.targets.cpu.host import Processor, host_processor
@@ -45,7 +45,7 @@ from qmlir.targets.cpu.runtime.machine_code import (
 from qmlir.targets.cpu.runtime.semantics.values import PTR, IRValue, Type, type_of
 from qmlir.targets.cpu.runtime.team_code import team_functions, team_names
 
-EMISSIONS: Mapping[type[Operation], EmitOperation] = {
+EMISSIONS: dict[type[Operation], Any] = {
     **scalars.EMISSIONS,
     **registers.EMISSIONS,
     **memory.EMISSIONS,
@@ -120,9 +120,9 @@ def _attributes(write: IRWriter, is_x86: bool) -> str:
 class ModuleWriter:
     """Emits the functions of a module."""
 
-    def __init__(self, program: LoopProgram, processor: Processor, name: str, *, is_alone: bool) -> None:
+    def __init__(self, program: LoopProgram, processor: Processor, name: str) -> None:
         self.program = program
-        self.parts = ModuleParts(program.isa, processor, is_alone)
+        self.parts = ModuleParts(program.isa, processor)
         self.name = name
         self.names = Names()
         self.kernels: dict[str, _Kernel] = {}
@@ -171,13 +171,10 @@ class StepsWriter:
         self.constants: dict[str, str] = {}
         main = parts.program.main
         self.threads = team_threads(main)
-        emissions: dict[type[Operation], EmitOperation] = {
-            **EMISSIONS,
-            AllocOp: cast(EmitOperation, self._allocate),
-            GetGlobalOp: cast(EmitOperation, self._get_global),
-            func.CallOp: cast(EmitOperation, self._call),
-        }
-        self.write = IRWriter(emissions, parts.parts)
+        own: dict[type[Operation], Any] = {
+            AllocOp: self._allocate, GetGlobalOp: self._get_global, func.CallOp: self._call,
+        }  # fmt: skip
+        self.write = IRWriter({**EMISSIONS, **own}, parts.parts)
         if self.threads is not None:
             self.write.team, self.write.number = TEAM, NUMBER
         self.ports = [
@@ -321,13 +318,13 @@ def _external(parts: ModuleParts) -> list[str]:
 
 
 def emit_functions(
-    program: LoopProgram, processor: Processor, name: str, *, is_alone: bool = False
+    program: LoopProgram, processor: Processor, name: str
 ) -> tuple[ModuleWriter, StepsWriter, list[str]]:
     """Emits the functions of a module of loops: kernels and `NAME_steps`, without the team functions.
 
-    `is_alone` means that the code runs without Python. Raises `DiagnosticError` if an operation can't be compiled.
+    Raises `DiagnosticError` if an operation can't be compiled.
     """
-    parts = ModuleWriter(program, processor, name, is_alone=is_alone)
+    parts = ModuleWriter(program, processor, name)
     parts.parts.declarations.update(dict.fromkeys(team_names(), ""))
     for function in program.kernels:
         parts.kernel(function)
@@ -343,12 +340,12 @@ def module_text(parts: ModuleWriter, texts: Sequence[str]) -> str:
     return "\n\n".join([triple, "\n".join(declared), *texts]) + "\n"
 
 
-def emit_module(module: ModuleOp, processor: Processor, name: str = "program") -> str:
+def emit_module(module: ModuleOp, processor: Processor) -> str:
     """Emits a module of loops as LLVM IR for a program that Python calls.
 
     Raises `DiagnosticError` if the module has no `@main`, or if an operation can't be compiled.
     """
-    program = program_of(module)
+    program, name = program_of(module), "program"
     parts, steps, texts = emit_functions(program, processor, name)
     is_team = steps.threads is not None
     texts.append((_team_entry if is_team else _entry)(name, steps))

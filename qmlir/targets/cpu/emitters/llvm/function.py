@@ -36,9 +36,6 @@ class ModuleParts:
 
     isa: InstructionSet
     processor: Processor
-    is_alone: bool = False
-    """True if the code must run without Python."""
-
     declarations: dict[str, str] = field(default_factory=dict[str, str])
     used: set[str] = field(default_factory=set[str])
     """The CPU features that the emitted code uses in addition to those of its instruction set."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import vector
 from xdsl.ir import Operation
@@ -13,7 +13,7 @@ from qmlir.dialects.simd.base import as_vector, is_tile, lanes_of, tile_of
 from qmlir.dialects.simd.lanes import moved_places
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter, held_type
 from qmlir.targets.cpu.emitters.llvm.memory import as_memory, as_register, define_loaded
 from qmlir.targets.cpu.emitters.llvm.scalars import fused, splatted
 from qmlir.targets.cpu.emitters.program import SLACK
@@ -197,35 +197,32 @@ def _round_to_int(write: IRWriter, op: simd_lanes.RoundToIntOp) -> None:
     write.define(op.result, lanes.rounded_to_integer(write.build, value, result, is_wasm=is_wasm))
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        vector.BroadcastOp: _broadcast,
-        vector.CreateMaskOp: _create_mask,
-        vector.ExtractOp: _extract,
-        vector.FMAOp: fused,
-        vector.InsertOp: _insert,
-        vector.LoadOp: _load,
-        vector.MaskedLoadOp: _load_masked,
-        vector.MaskedStoreOp: _store_masked,
-        vector.ReductionOp: _reduction,
-        vector.ShuffleOp: _shuffle,
-        vector.StoreOp: _store,
-        simd_memory.LoadOp: _load,
-        simd_memory.LoadPartialOp: _load_partial,
-        simd_memory.LoadGroupSplatOp: _load_group_splat,
-        simd_memory.PrefetchOp: _prefetch,
-        simd_memory.StoreOp: _store,
-        simd_memory.StorePartialOp: _store_partial,
-        simd_memory.GatherOp: _gather,
-        simd_memory.LookUpOp: _look_up,
-        simd_lanes.DotAccumulateOp: _instruction,
-        simd_lanes.MultiplyPairsOp: _instruction,
-        simd_lanes.RoundToIntOp: _round_to_int,
-        simd_lanes.NarrowOp: _narrow,
-        simd_lanes.InterleaveLowOp: _interleave(0),
-        simd_lanes.InterleaveHighOp: _interleave(1),
-        simd_lanes.StackOp: _move,
-        simd_lanes.TransposeOp: _move,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    vector.BroadcastOp: _broadcast,
+    vector.CreateMaskOp: _create_mask,
+    vector.ExtractOp: _extract,
+    vector.FMAOp: fused,
+    vector.InsertOp: _insert,
+    vector.LoadOp: _load,
+    vector.MaskedLoadOp: _load_masked,
+    vector.MaskedStoreOp: _store_masked,
+    vector.ReductionOp: _reduction,
+    vector.ShuffleOp: _shuffle,
+    vector.StoreOp: _store,
+    simd_memory.LoadOp: _load,
+    simd_memory.LoadPartialOp: _load_partial,
+    simd_memory.LoadGroupSplatOp: _load_group_splat,
+    simd_memory.PrefetchOp: _prefetch,
+    simd_memory.StoreOp: _store,
+    simd_memory.StorePartialOp: _store_partial,
+    simd_memory.GatherOp: _gather,
+    simd_memory.LookUpOp: _look_up,
+    simd_lanes.DotAccumulateOp: _instruction,
+    simd_lanes.MultiplyPairsOp: _instruction,
+    simd_lanes.RoundToIntOp: _round_to_int,
+    simd_lanes.NarrowOp: _narrow,
+    simd_lanes.InterleaveLowOp: _interleave(0),
+    simd_lanes.InterleaveHighOp: _interleave(1),
+    simd_lanes.StackOp: _move,
+    simd_lanes.TransposeOp: _move,
+}

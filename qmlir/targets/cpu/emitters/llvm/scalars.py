@@ -1,7 +1,7 @@
 """Emits `arith` and `math`, and what `simd` has in common with them, as LLVM IR, on scalars and vectors."""
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
@@ -15,7 +15,7 @@ from qmlir.dialects.simd.lanes import Conversion, ReduceAddOp, SelectOp
 from qmlir.ir.builtin_types import AnyDense, as_dense
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import lanes_of_constant
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter
 from qmlir.targets.cpu.emitters.writing import (
     COMPARISONS,
     CONVERSIONS,
@@ -121,16 +121,13 @@ def _multiply_extended(write: IRWriter, op: arith.MulSIExtendedOp | arith.MulUIE
     write.define(op.results[1], arithmetic.high_product(extend)(write.build, a, b))
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        **dict.fromkeys(FUNCTIONS, _function),
-        **dict.fromkeys(CONVERSIONS, _conversion),
-        **dict.fromkeys(COMPARISONS, _compare),
-        math.FmaOp: fused,
-        arith.ConstantOp: _constant,
-        arith.AddUIExtendedOp: _add_with_carry,
-        arith.MulSIExtendedOp: _multiply_extended,
-        arith.MulUIExtendedOp: _multiply_extended,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    **dict.fromkeys(FUNCTIONS, _function),
+    **dict.fromkeys(CONVERSIONS, _conversion),
+    **dict.fromkeys(COMPARISONS, _compare),
+    math.FmaOp: fused,
+    arith.ConstantOp: _constant,
+    arith.AddUIExtendedOp: _add_with_carry,
+    arith.MulSIExtendedOp: _multiply_extended,
+    arith.MulUIExtendedOp: _multiply_extended,
+}

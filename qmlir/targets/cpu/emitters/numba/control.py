@@ -5,7 +5,7 @@ of the runtime.
 """
 
 from contextlib import nullcontext
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import scf
 from xdsl.ir import Operation
@@ -15,7 +15,7 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.team.ops import ChunksOp, SingleOp
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.control import CONTROL, branch, results_of
-from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.numba.function import FunctionWriter
 from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, name_text
 
 
@@ -95,13 +95,10 @@ def _chunks(write: FunctionWriter, op: ChunksOp) -> None:
     write.line(str(_of_thread(write, "finished", chunks)))
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        **CONTROL,
-        ChunksOp: _chunks,
-        CustomOp: _custom,
-        SingleOp: _single,
-        scf.IndexSwitchOp: _index_switch,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    **CONTROL,
+    ChunksOp: _chunks,
+    CustomOp: _custom,
+    SingleOp: _single,
+    scf.IndexSwitchOp: _index_switch,
+}

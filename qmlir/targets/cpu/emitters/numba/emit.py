@@ -11,8 +11,8 @@ set's dot products. It imports its runtime as `.runtime.operations`, so it must 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -29,14 +29,14 @@ from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.elements import memory_name, register_name
 from qmlir.targets.cpu.emitters.numba import control, memory, registers, scalars
 from qmlir.targets.cpu.emitters.numba.control import NUMBER, TEAM
-from qmlir.targets.cpu.emitters.numba.function import BY_HAND, EmitOperation, FunctionWriter, Tables
+from qmlir.targets.cpu.emitters.numba.function import BY_HAND, FunctionWriter, Tables
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
 from qmlir.targets.cpu.emitters.writing import INDENT, Index, Names, Text, memory_of, name_text
 from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.runtime import operations
 from qmlir.targets.cpu.runtime.operations.lanes import BY_INTRINSICS
 
-EMISSIONS: Mapping[type[Operation], EmitOperation] = {
+EMISSIONS: dict[type[Operation], Any] = {
     **scalars.EMISSIONS,
     **registers.EMISSIONS,
     **memory.EMISSIONS,
@@ -141,15 +141,11 @@ class _MainWriter:
         self.threads = team_threads(function)
         """The number of threads of the team, each of which runs all steps; `None` without a team."""
 
-        emissions: dict[type[Operation], EmitOperation] = {
-            **EMISSIONS,
-            AllocOp: cast(EmitOperation, self._allocate),
-            GetGlobalOp: cast(EmitOperation, self._get_global),
-            func.CallOp: cast(EmitOperation, self._call),
-        }
-        self.write = FunctionWriter(
-            emissions, parts.tables, Names(("kernels", "arena", "constants", *parts.reserved()), _is_operation)
-        )
+        own: dict[type[Operation], Any] = {
+            AllocOp: self._allocate, GetGlobalOp: self._get_global, func.CallOp: self._call,
+        }  # fmt: skip
+        names = Names(("kernels", "arena", "constants", *parts.reserved()), _is_operation)
+        self.write = FunctionWriter({**EMISSIONS, **own}, parts.tables, names)
 
     def _allocate(self, write: FunctionWriter, op: AllocOp) -> None:
         buffer = self.program.buffers[op.memref]

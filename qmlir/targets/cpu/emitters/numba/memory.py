@@ -2,13 +2,13 @@
 
 import math
 from contextlib import ExitStack
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
-from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.numba.function import FunctionWriter
 from qmlir.targets.cpu.emitters.numba.scalars import WHOLE, as_register
 from qmlir.targets.cpu.emitters.views import VIEWS
 from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_from, name_text
@@ -79,14 +79,11 @@ def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
             write.run("copy", Text(target.array), into, Text(source.array), from_, count)
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        **VIEWS,
-        memref.LoadOp: _load,
-        memref.StoreOp: _store,
-        memref.AllocaOp: _alloca,
-        memref.ViewOp: _view,
-        memref.CopyOp: _copy,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    **VIEWS,
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocaOp: _alloca,
+    memref.ViewOp: _view,
+    memref.CopyOp: _copy,
+}

@@ -1,6 +1,6 @@
 """Emits `vector` and `simd` as calls of runtime operations on registers and register tiles."""
 
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
@@ -176,37 +176,34 @@ def _interleave(write: FunctionWriter, op: simd_lanes.InterleaveOp) -> None:
     write.define(op.result, write.call(name, write.text(op.lhs), write.text(op.rhs), op.block_lanes))
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        vector.BroadcastOp: _broadcast,
-        vector.CreateMaskOp: _create_mask,
-        vector.ExtractOp: _extract,
-        vector.FMAOp: _called("fma"),
-        vector.InsertOp: _insert,
-        vector.LoadOp: _load,
-        vector.MaskedLoadOp: _masked_load,
-        vector.MaskedStoreOp: _masked_store,
-        vector.ReductionOp: _reduction,
-        vector.ShuffleOp: _shuffle,
-        vector.StoreOp: _store,
-        simd_memory.LoadOp: _load,
-        simd_memory.LoadPartialOp: _load_partial,
-        simd_memory.LoadGroupSplatOp: _load_group_splat,
-        simd_memory.PrefetchOp: _prefetch,
-        simd_memory.StoreOp: _store,
-        simd_memory.StorePartialOp: _store_partial,
-        simd_memory.GatherOp: _gather,
-        simd_memory.LookUpOp: _look_up,
-        simd_lanes.DotAccumulateOp: _instruction,
-        simd_lanes.MultiplyPairsOp: _instruction,
-        simd_lanes.RoundToIntOp: _called("round_to_int"),
-        simd_lanes.NarrowOp: _narrow,
-        simd_lanes.SelectOp: _called("select"),
-        simd_lanes.InterleaveLowOp: _interleave,
-        simd_lanes.InterleaveHighOp: _interleave,
-        simd_lanes.ReduceAddOp: _called("reduce_add"),
-        simd_lanes.StackOp: _stack,
-        simd_lanes.TransposeOp: _called("turned"),
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    vector.BroadcastOp: _broadcast,
+    vector.CreateMaskOp: _create_mask,
+    vector.ExtractOp: _extract,
+    vector.FMAOp: _called("fma"),
+    vector.InsertOp: _insert,
+    vector.LoadOp: _load,
+    vector.MaskedLoadOp: _masked_load,
+    vector.MaskedStoreOp: _masked_store,
+    vector.ReductionOp: _reduction,
+    vector.ShuffleOp: _shuffle,
+    vector.StoreOp: _store,
+    simd_memory.LoadOp: _load,
+    simd_memory.LoadPartialOp: _load_partial,
+    simd_memory.LoadGroupSplatOp: _load_group_splat,
+    simd_memory.PrefetchOp: _prefetch,
+    simd_memory.StoreOp: _store,
+    simd_memory.StorePartialOp: _store_partial,
+    simd_memory.GatherOp: _gather,
+    simd_memory.LookUpOp: _look_up,
+    simd_lanes.DotAccumulateOp: _instruction,
+    simd_lanes.MultiplyPairsOp: _instruction,
+    simd_lanes.RoundToIntOp: _called("round_to_int"),
+    simd_lanes.NarrowOp: _narrow,
+    simd_lanes.SelectOp: _called("select"),
+    simd_lanes.InterleaveLowOp: _interleave,
+    simd_lanes.InterleaveHighOp: _interleave,
+    simd_lanes.ReduceAddOp: _called("reduce_add"),
+    simd_lanes.StackOp: _stack,
+    simd_lanes.TransposeOp: _called("turned"),
+}

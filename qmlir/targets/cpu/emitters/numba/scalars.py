@@ -4,7 +4,7 @@ Tables map each operation to its operator or runtime function.
 """
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, math
@@ -19,7 +19,7 @@ from qmlir.dialects.simd.lanes import Conversion
 from qmlir.ir.builtin_types import AnyDense, as_dense
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import common_lane, lanes_of_constant, memory_name, register_name
-from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.numba.function import FunctionWriter
 from qmlir.targets.cpu.emitters.writing import (
     COMPARISONS,
     CONVERSIONS,
@@ -193,17 +193,14 @@ def _multiply_extended(write: FunctionWriter, op: arith.MulSIExtendedOp | arith.
     write.define(op.results[1], write.call(name, a, b))
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        **dict.fromkeys(INFIX, _infix),
-        **dict.fromkeys(FUNCTIONS, _function),
-        **dict.fromkeys(CONVERSIONS, _conversion),
-        **dict.fromkeys(COMPARISONS, _compare),
-        arith.ConstantOp: _constant,
-        arith.NegfOp: _negated,
-        arith.AddUIExtendedOp: _add_with_carry,
-        arith.MulSIExtendedOp: _multiply_extended,
-        arith.MulUIExtendedOp: _multiply_extended,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    **dict.fromkeys(INFIX, _infix),
+    **dict.fromkeys(FUNCTIONS, _function),
+    **dict.fromkeys(CONVERSIONS, _conversion),
+    **dict.fromkeys(COMPARISONS, _compare),
+    arith.ConstantOp: _constant,
+    arith.NegfOp: _negated,
+    arith.AddUIExtendedOp: _add_with_carry,
+    arith.MulSIExtendedOp: _multiply_extended,
+    arith.MulUIExtendedOp: _multiply_extended,
+}
