@@ -391,16 +391,16 @@ def load_package(
                 runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.program")
                 runtime.constants_are_checked = True
             loader.exec_module(module)
-    except CorruptProgramError as error:
+    except BaseException as error:
         forget(name)
-        raise text_error(str(error)) from error
-    except SyntaxError as error:
-        forget(name)
-        raise text_error(f"{error.filename} is damaged: line {error.lineno} is not Python") from error
-    except ModuleNotFoundError as error:  # of a custom kernel
-        forget(name)
-        raise text_error(f"{folder} requires the Python module '{error.name}', which is not installed") from error
-    except BaseException:
-        forget(name)
-        raise
+        match error:
+            case CorruptProgramError():
+                raise text_error(str(error)) from error
+            case SyntaxError():
+                raise text_error(f"{error.filename} is damaged: line {error.lineno} is not Python") from error
+            case ModuleNotFoundError():  # of a custom kernel
+                needed = f"requires the Python module '{error.name}', which is not installed"
+                raise text_error(f"{folder} {needed}") from error
+            case _:
+                raise
     return module

@@ -113,8 +113,11 @@ class AnyBatch:
 
     def __init__(self, plan: BatchPlan, inputs: Sequence[ArrayPort], outputs: Sequence[ArrayPort]) -> None:
         self.plan = plan
-        self._inputs, self._outputs = inputs, outputs
-        self._held = next((port.shape[plan.inputs[port.name]] for port in inputs if port.name in plan.inputs), 0)
+        self._inputs = [(port, plan.inputs.get(port.name)) for port in inputs]
+        self._outputs = [(port, plan.outputs.get(port.name)) for port in outputs]
+        """The ports with their batch axes."""
+
+        self._held = next((port.shape[axis] for port, axis in self._inputs if axis is not None), 0)
 
     def count(self, values: Sequence[Any]) -> int | None:
         """Returns the number of samples in `values`; `None` if no batch size would make them fit.
@@ -123,21 +126,20 @@ class AnyBatch:
         """
         if not self.plan.inputs and not self.plan.reason:
             return None
-        axes = self.plan.inputs or {port.name: 0 for port in self._inputs if port.shape}
         found: dict[int, str] = {}
         shapes: dict[str, tuple[int, ...]] = {}
-        for port, value in zip(self._inputs, values, strict=True):
+        for (port, known), value in zip(self._inputs, values, strict=True):
             try:
                 shape = shapes[port.name] = np.shape(value)
             except Exception:  # a user's class may raise anything; it is no array
                 return None
-            axis = axes.get(port.name)
+            axis = known if self.plan.inputs or not port.shape else 0
             if axis is not None and len(shape) == len(port.shape):
                 found.setdefault(shape[axis], port.name)
                 shape = (*shape[:axis], port.shape[axis], *shape[axis + 1 :])
             if shape != port.shape:
                 return None
-        port = next((port for port in self._inputs if shapes[port.name] != port.shape), None)
+        port = next((port for port, _ in self._inputs if shapes[port.name] != port.shape), None)
         if port is not None and self.plan.reason:
             raise InputError(
                 f"input '{port.name}' must have shape {shape_text(port.shape)}, but got "
@@ -157,12 +159,10 @@ class AnyBatch:
         """Runs `count` samples; returns the outputs by name. An output with an array in `outputs` is written there."""
         if not count and len(self.plan.outputs) < len(self._outputs):
             raise InputError("an empty batch has no outputs of this model; pass at least one sample")
-        takes, gives = self.plan.inputs, self.plan.outputs
-        resized = [_resized(port, takes.get(port.name), count) for port in self._inputs]
-        arrays = list(map(checked, resized, values))
-        axes = [(port, gives.get(port.name)) for port in self._outputs]
+        arrays = self._checked(values, count)
         wholes = [
-            _resized(port, axis, 0 if axis is None else port.shape[axis] * count // self._held) for port, axis in axes
+            _resized(port, axis, 0 if axis is None else port.shape[axis] * count // self._held)
+            for port, axis in self._outputs
         ]
         results = result_arrays(wholes, outputs)
         written: list[Array] = []
@@ -175,12 +175,16 @@ class AnyBatch:
 
     def first(self, values: Sequence[Any], count: int) -> list[Array]:
         """Returns the inputs of the first chunk of `count` samples."""
-        axes = [self.plan.inputs.get(port.name) for port in self._inputs]
-        stop = min(self._held, count)
-        return [
-            self._taken(port, axis, checked(_resized(port, axis, count), value), 0, stop)
-            for port, axis, value in zip(self._inputs, axes, values, strict=True)
-        ]
+        return self._chunk(self._checked(values, count), 0, min(self._held, count))
+
+    def _checked(self, values: Sequence[Any], count: int) -> list[Array]:
+        rows = zip(self._inputs, values, strict=True)
+        return [checked(_resized(port, axis, count), value) for (port, axis), value in rows]
+
+    def _chunk(self, arrays: Sequence[Array], start: int, stop: int) -> list[Array]:
+        """Returns the inputs of a chunk of samples."""
+        rows = zip(self._inputs, arrays, strict=True)
+        return [self._taken(port, axis, array, start, stop) for (port, axis), array in rows]
 
     def _taken(self, port: ArrayPort, axis: int | None, array: Array, start: int, stop: int) -> Array:
         """Returns the samples of a chunk, padded with zeros to the batch size of the port."""
@@ -195,24 +199,19 @@ class AnyBatch:
 
     def _run_all(self, arrays: Sequence[Array], results: Sequence[Array], count: int, run: RunPiece) -> None:
         held = self._held
-        ins = [(port, self.plan.inputs.get(port.name), each) for port, each in zip(self._inputs, arrays, strict=True)]
-        outs = [
-            (port, self.plan.outputs.get(port.name), each) for port, each in zip(self._outputs, results, strict=True)
-        ]
 
         def work(number: int) -> None:
             start, stop = held * number, min(held * (number + 1), count)
-            given = [self._taken(port, axis, array, start, stop) for port, axis, array in ins]
             made: list[Array] = []
             targets: list[Array] = []
-            for port, axis, array in outs:
+            for (port, axis), array in zip(self._outputs, results, strict=True):
                 each = 1 if axis is None else port.shape[axis] // held
                 target = array if axis is None else _piece(array, axis, start * each, stop * each)
                 is_own = axis == 0 and stop - start == held
                 made.append(target if is_own else np.empty(port.shape, port.dtype))
                 targets.append(target)
-            run(given, made)
-            for (_, axis, _), found, target in zip(outs, made, targets, strict=True):
+            run(self._chunk(arrays, start, stop), made)
+            for (_, axis), found, target in zip(self._outputs, made, targets, strict=True):
                 if found is not target and (axis is not None or not number):
                     target[...] = found if axis is None else _piece(found, axis, 0, target.shape[axis])
 

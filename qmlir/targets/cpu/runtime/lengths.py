@@ -153,7 +153,9 @@ class AnyLength:
         self._plan = plan
         names = list(buckets[0].capacities)
         self._buckets = {tuple(bucket.capacities[name] for name in names): bucket for bucket in buckets}
-        self._capacities = {name: sorted({bucket.capacities[name] for bucket in buckets}) for name in names}
+        self.capacities = {name: sorted({bucket.capacities[name] for bucket in buckets}) for name in names}
+        """The capacities of each dynamic dimension, in ascending order."""
+
         ports = {port.name: port for port in buckets[0].call.inputs}
         self.inputs = tuple(self._open(ports[name], axes) for name, axes in plan.inputs.items())
         self.outputs = tuple(self._open(port, plan.outputs[port.name]) for port in buckets[0].call.outputs)
@@ -178,11 +180,6 @@ class AnyLength:
         rows = [{"capacities": each.capacities, "takes": each.takes} for each in self._buckets.values()]
         return {"plan": vars(self._plan), "buckets": rows}
 
-    @property
-    def capacities(self) -> Mapping[str, Sequence[int]]:
-        """The capacities of each dynamic dimension, in ascending order."""
-        return self._capacities
-
     def _sizes(self, arrays: Sequence[Array]) -> dict[str, int]:
         """Returns the runtime sizes. Raises `InputError` if a size has no capacity, or if inputs disagree."""
         sizes: dict[str, int] = {}
@@ -191,7 +188,7 @@ class AnyLength:
                 name = next((each for each in axis if isinstance(each, str)), None)
                 if name is None:
                     continue
-                largest = self._capacities[name][-1]
+                largest = self.capacities[name][-1]
                 if size < 1 or (size > largest and name not in self._plan.pieces):
                     accepted = "1 or more" if name in self._plan.pieces else f"1 to {largest}"
                     raise InputError(f"dimension '{name}' of input '{port.name}' must be {accepted}, but got {size}")
@@ -209,7 +206,7 @@ class AnyLength:
 
     def _pieces(self, name: str, size: int) -> Iterator[tuple[int, int, int]]:
         """Yields the chunks of a dimension: start, number of elements, and the capacity that holds it."""
-        start, capacities = 0, self._capacities[name]
+        start, capacities = 0, self.capacities[name]
         while start < size:
             left = size - start
             whole = [each for each in capacities if each <= left]
@@ -220,7 +217,7 @@ class AnyLength:
 
     def _run(self, sizes: Sizes, pieces: Mapping[str, tuple[int, int, int]]) -> PieceRun:
         starts, counts, held = ({name: piece[position] for name, piece in pieces.items()} for position in range(3))
-        bucket = self._buckets[tuple(held[name] for name in self._capacities)]
+        bucket = self._buckets[tuple(held[name] for name in self.capacities)]
         parts: list[tuple[str, tuple[slice, ...], tuple[int, ...], tuple[slice, ...] | None]] = []
         for name, axes in self._plan.inputs.items():
             shape = _shape(axes, held)

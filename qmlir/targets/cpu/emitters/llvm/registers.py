@@ -156,7 +156,7 @@ def _insert(write: IRWriter, op: vector.InsertOp) -> None:
 
 def _shuffle(write: IRWriter, op: vector.ShuffleOp) -> None:
     numbers = [max(lane, 0) for lane in integer_list(op.mask)]  # any lane will do where none is asked for
-    write.define(op.result, lanes.shuffled(write.build, write.value(op.v1), write.value(op.v2), numbers))
+    write.define(op.result, lanes.shuffled(write.build, write.value(op.v1), write.value(op.v2), *numbers))
 
 
 def _create_mask(write: IRWriter, op: vector.CreateMaskOp) -> None:

@@ -208,29 +208,23 @@ class _MainWriter:
             ("constants", len(self.constants), "int64"),
             *((name, size, kind) for (name, _), size, kind in zip(ports, sizes, kinds, strict=True)),
         ]
+        return self._array_lines("job", rows)
+
+    def _array_lines(self, table: str, rows: Iterable[tuple[str, int, str]]) -> list[str]:
+        """Returns statements that create arrays, given as name, size and type, from a table of their addresses."""
         return [
-            f"{INDENT}{name} = {self.write.call('array_at', name_text('job'), number, size, _quoted(kind))}"
+            f"{INDENT}{name} = {self.write.call('array_at', name_text(table), number, size, _quoted(kind))}"
             for number, (name, size, kind) in enumerate(rows)
         ]
-
-    def run_line(self) -> str:
-        """Returns the body of `main`."""
-        if self.threads is None:
-            return f"{INDENT}steps(KERNELS, arena, constants, *arrays)"
-        return f"{INDENT}TEAM(steps, KERNELS, arena, constants, *arrays)"
 
     def _constant_lines(self) -> list[str]:
         """Returns statements that create the arrays of constants from a table of addresses.
 
         A table takes less time to pass than one argument per constant.
         """
-        lines: list[str] = []
-        for number, (symbol, name) in enumerate(self.constants.items()):
-            constant = self.program.constants[symbol]
-            kind = memory_name(self.main, constant.element)
-            made = self.write.call("array_at", name_text("constants"), number, constant.elements, _quoted(kind))
-            lines.append(f"{INDENT}{name} = {made}")
-        return lines
+        rows = ((name, self.program.constants[symbol]) for symbol, name in self.constants.items())
+        kinds = ((name, each.elements, memory_name(self.main, each.element)) for name, each in rows)
+        return self._array_lines("constants", kinds)
 
     def constant_rows(self) -> list[str]:
         """Returns the rows of `CONSTANTS`."""
@@ -292,9 +286,7 @@ def emit_module(module: ModuleOp) -> str:
         parts.tables.imported.update(("by_intrinsics", "requires"))
     head = ['"""Kernels of a neural network, emitted by qmlir; `main` runs them over the arena."""', ""]
     if parts.tables.lanes:
-        head.append("import numpy as np")
-    if len(head) > 2:
-        head.append("")
+        head += ["import numpy as np", ""]
     names = "".join(f"{INDENT}{name},\n" for name in sorted(parts.tables.imported))
     head.append(f"from .runtime.operations import (\n{names})")
     if writer.threads is not None:
@@ -315,12 +307,14 @@ def emit_module(module: ModuleOp) -> str:
     )
     # The function that calls all others comes last: it is called by its address, too.
     kernels = f"KERNELS = addresses({', '.join([*parts.kernels.values(), 'steps'])})"
+    start = "steps("
     if writer.threads is not None:
         kernels += f"\nTEAM = together(DIGEST, {writer.threads})"
+        start = "TEAM(steps, "
     call = (
         "def main(arena, constants, *arrays):\n"
         f'{INDENT}"""Compute: `arrays` are inputs and memory for outputs, each flat; constants are addresses."""\n'
-        f"{writer.run_line()}"
+        f"{INDENT}{start}KERNELS, arena, constants, *arrays)"
     )
     body = [*parts.texts, steps, kernels, call]
     digest = hashlib.sha256("\n".join([*written, tables, *body]).encode()).hexdigest()[:24]

@@ -92,10 +92,6 @@ def _shuffle_type(a: Any, b: Any, *lanes: Any) -> Any:
     return Register(a.element, len(numbers))
 
 
-def _shuffled(build: Builder, a: IRValue, b: IRValue, *lanes: int) -> IRValue:
-    return rows.shuffled(build, a, b, lanes)
-
-
 def _interleave_type(a: Any, b: Any, block: Any) -> Any:
     return a if isinstance(a, Register) and a == b and written(block) else None
 
@@ -257,7 +253,7 @@ OPERATIONS: dict[str, Any] = {
         for name, (typed, places) in _MOVES.items()
     },
     "splat": operation("splat", _splat_type, _by(rows.splat, 1, has=has), literal=True),
-    "shuffle": operation("shuffle", _shuffle_type, _by(_shuffled, 2), literal=True),
+    "shuffle": operation("shuffle", _shuffle_type, _by(rows.shuffled, 2), literal=True),
     "interleave_low": operation("interleave_low", _interleave_type, _by(rows.interleaved, 2, half=0), literal=True),
     "interleave_high": operation("interleave_high", _interleave_type, _by(rows.interleaved, 2, half=1), literal=True),
     "lane": operation("lane", _lane_type, shared(Builder.extract)),
