@@ -47,10 +47,15 @@ def _array_at(addresses: Array, number: int, count: int, dtype: str) -> Array:
     return np.frombuffer(memory, dtype) if count else np.empty(0, dtype)
 
 
+def _tail(array: Array, offset: int) -> Array:
+    """Returns the part of a buffer that starts at `offset`; replaces the runtime operation `tail` of emitted code."""
+    return array[offset:]
+
+
 _IN_PYTHON: Mapping[str, Callable[..., Any]] = {
     "view": _view,
     "array_at": _array_at,
-    "tail": lambda array, offset: array[offset:],
+    "tail": _tail,
     "alone": lambda *_: True,  # the only thread does all work
     "finished": lambda *_: None,  # and waits for no others
 }

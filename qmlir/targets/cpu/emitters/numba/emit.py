@@ -11,7 +11,7 @@ set's dot products. It imports its runtime as `.runtime.operations`, so it must 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from xdsl.dialects import func

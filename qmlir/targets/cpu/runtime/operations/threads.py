@@ -1,4 +1,7 @@
-"""Runs programs compiled by numba on a team of threads: see `team`."""
+"""Runs programs compiled by numba on a team of threads (see `team`), and synchronizes the threads inside kernels."""
+
+# numba and llvmlite have no types that a checker could read.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from collections.abc import Callable
 from typing import Any
