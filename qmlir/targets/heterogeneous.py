@@ -5,7 +5,7 @@ therefore bit-identical to the interpreter on the same module.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from os import PathLike
@@ -127,26 +127,24 @@ class StaticProgram:
     def _action(self, op: Operation, operands: Sequence[int], results: Sequence[int]) -> Action:
         if isinstance(op, IfOp):
             return self._choice(op, operands[0], results)
-        if isinstance(op, CallOp):
-            step = self._part(op)
+        compute = self._computed(op)
 
-            def call(values: list[Any]) -> None:
-                made = step.run([values[position] for position in operands])
-                for position, value in zip(results, made.values(), strict=True):
-                    values[position] = value
-
-            return call
-
-        evaluator, layout = evaluator_of(op), operand_layout(op)
-        if evaluator is None or isinstance(evaluator, RegionEvaluator):
-            raise op_error(op, "is not in a part and has no evaluator")
-
-        def compute(values: list[Any]) -> None:
-            found = evaluator(op, *arguments_by(layout, [values[position] for position in operands]))
+        def act(values: list[Any]) -> None:
+            found = compute([values[position] for position in operands])
             for position, value in zip(results, found, strict=True):
                 values[position] = value
 
-        return compute
+        return act
+
+    def _computed(self, op: Operation) -> Callable[[Sequence[Any]], Iterable[Any]]:
+        """Returns a function that computes the results of `op`, a part or an operation with an evaluator."""
+        if isinstance(op, CallOp):
+            step = self._part(op)
+            return lambda given: step.run(given).values()
+        evaluator, layout = evaluator_of(op), operand_layout(op)
+        if evaluator is None or isinstance(evaluator, RegionEvaluator):
+            raise op_error(op, "is not in a part and has no evaluator")
+        return lambda given: evaluator(op, *arguments_by(layout, given))
 
     def _part(self, op: CallOp) -> PartCall:
         name = op.callee.root_reference.data

@@ -130,10 +130,8 @@ class Division:
             reason = refused or why_not(target, op)
             if reason is not None:
                 found.reasons[target.name] = reason
-            elif target.name == HOST:
-                found.positions.append(HOST_PLACE)
             else:
-                found.positions.append(1 + self.devices.index(target))
+                found.positions.append(HOST_PLACE if target.name == HOST else 1 + self.devices.index(target))
         if HOST_PLACE not in found.positions:
             found.positions.append(HOST_PLACE)
         return found

@@ -297,12 +297,8 @@ def _kinds(steps: StepsWriter) -> list[str]:
 
 
 def _constant_rows(steps: StepsWriter) -> list[tuple[str, str, int]]:
-    rows: list[tuple[str, str, int]] = []
-    for symbol in steps.constants:
-        constant = steps.parts.program.constants[symbol]
-        kind = memory_name(steps.parts.program.main, constant.element)
-        rows.append((symbol, kind, constant.elements))
-    return rows
+    main, constants = steps.parts.program.main, [steps.parts.program.constants[symbol] for symbol in steps.constants]
+    return [(each.symbol, memory_name(main, each.element), each.elements) for each in constants]
 
 
 PortRow: TypeAlias = tuple[str, str, tuple[int, ...], bool, int]

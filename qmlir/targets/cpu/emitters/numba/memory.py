@@ -48,19 +48,18 @@ def _store(write: FunctionWriter, op: memref.StoreOp) -> None:
 def _alloca(write: FunctionWriter, op: memref.AllocaOp) -> None:
     count, kind = write.scratch_count(op), memory_name(op, op.memref.type.get_element_type())
     name = write.names.new(write.hint(op.memref, "scratch"))
-    write.line(f"{name} = {write.call('scratch', count, _quoted(kind))}")
+    made = write.call("scratch", count, f'"{kind}"')
+    write.line(f"{name} = {made}")
     write.array_memory(op, op.memref, name)
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'
 
 
 def _view(write: FunctionWriter, op: memref.ViewOp) -> None:
     source, start, count = write.viewed_bytes(op)
     name = write.names.new(write.hint(op.result, "buffer"))
-    kind = _quoted(memory_name(op, op.result.type.get_element_type()))
-    write.line(f"{name} = {write.call('view', Text(source.array), start, count, kind)}")
+    made = write.call(
+        "view", Text(source.array), start, count, f'"{memory_name(op, op.result.type.get_element_type())}"'
+    )
+    write.line(f"{name} = {made}")
     write.array_memory(op, op.result, name)
 
 

@@ -111,12 +111,11 @@ def _stored(emission: Emission, array: Any, index: Any, number: int, value: Any)
     return emission.register(number, value), pointer, _align(register)
 
 
-def _store(emission: Emission, array: Any, index: Any, value: Any, *_: Any) -> Any:
+def _store(emission: Emission, array: Any, index: Any, value: Any, *_: Any) -> None:
     register: Register = emission.operands[2]
     for place, pointer in _pointers(emission, array, index, register, emission.operands[3:]):
         vector = emission.builder.extract_value(value, place) if register.tile else value
         emission.build.store(emission.build.operand(register.type, vector), pointer, _align(register))
-    return emission.nothing()
 
 
 def _load_partial_type(array: Any, index: Any, count: Any, lanes: Any) -> Any:
@@ -139,11 +138,10 @@ def _store_partial_type(array: Any, index: Any, value: Any, count: Any) -> Any:
     return _store_type(array, index, value) if _is_index(count) else None
 
 
-def _store_partial(emission: Emission, array: Any, index: Any, value: Any, count: Any) -> Any:
+def _store_partial(emission: Emission, array: Any, index: Any, value: Any, count: Any) -> None:
     stored, pointer, align = _stored(emission, array, index, 2, value)
-    is_x86 = _is_x86(emission)
-    lanes.store_below(emission.build, stored, pointer, emission.register(3, count), align, is_x86=is_x86)
-    return emission.nothing()
+    known = emission.register(3, count)
+    lanes.store_below(emission.build, stored, pointer, known, align, is_x86=_is_x86(emission))
 
 
 def _load_masked_type(array: Any, index: Any, mask: Any, others: Any) -> Any:
@@ -161,13 +159,12 @@ def _store_masked_type(array: Any, index: Any, mask: Any, value: Any) -> Any:
     return types.void if _is_index(index) and _fits(array, value) and mask == value.of("i1") else None
 
 
-def _store_masked(emission: Emission, array: Any, index: Any, mask: Any, value: Any) -> Any:
+def _store_masked(emission: Emission, array: Any, index: Any, mask: Any, value: Any) -> None:
     stored, pointer, align = _stored(emission, array, index, 3, value)
     where = emission.register(2, mask)
     if _is_x86(emission) and where.type.lanes <= I64.bits:
         where = lanes.opaque_mask(emission.build, where)
     lanes.masked_store(emission.build, stored, pointer, where, align)
-    return emission.nothing()
 
 
 def _group_type(array: Any, index: Any, lanes: Any, *shape: Any) -> Any:
@@ -189,13 +186,12 @@ def _prefetch_type(array: Any, index: Any, level: Any) -> Any:
     return types.void if _element(array) is not None and _is_index(index) and written(level) else None
 
 
-def _prefetch(emission: Emission, array: Any, index: Any, _: Any) -> Any:
+def _prefetch(emission: Emission, array: Any, index: Any, _: Any) -> None:
     level = written(emission.operands[2])
     assert level is not None
     element = _element(emission.operands[0])
     assert element is not None
     lanes.prefetch(emission.build, _pointer(emission, array, index, type_of(element)), level)
-    return emission.nothing()
 
 
 def _gather_type(array: Any, positions: Any) -> Any:
@@ -319,7 +315,7 @@ def _copy_type(target: Any, start: Any, source: Any, source_start: Any, count: A
     return types.void if same and all(map(_is_index, (start, source_start, count))) else None
 
 
-def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start: Any, count: Any) -> Any:
+def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start: Any, count: Any) -> None:
     builder, build = emission.builder, emission.build
     element = _element(emission.operands[0])
     assert element is not None
@@ -329,7 +325,6 @@ def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start
     size = builder.mul(count, ir.Constant(_INT64, type_.bits // 8))
     with builder.if_then(builder.icmp_unsigned("!=", into, from_)):  # the state of a caller who keeps it in place
         cgutils.raw_memmove(builder, into, from_, size, 1)
-    return emission.nothing()
 
 
 OPERATIONS: dict[str, Any] = {

@@ -33,7 +33,7 @@ def _calling(name: str, result: Type | None) -> Lowering:
         operands = [IRValue(PTR, emission.data(0, team))]
         operands += [emission.register(1 + position, number) for position, number in enumerate(numbers)]
         found = emission.build.call(shared_symbol(name), result, operands)
-        return emission.nothing() if result is None else emission.build.value(found)
+        return None if result is None else emission.build.value(found)
 
     return lower
 
