@@ -32,14 +32,7 @@ from qmlir.specialization.inputs import function_of, signature_text
 from qmlir.specialization.specialize import is_open
 from qmlir.target import HOST, ExecutionOptions, Runnable, find_target
 from qmlir.targets.cpu.batch_tiling import OpenBatch, batch_plan
-from qmlir.targets.cpu.compiler import (
-    Program,
-    RunnableProgram,
-    load_program,
-    module_bytes,
-    module_of_bytes,
-    open_port,
-)
+from qmlir.targets.cpu.compiler import Program, RunnableProgram, load_program, module_bytes, module_of_bytes, open_port
 from qmlir.targets.cpu.emitters.card import PARTS_FORM, CardPort, ProgramCard
 from qmlir.targets.cpu.emitters.emitter import checked_emitter
 from qmlir.targets.cpu.host import resolved_isa

@@ -217,12 +217,7 @@ class Program(RunnableProgram):
     """
 
     def __init__(
-        self,
-        module: ModuleOp,
-        made_for: ExecutionOptions,
-        *,
-        function: str = "main",
-        lengths: "Lengths | None" = None,
+        self, module: ModuleOp, made_for: ExecutionOptions, *, function: str = "main", lengths: "Lengths | None" = None
     ) -> None:
         self._module = module
         self._settings = made_for

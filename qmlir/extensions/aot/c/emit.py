@@ -22,13 +22,7 @@ from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.card import WrittenFiles
-from qmlir.targets.cpu.emitters.ports import (
-    C_KEYWORDS,
-    CPP_KEYWORDS,
-    EntryPoint,
-    c_type,
-    comment_text,
-)
+from qmlir.targets.cpu.emitters.ports import C_KEYWORDS, CPP_KEYWORDS, EntryPoint, c_type, comment_text
 from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
 from qmlir.targets.cpu.emitters.writing import INDENT, Names, memory_of, name_text
 from qmlir.targets.cpu.isa.base import ALIGNMENT

@@ -32,23 +32,15 @@ from qmlir.targets.cpu.emitters.writing import (
 )
 
 _FLOAT_SYMBOLS: Mapping[type[Operation], str] = {
-    arith.AddfOp: "+",
-    arith.SubfOp: "-",
-    arith.MulfOp: "*",
-    arith.DivfOp: "/",
-}
+    arith.AddfOp: "+", arith.SubfOp: "-", arith.MulfOp: "*", arith.DivfOp: "/",
+}  # fmt: skip
 """The float operations that C has an operator for."""
 
 _NAMES: Mapping[type[Operation], str] = {
-    arith.AddiOp: "add",
-    arith.SubiOp: "sub",
-    arith.MuliOp: "mul",
-    arith.AndIOp: "and",
-    arith.OrIOp: "or",
-    arith.XOrIOp: "xor",
-    arith.ShLIOp: "shli",
+    arith.AddiOp: "add", arith.SubiOp: "sub", arith.MuliOp: "mul",
+    arith.AndIOp: "and", arith.OrIOp: "or", arith.XOrIOp: "xor", arith.ShLIOp: "shli",
     math.RoundOp: "round_away",
-}
+}  # fmt: skip
 """The operations whose helper function has another name."""
 
 

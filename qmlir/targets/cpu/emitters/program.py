@@ -12,14 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func, memref, scf
-from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
-    ModuleOp,
-    NoneAttr,
-    RankedStructure,
-    TensorType,
-    VectorType,
-)
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, NoneAttr, RankedStructure, TensorType, VectorType
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, SSAValue

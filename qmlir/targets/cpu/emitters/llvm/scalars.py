@@ -16,14 +16,7 @@ from qmlir.ir.builtin_types import AnyDense, as_dense
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import lanes_of_constant
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter
-from qmlir.targets.cpu.emitters.writing import (
-    COMPARISONS,
-    CONVERSIONS,
-    UNSIGNED,
-    conversion_of,
-    mnemonic,
-    predicate_of,
-)
+from qmlir.targets.cpu.emitters.writing import COMPARISONS, CONVERSIONS, UNSIGNED, conversion_of, mnemonic, predicate_of
 from qmlir.targets.cpu.runtime.semantics import arithmetic, lanes
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
 from qmlir.targets.cpu.runtime.semantics.values import IRValue, constant, integer, lane_texts

@@ -34,19 +34,10 @@ from qmlir.targets.cpu.emitters.writing import (
 from qmlir.targets.cpu.runtime import operations
 
 INFIX: Mapping[type[Operation], str] = {
-    arith.AddiOp: "+",
-    arith.SubiOp: "-",
-    arith.MuliOp: "*",
-    arith.AndIOp: "&",
-    arith.OrIOp: "|",
-    arith.XOrIOp: "^",
-    arith.ShLIOp: "<<",
-    arith.ShRSIOp: ">>",
-    arith.AddfOp: "+",
-    arith.SubfOp: "-",
-    arith.MulfOp: "*",
-    arith.DivfOp: "/",
-}
+    arith.AddiOp: "+", arith.SubiOp: "-", arith.MuliOp: "*",
+    arith.AndIOp: "&", arith.OrIOp: "|", arith.XOrIOp: "^", arith.ShLIOp: "<<", arith.ShRSIOp: ">>",
+    arith.AddfOp: "+", arith.SubfOp: "-", arith.MulfOp: "*", arith.DivfOp: "/",
+}  # fmt: skip
 """The Python operator of each operation that has one."""
 
 
