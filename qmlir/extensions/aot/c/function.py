@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
@@ -98,9 +97,23 @@ class CWriter(TextWriter):
             self.statements.append(Declaration(self.depth, type_, name, str(text), text.reads, loads))
         self.name(value, name)
 
-    def lanes(self, lanes: int, text: str, name: str = "", type_: str = "", **options: Any) -> None:
-        """Writes a statement that is executed for each lane; `options` are further fields of `Lanes`."""
-        self.statements.append(Lanes(self.depth, lanes, text, name, type_, **{"size": lanes, **options}))
+    def lanes(
+        self,
+        lanes: int,
+        text: str,
+        name: str = "",
+        type_: str = "",
+        *,
+        reads: frozenset[str] = frozenset(),
+        crosses: frozenset[str] = frozenset(),
+        loads: bool = False,
+        shift: int = 0,
+        size: int = 0,
+        store: tuple[str, Index] | None = None,
+    ) -> None:
+        """Writes a statement that is executed for each lane."""
+        size = size or lanes
+        self.statements.append(Lanes(self.depth, lanes, text, name, type_, shift, size, reads, crosses, loads, store))
 
     def array(self, value: SSAValue) -> str:
         """Returns the name of the array that holds a vector."""
