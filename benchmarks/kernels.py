@@ -28,8 +28,8 @@ from qmlir.passmanager.manager import PassManager
 from qmlir.pipelines import COMPILE
 from qmlir.specialization.specialize import specialize
 from qmlir.targets.cpu.compiler import compile_module
-from qmlir.targets.cpu.emitters.constants import constants_of
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.program import constants_of
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.targets.cpu.package import load_package, write_package

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from qmlir.targets.cpu.host import host_isa
-from qmlir.targets.cpu.runtime.processor import processor_name
+from qmlir.targets.cpu.runtime.machine_code import processor_name
 from qmlir.targets.runtimes.packages import TITLES, installed_version, is_installed
 
 _PACKAGES = ("qmlir", "xdsl", "numpy", "numba", "llvmlite")

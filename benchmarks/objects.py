@@ -30,7 +30,7 @@ from benchmarks.layers import Convolution
 from benchmarks.microcontroller import TINY_MODELS, microcontroller_rows
 from benchmarks.rows import BenchRow, add_output, print_rows
 from qmlir.arithmetic.arrays import Array
-from qmlir.targets.cpu.emitters.machine import HOST
+from qmlir.targets.cpu.host import HOST
 
 
 @dataclass(frozen=True)

@@ -276,7 +276,7 @@ _COMPILING = (
     ),
     Message(
         "The CPU lacks an instruction",
-        "targets/cpu/runtime/operations/lanes.py",
+        "targets/cpu/runtime/machine_code.py",
         "which this one lacks",
         "The program was compiled for another instruction set. Compile on this machine, or with `--isa generic`.",
     ),

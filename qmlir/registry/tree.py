@@ -227,7 +227,7 @@ TREE = Contribution(
     },
     emitters={
         "numba": "qmlir.targets.cpu.emitters.numba.build:EMITTER",
-        "llvm": "qmlir.targets.cpu.emitters.llvm.build:EMITTER",
+        "llvm": "qmlir.targets.cpu.emitters.llvm.emit:EMITTER",
     },
     built_for=INTERFACE,
 )

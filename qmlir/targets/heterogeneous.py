@@ -5,7 +5,7 @@ therefore bit-identical to the interpreter on the same module.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from os import PathLike
@@ -29,17 +29,10 @@ from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import MAIN, inputs_of, outputs_of
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of, signature_text
-from qmlir.specialization.specialize import is_open, specialize
+from qmlir.specialization.specialize import is_open
 from qmlir.target import HOST, ExecutionOptions, Runnable, find_target
-from qmlir.targets.cpu.batch_tiling import OpenBatch, Shapes, batch_plan
-from qmlir.targets.cpu.compiler import (
-    Program,
-    RunnableProgram,
-    load_program,
-    module_bytes,
-    module_of_bytes,
-    open_port,
-)
+from qmlir.targets.cpu.batch_tiling import OpenBatch, batch_plan
+from qmlir.targets.cpu.compiler import Program, RunnableProgram, load_program, module_bytes, module_of_bytes, open_port
 from qmlir.targets.cpu.emitters.card import PARTS_FORM, CardPort, ProgramCard
 from qmlir.targets.cpu.emitters.emitter import checked_emitter
 from qmlir.targets.cpu.host import resolved_isa
@@ -127,26 +120,24 @@ class StaticProgram:
     def _action(self, op: Operation, operands: Sequence[int], results: Sequence[int]) -> Action:
         if isinstance(op, IfOp):
             return self._choice(op, operands[0], results)
-        if isinstance(op, CallOp):
-            step = self._part(op)
+        compute = self._computed(op)
 
-            def call(values: list[Any]) -> None:
-                made = step.run([values[position] for position in operands])
-                for position, value in zip(results, made.values(), strict=True):
-                    values[position] = value
-
-            return call
-
-        evaluator, layout = evaluator_of(op), operand_layout(op)
-        if evaluator is None or isinstance(evaluator, RegionEvaluator):
-            raise op_error(op, "is not in a part and has no evaluator")
-
-        def compute(values: list[Any]) -> None:
-            found = evaluator(op, *arguments_by(layout, [values[position] for position in operands]))
+        def act(values: list[Any]) -> None:
+            found = compute([values[position] for position in operands])
             for position, value in zip(results, found, strict=True):
                 values[position] = value
 
-        return compute
+        return act
+
+    def _computed(self, op: Operation) -> Callable[[Sequence[Any]], Iterable[Any]]:
+        """Returns a function that computes the results of `op`, a part or an operation with an evaluator."""
+        if isinstance(op, CallOp):
+            step = self._part(op)
+            return lambda given: step.run(given).values()
+        evaluator, layout = evaluator_of(op), operand_layout(op)
+        if evaluator is None or isinstance(evaluator, RegionEvaluator):
+            raise op_error(op, "is not in a part and has no evaluator")
+        return lambda given: evaluator(op, *arguments_by(layout, given))
 
     def _part(self, op: CallOp) -> PartCall:
         name = op.callee.root_reference.data
@@ -213,13 +204,10 @@ class HybridProgram(RunnableProgram):
         self._name = function
         self._ports = [open_port(self._function, port) for port in inputs_of(self._function)]
         self._chains: dict[tuple[tuple[int, ...], ...], StaticProgram] = {}
-        self._batch: OpenBatch | None = None
         self._lock = Lock()
-        if not any(map(is_open, self._function.function_type.inputs)):
-            self._only = StaticProgram(module, function, make)
-        else:
-            self._only = None
-            self._batch = OpenBatch(without_calls(module), function)
+        is_fixed = not any(map(is_open, self._function.function_type.inputs))
+        self._only = StaticProgram(module, function, make) if is_fixed else None
+        self._batch = None if is_fixed else OpenBatch(without_calls(module), function)
 
     def __reduce__(self) -> "tuple[Callable[..., HybridProgram], tuple[Any, ...]]":
         running = self._running
@@ -273,19 +261,13 @@ class HybridProgram(RunnableProgram):
         return self._only
 
     def _chain(self, arrays: Sequence[Array]) -> StaticProgram:
-        if self._only is not None:
-            return self._only
-        named: Shapes = {port.name: array.shape for port, array in zip(self._ports, arrays, strict=True)}
+        if self._batch is None:
+            return self._fixed()
         with self._lock:  # if two threads call with the same new shape, only one compiles
-            named = named if self._batch is None else self._batch.piece(named)
+            named = self._batch.piece({port.name: each.shape for port, each in zip(self._ports, arrays, strict=True)})
             shapes = tuple(named.values())
             if shapes not in self._chains:
-                batch = self._batch
-                special = (
-                    specialize(self._module, named, function=self._name)
-                    if batch is None
-                    else batch.specialized(self._module, named)
-                )
+                special = self._batch.specialized(self._module, named)
                 self._chains[shapes] = StaticProgram(special, self._name, self._make)
             return self._chains[shapes]
 

@@ -20,7 +20,7 @@ from qmlir.interpreter.jobs import Environment, Workers, content_digest, differe
 from qmlir.ir.diagnostics import text_error
 from qmlir.registry.faults import one_line
 from qmlir.targets.cpu.host import host_features
-from qmlir.targets.cpu.runtime.processor import processor_name
+from qmlir.targets.cpu.runtime.machine_code import processor_name
 from qmlir.text.files import path_of
 
 if TYPE_CHECKING:

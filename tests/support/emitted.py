@@ -17,13 +17,12 @@ from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.targets.cpu.emitters.constants import constants_of
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module as emit_ir
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.program import constants_of
 from qmlir.targets.cpu.host import host_processor
 from qmlir.targets.cpu.package import IR_PROGRAM, load_package, write_package
-from qmlir.targets.cpu.runtime.ir_code import compiled_objects, facts_of, host_machine
-from qmlir.targets.cpu.runtime.machine_code import header_of, made
+from qmlir.targets.cpu.runtime.machine_code import compiled_objects, facts_of, header_of, host_machine, made
 from qmlir.targets.cpu.runtime.program import places_of
 from qmlir.text.elements import dense_array
 from qmlir.text.parsing import parse_module

@@ -22,8 +22,8 @@ from qmlir.interpreter.run import interpret
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE
-from qmlir.targets.cpu.emitters.constants import constants_of
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.program import constants_of
 from qmlir.targets.cpu.lowering import lowered
 from qmlir.targets.cpu.package import load_package, write_package
 from qmlir.targets.cpu.runtime.program import CompiledModule, places_of

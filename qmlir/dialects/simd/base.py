@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, ParsePropInAttrDict
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.ir.builtin_types import as_integer
@@ -18,6 +18,8 @@ AnyMemory: TypeAlias = MemRefType[Attribute]
 
 class SimdOp(IRDLOperation):
     """An operation of `simd`. A kernel has thousands, so its fast constructor takes only required operands."""
+
+    irdl_options = (ParsePropInAttrDict(),)
 
     def __init__(
         self, operands: Sequence[SSAValue], result_types: Sequence[Attribute] = (),

@@ -5,12 +5,14 @@ from enum import StrEnum
 from math import prod
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, StringAttr, UnitAttr, VectorType, f32, i1, i8, i16, i32, i64
+from xdsl.dialects.vector import BroadcastOp, ExtractOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AtLeast,
-    ParsePropInAttrDict,
     RangeOf,
     VarConstraint,
     base,
@@ -28,18 +30,27 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.simd.base import (
     AnyVector,
     SimdOp,
+    as_vector,
     bits_of,
     element_of,
     is_signless,
+    is_tile,
     lanes_of,
     register_of,
     tile_of,
     vector,
     vector_of,
 )
+from qmlir.ir.builtin_types import integer_list
 
 SAME_VECTOR = VarConstraint("T", base(VectorType[Attribute]))
 """The common vector type of all operands and results that use this constraint."""
+
+
+class LaneOperation(SimdOp):
+    """An operation on registers, without effects."""
+
+    traits = traits_def(Pure())
 
 
 class Signs(StrEnum):
@@ -50,7 +61,7 @@ class Signs(StrEnum):
 
 
 @irdl_op_definition
-class DotAccumulateOp(SimdOp):
+class DotAccumulateOp(LaneOperation):
     """Multiplies groups of elements, and adds the products of each group to one lane of the accumulator, modulo 2^32.
 
     A group has 32 bits. It consists of four bytes, interpreted according to `signs` (`us`: `x` unsigned, `w` signed;
@@ -65,18 +76,12 @@ class DotAccumulateOp(SimdOp):
     signs = prop_def(StringAttr, default_value=StringAttr(Signs.SS.value))
     result = result_def(VectorType)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$accumulator `,` $x `,` $w attr-dict `:` type($accumulator) `,` type($x) `,` type($w) `->` type($result)"
     )
-    traits = traits_def(Pure())
 
     def __init__(self, accumulator: SSAValue, x: SSAValue, w: SSAValue, signs: Signs | str = Signs.SS):
-        super().__init__(
-            operands=[accumulator, x, w],
-            properties={"signs": StringAttr(Signs(signs).value)},
-            result_types=[accumulator.type],
-        )
+        super().__init__([accumulator, x, w], [accumulator.type], {"signs": StringAttr(Signs(signs).value)})
 
     @property
     def group(self) -> int:
@@ -109,7 +114,7 @@ class DotAccumulateOp(SimdOp):
 
 
 @irdl_op_definition
-class MultiplyPairsOp(SimdOp):
+class MultiplyPairsOp(LaneOperation):
     """Multiplies unsigned bytes by signed bytes, and adds adjacent products with saturation to 16 bits."""
 
     name = "simd.multiply_pairs"
@@ -119,7 +124,6 @@ class MultiplyPairsOp(SimdOp):
     result = result_def(VectorType)
 
     assembly_format = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)"
-    traits = traits_def(Pure())
 
     def __init__(self, x: SSAValue, w: SSAValue):
         super().__init__(operands=[x, w], result_types=[vector(lanes_of(x) // 2, i16, tile_of(x))])
@@ -151,7 +155,7 @@ class Conversion(StrEnum):
 
 
 @irdl_op_definition
-class ConvertOp(SimdOp):
+class ConvertOp(LaneOperation):
     """Converts each lane like the `arith` operation of the same name; `bitcast` may change the number of lanes."""
 
     name = "simd.convert"
@@ -160,9 +164,7 @@ class ConvertOp(SimdOp):
     kind = prop_def(StringAttr)
     result = result_def(VectorType)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
-    traits = traits_def(Pure())
 
     ARITH: ClassVar[dict[Conversion, type[Operation]]] = {
         Conversion(operation.name.removeprefix("arith.")): operation
@@ -174,9 +176,7 @@ class ConvertOp(SimdOp):
     """The scalar operation that converts each lane."""
 
     def __init__(self, value: SSAValue, kind: Conversion | str, result_type: AnyVector):
-        super().__init__(
-            operands=[value], properties={"kind": StringAttr(Conversion(kind).value)}, result_types=[result_type]
-        )
+        super().__init__([value], [result_type], {"kind": StringAttr(Conversion(kind).value)})
 
     def verify_(self) -> None:
         kind = self.kind.data
@@ -214,7 +214,7 @@ _CONVERTED: dict[Conversion, tuple[bool, bool, int]] = {
 
 
 @irdl_op_definition
-class RoundToIntOp(SimdOp):
+class RoundToIntOp(LaneOperation):
     """Rounds floats to 32-bit integers, ties to even. Every lane that is stored must be in the range of i32."""
 
     name = "simd.round_to_int"
@@ -223,7 +223,6 @@ class RoundToIntOp(SimdOp):
     result = result_def(VectorType)
 
     assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
-    traits = traits_def(Pure())
 
     def __init__(self, value: SSAValue):
         super().__init__(operands=[value], result_types=[vector(lanes_of(value), i32, tile_of(value))])
@@ -235,7 +234,7 @@ class RoundToIntOp(SimdOp):
 
 
 @irdl_op_definition
-class NarrowOp(SimdOp):
+class NarrowOp(LaneOperation):
     """Converts signed integers to a narrower type, with saturation.
 
     They saturate to the signed range of the narrower type or, with `unsigned`, to its unsigned range. The lanes of
@@ -248,16 +247,11 @@ class NarrowOp(SimdOp):
     unsigned = opt_prop_def(UnitAttr)
     result = result_def(VectorType)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$values attr-dict `:` type($values) `to` type($result)"
-    traits = traits_def(Pure())
 
     def __init__(self, values: Sequence[SSAValue], element: Attribute, *, unsigned: bool = False):
-        super().__init__(
-            operands=values,
-            properties={"unsigned": UnitAttr()} if unsigned else {},
-            result_types=[vector(sum(map(lanes_of, values)), element, tile_of(values[0]))],
-        )
+        result_type = vector(sum(map(lanes_of, values)), element, tile_of(values[0]))
+        super().__init__(values, [result_type], {"unsigned": UnitAttr()} if unsigned else {})
 
     def verify_(self) -> None:
         source, target = element_of(self.values[0]), element_of(self.result)
@@ -270,7 +264,7 @@ class NarrowOp(SimdOp):
 
 
 @irdl_op_definition
-class CompareOp(SimdOp):
+class CompareOp(LaneOperation):
     """Compares each lane, with a predicate of `arith.cmpi` for integers or of `arith.cmpf` for floats."""
 
     name = "simd.compare"
@@ -280,16 +274,11 @@ class CompareOp(SimdOp):
     predicate = prop_def(StringAttr)
     result = result_def(VectorType)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
-    traits = traits_def(Pure())
 
     def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue):
-        super().__init__(
-            operands=[lhs, rhs],
-            properties={"predicate": StringAttr(predicate)},
-            result_types=[vector(lanes_of(lhs), i1, tile_of(lhs))],
-        )
+        result_type = vector(lanes_of(lhs), i1, tile_of(lhs))
+        super().__init__([lhs, rhs], [result_type], {"predicate": StringAttr(predicate)})
 
     def verify_(self) -> None:
         if self.result.type != vector(lanes_of(self.lhs), i1, tile_of(self.lhs)):
@@ -304,7 +293,7 @@ class CompareOp(SimdOp):
 
 
 @irdl_op_definition
-class SelectOp(SimdOp):
+class SelectOp(LaneOperation):
     """Selects each lane from `lhs` if the condition is true, and from `rhs` otherwise."""
 
     name = "simd.select"
@@ -315,7 +304,6 @@ class SelectOp(SimdOp):
     result = result_def(SAME_VECTOR)
 
     assembly_format = "$condition `,` $lhs `,` $rhs attr-dict `:` type($condition) `,` type($result)"
-    traits = traits_def(Pure())
 
     def __init__(self, condition: SSAValue, lhs: SSAValue, rhs: SSAValue):
         super().__init__(operands=[condition, lhs, rhs], result_types=[lhs.type])
@@ -325,7 +313,7 @@ class SelectOp(SimdOp):
             raise VerifyException(f"condition must have one i1 per lane, but got '{self.condition.type}'")
 
 
-class InterleaveOp(SimdOp):
+class InterleaveOp(LaneOperation):
     """Interleaves one half of each block of two vectors; without `block`, the whole vector is one block."""
 
     lhs = operand_def(SAME_VECTOR)
@@ -333,16 +321,10 @@ class InterleaveOp(SimdOp):
     block = opt_prop_def(IntegerAttr)
     result = result_def(SAME_VECTOR)
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format: ClassVar[str | None] = "$lhs `,` $rhs attr-dict `:` type($result)"
-    traits = traits_def(Pure())
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, block: int | None = None):
-        super().__init__(
-            operands=[lhs, rhs],
-            properties={} if block is None else {"block": IntegerAttr(block, i64)},
-            result_types=[lhs.type],
-        )
+        super().__init__([lhs, rhs], [lhs.type], {} if block is None else {"block": IntegerAttr(block, i64)})
 
     @property
     def block_lanes(self) -> int:
@@ -370,7 +352,7 @@ class InterleaveHighOp(InterleaveOp):
 
 
 @irdl_op_definition
-class ReduceAddOp(SimdOp):
+class ReduceAddOp(LaneOperation):
     """Sums all lanes by repeatedly adding the two halves: integers modulo 2^N, floats with rounding in each step."""
 
     name = "simd.reduce_add"
@@ -379,7 +361,6 @@ class ReduceAddOp(SimdOp):
     result = result_def()
 
     assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
-    traits = traits_def(Pure())
 
     def __init__(self, value: SSAValue):
         super().__init__(operands=[value], result_types=[element_of(value)])
@@ -393,7 +374,7 @@ class ReduceAddOp(SimdOp):
 
 
 @irdl_op_definition
-class StackOp(SimdOp):
+class StackOp(LaneOperation):
     """Stacks registers, or tiles of the same shape, to a register tile in row-major order. It moves no data."""
 
     name = "simd.stack"
@@ -402,7 +383,6 @@ class StackOp(SimdOp):
     result = result_def(VectorType)
 
     assembly_format = "$values attr-dict `:` type($values) `to` type($result)"
-    traits = traits_def(Pure())
 
     def __init__(self, values: Sequence[SSAValue], shape: Sequence[int]):
         element, lanes, tile = element_of(values[0]), lanes_of(values[0]), tile_of(values[0])
@@ -420,7 +400,7 @@ class StackOp(SimdOp):
 
 
 @irdl_op_definition
-class TransposeOp(SimdOp):
+class TransposeOp(LaneOperation):
     """Swaps the first two axes of a register tile. It moves no data."""
 
     name = "simd.transpose"
@@ -429,7 +409,6 @@ class TransposeOp(SimdOp):
     result = result_def(VectorType)
 
     assembly_format = "$value attr-dict `:` type($value) `to` type($result)"
-    traits = traits_def(Pure())
 
     def __init__(self, value: SSAValue):
         rows, columns, *inner = tile_of(value)
@@ -442,3 +421,38 @@ class TransposeOp(SimdOp):
             raise VerifyException(
                 f"expected a tile and its transpose, but got '{self.value.type}' and '{self.result.type}'"
             )
+
+
+def tile_places(tile: Sequence[int]) -> list[int]:
+    """Returns the places of a tile's registers in the order in which code computes them: row after row.
+
+    The last axes are the rows, so that registers of different vectors that share a row follow each other.
+    """
+    inner = prod(tile[1:])
+    return sorted(range(prod(tile)), key=lambda place: place % inner)
+
+
+def moved_places(op: Operation) -> list[int] | None:
+    """Returns the places of the registers of the result among those of the operands; `None` unless `op` moves them."""
+    match op:
+        case StackOp():
+            return list(range(prod(tile_of(op.result))))
+        case TransposeOp():
+            return _numbers(op.value).swapaxes(0, 1).ravel().tolist()
+        case ExtractOp() if is_tile(op.vector) and not op.dynamic_position:
+            position = integer_list(op.static_position)
+            is_inside = len(position) <= len(tile_of(op.vector))
+            return _numbers(op.vector)[tuple(position)].ravel().tolist() if is_inside else None
+        case BroadcastOp() if as_vector(op.source.type) is not None:
+            return np.broadcast_to(_numbers(op.source), tile_of(op.vector)).ravel().tolist()
+        case _:
+            return None
+
+
+def _numbers(value: SSAValue) -> npt.NDArray[np.int64]:
+    return np.arange(prod(tile_of(value))).reshape(tile_of(value))
+
+
+def register_type(value: SSAValue) -> Attribute:
+    """Returns the type of a register of a tile; the type of any other value."""
+    return vector(lanes_of(value), element_of(value)) if is_tile(value) else value.type

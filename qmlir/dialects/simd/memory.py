@@ -11,16 +11,7 @@ from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, MemRefType, VectorType, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    ParsePropInAttrDict,
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
@@ -57,8 +48,6 @@ class TileTransferOp(SimdOp):
     """
 
     strides = opt_prop_def(Strides)
-
-    irdl_options = (ParsePropInAttrDict(),)
 
     def _check_strides(self, value: SSAValue) -> None:
         given = 0 if self.strides is None else len(self.strides)
@@ -196,7 +185,6 @@ class PrefetchOp(SimdOp):
     index = operand_def(IndexType)
     level = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
 
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$memory `[` $index `]` attr-dict `:` type($memory)"
     # It writes nothing; the effect keeps it alive although it has no result.
     traits = traits_def(MemoryWriteEffect())

@@ -12,15 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 

@@ -16,10 +16,10 @@ from qmlir import registry
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.targets.cpu.emitters.card import Contents, ProgramCard, WrittenFiles, card_of
 from qmlir.targets.cpu.emitters.llvm.target import code_target
-from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint, checked_name, port_text
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.emitters.writing import Names
+from qmlir.targets.cpu.host import AheadMachine
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.loops.simd_unroll import unroll_tiles
 from qmlir.text.files import access, note_sources, path_of
@@ -109,21 +109,17 @@ class AheadForm:
         return AheadMachine(triple or self.triple, cpu, ",".join(each for each in (self.features, features) if each))
 
 
-def form_names() -> tuple[str, ...]:
-    """Returns the names of all output formats, those of qmlir itself first."""
-    return tuple(registry.named("forms"))
-
-
 def form_named(name: str) -> AheadForm:
     """Returns the output format `name`. Raises `DiagnosticError` if it is unknown or cannot be loaded."""
-    if name not in form_names():
-        raise text_error(unknown("output format", name, form_names()))
-    return registry.named("forms")[name].load(AheadForm)
+    forms = registry.named("forms")
+    if name not in forms:
+        raise text_error(unknown("output format", name, forms))
+    return forms[name].load(AheadForm)
 
 
 def machine_forms() -> str:
     """Returns, as text, the names of the output formats that consist of machine code."""
-    return ", ".join(name for name in form_names() if form_named(name).is_for_machine)
+    return ", ".join(name for name in registry.named("forms") if form_named(name).is_for_machine)
 
 
 class Emitted(Readable):

@@ -14,12 +14,12 @@ from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.specialize import parameter_inputs, specialize
 from qmlir.targets import cpu as cpu_target
+from qmlir.targets.cpu.compiler import as_main
 from qmlir.targets.cpu.emitters.llvm.target import code_target
-from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import checked_name
-from qmlir.targets.cpu.entry_point import as_main
-from qmlir.targets.cpu.host import best_isa, resolved_isa
+from qmlir.targets.cpu.host import AheadMachine, best_isa, resolved_isa
 from qmlir.targets.cpu.isa import instruction_set, isas_of_processors
+from qmlir.workflows.loading import takes_model
 
 
 def _check_closed(module: ModuleOp, function: FuncOp) -> None:
@@ -66,6 +66,7 @@ def isa_of_machine(machine: AheadMachine) -> str:
     return own if own is not None and instruction_set(own).needs <= features else best_isa(features)
 
 
+@takes_model
 def emit(
     module: ModuleOp,
     *,

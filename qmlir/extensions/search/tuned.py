@@ -24,7 +24,7 @@ import llvmlite
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, check_directory, is_private
 from qmlir.targets.cpu.host import host_features
-from qmlir.targets.cpu.runtime.processor import processor_name
+from qmlir.targets.cpu.runtime.machine_code import processor_name
 from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned
 from qmlir.text.data import JsonValue, parse_data
 from qmlir.text.files import read_regular

@@ -28,7 +28,7 @@ from qmlir import registry
 from qmlir.ir.diagnostics import DiagnosticError, text_error
 from qmlir.ir.equivalence import fingerprint
 from qmlir.targets.cpu.host import host_features
-from qmlir.targets.cpu.runtime.processor import processor_name
+from qmlir.targets.cpu.runtime.machine_code import processor_name
 from qmlir.text.data import read_data
 from qmlir.text.files import is_file_name
 

@@ -14,16 +14,16 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, RLock
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, StringAttr, i1
 from xdsl.dialects.func import FuncOp
 
 from qmlir import specialization
@@ -34,9 +34,11 @@ from qmlir.interpreter.progress import bar, is_slow
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
 from qmlir.ir.gc_control import rare_collection
-from qmlir.ir.signature import Port, inputs_of
+from qmlir.ir.signature import MAIN, Port, inputs_of
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of, shape_text, signature_text
 from qmlir.specialization.specialize import parameter_inputs, specialize
+from qmlir.target import ExecutionOptions
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.cache import program_key, saved_key
@@ -44,23 +46,22 @@ from qmlir.targets.cpu.choices import CALLS
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.elements import unfilled_bits
 from qmlir.targets.cpu.emitters.emitter import NUMBA, checked_emitter, emitter_named
-from qmlir.targets.cpu.entry_point import as_main
 from qmlir.targets.cpu.host import host_isa, resolved_isa, runs_here
 from qmlir.targets.cpu.package import (
     KERNELS,
     SAVED,
     OnKernel,
     forget,
+    helper_count,
     load_package,
     numba_caches_beside_the_source,
+    process_limit,
     write_runtime_bytecode,
 )
-from qmlir.targets.cpu.parallel import helper_count, process_limit
 from qmlir.targets.cpu.runtime import ports as runtime
 from qmlir.targets.cpu.runtime.helper import COLLECTED
 from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
-from qmlir.targets.cpu.runtime.machine_code import is_for_here
-from qmlir.targets.cpu.runtime.processor import FEATURES, NAME
+from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME, is_for_here
 from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
 from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned, tuned_schedules
@@ -77,18 +78,8 @@ if TYPE_CHECKING:
     from qmlir.targets.cpu.length_buckets import Lengths
 
 
-@dataclass(frozen=True)
-class ProgramTarget:
-    """The target of a program: instruction set, threads, code generator, and whether tuned schedules apply."""
-
-    isa: str
-    threads: int
-    emitter: str = NUMBA
-    tuned: bool = True
-
-
 def _build(
-    module: ModuleOp, made_for: ProgramTarget, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
+    module: ModuleOp, made_for: ExecutionOptions, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
 ) -> None:
     """Lowers a static module, writes its package to `folder`, and compiles it there in at most `limit` processes."""
     with rare_collection(COLLECTED):
@@ -105,10 +96,33 @@ def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
-def compiled_entry(
-    module: ModuleOp, made_for: ProgramTarget, progress: IO[str] | None = None, slow: str = ""
-) -> tuple[Path, Any]:
-    """Returns the folder and the program of a static module, from the cache if possible.
+def as_main(module: ModuleOp, name: str) -> ModuleOp:
+    """Renames the function `name` of `module` to `@main` in place, replacing any other `@main`; returns `module`.
+
+    Functions that it doesn't call, directly or indirectly, are erased.
+    """
+    function = function_of(module, name)
+    for op in list(module.ops):
+        if op is function or not isinstance(op, FuncOp):
+            continue
+        if op.sym_name.data == MAIN:
+            op.detach()
+            op.erase()
+        else:
+            op.sym_visibility = StringAttr("private")
+    function.sym_name, function.sym_visibility = StringAttr(MAIN), None
+    return run_pipeline(module, "symbol-dce")
+
+
+class _Made(NamedTuple):
+    """A compiled specialization: its folder, and the program to call."""
+
+    folder: Path
+    call: Any
+
+
+def compiled_entry(module: ModuleOp, made_for: ExecutionOptions, slow: str = "") -> _Made:
+    """Compiles a static module, or takes its program from the cache.
 
     `slow` is a warning that is emitted if this takes long.
     """
@@ -117,7 +131,7 @@ def compiled_entry(
     found = tuned_schedules(isa, threads, _warn) if made_for.tuned else UNTUNED
     key = program_key(module, isa, threads, found.digest, made_for.emitter)
     name = f"qmlir_program_{key[:24]}"
-    with _LOADING, bar("compiling", None, progress) as advance:
+    with _LOADING, bar("compiling", None, made_for.progress) as advance:
         started, untold = time.monotonic(), [slow] if slow else []
 
         def on_kernel(kernel: str, number: int, count: int) -> None:
@@ -127,20 +141,12 @@ def compiled_entry(
 
         entry = cache.entry(key, lambda folder: _build(module, made_for, found, folder, name, on_kernel, limit), _warn)
         package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel, is_checked=not entry.is_new)
-    return entry.folder, package.program
+    return _Made(entry.folder, package.program)
 
 
 def _package_of(call: Any) -> str:
     """Returns the name of the package of a compiled program."""
     return type(call).__module__.partition(".")[0]
-
-
-@dataclass(frozen=True)
-class _Made:
-    """A compiled specialization: its folder, and the program to call."""
-
-    folder: Path
-    call: Any
 
 
 def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
@@ -177,7 +183,7 @@ def module_of_bytes(data: bytes) -> ModuleOp:
     return parse_module(default_environment().new_context(), data.decode())
 
 
-def _again(module: bytes, made_for: ProgramTarget, function: str, lengths: "Lengths | None") -> "Program":
+def _again(module: bytes, made_for: ExecutionOptions, function: str, lengths: "Lengths | None") -> "Program":
     """Restores a pickled program: from the cache if possible, otherwise by compiling it."""
     checked_isa(made_for.isa, made_for.threads)
     return Program(module_of_bytes(module), made_for, function=function, lengths=lengths)
@@ -211,18 +217,11 @@ class Program(RunnableProgram):
     """
 
     def __init__(
-        self,
-        module: ModuleOp,
-        made_for: ProgramTarget,
-        *,
-        function: str = "main",
-        progress: IO[str] | None = None,
-        lengths: "Lengths | None" = None,
+        self, module: ModuleOp, made_for: ExecutionOptions, *, function: str = "main", lengths: "Lengths | None" = None
     ) -> None:
         self._module = module
         self._settings = made_for
         self._function = function
-        self._progress = progress
         self._ports = inputs_of(function_of(module, function))
         self._open = [open_port(function_of(module, function), port) for port in self._ports]
         self._parameters = frozenset(parameter_inputs(module, function))
@@ -237,7 +236,8 @@ class Program(RunnableProgram):
         self._any_length = None if lengths is None or self._only is not None else self._padded(lengths)
 
     def __reduce__(self) -> tuple[Callable[..., "Program"], tuple[Any, ...]]:
-        return _again, (module_bytes(self._module), self._settings, self._function, self._lengths)
+        settings = replace(self._settings, progress=None)
+        return _again, (module_bytes(self._module), settings, self._function, self._lengths)
 
     @property
     def isa(self) -> str:
@@ -289,32 +289,28 @@ class Program(RunnableProgram):
             self._unpadded = error.diagnostic.message
             _warn(f"the model cannot be padded, so each new input size is compiled on its first call: {self._unpadded}")
             return None
-        made = [_Made(*self._entry(each.module)) for each in modules]
+        made = [self._entry(each.module) for each in modules]
         self._folders = [each.folder for each in made]
         buckets = [Bucket(each.capacities, each.takes, one.call) for each, one in zip(modules, made, strict=True)]
         return AnyLength(cpu.plan_of(found), buckets)
 
-    def _entry(self, module: ModuleOp, slow: str = "") -> tuple[Path, Any]:
-        main = as_main(module, self._function)
-        return compiled_entry(main, self._settings, self._progress, slow)
+    def _entry(self, module: ModuleOp, slow: str = "") -> _Made:
+        return compiled_entry(as_main(module, self._function), self._settings, slow)
 
     def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
         listed = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
         slow = f"this call compiles for {listed}; later calls of these sizes reuse the code" if listed else ""
         if self._batch is not None:
-            return _Made(*self._entry(self._batch.specialized(self._module, shapes), slow))
-        return _Made(*self._entry(specialize(self._module, shapes, values, function=self._function), slow))
+            return self._entry(self._batch.specialized(self._module, shapes), slow)
+        return self._entry(specialize(self._module, shapes, values, function=self._function), slow)
 
     def _made_for(self, values: Mapping[str, Array]) -> _Made:
-        if not self._parameters:  # sizes are nearly always those of the last call
-            sizes = tuple([array.shape for array in values.values()])
-            last = self._last
-            if last is not None and last[0] == sizes:
-                return last[1]
-            made = self._searched(values)
-            self._last = sizes, made
-            return made
-        return self._searched(values)
+        if self._parameters:
+            return self._searched(values)
+        sizes, last = tuple([array.shape for array in values.values()]), self._last
+        if last is None or last[0] != sizes:  # sizes are nearly always those of the last call
+            self._last = last = sizes, self._searched(values)
+        return last[1]
 
     def _searched(self, values: Mapping[str, Array]) -> _Made:
         known = {name: np.asarray(values[name], order="C") for name in self._parameters}
@@ -471,12 +467,9 @@ class Program(RunnableProgram):
             OSError: The folder exists or cannot be written.
         """
         ignored = shutil.ignore_patterns("__pycache__", cache.MANIFEST)
-        if self._only is not None:
-            shutil.copytree(self._only.folder, folder, ignore=ignored)
-            seal(folder, about)
-        elif self._any_length is not None:
+        if self._any_length is not None:
             cpu.write_lengths(folder, self._any_length, self._folders, ignored, about)
-        elif (made := self._for_one()) is not None:
+        elif (made := self._only or self._for_one()) is not None:
             shutil.copytree(made.folder, folder, ignore=ignored)
             seal(folder, about)
         else:
@@ -543,8 +536,16 @@ def compile_module(
     Raises `DiagnosticError` if the instruction set or the emitter is unknown, if this CPU lacks the instruction set, or
     if an operation can't be compiled.
     """
-    made_for = ProgramTarget(checked_isa(isa, threads), threads, checked_emitter(emitter), tuned)
-    return Program(module, made_for, function=function, progress=progress, lengths=lengths)
+    made_for = ExecutionOptions(threads, checked_isa(isa, threads), tuned, progress, checked_emitter(emitter))
+    return Program(module, made_for, function=function, lengths=lengths)
+
+
+def execute(module: ModuleOp, function: str, running: ExecutionOptions) -> Program:
+    """Compiles `function` to a program. Raises `DiagnosticError` if an operation can't be compiled."""
+    return compile_module(
+        module, threads=running.threads, isa=running.isa, function=function, progress=running.progress,
+        tuned=running.tuned, emitter=running.emitter,
+    )  # fmt: skip
 
 
 def load_program(folder: str | PathLike[str]) -> CompiledModule | AnyLength:

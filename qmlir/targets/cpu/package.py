@@ -16,8 +16,11 @@ import importlib.util
 import itertools
 import json
 import marshal
+import multiprocessing
+import os
 import shutil
 import struct
+import subprocess
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -27,6 +30,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import PathFinder, SourceFileLoader
 from importlib.resources import as_file, files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -34,9 +38,11 @@ import numpy as np
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.ir.diagnostics import text_error
+from qmlir.targets.cpu.cache import number_in
 from qmlir.targets.cpu.emitters.card import ProgramCard
-from qmlir.targets.cpu.parallel import helped
+from qmlir.targets.cpu.runtime.batches import available_cores
 from qmlir.targets.cpu.runtime.errors import CorruptProgramError
+from qmlir.targets.cpu.runtime.helper import claimed
 from qmlir.targets.cpu.runtime.machine_code import IR, SOURCE, digest_of, is_for_here
 
 INIT = "__init__.py"
@@ -56,10 +62,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from .runtime.constants import mapped
-from .runtime.machine_code import loaded
 from .runtime.errors import InputError
-from .runtime.program import CompiledModule
+from .runtime.machine_code import loaded
+from .runtime.program import CompiledModule, mapped
 
 __all__ = ["InputError", "program"]
 
@@ -87,10 +92,9 @@ _LLVM_INIT = '''"""A compiled neural network: `program(inputs)` gives the output
 
 from pathlib import Path
 
-from .runtime.constants import mapped
 from .runtime.errors import InputError
-from .runtime.ir_code import program_module
-from .runtime.program import CompiledModule
+from .runtime.machine_code import program_module
+from .runtime.program import CompiledModule, mapped
 
 __all__ = ["InputError", "program"]
 
@@ -242,6 +246,80 @@ def _reading() -> Generator[None]:
         sys.dont_write_bytecode = before
 
 
+# Compiling in several processes: helpers compile kernels into numba's cache, this process loads them.
+#
+# Helpers are separate programs, started without fork. So the caller may have threads, be a child process, or have no
+# main module. If a helper dies or can't be started, this process compiles its kernels.
+
+PROCESSES_VARIABLE = "QMLIR_COMPILE_PROCESSES"
+"""The maximum number of processes that compile; the default is one per core."""
+
+_LINES_EACH = 1000
+"""The number of source lines per helper: they compile in about four seconds; a process starts in about one."""
+
+
+def process_limit() -> int:
+    """Returns the maximum number of compiling processes. Raises `DiagnosticError` if the variable is not a number."""
+    given = number_in(PROCESSES_VARIABLE, "processes", 2)
+    if given is not None:
+        return given
+    if multiprocessing.parent_process() is not None:  # sibling processes use the other cores
+        return 1
+    return available_cores()
+
+
+def helper_count(source: str, limit: int) -> int:
+    """Returns the number of helpers that speed up the compilation of the kernels in `source`.
+
+    `limit` is the maximum number of processes, including this one.
+    """
+    return max(min(limit, source.count("\n") // _LINES_EACH) - 1, 0) if sys.executable else 0
+
+
+def _started(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes] | None:
+    quiet = subprocess.DEVNULL
+    try:
+        return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, env=environment)
+    except OSError:  # process limit reached, or no interpreter; compile without this helper
+        return None
+
+
+@contextmanager
+def helped(runtime: Any, program: Path, count: int) -> Generator[None]:
+    """Compiles the kernels of the package in `program` together with `count` helpers, inside the `with` block.
+
+    `runtime` is the module `kernels` of the package's runtime, before the kernels are imported.
+    """
+    if count <= 0:
+        yield
+        return
+    script = Path(runtime.__file__).parents[1] / "helper.py"
+    # All processes must use the cache next to the source.
+    environment = {**os.environ, "NUMBA_CACHE_DIR": ""}
+    with TemporaryDirectory(prefix="qmlir-claims-") as claims:
+        command = [sys.executable, str(script), str(program), claims]
+        helpers = [each for _ in range(count) if (each := _started(command, environment)) is not None]
+
+        class Shared(runtime.CompileShare):
+            """Takes kernels that no helper has claimed, and waits for the helpers."""
+
+            def takes(self, kernel: str) -> bool:
+                return claimed(Path(claims), kernel)
+
+            def wait(self) -> None:
+                for each in helpers:
+                    each.wait()
+
+        alone, runtime.work = runtime.work, Shared()
+        try:
+            yield
+        finally:
+            runtime.work = alone
+            for each in helpers:
+                each.kill()
+                each.wait()
+
+
 @contextmanager
 def _compiling(name: str, folder: Path, on_kernel: OnKernel | None, helpers: int) -> Generator[None]:
     """Prepares numba for the import of a package, which compiles its kernels or loads them from numba's cache."""
@@ -310,19 +388,19 @@ def load_package(
             else _reading()
         ):
             if is_checked:
-                constants: Any = importlib.import_module(f"{name}.{RUNTIME}.constants")
-                constants.is_checked = True
+                runtime: Any = importlib.import_module(f"{name}.{RUNTIME}.program")
+                runtime.constants_are_checked = True
             loader.exec_module(module)
-    except CorruptProgramError as error:
+    except BaseException as error:
         forget(name)
-        raise text_error(str(error)) from error
-    except SyntaxError as error:
-        forget(name)
-        raise text_error(f"{error.filename} is damaged: line {error.lineno} is not Python") from error
-    except ModuleNotFoundError as error:  # of a custom kernel
-        forget(name)
-        raise text_error(f"{folder} requires the Python module '{error.name}', which is not installed") from error
-    except BaseException:
-        forget(name)
-        raise
+        match error:
+            case CorruptProgramError():
+                raise text_error(str(error)) from error
+            case SyntaxError():
+                raise text_error(f"{error.filename} is damaged: line {error.lineno} is not Python") from error
+            case ModuleNotFoundError():  # of a custom kernel
+                needed = f"requires the Python module '{error.name}', which is not installed"
+                raise text_error(f"{folder} {needed}") from error
+            case _:
+                raise
     return module

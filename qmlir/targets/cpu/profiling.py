@@ -45,18 +45,20 @@ def _observers(module: ModuleOp) -> list[ObserveOp]:
     return [op for op in module.walk() if isinstance(op, ObserveOp)]
 
 
-def _drop(op: ObserveOp) -> None:
-    op.result.replace_all_uses_with(op.input)
-    Rewriter.erase_op(op)
+def _with_observers(module: ModuleOp, *, varying: bool) -> ModuleOp:
+    """Returns a clone with only the observers of values that depend on inputs, or with only all others."""
+    clone = module.clone()
+    depending = depends_on_data(clone)
+    for op in _observers(clone):
+        if (op in depending) != varying:
+            op.result.replace_all_uses_with(op.input)
+            Rewriter.erase_op(op)
+    return clone
 
 
 def _of_constants(module: ModuleOp, function: str) -> ModuleOp | None:
     """Returns a module that computes only observed values that depend on constants alone; `None` if there are none."""
-    clone = module.clone()
-    varying = depends_on_data(clone)
-    for op in _observers(clone):
-        if op in varying:
-            _drop(op)
+    clone = _with_observers(module, varying=False)
     if not _observers(clone):
         return None
     main = function_of(clone, function)
@@ -66,15 +68,6 @@ def _of_constants(module: ModuleOp, function: str) -> ModuleOp | None:
     main.function_type = FunctionType.from_lists(main.function_type.inputs.data, [])
     main.properties.pop("res_attrs", None)
     return run_pipeline(clone, "dce")
-
-
-def _with_varying_observers(module: ModuleOp) -> ModuleOp:
-    clone = module.clone()
-    varying = depends_on_data(clone)
-    for op in _observers(clone):
-        if op not in varying:
-            _drop(op)
-    return clone
 
 
 _OPERATION, _OBSERVER, _ELEMENT, _PRODUCT = 20e-6, 40e-6, 25e-9, 0.02e-9
@@ -338,7 +331,7 @@ class _Compiled:
         """Raises `DiagnosticError`, with the operation, if observers or the module can't be compiled."""
         for op in open_composites(module):
             raise op_error(op, "cannot be profiled in compiled code: its parts depend on the sequence length")
-        changed = _with_varying_observers(module)
+        changed = _with_observers(module, varying=True)
         function = function_of(changed, options.function)
         for op in _observers(changed):
             if op.parent_op() is not function:

@@ -12,6 +12,6 @@ TARGET = Target(
     lowering="compile",
     emit="qmlir.targets.cpu.emitters.numba.emit:emit_module",
     suffix=".py",
-    execute="qmlir.targets.cpu.execute:execute",
+    execute="qmlir.targets.cpu.compiler:execute",
 )
 """The description of the target, declared with the same interface as targets of packages."""

@@ -47,18 +47,19 @@ def _array_at(addresses: Array, number: int, count: int, dtype: str) -> Array:
     return np.frombuffer(memory, dtype) if count else np.empty(0, dtype)
 
 
-def _alone(team: Array, number: int) -> bool:
-    """Returns True, because the only thread does all work."""
-    return True
-
-
-def _finished(team: Array, number: int, chunks: int) -> None:
-    """Does nothing, because the only thread does not wait for others."""
-
-
 def _tail(array: Array, offset: int) -> Array:
     """Returns the part of a buffer that starts at `offset`; replaces the runtime operation `tail` of emitted code."""
     return array[offset:]
+
+
+_IN_PYTHON: Mapping[str, Callable[..., Any]] = {
+    "view": _view,
+    "array_at": _array_at,
+    "tail": _tail,
+    "alone": lambda *_: True,  # the only thread does all work
+    "finished": lambda *_: None,  # and waits for no others
+}
+"""The Python functions that replace runtime operations of emitted steps."""
 
 
 class _Watch:
@@ -84,16 +85,7 @@ class _Watch:
                 kernel(*arrays)
                 self.shortest[number] = min(self.shortest[number], time.perf_counter() - start)
 
-            changed = {
-                **known,
-                "call": call,
-                "view": _view,
-                "array_at": _array_at,
-                "tail": _tail,
-                "alone": _alone,
-                "finished": _finished,
-            }
-            FunctionType(function.__code__, changed)(*arguments)
+            FunctionType(function.__code__, {**known, **_IN_PYTHON, "call": call})(*arguments)
 
         return run
 

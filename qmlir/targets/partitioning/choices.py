@@ -130,10 +130,8 @@ class Division:
             reason = refused or why_not(target, op)
             if reason is not None:
                 found.reasons[target.name] = reason
-            elif target.name == HOST:
-                found.positions.append(HOST_PLACE)
             else:
-                found.positions.append(1 + self.devices.index(target))
+                found.positions.append(HOST_PLACE if target.name == HOST else 1 + self.devices.index(target))
         if HOST_PLACE not in found.positions:
             found.positions.append(HOST_PLACE)
         return found
@@ -162,7 +160,7 @@ class Division:
 
     def _reason(self, op: Operation) -> str:
         candidate = self._candidate(op)
-        if candidate.positions[0] == HOST_PLACE and not any(map(self._is_device, candidate.positions)):
+        if set(candidate.positions) == {HOST_PLACE}:
             reasons = {name: text for name, text in candidate.reasons.items() if name != HOST}
             return "; ".join(dict.fromkeys(reasons.values())) or "the module names no other target"
         if candidate.positions[0] == HOST_PLACE:
@@ -181,6 +179,3 @@ class Division:
         return (
             f"target '{name}' supports it, but the transferred bytes exceed intensity={self._preferences.intensity:g}"
         )
-
-    def _is_device(self, position: int) -> bool:
-        return position != HOST_PLACE

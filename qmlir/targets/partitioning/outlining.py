@@ -5,25 +5,18 @@ the attribute `nn.name`; the call has the names of its results in the attribute 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import count
 
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
-from qmlir.analysis.symbols import unique_name
+from qmlir.analysis.symbols import symbols_of, unique_name
+from qmlir.dialects.target.attributes import PART
 from qmlir.ir.control_flow import captured, has_uses
 from qmlir.ir.provenance import origins_of, set_tensor_names, tensor_name
 from qmlir.ir.signature import NAME, Port, inputs_of, set_ports
-from qmlir.targets.partitioning.problem import CostGraph, computing, is_constant
-
-
-@dataclass(frozen=True)
-class OutlinedPart:
-    """A function that contains the operations of one phase, and the call of this function."""
-
-    phase: int
-    function: FuncOp
-    call: CallOp
+from qmlir.targets.partitioning.problem import is_constant
 
 
 def _name(value: SSAValue, inputs: Mapping[SSAValue, str]) -> str:
@@ -54,13 +47,30 @@ def _input_names(function: FuncOp) -> dict[SSAValue, str]:
 class Outliner:
     """Outlines phases of a block of a function; `plan` contains the phase of each operation in `operations`."""
 
-    def __init__(self, function: FuncOp, block: Block, operations: Sequence[Operation], plan: Sequence[int]):
+    def __init__(
+        self, module: ModuleOp, function: FuncOp, block: Block, operations: Sequence[Operation], plan: Sequence[int]
+    ):
+        self._module, self._function = module, function
         self._block, self._operations, self._plan = block, operations, plan
         self._inputs = _input_names(function)
         self._terminator = block.last_op
+        self._calls: dict[Operation, int] = {}
 
-    def part(self, phase: int, name: str) -> OutlinedPart:
-        """Moves the operations of `phase` into a new function `name`, which the caller must add to the module."""
+    def outline(self, targets: Mapping[int, str]) -> list[FuncOp]:
+        """Outlines each phase in `targets`, for its target; returns the new functions, in the order of the phases."""
+        parts = [self._part(phase, targets[phase]) for phase in sorted(targets)]
+        if parts:
+            self._sort()
+        return parts
+
+    def _new_name(self, target: str) -> str:
+        """Returns an unused name for a part, such as `main_npu_0`, numbered by target."""
+        base, taken = f"{self._function.sym_name.data}_{target}", symbols_of(self._module)
+        return next(name for number in count() if (name := f"{base}_{number}") not in taken)
+
+    def _part(self, phase: int, target: str) -> FuncOp:
+        """Moves the operations of `phase` into a new function, which is inserted before the caller."""
+        name = self._new_name(target)
         pairs = zip(self._operations, self._plan, strict=True)
         operations = [op for op, each in pairs if each == phase]
         inside = set(operations)
@@ -91,18 +101,23 @@ class Outliner:
         function = FuncOp(name, types, Region(body), visibility="private")
         set_ports(function, ins, outs)
         set_tensor_names(call, [port.name for port in outs])
-        return OutlinedPart(phase, function, call)
+        function.attributes[PART] = StringAttr(target)
+        caller = self._function.parent
+        assert caller is not None
+        caller.insert_op_before(function, self._function)
+        self._calls[call] = phase
+        return function
 
     def _is_given(self, value: SSAValue, inside: set[Operation]) -> bool:
         return any(_ancestor(self._block, use.operation) not in inside for use in value.uses)
 
-    def sort(self, parts: Sequence[OutlinedPart]) -> None:
-        """Sorts the remaining operations and the calls of `parts` into a valid order; constants move to their uses.
+    def _sort(self) -> None:
+        """Sorts the remaining operations and the calls of parts into a valid order; constants move to their uses.
 
         The remaining operations keep their order as far as possible.
         """
         block = self._block
-        phases = dict(zip(self._operations, self._plan, strict=True)) | {part.call: part.phase for part in parts}
+        phases = dict(zip(self._operations, self._plan, strict=True)) | self._calls
         left = sorted((op for op in block.ops if op in phases), key=phases.__getitem__)
         placed: set[SSAValue] = set()
         terminator = self._terminator
@@ -144,29 +159,3 @@ def _move_before(op: Operation, following: Operation) -> None:
     assert block is not None
     op.detach()
     block.insert_op_before(op, following)
-
-
-def outlined(function: FuncOp, graph: CostGraph, plan: Sequence[int], names: Mapping[int, str]) -> list[OutlinedPart]:
-    """Outlines each phase in `names` from `function`; returns the parts in order.
-
-    The caller must add the functions of the parts to the module.
-    """
-    outliner = Outliner(function, function.body.block, graph.operations, plan)
-    parts = [outliner.part(phase, names[phase]) for phase in sorted(names)]
-    if parts:
-        outliner.sort(parts)
-    return parts
-
-
-def outlined_whole(function: FuncOp, block: Block, name: str) -> OutlinedPart | None:
-    """Outlines all operations of a block of `function`; returns `None` if the block computes nothing.
-
-    The caller must add the function of the part to the module.
-    """
-    operations = computing(block)
-    if not operations:
-        return None
-    outliner = Outliner(function, block, operations, [0] * len(operations))
-    part = outliner.part(0, name)
-    outliner.sort([part])
-    return part

@@ -1,8 +1,7 @@
 """`quant-partition`: divides the functions of a module among its targets; the host computes the rest."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count as numbers_from
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -12,7 +11,6 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from qmlir.analysis.symbols import symbols_of
 from qmlir.dialects.nn.island.ops import OnnxIslandOp
 from qmlir.dialects.target.attributes import PART, TARGETS, targets_of
 from qmlir.dialects.target.description import Description
@@ -24,11 +22,11 @@ from qmlir.quantization.supports import why_not
 from qmlir.specialization.specialize import depends_on_data
 from qmlir.target import HOST, INTERPRETER, find_target, find_targets, set_targets
 from qmlir.targets.partitioning.choices import Division
-from qmlir.targets.partitioning.outlining import OutlinedPart, outlined, outlined_whole
+from qmlir.targets.partitioning.outlining import Outliner
 from qmlir.targets.partitioning.phases import earliest, preferred
 from qmlir.targets.partitioning.preferences import Preferences
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
-from qmlir.targets.partitioning.problem import CostGraph, graph_of
+from qmlir.targets.partitioning.problem import CostGraph, computing, graph_of
 from qmlir.targets.partitioning.report import PartitionReport, RejectedOperation, part_report, partition_report
 from qmlir.targets.parts import parts_of
 
@@ -48,45 +46,19 @@ def _divisible(module: ModuleOp) -> Iterator[FuncOp]:
             yield op
 
 
-def _names(module: ModuleOp, function: FuncOp, targets: Mapping[int, str]) -> dict[int, str]:
-    """Returns a name for the part of each phase, such as `@main_npu_0`, numbered by target."""
-    taken = symbols_of(module)
-    found: dict[int, str] = {}
-    for phase, target in targets.items():
-        found[phase] = _name(function, target, taken)
-        taken.add(found[phase])
-    return found
-
-
-def _name(function: FuncOp, target: str, taken: Container[str]) -> str:
-    base = f"{function.sym_name.data}_{target}"
-    return next(name for number in numbers_from() if (name := f"{base}_{number}") not in taken)
-
-
 def _outline(
     module: ModuleOp, function: FuncOp, graph: CostGraph, plan: Sequence[int], targets: Mapping[int, str]
-) -> list[OutlinedPart]:
-    """Outlines the phases that `targets` names from `function`; each part is inserted before it."""
-    parts = outlined(function, graph, plan, _names(module, function, targets))
-    for part in parts:
-        _add(part, targets[part.phase], function)
-    return parts
-
-
-def _add(part: OutlinedPart, target: str, function: FuncOp) -> None:
-    block = function.parent
-    assert block is not None
-    part.function.attributes[PART] = StringAttr(target)
-    block.insert_op_before(part.function, function)
+) -> list[FuncOp]:
+    """Outlines the phases that `targets` names from `function`; returns the new functions in order."""
+    return Outliner(module, function, function.body.block, graph.operations, plan).outline(targets)
 
 
 def outline_branches(module: ModuleOp, function: FuncOp, choice: IfOp, targets: Sequence[str]) -> None:
     """Outlines each branch of an `scf.if` for the target at the same index; the `scf.if` itself stays in the caller."""
     for region, target in zip(choice.regions, targets, strict=True):
-        name = _name(function, target, symbols_of(module))
-        part = outlined_whole(function, region.block, name) if region.blocks else None
-        if part is not None:
-            _add(part, target, function)
+        operations = computing(region.block) if region.blocks else ()
+        if operations:
+            Outliner(module, function, region.block, operations, [0] * len(operations)).outline({0: target})
 
 
 def is_of_caller(op: Operation, functions: Mapping[str, FuncOp]) -> bool:
@@ -120,7 +92,7 @@ def partition_function(
         stays.append(RejectedOperation(key_of(op), op.name, target, reason))
     targets_by_phase = {phase: division.name_of(phase) for phase in division.phases()}
     parts = _outline(module, function, division.graph, division.plan, targets_by_phase)
-    reports = [part_report(part.function, targets_by_phase[part.phase]) for part in parts]
+    reports = [part_report(part, target) for part, target in zip(parts, targets_by_phase.values(), strict=True)]
     return partition_report(function, [target.name for target in targets], reports, stays)
 
 

@@ -209,16 +209,6 @@ def _element(type_: Attribute) -> Attribute:
     return found.get_element_type()
 
 
-def _given(value: Any, type_: Attribute) -> Any:
-    """Converts a value of the interpreter for a runtime."""
-    if isinstance(type_, SequenceType):
-        return [_given(each, type_.tensors) for each in value]
-    kind = DATA_TYPES[_element(type_)]
-    if kind == TensorProto.STRING:
-        return np.asarray(value)
-    return value.astype(helper.tensor_dtype_to_np_dtype(kind), copy=False)
-
-
 def _taken(value: Any, type_: Attribute) -> Any:
     """Converts an output of a runtime for the interpreter. Raises `InterpretationError` if its type isn't `type_`."""
     if isinstance(type_, SequenceType):
@@ -259,10 +249,13 @@ def prepare(op: OnnxIslandOp) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
 
 
 def _giver(type_: Attribute) -> Callable[[Any], Any]:
-    """Returns a faster `_given` for a type: values rarely need a conversion."""
-    kind = None if isinstance(type_, SequenceType) else DATA_TYPES.get(_element(type_))
-    if kind in (None, TensorProto.STRING):
-        return lambda value: _given(value, type_)
+    """Returns a function that converts values of the interpreter for a runtime; they rarely need a conversion."""
+    if isinstance(type_, SequenceType):
+        give = _giver(type_.tensors)
+        return lambda values: list(map(give, values))
+    kind = DATA_TYPES[_element(type_)]
+    if kind == TensorProto.STRING:
+        return np.asarray
     dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind))
     return lambda value: value if value.dtype == dtype else value.astype(dtype)
 

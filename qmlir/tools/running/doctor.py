@@ -19,8 +19,8 @@ from qmlir.registry.faults import fault_listener, one_line
 from qmlir.registry.package import WITHOUT_VARIABLE
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.host import host_features, host_isa
-from qmlir.targets.cpu.runtime.processor import processor_name
-from qmlir.targets.cpu.runtime.spreading import available_cores
+from qmlir.targets.cpu.runtime.batches import available_cores
+from qmlir.targets.cpu.runtime.machine_code import processor_name
 from qmlir.targets.runtimes.packages import TITLES, installed_version, is_installed
 from qmlir.text.tables import bytes_text
 from qmlir.tools.command_runner import Session

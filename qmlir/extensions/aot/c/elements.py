@@ -4,17 +4,13 @@ An integer of N bits is stored sign-extended in the smallest C type that can hol
 `f16` and `bf16` as their bits.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from qmlir.arithmetic.arrays import wrapped
-from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.emitters.elements import memory_name, register_name
 
 _FLOATS = {"f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "f64": "double"}
@@ -103,31 +99,6 @@ def integer_literal(number: int) -> str:
     if number == -(1 << 63):
         return f"(-INT64_C({-(number + 1)}) - 1)"
     return f"INT64_C({number})" if number >= 0 else f"(-INT64_C({-number}))"
-
-
-def float_literal(number: float, element: CElement) -> str | None:
-    """Returns a literal that C parses to the same bits; `None` for a number that is not finite."""
-    if not math.isfinite(number):
-        return None
-    return f"{np.float32(number)!s}f" if element.name == "f32" else repr(float(number))
-
-
-def float_bits(number: float, type_: AnyFloat) -> int:
-    """Returns the bits of a float as an integer."""
-    return int.from_bytes(type_.pack((number,)), "little")
-
-
-def number_of(op: Operation, value: Attribute) -> tuple[CElement, int | float, AnyFloat | None]:
-    """Returns the element type of a scalar constant, its value modulo 2^N, and its float type if it is a float."""
-    match value:
-        case IntegerAttr():
-            element = CElement("index") if isinstance(value.type, IndexType) else element_of(op, value.type)
-            number = value.value.data
-            return element, (number & 1 if element.bits == 1 else wrapped(number, element.bits)), None
-        case FloatAttr():
-            return element_of(op, value.type), value.value.data, value.type
-        case _:
-            raise op_error(op, f"must be a number or dense<…>, but got constant {value}")
 
 
 def array_literals(array: Any) -> tuple[str, list[str]]:

@@ -3,36 +3,37 @@
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import Any
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import AllocOp, GetGlobalOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.extensions.aot.ahead import AheadForm
+from qmlir.extensions.aot.c import control, memory, registers, scalars
 from qmlir.extensions.aot.c.elements import array_literals, element_of, memory_type
-from qmlir.extensions.aot.c.families import EMISSIONS
-from qmlir.extensions.aot.c.families.memory import pointer
 from qmlir.extensions.aot.c.function import LARGEST, TABLES, CWriter, EmitOperation, Unit
 from qmlir.extensions.aot.c.helpers import functions_for, is_helper
+from qmlir.extensions.aot.c.memory import pointer
 from qmlir.extensions.aot.c.statements import LANE, rendered
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.card import WrittenFiles
-from qmlir.targets.cpu.emitters.ports import (
-    C_KEYWORDS,
-    CPP_KEYWORDS,
-    EntryPoint,
-    c_type,
-    comment_text,
-    is_narrow,
-    limits,
-)
+from qmlir.targets.cpu.emitters.ports import C_KEYWORDS, CPP_KEYWORDS, EntryPoint, c_type, comment_text
 from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
-from qmlir.targets.cpu.emitters.writing import INDENT, Names, name_text
+from qmlir.targets.cpu.emitters.writing import INDENT, Names, memory_of, name_text
 from qmlir.targets.cpu.isa.base import ALIGNMENT
+
+EMISSIONS: dict[type[Operation], Any] = {
+    **scalars.EMISSIONS,
+    **registers.EMISSIONS,
+    **memory.EMISSIONS,
+    **control.EMISSIONS,
+}
+"""The emission of each operation of the loops level, from one table per family of dialects."""
 
 _RESERVED = (*C_KEYWORDS, *CPP_KEYWORDS, LANE, "n", "memcpy", "memmove", "arena", "main")
 
@@ -69,7 +70,7 @@ class _File:
 
     def __init__(self, entry: EntryPoint) -> None:
         self.entry, self.program = entry, entry.program
-        self.unit = Unit(self.program.isa)
+        self.unit = Unit()
         own = (*_RESERVED, *_OF_RUN, f"{entry.name}_run", f"{entry.name}_run_in")
         self.names = Names(own, self._avoids)
         ports = (*self.program.inputs, *self.program.outputs)
@@ -141,23 +142,20 @@ class _Run:
 
     def __init__(self, file: _File) -> None:
         self.file, self.entry, self.program = file, file.entry, file.entry.program
-        emissions: dict[type[Operation], EmitOperation] = {
-            **EMISSIONS,
-            memref.AllocOp: cast(EmitOperation, self._allocate),
-            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
-            func.CallOp: cast(EmitOperation, self._call),
-        }
-        self.write = file.writer(emissions, *file.parameters.values())
+        own: dict[type[Operation], Any] = {
+            AllocOp: self._allocate, GetGlobalOp: self._get_global, func.CallOp: self._call,
+        }  # fmt: skip
+        self.write = file.writer({**EMISSIONS, **own}, *file.parameters.values())
         self.constant_arrays: set[str] = set()
 
-    def _allocate(self, write: CWriter, op: memref.AllocOp) -> None:
+    def _allocate(self, write: CWriter, op: AllocOp) -> None:
         buffer = self.program.buffers[op.memref]
         kind, name = memory_type(op, buffer.element), write.names.new(write.hint(op.memref, "buffer"))
         position = f"(int8_t *)arena + {buffer.start}"
         write.line(f"{kind} *const {name} = {position if kind == 'int8_t' else f'({kind} *)(void *)({position})'};")
         write.array_memory(op, op.memref, name, count=buffer.elements)
 
-    def _get_global(self, write: CWriter, op: memref.GetGlobalOp) -> None:
+    def _get_global(self, write: CWriter, op: GetGlobalOp) -> None:
         symbol = op.name_.string_value()
         type_, _ = self.file.arrays[symbol]
         own, name = memory_type(op, self.program.constants[symbol].element), self.file.constants[symbol]
@@ -187,7 +185,7 @@ class _Run:
 
     def _check(self, number: int, port: MainPort) -> None:
         """Rejects an input with values outside its type."""
-        name, ends = self.file.parameters[port], limits(port)
+        name, ends = self.file.parameters[port], port.array.limits
         conditions: list[str] = []
         if ends is not None:
             is_signed = c_type(port).startswith("int")
@@ -204,14 +202,13 @@ class _Run:
         if is_input and port.value.first_use is None:
             return
         name, write = self.file.parameters[port], self.write
-        type_ = memref_type(port.value)
-        assert type_ is not None
-        own = memory_type(self.program.main, type_.get_element_type())
+        element = memory_of(port.value).get_element_type()
+        own = memory_type(self.program.main, element)
         held = "const " * is_input + own
-        if is_input and is_narrow(port):
+        if is_input and port.array.is_narrow:
             copy = write.names.new(f"{name}_signed")
             write.line(f"{own} *const {copy} = ({own} *)(void *)((int8_t *)arena + {self.entry.copies[port]});")
-            value = element_of(self.program.main, type_.get_element_type()).wrapped(f"{name}[i]")
+            value = element_of(self.program.main, element).wrapped(f"{name}[i]")
             write.line(f"for (int32_t i = 0; i < {port.elements}; i++) {copy}[i] = ({own}){value};")
             name = copy
         elif own != c_type(port):
@@ -224,7 +221,7 @@ class _Run:
 
     def _finish(self, port: MainPort) -> None:
         """Converts output integers to the form that the caller expects."""
-        if is_narrow(port):
+        if port.array.is_narrow:
             name = self.file.parameters[port]
             value = f"{name}[i] & {(1 << port.bits) - 1}"
             value = f"-({value})" if port.dtype.startswith("int") else value

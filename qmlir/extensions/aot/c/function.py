@@ -3,15 +3,13 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd.base import as_vector
 from qmlir.extensions.aot.c.elements import CElement, element_of
 from qmlir.extensions.aot.c.statements import LANE, Declaration, FixedLine, Lanes, Statement
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.writing import WIDTH, Index, LoopsWriter, Names, Text, name_text, reads_of
-from qmlir.targets.cpu.isa.base import InstructionSet
+from qmlir.targets.cpu.emitters.writing import Index, Names, Text, TextWriter, name_text, reads_of
 
 EmitOperation = Callable[["CWriter", Operation], None]
 
@@ -25,8 +23,7 @@ TABLES = "LANES_"
 class Unit:
     """State shared by the functions of a file: the helpers that they call, and tables of constant lanes."""
 
-    def __init__(self, isa: InstructionSet) -> None:
-        self.isa = isa
+    def __init__(self) -> None:
         self.helpers: set[str] = set()
         self.tables: dict[tuple[str, str], str] = {}
 
@@ -41,15 +38,15 @@ def lanes_in(value: SSAValue) -> int:
     return 0 if vector is None else vector.get_shape()[0]
 
 
-class CWriter(LoopsWriter):
+class CWriter(TextWriter):
     """Writes the statements of one function. The text of a vector value is the C expression for its lane `l`."""
 
+    if_head, endless, carried_hint = "if ({})", "for (;;)", "sum"
+
     def __init__(self, emissions: Mapping[type[Operation], EmitOperation], unit: Unit, names: Names) -> None:
-        super().__init__(emissions, names)
+        super().__init__(emissions, names, unit.helpers)
         self.unit = unit
         self.statements: list[Statement] = []
-        self.types: dict[str, str] = {}
-        """The element type of each array."""
 
     # --- Statements ---------------------------------------------------------------------------------------------------
 
@@ -59,47 +56,46 @@ class CWriter(LoopsWriter):
 
     @contextmanager
     def indented(self, head: str, *reads: Text | Index, end: str = "}") -> Generator[None]:
-        """Writes the head of a compound statement; its body is written inside the `with` block."""
         self.line(f"{head} {{", *reads)
         self.depth += 1
         yield
         self.depth -= 1
         self.line(end)
 
+    def loop_head(self, name: str, bounds: Sequence[Index]) -> str:
+        lower, upper, step = bounds
+        ends = [self.interval(each) for each in bounds]
+        is_small = all(each is not None and each[0] > -LARGEST and each[1] < LARGEST for each in ends)
+        kind = "int32_t" if is_small else "int64_t"
+        on = f"{name}++" if step.number == 1 else f"{name} += {step}"
+        return f"for ({kind} {name} = {lower}; {name} < {upper}; {on})"
+
+    def flag(self, condition: SSAValue) -> str:
+        kept, text = self.names.new("goes_on"), self.text(condition)
+        self.line(f"const uint8_t {kept} = {text};", text)
+        return kept
+
+    def leave_unless(self, flag: str) -> None:
+        self.line(f"if (!{flag}) break;", name_text(flag))
+
     def declare_index(self, name: str, value: Index) -> None:
         self.statements.append(Declaration(self.depth, "int64_t", name, str(value), value.reads))
 
-    def call(self, name: str, *operands: Text | Index | int | str) -> Text:
-        """Returns a call of the helper function `name`."""
-        self.unit.helpers.add(name)
-        reads = reads_of(each for each in operands if isinstance(each, Text | Index))
-        return Text(f"{name}({', '.join(map(str, operands))})", reads)
-
     # --- Values -------------------------------------------------------------------------------------------------------
 
-    def element(self, op: Operation, value: SSAValue) -> CElement:
+    def element(self, value: SSAValue) -> CElement:
         """Returns the element type of a scalar or a vector."""
+        op = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+        assert op is not None
         return element_of(op, value.type)
 
-    def define(self, op: Operation, value: SSAValue, text: Text | Index) -> None:
-        """Defines `value` as `text`, which is inlined if it has one use in this block, otherwise a variable."""
-        if not value.uses:
-            return
-        is_short = isinstance(text, Index) or len(text.text) < WIDTH - 30
-        if (self.is_used_here(value) and is_short) or (isinstance(text, Index) and text.is_simple):
-            self.values[value] = text
-        else:
-            self.keep(op, value, text)
-
-    def keep(self, op: Operation, value: SSAValue, text: Text | Index, *, loads: bool = False) -> None:
-        """Defines `value` as a new variable with the current value of `text`."""
-        name, type_, lanes = self.names.new(self.hint(value)), self.element(op, value).type, lanes_in(value)
+    def keep(self, value: SSAValue, text: Text | Index, *, loads: bool = False) -> None:
+        name, type_, lanes = self.names.new(self.hint(value)), self.element(value).type, lanes_in(value)
         if lanes:
             self.lanes(lanes, str(text), name, type_, reads=text.reads, loads=loads)
-            self.values[value] = _of_lane(name)
-            return
-        self.statements.append(Declaration(self.depth, type_, name, str(text), text.reads, loads))
-        self.values[value] = Index.of(name_text(name)) if isinstance(value.type, IndexType) else name_text(name)
+        else:
+            self.statements.append(Declaration(self.depth, type_, name, str(text), text.reads, loads))
+        self.name(value, name)
 
     def lanes(
         self,
@@ -119,53 +115,30 @@ class CWriter(LoopsWriter):
         size = size or lanes
         self.statements.append(Lanes(self.depth, lanes, text, name, type_, shift, size, reads, crosses, loads, store))
 
-    def array(self, op: Operation, value: SSAValue) -> str:
+    def array(self, value: SSAValue) -> str:
         """Returns the name of the array that holds a vector."""
         text = self.text(value)
         name = text.text.removesuffix(f"[{LANE}]")
         if text.text == f"{name}[{LANE}]" and name.isidentifier():
             return name
-        self.keep(op, value, text)
+        self.keep(value, text)
         return self.text(value).text.removesuffix(f"[{LANE}]")
 
-    def variable(self, op: Operation, value: SSAValue, otherwise: str = "v", first: Text | None = None) -> str:
-        """Declares a variable for a value that changes, with the initial value `first` if given."""
-        name, type_, lanes = self.names.new(self.hint(value, otherwise)), self.element(op, value).type, lanes_in(value)
-        if lanes and first is not None:
-            self.lanes(lanes, first.text, name, type_, reads=first.reads)
-        elif lanes:
-            self.line(f"{type_} {name}[{lanes}];")
+    def variable(self, value: SSAValue, otherwise: str = "v", first: Text | None = None) -> str:
+        name, type_, lanes = self.names.new(self.hint(value, otherwise)), self.element(value).type, lanes_in(value)
+        if first is not None:
+            self.set(name, first, value, is_new=True)
         else:
-            self.line(f"{type_} {name} = {first};" if first else f"{type_} {name};", *([first] if first else []))
+            self.line(f"{type_} {name}[{lanes}];" if lanes else f"{type_} {name};")
         self.name(value, name)
         return name
 
-    def name(self, value: SSAValue, name: str) -> None:
-        """Binds `value` to an existing variable."""
-        text = _of_lane(name) if lanes_in(value) else name_text(name)
-        self.values[value] = Index.of(text) if isinstance(value.type, IndexType) else text
+    def read(self, name: str, value: SSAValue) -> Text:
+        return Text(f"{name}[{LANE}]", frozenset({name})) if lanes_in(value) else name_text(name)
 
-    def assign(self, op: Operation, targets: Sequence[str], values: Sequence[SSAValue]) -> None:
-        """Assigns all `values` to `targets` in parallel: every read sees the value before the assignment."""
-        rows = [(target, self.text(value), value) for target, value in zip(targets, values, strict=True)]
-        rows = [row for row in rows if row[1].text not in (row[0], f"{row[0]}[{LANE}]")]
-        pending: list[tuple[str, str, SSAValue]] = []
-        for position, (target, text, value) in enumerate(rows):
-            if any(target in later.reads for _, later, _ in rows[position + 1 :]):
-                kept = self.names.new(f"next_{target}")
-                self._set(kept, text, value, self.element(op, value).type)
-                pending.append((target, kept, value))
-            else:
-                self._set(target, text, value)
-        for target, kept, value in pending:
-            self._set(target, _of_lane(kept) if lanes_in(value) else name_text(kept), value)
-
-    def _set(self, name: str, text: Text, value: SSAValue, type_: str = "") -> None:
+    def set(self, name: str, text: Text, value: SSAValue, *, is_new: bool = False) -> None:
+        type_ = self.element(value).type if is_new else ""
         if lanes := lanes_in(value):
             self.lanes(lanes, text.text, name, type_, reads=text.reads)
         else:
             self.line(f"{type_} {name} = {text};".lstrip(), text)
-
-
-def _of_lane(name: str) -> Text:
-    return Text(f"{name}[{LANE}]", frozenset({name}))

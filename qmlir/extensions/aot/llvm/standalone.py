@@ -5,23 +5,22 @@ the kernels, and convert narrow outputs to the form that the caller expects.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from qmlir.targets.cpu.emitters.elements import item_size
-from qmlir.targets.cpu.emitters.llvm.emit import ModuleWriter, StepsWriter, emit_functions, module_text
-from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
-from qmlir.targets.cpu.emitters.llvm.families.control import counting
+from qmlir.targets.cpu.emitters.llvm.control import counting
+from qmlir.targets.cpu.emitters.llvm.emit import EMISSIONS, emit_functions, module_text
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts, held_type
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.ports import EntryPoint, is_narrow, limits
+from qmlir.targets.cpu.emitters.ports import EntryPoint
 from qmlir.targets.cpu.emitters.program import Constant, MainPort
 from qmlir.targets.cpu.emitters.writing import Index
+from qmlir.targets.cpu.host import Processor
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
 from qmlir.targets.cpu.runtime.semantics.values import I1, IRValue, integer, type_of
-from qmlir.text.elements import dense_dtype
 
 Test = Callable[[Builder, IRValue], IRValue]
 """Emits and returns the condition under which an input element is rejected."""
@@ -29,8 +28,7 @@ Test = Callable[[Builder, IRValue], IRValue]
 
 def _is_nan(port: MainPort) -> Test:
     """Returns a test for NaN; low-precision floats are tested by their codes."""
-    dtype = dense_dtype(port.element)
-    assert dtype is not None
+    dtype = port.array.dtype
     if dtype.itemsize > 2:
         return lambda build, value: build.compare("fcmp uno", value, value)
     codes = np.arange(1 << 8 * dtype.itemsize, dtype=f"u{dtype.itemsize}")
@@ -60,18 +58,13 @@ def _in_ranges(build: Builder, value: IRValue, ranges: Sequence[tuple[int, int]]
     return found
 
 
-def _is_outside(port: MainPort, low: int, high: int) -> Test:
+def _is_outside(port: MainPort, ends: tuple[int, int], build: Builder, value: IRValue) -> IRValue:
     """Returns a test whether an element, or the bits of a float, is outside of its type."""
     words = ("slt", "sgt") if port.dtype.startswith("int") else ("ult", "ugt")
-
-    def test(build: Builder, value: IRValue) -> IRValue:
-        below, above = (
-            build.compare(f"icmp {word}", value, integer(value.type, end))
-            for word, end in zip(words, (low, high), strict=True)
-        )
-        return build.binary("or", below, above)
-
-    return test
+    below, above = (
+        build.compare(f"icmp {word}", value, integer(value.type, end)) for word, end in zip(words, ends, strict=True)
+    )
+    return build.binary("or", below, above)
 
 
 class _RunWriter:
@@ -106,9 +99,9 @@ class _RunWriter:
     def check(self) -> None:
         """Emits all checks of the inputs, in order."""
         for number, port in enumerate(self.entry.program.inputs, 1):
-            ends = limits(port)
+            ends = port.array.limits
             if ends is not None:
-                self.refuse(number, port, _is_outside(port, *ends))
+                self.refuse(number, port, partial(_is_outside, port, ends))
             if port.refuses_nan:
                 self.refuse(number, port, _is_nan(port))
 
@@ -120,17 +113,16 @@ class _RunWriter:
             self.write.build.store(change(self.write.build, value), position, item_size(port.element))
 
     def copy(self) -> None:
-        """Copies narrow inputs in the form that kernels expect: sign-extended, or as one bit."""
+        """Copies narrow inputs in the form that kernels expect."""
         for port, start in self.entry.copies.items():
             target = self.write.build.element_at(type_of("i8"), "%arena", str(start))
-            self._changed(port, self.pointers[port], target, _signed(port.bits))
+            self._changed(port, self.pointers[port], target, partial(_signed, port.bits))
             self.given[port] = target
 
     def restore(self) -> None:
-        """Converts narrow outputs to the caller's form: without sign extension; a signed bit is -1 or 0."""
-        for port in filter(is_narrow, self.entry.program.outputs):
-            is_negative = port.dtype.startswith("int")
-            self._changed(port, self.pointers[port], self.pointers[port], _unsigned(port.bits, is_negative))
+        """Converts narrow outputs to the caller's form."""
+        for port in (each for each in self.entry.program.outputs if each.array.is_narrow):
+            self._changed(port, self.pointers[port], self.pointers[port], partial(_unsigned, port))
 
     def text(self, name: str) -> str:
         """Returns the text of the function."""
@@ -143,22 +135,18 @@ class _RunWriter:
         return self.write.function_text(f"define i32 @{name}_run_in({takes}) nounwind", ["  ret i32 0"])
 
 
-def _signed(bits: int) -> Test:
-    def change(build: Builder, value: IRValue) -> IRValue:
-        if bits == 1:
-            return build.binary("and", value, integer(value.type, 1))
-        unused = integer(value.type, value.type.bits - bits)
-        return build.binary("ashr", build.binary("shl", value, unused), unused)
-
-    return change
+def _signed(bits: int, build: Builder, value: IRValue) -> IRValue:
+    """Returns an element of the caller as kernels represent it: sign-extended, or as one bit."""
+    if bits == 1:
+        return build.binary("and", value, integer(value.type, 1))
+    unused = integer(value.type, value.type.bits - bits)
+    return build.binary("ashr", build.binary("shl", value, unused), unused)
 
 
-def _unsigned(bits: int, is_negative: bool) -> Test:
-    def change(build: Builder, value: IRValue) -> IRValue:
-        found = build.binary("and", value, integer(value.type, (1 << bits) - 1))
-        return build.binary("sub", integer(value.type, 0), found) if is_negative else found
-
-    return change
+def _unsigned(port: MainPort, build: Builder, value: IRValue) -> IRValue:
+    """Returns an element of a kernel as the caller expects it: without sign extension; a signed bit is -1 or 0."""
+    found = build.binary("and", value, integer(value.type, (1 << port.bits) - 1))
+    return build.binary("sub", integer(value.type, 0), found) if port.dtype.startswith("int") else found
 
 
 def _bytes_text(data: bytes) -> str:
@@ -194,9 +182,7 @@ def _run(entry: EntryPoint, writer: _RunWriter) -> list[str]:
 
 def standalone_text(entry: EntryPoint, processor: Processor) -> str:
     """Returns the LLVM IR of a program. Raises `DiagnosticError` if it cannot be compiled to run without Python."""
-    parts: ModuleWriter
-    steps: StepsWriter
-    parts, steps, texts = emit_functions(entry.program, processor, entry.name, is_alone=True)
+    parts, steps, texts = emit_functions(entry.program, processor, entry.name)
     writer = _RunWriter(entry, parts.parts)
     constants = [entry.program.constants[symbol] for symbol in steps.constants]
     run = writer.text(entry.name)

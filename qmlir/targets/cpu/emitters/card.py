@@ -20,7 +20,7 @@ from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
 from qmlir.targets.cpu.choices import PARTS_FORM as PARTS_FORM
 from qmlir.targets.cpu.choices import PROGRAM_FORM as PROGRAM_FORM
 from qmlir.targets.cpu.runtime.machine_code import digest_of
-from qmlir.targets.cpu.runtime.ports import OPEN
+from qmlir.targets.cpu.runtime.ports import OPEN, shape_text
 from qmlir.text.data import JsonValue, plain, read_data
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.tables import Readable, bytes_text, counted
@@ -57,8 +57,7 @@ class CardPort:
 
     def text(self) -> str:
         """Returns the port on one line, as `NAME: SHAPE DTYPE`."""
-        shape = "x".join("?" if size == OPEN else str(size) for size in self.shape) or "scalar"
-        return f"{self.name}: {shape} {self.dtype}{', NaN is refused' if self.refuses_nan else ''}"
+        return f"{self.name}: {shape_text(self.shape)} {self.dtype}{', NaN is refused' if self.refuses_nan else ''}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,24 +228,20 @@ def _card_of(data: JsonValue) -> ProgramCard:
     code, parts = data["code_bytes"], _by_name(data["parts"])
     if any("/" in name for name in parts):
         data["parts"].wrong("an object whose keys name folders beside it")
+    texts: dict[str, Any] = {
+        name: data[name].text() for name in ("name", "form", "emitter", "target", "isa", "model", "by")
+    }
+    numbers: dict[str, Any] = {
+        name: data[name].integer(0) for name in ("threads", "kernels", "arena_bytes", "weights_bytes", "stack_bytes")
+    }
     return ProgramCard(
-        name=data["name"].text(),
-        form=data["form"].text(),
-        emitter=data["emitter"].text(),
-        target=data["target"].text(),
-        isa=data["isa"].text(),
-        threads=data["threads"].integer(0),
-        model=data["model"].text(),
+        **texts,
+        **numbers,
         nodes=tuple(each.text() for each in data["nodes"]),
-        kernels=data["kernels"].integer(0),
-        arena_bytes=data["arena_bytes"].integer(0),
-        weights_bytes=data["weights_bytes"].integer(0),
-        stack_bytes=data["stack_bytes"].integer(0),
         inputs=tuple(map(_port, data["inputs"])),
         outputs=tuple(map(_port, data["outputs"])),
         code_bytes=None if code.value is None else code.integer(0),
         parts=parts,
-        by=data["by"].text(),
         about={name: each.value for name, each in data["about"].entries().items()},
         files=_by_name(data["files"]),
     )

@@ -1,8 +1,8 @@
 """The ports of programs compiled ahead of time: their C names and types, and the checks of the caller's arrays.
 
-The rules are those of the Python runtime (`targets/cpu/runtime/ports.py`). NaN is rejected if floats are quantized, and
-so is an element that is not a value of its type, such as 8 in an `i4` or a Boolean whose byte is 2. Kernels represent
-sub-byte integers as signed. The caller of a `u4` passes 0 to 15, so those inputs are copied before kernels read them.
+The rules are those of the Python runtime (`MainPort.array`). NaN is rejected if floats are quantized, and so is an
+element that is not a value of its type, such as 8 in an `i4` or a Boolean whose byte is 2. Kernels represent sub-byte
+integers as signed. The caller of a `u4` passes 0 to 15, so those inputs are copied before kernels read them.
 """
 
 import re
@@ -14,10 +14,11 @@ import numpy as np
 
 from qmlir.ir.diagnostics import text_error
 from qmlir.targets.cpu.emitters.elements import item_size
-from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.program import SLACK, LoopProgram, MainPort
 from qmlir.targets.cpu.emitters.writing import LONGEST, Names
+from qmlir.targets.cpu.host import AheadMachine
 from qmlir.targets.cpu.isa.base import ALIGNMENT
+from qmlir.targets.cpu.runtime.ports import shape_text
 
 C_KEYWORDS = (
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
@@ -63,28 +64,6 @@ def is_defined(name: str) -> bool:
     return name in _PREDEFINED or (not name.startswith("of_") and _OF_STDINT.fullmatch(name) is not None)
 
 
-def is_narrow(port: MainPort) -> bool:
-    """Returns true if kernels represent the elements differently from the caller.
-
-    Kernels store unsigned sub-byte integers and low-precision floats as signed integers, and 1-bit signed integers (-1
-    and 0) as 1 and 0.
-    """
-    return port.bits > 0 and (not port.dtype.startswith("int") or port.bits == 1)
-
-
-def limits(port: MainPort) -> tuple[int, int] | None:
-    """Returns the smallest and largest valid element, or `None` if all values of the C type are valid.
-
-    For low-precision floats, the limits apply to their bits.
-    """
-    if port.dtype == "bool":
-        return 0, 1
-    if not port.bits:
-        return None
-    half = 1 << port.bits - 1
-    return (-half, half - 1) if port.dtype.startswith("int") else (0, 2 * half - 1)
-
-
 def c_type(port: MainPort) -> str:
     """Returns the C type of the elements; low-precision floats are represented by their bits."""
     if port.dtype in _KINDS:
@@ -120,7 +99,7 @@ class EntryPoint:
         """The arena offsets of inputs that are copied for kernels, after all buffers."""
         found: dict[MainPort, int] = {}
         end = self.program.arena_bytes - SLACK
-        for port in filter(is_narrow, self.program.inputs):
+        for port in (each for each in self.program.inputs if each.array.is_narrow):
             found[port] = -(-end // ALIGNMENT) * ALIGNMENT
             end = found[port] + port.elements * item_size(port.element)
         return found
@@ -153,9 +132,8 @@ def comment_text(text: str) -> str:
 
 def port_text(entry: EntryPoint, port: MainPort) -> str:
     """Returns a readable description of a port."""
-    shape = "x".join(map(str, port.shape)) or "scalar"
-    text = f"{entry.parameters[port]}: '{comment_text(port.name)}', {shape} {port.dtype}"
-    if (ends := limits(port)) is not None:
+    text = f"{entry.parameters[port]}: '{comment_text(port.name)}', {shape_text(port.shape)} {port.dtype}"
+    if (ends := port.array.limits) is not None:
         text += f", {ends[0]} to {ends[1]}"
     if port.refuses_nan:
         text += ", NaN is refused"

@@ -6,12 +6,15 @@ is one arena, and its kernels write their results to memory.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, NoneAttr, RankedStructure, TensorType, VectorType
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, SSAValue
 
 from qmlir.arithmetic.arrays import Array
@@ -26,7 +29,8 @@ from qmlir.ir.signature import MAIN, REFUSES_NAN, Port, inputs_of, memory_output
 from qmlir.targets.cpu.emitters.elements import caller_dtype, item_size, unfilled_bits
 from qmlir.targets.cpu.isa import isa_of
 from qmlir.targets.cpu.isa.base import ALIGNMENT, InstructionSet
-from qmlir.text.elements import dense_array
+from qmlir.targets.cpu.runtime.ports import ArrayPort
+from qmlir.text.elements import dense_array, dense_dtype
 
 SLACK = 64
 """The number of bytes after the last buffer that vector loads may read."""
@@ -85,6 +89,13 @@ class MainPort:
     def elements(self) -> int:
         """The number of elements of the array."""
         return math.prod(self.shape)
+
+    @cached_property
+    def array(self) -> ArrayPort:
+        """The port as the Python runtime sees it."""
+        dtype = np.dtype(np.bool_) if self.dtype == "bool" else dense_dtype(self.element)
+        assert dtype is not None
+        return ArrayPort(self.name, dtype, self.shape, self.refuses_nan, bits=self.bits)
 
 
 @dataclass(frozen=True)
@@ -184,26 +195,18 @@ def _constant(op: memref.GetGlobalOp, named: memref.GlobalOp | None) -> Constant
     return Constant(symbol, value)
 
 
-def _ports(function: FuncOp, ports: Sequence[Port], arguments: Sequence[SSAValue]) -> list[MainPort]:
-    """Returns the ports of `arguments`."""
+def _ports(function: FuncOp, ports: Sequence[Port], first: int) -> tuple[MainPort, ...]:
+    """Returns the ports of the arguments from number `first`."""
     refusing = arguments_with(REFUSES_NAN, function)
+    entries = () if function.arg_attrs is None else function.arg_attrs.data
     found: list[MainPort] = []
-    for port, argument in zip(ports, arguments, strict=True):
-        type_ = cast(TensorType[Attribute], port.of_caller().type)
+    for number, port in enumerate(ports, first):
+        argument, type_ = function.body.block.args[number], cast(TensorType[Attribute], port.of_caller().type)
         element, shape = type_.get_element_type(), tuple(type_.get_shape())
-        dtype = caller_dtype(function, element)
-        found.append(MainPort(port.name, argument, element, dtype, shape, argument in refusing, unfilled_bits(element)))
-    return found
-
-
-def _with_overwritten(function: FuncOp, outputs: Sequence[MainPort]) -> tuple[MainPort, ...]:
-    """Returns the outputs with the inputs whose memory they may reuse."""
-    if function.arg_attrs is None:
-        return tuple(outputs)
-    entries = function.arg_attrs.data[len(function.arg_attrs.data) - len(outputs) :]
-    return tuple(
-        replace(port, in_place=tuple(overwritten(entry))) for port, entry in zip(outputs, entries, strict=True)
-    )
+        in_place = tuple(overwritten(entries[number])) if number < len(entries) else ()
+        dtype, bits = caller_dtype(function, element), unfilled_bits(element)
+        found.append(MainPort(port.name, argument, element, dtype, shape, argument in refusing, bits, in_place))
+    return tuple(found)
 
 
 def program_of(module: ModuleOp) -> LoopProgram:
@@ -235,12 +238,9 @@ def program_of(module: ModuleOp) -> LoopProgram:
             if symbol not in callable_:
                 raise op_error(op, f"calls @{symbol}, and the module has no such kernel")
             calls.append(KernelCall(symbol, tuple(str(origin) for origin in origins_of(op))))
-    inputs, arguments = inputs_of(main), main.body.block.args
-    outputs = _ports(main, memory_outputs_of(main), arguments[len(inputs) :])
-    return LoopProgram(
-        module, isa_of(module), main, kernels, buffers, constants,
-        tuple(_ports(main, inputs, arguments[: len(inputs)])), _with_overwritten(main, outputs), tuple(calls),
-    )  # fmt: skip
+    inputs = _ports(main, inputs_of(main), 0)
+    outputs = _ports(main, memory_outputs_of(main), len(inputs))
+    return LoopProgram(module, isa_of(module), main, kernels, buffers, constants, inputs, outputs, tuple(calls))
 
 
 _FEWEST_CARRIED = 2
@@ -265,3 +265,12 @@ def is_tiled(function: FuncOp) -> bool:
     return any(
         _vectors(loop.body.block.args) >= _FEWEST_CARRIED for loop in loops if isinstance(loop, scf.ForOp)
     ) and all(any(_vectors(op.results) for op in body) for body in innermost)
+
+
+def constants_of(module: ModuleOp) -> dict[str, Array]:
+    """Returns the constants of a module of loops by the names of their globals."""
+    found: dict[str, Array] = {}
+    for op in module.body.block.ops:
+        if isinstance(op, GlobalOp) and isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+            found[op.sym_name.data] = dense_array(cast(DenseIntOrFPElementsAttr[Any], op.initial_value))
+    return found

@@ -1,6 +1,6 @@
 """Emission of memory views, shared by all emitters: slices, reshapes and casts only rename a part of an array."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.ops import ReshapeOp
-from qmlir.ir.builtin_types import integer_list, memref_type
+from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, static_strides
+from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, memory_of, static_strides
 
 
 def mixed_indices(write: LoopsWriter, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Index]:
@@ -25,8 +25,7 @@ def mixed_indices(write: LoopsWriter, static: DenseArrayBase[Any], dynamic: Sequ
 def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
     source = write.memory(op.source)
     offsets = mixed_indices(write, op.static_offsets, op.offsets)
-    type_ = memref_type(op.result)
-    assert type_ is not None
+    shape = tuple(memory_of(op.result).get_shape())
     strides = [index.number for index in mixed_indices(write, op.static_strides, op.strides)]
     if None in strides or op.sizes:
         raise op_error(op, "has sizes or strides that are not known")
@@ -38,11 +37,8 @@ def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
         if size:
             write.check_places(op, offset, (size - 1) * stride + 1, source.shape[axis], f"axis {axis}")
     steps = [step * stride for step, stride in zip(source.strides, known, strict=True)]
-    kept = _kept_axes(op, sizes, tuple(type_.get_shape()))
-    taken = replace(
-        source, offset=position, shape=tuple(type_.get_shape()), strides=tuple(steps[axis] for axis in kept)
-    )
-    write.view_memory(op, op.result, taken)
+    kept = tuple(steps[axis] for axis in _kept_axes(op, sizes, shape))
+    write.view_memory(op, op.result, replace(source, offset=position, shape=shape, strides=kept))
 
 
 def _kept_axes(op: Operation, sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
@@ -73,11 +69,8 @@ def _fits(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
 def _reshaped(write: LoopsWriter, op: Operation) -> None:
     """Emits a reshape. Axes that it joins or splits must be contiguous with each other; other axes may have gaps."""
     source, result = write.memory(op.operands[0]), op.results[0]
-    type_ = memref_type(result)
-    assert type_ is not None
-    strides = static_strides(op, type_)
-    shape = tuple(type_.get_shape())
-    found = replace(source, shape=shape, strides=strides)
+    type_ = memory_of(result)
+    found = replace(source, shape=tuple(type_.get_shape()), strides=static_strides(op, type_))
     if _runs(source.shape, source.strides) != _runs(found.shape, found.strides):
         raise op_error(op, f"reinterprets memory with gaps: strides {list(source.strides)}")
     write.view_memory(op, result, found)
@@ -106,13 +99,11 @@ def _same_memory(write: LoopsWriter, op: Operation) -> None:
 def _reinterpret_cast(write: LoopsWriter, op: memref.ReinterpretCastOp) -> None:
     source = write.memory(op.source)
     (offset,) = mixed_indices(write, op.static_offsets, op.offsets)
-    type_ = memref_type(op.result)
-    assert type_ is not None
     strides = integer_list(op.static_strides)
     if source.offset.number != 0 or DYNAMIC_INDEX in strides or op.sizes:
         raise op_error(op, "reinterprets memory that does not begin at 0, or by strides that are not known")
-    view = replace(source, offset=offset, shape=tuple(type_.get_shape()), strides=strides)
-    write.view_memory(op, op.result, view)
+    shape = tuple(memory_of(op.result).get_shape())
+    write.view_memory(op, op.result, replace(source, offset=offset, shape=shape, strides=strides))
 
 
 def _dim(write: LoopsWriter, op: memref.DimOp) -> None:
@@ -130,19 +121,16 @@ def _nothing(write: LoopsWriter, op: Operation) -> None:
     """Emits nothing: memory is freed together with the program."""
 
 
-VIEWS = cast(
-    Mapping[type[Operation], Callable[[LoopsWriter, Operation], None]],
-    {
-        memref.SubviewOp: _subview,
-        memref.ExpandShapeOp: _reshaped,
-        memref.CollapseShapeOp: _reshaped,
-        ReshapeOp: _reshaped,
-        memref.CastOp: _same_memory,
-        memref.MemorySpaceCastOp: _same_memory,
-        memref.AssumeAlignmentOp: _same_memory,
-        memref.ReinterpretCastOp: _reinterpret_cast,
-        memref.DimOp: _dim,
-        memref.RankOp: _rank,
-        memref.DeallocOp: _nothing,
-    },
-)
+VIEWS: dict[type[Operation], Any] = {
+    memref.SubviewOp: _subview,
+    memref.ExpandShapeOp: _reshaped,
+    memref.CollapseShapeOp: _reshaped,
+    ReshapeOp: _reshaped,
+    memref.CastOp: _same_memory,
+    memref.MemorySpaceCastOp: _same_memory,
+    memref.AssumeAlignmentOp: _same_memory,
+    memref.ReinterpretCastOp: _reinterpret_cast,
+    memref.DimOp: _dim,
+    memref.RankOp: _rank,
+    memref.DeallocOp: _nothing,
+}

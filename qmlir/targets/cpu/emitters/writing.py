@@ -7,22 +7,24 @@ import keyword
 import math
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
-from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import NoneAttr, StridedLayoutAttr
+from xdsl.dialects import arith, scf, vector
+from xdsl.dialects.builtin import IndexType, IntegerAttr, NoneAttr, StridedLayoutAttr
 from xdsl.dialects.memref import AllocaOp, ViewOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from qmlir.analysis.symbols import first_free
-from qmlir.dialects.simd.base import lanes_of
+from qmlir.dialects.simd.base import bits_of, element_of, lanes_of
+from qmlir.dialects.simd.lanes import CompareOp, Conversion, ConvertOp, DotAccumulateOp, MultiplyPairsOp
 from qmlir.dialects.simd.memory import TileTransferOp
 from qmlir.ir.builtin_types import AnyMemRef, integer_list, memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import is_terminator
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name
+from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS, InstructionSet
 
 # Building blocks of emitted code: expressions with the variables that they read, symbolic indices, and names.
 
@@ -174,11 +176,6 @@ class Memory:
             position = position.plus(index.times(stride))
         return position
 
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return math.prod(self.shape)
-
     def is_run(self, axis: int) -> bool:
         """Returns true if `axis` has no gaps, provided that the axes after it have none."""
         return self.shape[axis] == 1 or self.strides[axis] == math.prod(self.shape[axis + 1 :])
@@ -186,10 +183,7 @@ class Memory:
     @property
     def is_contiguous(self) -> bool:
         """True if the elements are contiguous in row-major order."""
-        return self.size <= 1 or all(
-            size == 1 or stride == math.prod(self.shape[axis + 1 :])
-            for axis, (size, stride) in enumerate(zip(self.shape, self.strides, strict=True))
-        )
+        return math.prod(self.shape) <= 1 or all(map(self.is_run, range(len(self.shape))))
 
 
 def static_strides(op: Operation, type_: AnyMemRef) -> tuple[int, ...]:
@@ -248,6 +242,63 @@ def mnemonic(op: type[Operation]) -> str:
     return op.name.partition(".")[2]
 
 
+CONVERSIONS: tuple[type[Operation], ...] = (*ConvertOp.ARITH.values(), vector.BitcastOp, ConvertOp)
+"""The operations that convert a scalar, or each lane of a vector."""
+
+UNSIGNED = frozenset({Conversion.EXTUI, Conversion.UITOFP, Conversion.FPTOUI})
+"""The conversions of integers, or to integers, that are unsigned."""
+
+
+def conversion_of(op: Operation) -> Conversion:
+    """Returns the kind of one of the `CONVERSIONS`."""
+    return Conversion(op.kind.data if isinstance(op, ConvertOp) else mnemonic(type(op)))
+
+
+COMPARISONS: tuple[type[Operation], ...] = (arith.CmpiOp, arith.CmpfOp, CompareOp)
+"""The operations that compare two scalars, or two vectors lane by lane."""
+
+
+def predicate_of(op: Operation) -> str:
+    """Returns the predicate of one of the `COMPARISONS`, by its name in `arith`."""
+    if isinstance(op, CompareOp):
+        return op.predicate.data
+    names = arith.CMPI_COMPARISON_OPERATIONS if isinstance(op, arith.CmpiOp) else arith.CMPF_COMPARISON_OPERATIONS
+    return names[cast(arith.CmpiOp | arith.CmpfOp, op).predicate.value.data]
+
+
+def instruction_of(op: DotAccumulateOp | MultiplyPairsOp, isa: InstructionSet) -> tuple[str, int]:
+    """Returns the name of the instruction for `op`, and the register width in bits.
+
+    Raises `DiagnosticError` if the instruction set lacks the instruction.
+    """
+    name = op.kind if isinstance(op, DotAccumulateOp) else MULTIPLY_PAIRS
+    bits = lanes_of(op.result) * bits_of(element_of(op.result))
+    if bits not in isa.widths(name):
+        raise op_error(op, f"{isa.name} has no '{name}' for registers of {bits} bits; run simd-legalize")
+    return name, bits
+
+
+def loop_arguments(op: scf.ForOp) -> tuple[SSAValue, ...]:
+    """Returns the induction variable of a loop, and its carried values inside the body."""
+    if not isinstance(op.body.block.args[0].type, IndexType):
+        raise op_error(op, f"loop induction variable must have type index, but got {op.body.block.args[0].type}")
+    return op.body.block.args
+
+
+def parallel_axes(op: scf.ParallelOp) -> Iterable[tuple[SSAValue, ...]]:
+    """Returns the induction variable of each axis of a loop, with its bounds and its step."""
+    if op.initVals:
+        raise op_error(op, "reduces over parallel iterations, which cannot be compiled")
+    return zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
+
+
+def memory_of(value: SSAValue) -> AnyMemRef:
+    """Returns the type of a value that is known to be memory."""
+    type_ = memref_type(value)
+    assert type_ is not None
+    return type_
+
+
 class LoopsWriter:
     """Maps the values of a function to emitted expressions and memory."""
 
@@ -268,17 +319,9 @@ class LoopsWriter:
         self.is_certain = True
         """True if the code at this point runs for all inputs."""
 
-    def declare_index(self, name: str, value: Index) -> None:
-        """Declares an immutable index variable."""
-        raise NotImplementedError
-
     def kept(self, hint: str, value: Index) -> Index:
-        """Returns `value`, stored in a new variable if it is a sum."""
-        if value.is_simple:
-            return value
-        name = self.names.new(hint)
-        self.declare_index(name, value)
-        return Index.of(name_text(name))
+        """Returns `value`, stored in a new variable if it is a sum and the language has variables."""
+        return value
 
     # --- Values -------------------------------------------------------------------------------------------------------
 
@@ -300,10 +343,20 @@ class LoopsWriter:
         assert isinstance(found, Memory)
         return found
 
-    def folded(self, op: Operation) -> Index | None:
+    def symbolic(self, op: Operation) -> Index | None:
         """Returns the symbolic result of index arithmetic; `None` if it can't be symbolic."""
+        if not op.results or not isinstance(op.results[0].type, IndexType):
+            return None
+        if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
+            return Index(constant=op.value.value.data)
+        if isinstance(op, arith.IndexCastOp) and isinstance(op.input.type, IndexType):
+            return self.index(op.input)
         fold = FOLDED.get(type(op))
-        return None if fold is None else fold(*(self.index(value) for value in op.operands))
+        return None if fold is None else fold(*map(self.index, op.operands))
+
+    def define_symbolic(self, value: SSAValue, index: Index) -> None:
+        """Binds `value` to a symbolic index."""
+        self.values[value] = index
 
     def lane_index(self, op: vector.ExtractOp | vector.InsertOp) -> Index:
         """Returns the lane that `vector.extract` reads or `vector.insert` writes."""
@@ -337,8 +390,7 @@ class LoopsWriter:
 
         The array has `count` elements; by default, it has exactly those of `value`.
         """
-        type_ = memref_type(value)
-        assert type_ is not None
+        type_ = memory_of(value)
         strides, shape, start = static_strides(op, type_), tuple(type_.get_shape()), offset or Index()
         memory = Memory(array, start, shape, strides, type_.get_element_type(), 0)
         memory = replace(memory, count=memory.reach + 1 if count is None else count)
@@ -352,8 +404,7 @@ class LoopsWriter:
         Kernels address memory by its declared type, so a wrong type would make them access memory outside of the array.
         Raises `DiagnosticError` if the type doesn't match the memory, or if the part isn't inside the array.
         """
-        type_ = memref_type(value)
-        assert type_ is not None
+        type_ = memory_of(value)
         declared = static_strides(op, type_)
         sizes = zip(type_.get_shape(), memory.shape, declared, memory.strides, strict=False)
         if len(declared) != len(memory.shape) or any(
@@ -434,7 +485,7 @@ class LoopsWriter:
         source, type_ = self.memory(op.source), op.result.type
         if op.sizes:
             raise op_error(op, f"has sizes that are not known: {type_}")
-        start = source.position([Index()] * len(source.shape)).plus(self.index(op.byte_shift))
+        start = source.offset.plus(self.index(op.byte_shift))
         count = math.prod(type_.get_shape())
         self.check_places(op, start, count * item_size(type_.get_element_type()), source.count)
         return source, start, count
@@ -473,6 +524,9 @@ class LoopsWriter:
 
     def operation(self, op: Operation) -> None:
         """Emits an operation. Raises `DiagnosticError` if it can't be compiled."""
+        if (index := self.symbolic(op)) is not None:
+            self.define_symbolic(op.results[0], index)
+            return
         emit = self.emissions.get(type(op))
         if emit is None:
             raise op_error(op, "cannot be compiled: expected an operation of scf, memref, arith, math, vector or simd")
@@ -481,3 +535,129 @@ class LoopsWriter:
     def region(self, region: Region) -> tuple[SSAValue, ...]:
         """Emits the single block of a region."""
         return self.block(region.block)
+
+
+class TextWriter(LoopsWriter):
+    """Maps the values of a function to expressions and variables of a language: Python, or C.
+
+    A value with a single use in its own block is inlined into that use. Every other value gets a variable, named as in
+    the module if it has a name there.
+    """
+
+    if_head: ClassVar[str]
+    """The head of a branch, with `{}` for the condition."""
+
+    endless: ClassVar[str]
+    """The head of a loop without a condition."""
+
+    carried_hint: ClassVar[str]
+    """The name of a variable that a loop carries, unless the module names it."""
+
+    def __init__(
+        self, emissions: Mapping[type[Operation], Callable[[Any, Operation], None]], names: Names, helpers: set[str]
+    ) -> None:
+        super().__init__(emissions, names)
+        self.helpers = helpers
+        """The helper functions that the emitted code calls."""
+
+    # --- Statements, as each language writes them ---------------------------------------------------------------------
+
+    def line(self, text: str, *reads: Text | Index) -> None:
+        """Writes a statement at the current indentation."""
+        raise NotImplementedError
+
+    def indented(self, head: str, *reads: Text | Index) -> AbstractContextManager[None]:
+        """Writes the head of a compound statement; its body is written inside the `with` block."""
+        raise NotImplementedError
+
+    def loop_head(self, name: str, bounds: Sequence[Index]) -> str:
+        """Returns the head of a counted loop, given its variable, bounds and step."""
+        raise NotImplementedError
+
+    def flag(self, condition: SSAValue) -> str:
+        """Stores a condition in a new variable, and returns its name."""
+        raise NotImplementedError
+
+    def leave_unless(self, flag: str) -> None:
+        """Writes a statement that leaves the loop unless a variable is true."""
+        raise NotImplementedError
+
+    def declare_index(self, name: str, value: Index) -> None:
+        """Declares an immutable index variable."""
+        raise NotImplementedError
+
+    def variable(self, value: SSAValue, otherwise: str = "v", first: Text | None = None) -> str:
+        """Creates a variable for `value`, with the initial value `first` if given, and returns its name."""
+        raise NotImplementedError
+
+    def keep(self, value: SSAValue, text: Text | Index) -> None:
+        """Defines `value` as a new variable with the current value of `text`."""
+        raise NotImplementedError
+
+    def set(self, name: str, text: Text, value: SSAValue, *, is_new: bool = False) -> None:
+        """Assigns `text`, the expression for `value`, to a variable."""
+        raise NotImplementedError
+
+    def read(self, name: str, value: SSAValue) -> Text:
+        """Returns the expression for `value` if it is in the variable `name`."""
+        return name_text(name)
+
+    # --- Expressions --------------------------------------------------------------------------------------------------
+
+    def call(self, name: str, *operands: Text | Index | int | str) -> Text:
+        """Returns the call of a helper function."""
+        self.helpers.add(name)
+        return self.called(name, *operands)
+
+    def called(self, name: str, *operands: Text | Index | int | str) -> Text:
+        """Returns the call of a function that the emitted code already contains."""
+        reads = reads_of(each for each in operands if isinstance(each, Text | Index))
+        return Text(f"{name}({', '.join(map(str, operands))})", reads)
+
+    def condition(self, value: SSAValue) -> Text:
+        """Returns an i1 scalar as a condition."""
+        return self.text(value)
+
+    # --- Values -------------------------------------------------------------------------------------------------------
+
+    def name(self, value: SSAValue, name: str) -> None:
+        """Binds `value` to an existing variable."""
+        text = self.read(name, value)
+        self.values[value] = Index.of(text) if isinstance(value.type, IndexType) else text
+
+    def kept(self, hint: str, value: Index) -> Index:
+        if value.is_simple:
+            return value
+        name = self.names.new(hint)
+        self.declare_index(name, value)
+        return Index.of(name_text(name))
+
+    def define(self, value: SSAValue, text: Text | Index) -> None:
+        """Binds `value` to `text`, which is inlined if it has one use in this block, otherwise a variable."""
+        if not value.uses:
+            return
+        if isinstance(value.type, IndexType) and isinstance(text, Text):
+            text = Index.of(text)
+        is_short = isinstance(text, Index) or len(text.text) < WIDTH - 30
+        if (self.is_used_here(value) and is_short) or (isinstance(text, Index) and text.is_simple):
+            self.values[value] = text
+        else:
+            self.keep(value, text)
+
+    def define_symbolic(self, value: SSAValue, index: Index) -> None:
+        self.define(value, index)
+
+    def assign(self, targets: Sequence[str], values: Sequence[SSAValue]) -> None:
+        """Assigns all `values` to `targets` in parallel: they are read before any target changes."""
+        rows = [(target, self.text(value), value) for target, value in zip(targets, values, strict=True)]
+        rows = [(target, text, value) for target, text, value in rows if text.text != self.read(target, value).text]
+        pending: list[tuple[str, str, SSAValue]] = []
+        for position, (target, text, value) in enumerate(rows):
+            if any(target in later.reads for _, later, _ in rows[position + 1 :]):
+                kept = self.names.new(f"next_{target}")
+                self.set(kept, text, value, is_new=True)
+                pending.append((target, kept, value))
+            else:
+                self.set(target, text, value)
+        for target, kept, value in pending:
+            self.set(target, self.read(kept, value), value)

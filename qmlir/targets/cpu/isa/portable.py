@@ -5,14 +5,6 @@ from dataclasses import replace
 from qmlir.dialects.kernel.winograd import F2, F4
 from qmlir.targets.cpu.isa import predicates
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, Gain, InstructionSet, RegisterTile, Row
-from qmlir.targets.cpu.isa.predicates import (
-    fills_tiles,
-    has_channels,
-    is_depthwise,
-    takes_any,
-    takes_byte_weights,
-    takes_depthwise_byte_weights,
-)
 
 # `generic`: features of every CPU: 128-bit vectors, no integer dot products.
 
@@ -24,14 +16,16 @@ GENERIC = InstructionSet(
     bits=128,
     registers=16,
     rows=(
-        Row(is_depthwise, "depthwise", 4, 2, "not measured"),
-        Row(takes_any, "splat", 4, 2, "Zen 4: 10 GMAC/s in i32 at 3x3, 28x28x128"),
+        Row(predicates.is_depthwise, "depthwise", 4, 2, "not measured"),
+        Row(predicates.takes_any, "splat", 4, 2, "Zen 4: 10 GMAC/s in i32 at 3x3, 28x28x128"),
     ),
     tiles=_GENERIC_TILES,
     f4_tiles=_GENERIC_TILES,
     gains=(
-        Gain(F4, fills_tiles(16), "Zen 4, of F(2x2, 3x3): 0.6-0.9"),
-        Gain(F2, has_channels(8), "Zen 4: 0.27 of the time of products of i32 at 28x28x128, 0.46 at 32x32x16"),
+        Gain(F4, predicates.fills_tiles(16), "Zen 4, of F(2x2, 3x3): 0.6-0.9"),
+        Gain(
+            F2, predicates.has_channels(8), "Zen 4: 0.27 of the time of products of i32 at 28x28x128, 0.46 at 32x32x16"
+        ),
     ),
 )
 
@@ -51,10 +45,10 @@ PORTABLE = InstructionSet(
     rows=(
         # C code for 4 x 64 by 64 x 128, gcc 12 and clang 14 at -O3: 5 and 6.6 GMAC/s for x86-64, 9 and 23 with AVX-512;
         # 3.7 and 5.4 with 8 lanes, 5.2 and 7.6 with 32 lanes. With a loop for each register, not one for all: 2.7, 2.8.
-        Row(takes_depthwise_byte_weights, "depthwise_bytes", 4, 1, "not measured"),
-        Row(is_depthwise, "depthwise", 4, 1, "not measured"),
-        Row(takes_byte_weights, "splat_bytes", 4, 1, "Zen 4: 5 GMAC/s by gcc 12, 6.6 by clang 14"),
-        Row(takes_any, "splat", 4, 1, "not measured"),
+        Row(predicates.takes_depthwise_byte_weights, "depthwise_bytes", 4, 1, "not measured"),
+        Row(predicates.is_depthwise, "depthwise", 4, 1, "not measured"),
+        Row(predicates.takes_byte_weights, "splat_bytes", 4, 1, "Zen 4: 5 GMAC/s by gcc 12, 6.6 by clang 14"),
+        Row(predicates.takes_any, "splat", 4, 1, "not measured"),
     ),
     tiles=_TILES,
     f4_tiles=_TILES,

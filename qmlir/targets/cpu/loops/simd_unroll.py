@@ -14,8 +14,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.dialects.simd.base import element_of, is_tile, is_tile_type, lanes_of, tile_of, vector
+from qmlir.dialects.simd.lanes import moved_places, register_type, tile_places
 from qmlir.dialects.simd.memory import PlaceLoadOp, StoreOp
-from qmlir.dialects.simd.tiles import moved_places, register_type, tile_places
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.effects import is_terminator
 

@@ -4,15 +4,82 @@ Whether samples are independent was decided at compile time: a plan lists the ba
 none.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .errors import InputError
-from .ports import Array, ArrayPort, check_outputs, check_target, checked, shape_text
-from .spreading import spread
+from .ports import Array, ArrayPort, checked, copy_results, result_arrays, shape_text
+
+_ALONE = "qmlir_runs_alone"
+"""The attribute that marks a thread. All copies of this file use the same name: each saved program has a copy."""
+
+
+def available_cores() -> int:
+    """Returns the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def runs_alone() -> bool:
+    """Returns True if programs that this thread calls must run on this thread alone."""
+    return _ALONE in vars(threading.current_thread())
+
+
+@contextmanager
+def _alone() -> Generator[None]:
+    marks = vars(threading.current_thread())
+    before = marks.get(_ALONE)
+    marks[_ALONE] = True
+    try:
+        yield
+    finally:
+        if before is None:
+            del marks[_ALONE]
+
+
+def spread(count: int, threads: int, work: Callable[[int], None]) -> None:
+    """Calls `work` with each number below `count` on up to `threads` threads, at most one per core.
+
+    The caller's thread is one of them. An exception in `work` is raised here after all threads have stopped; numbers
+    that no thread has begun by then are skipped.
+    """
+    threads = 1 if runs_alone() else min(threads, count, available_cores())
+    if threads < 2:
+        for number in range(count):
+            work(number)
+        return
+    waiting, raised = deque(range(count)), deque[BaseException]()
+
+    def take() -> None:
+        with _alone():
+            while True:
+                try:
+                    number = waiting.popleft()
+                except IndexError:
+                    return
+                try:
+                    work(number)
+                except BaseException as error:
+                    waiting.clear()
+                    raised.append(error)
+
+    others = [threading.Thread(target=take, name=f"qmlir-piece-{number}", daemon=True) for number in range(1, threads)]
+    for each in others:
+        each.start()
+    try:
+        take()
+    finally:  # an interrupt between two numbers ends all of them
+        waiting.clear()
+        for each in others:
+            each.join()
+    if raised:
+        raise raised[0]
 
 
 @dataclass(frozen=True)
@@ -46,8 +113,11 @@ class AnyBatch:
 
     def __init__(self, plan: BatchPlan, inputs: Sequence[ArrayPort], outputs: Sequence[ArrayPort]) -> None:
         self.plan = plan
-        self._inputs, self._outputs = inputs, outputs
-        self._held = next((port.shape[plan.inputs[port.name]] for port in inputs if port.name in plan.inputs), 0)
+        self._inputs = [(port, plan.inputs.get(port.name)) for port in inputs]
+        self._outputs = [(port, plan.outputs.get(port.name)) for port in outputs]
+        """The ports with their batch axes."""
+
+        self._held = next((port.shape[axis] for port, axis in self._inputs if axis is not None), 0)
 
     def count(self, values: Sequence[Any]) -> int | None:
         """Returns the number of samples in `values`; `None` if no batch size would make them fit.
@@ -56,21 +126,20 @@ class AnyBatch:
         """
         if not self.plan.inputs and not self.plan.reason:
             return None
-        axes = self.plan.inputs or {port.name: 0 for port in self._inputs if port.shape}
         found: dict[int, str] = {}
         shapes: dict[str, tuple[int, ...]] = {}
-        for port, value in zip(self._inputs, values, strict=True):
+        for (port, known), value in zip(self._inputs, values, strict=True):
             try:
                 shape = shapes[port.name] = np.shape(value)
             except Exception:  # a user's class may raise anything; it is no array
                 return None
-            axis = axes.get(port.name)
+            axis = known if self.plan.inputs or not port.shape else 0
             if axis is not None and len(shape) == len(port.shape):
                 found.setdefault(shape[axis], port.name)
                 shape = (*shape[:axis], port.shape[axis], *shape[axis + 1 :])
             if shape != port.shape:
                 return None
-        port = next((port for port in self._inputs if shapes[port.name] != port.shape), None)
+        port = next((port for port, _ in self._inputs if shapes[port.name] != port.shape), None)
         if port is not None and self.plan.reason:
             raise InputError(
                 f"input '{port.name}' must have shape {shape_text(port.shape)}, but got "
@@ -90,35 +159,32 @@ class AnyBatch:
         """Runs `count` samples; returns the outputs by name. An output with an array in `outputs` is written there."""
         if not count and len(self.plan.outputs) < len(self._outputs):
             raise InputError("an empty batch has no outputs of this model; pass at least one sample")
-        takes, gives = self.plan.inputs, self.plan.outputs
-        resized = [_resized(port, takes.get(port.name), count) for port in self._inputs]
-        arrays = list(map(checked, resized, values))
-        if outputs is not None:
-            check_outputs(outputs, [port.name for port in self._outputs])
-        results: dict[str, Array] = {}
+        arrays = self._checked(values, count)
+        wholes = [
+            _resized(port, axis, 0 if axis is None else port.shape[axis] * count // self._held)
+            for port, axis in self._outputs
+        ]
+        results = result_arrays(wholes, outputs)
         written: list[Array] = []
-        for port in self._outputs:
-            axis = gives.get(port.name)
-            whole = _resized(port, axis, 0 if axis is None else port.shape[axis] * count // self._held)
-            own = None if outputs is None else outputs.get(port.name)
-            made = np.empty(whole.shape, port.dtype) if own is None else own
-            results[port.name] = check_target(port.name, made, port.dtype, whole.shape)
-            is_ready = own is None or (own.flags.carray and not _meets(own, [*arrays, *written]))
-            written.append(results[port.name] if is_ready else np.empty(whole.shape, port.dtype))
+        for array in results.values():
+            is_ready = array.flags.carray and not meets(array, [*arrays, *written])
+            written.append(array if is_ready else np.empty(array.shape, array.dtype))
         self._run_all(arrays, written, count, run)
-        for target, found in zip(results.values(), written, strict=True):
-            if target is not found:
-                target[...] = found
+        copy_results(results, written)
         return results
 
     def first(self, values: Sequence[Any], count: int) -> list[Array]:
         """Returns the inputs of the first chunk of `count` samples."""
-        axes = [self.plan.inputs.get(port.name) for port in self._inputs]
-        stop = min(self._held, count)
-        return [
-            self._taken(port, axis, checked(_resized(port, axis, count), value), 0, stop)
-            for port, axis, value in zip(self._inputs, axes, values, strict=True)
-        ]
+        return self._chunk(self._checked(values, count), 0, min(self._held, count))
+
+    def _checked(self, values: Sequence[Any], count: int) -> list[Array]:
+        rows = zip(self._inputs, values, strict=True)
+        return [checked(_resized(port, axis, count), value) for (port, axis), value in rows]
+
+    def _chunk(self, arrays: Sequence[Array], start: int, stop: int) -> list[Array]:
+        """Returns the inputs of a chunk of samples."""
+        rows = zip(self._inputs, arrays, strict=True)
+        return [self._taken(port, axis, array, start, stop) for (port, axis), array in rows]
 
     def _taken(self, port: ArrayPort, axis: int | None, array: Array, start: int, stop: int) -> Array:
         """Returns the samples of a chunk, padded with zeros to the batch size of the port."""
@@ -133,29 +199,25 @@ class AnyBatch:
 
     def _run_all(self, arrays: Sequence[Array], results: Sequence[Array], count: int, run: RunPiece) -> None:
         held = self._held
-        ins = [(port, self.plan.inputs.get(port.name), each) for port, each in zip(self._inputs, arrays, strict=True)]
-        outs = [
-            (port, self.plan.outputs.get(port.name), each) for port, each in zip(self._outputs, results, strict=True)
-        ]
 
         def work(number: int) -> None:
             start, stop = held * number, min(held * (number + 1), count)
-            given = [self._taken(port, axis, array, start, stop) for port, axis, array in ins]
             made: list[Array] = []
             targets: list[Array] = []
-            for port, axis, array in outs:
+            for (port, axis), array in zip(self._outputs, results, strict=True):
                 each = 1 if axis is None else port.shape[axis] // held
                 target = array if axis is None else _piece(array, axis, start * each, stop * each)
                 is_own = axis == 0 and stop - start == held
                 made.append(target if is_own else np.empty(port.shape, port.dtype))
                 targets.append(target)
-            run(given, made)
-            for (_, axis, _), found, target in zip(outs, made, targets, strict=True):
+            run(self._chunk(arrays, start, stop), made)
+            for (_, axis), found, target in zip(self._outputs, made, targets, strict=True):
                 if found is not target and (axis is not None or not number):
                     target[...] = found if axis is None else _piece(found, axis, 0, target.shape[axis])
 
         spread(-(-count // held), self.plan.threads, work)
 
 
-def _meets(array: Array, others: Iterable[Array]) -> bool:
+def meets(array: Array, others: Iterable[Array]) -> bool:
+    """Returns True if an array may share memory with another one."""
     return any(np.may_share_memory(array, each) for each in others)

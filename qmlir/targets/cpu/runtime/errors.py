@@ -42,3 +42,10 @@ class InputError(_Line):
 @_one
 class CorruptProgramError(_Line):
     """Raised if a file of a program differs from the one written, or doesn't fit this machine."""
+
+
+def damaged(path: object) -> CorruptProgramError:
+    """Returns the error for a file whose digest is wrong."""
+    return CorruptProgramError(
+        f"{path} is damaged: it differs from the file written with the program; compile the model again"
+    )

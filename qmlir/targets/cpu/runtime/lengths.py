@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from .batches import meets, spread
 from .errors import InputError
-from .ports import OPEN, Array, ArrayPort, by_name, check_outputs, check_target, checked, ports_text
+from .ports import OPEN, Array, ArrayPort, by_name, checked, copy_results, ports_text, result_arrays
 from .program import CompiledModule, program_of
-from .spreading import spread
 
 Factor = int | str | Mapping[str, Any]
 """A size: a number, the name of a dynamic dimension, or `min((sum of scale * factor + add) // divisor, most)`."""
@@ -153,7 +153,9 @@ class AnyLength:
         self._plan = plan
         names = list(buckets[0].capacities)
         self._buckets = {tuple(bucket.capacities[name] for name in names): bucket for bucket in buckets}
-        self._capacities = {name: sorted({bucket.capacities[name] for bucket in buckets}) for name in names}
+        self.capacities = {name: sorted({bucket.capacities[name] for bucket in buckets}) for name in names}
+        """The capacities of each dynamic dimension, in ascending order."""
+
         ports = {port.name: port for port in buckets[0].call.inputs}
         self.inputs = tuple(self._open(ports[name], axes) for name, axes in plan.inputs.items())
         self.outputs = tuple(self._open(port, plan.outputs[port.name]) for port in buckets[0].call.outputs)
@@ -178,11 +180,6 @@ class AnyLength:
         rows = [{"capacities": each.capacities, "takes": each.takes} for each in self._buckets.values()]
         return {"plan": vars(self._plan), "buckets": rows}
 
-    @property
-    def capacities(self) -> Mapping[str, Sequence[int]]:
-        """The capacities of each dynamic dimension, in ascending order."""
-        return self._capacities
-
     def _sizes(self, arrays: Sequence[Array]) -> dict[str, int]:
         """Returns the runtime sizes. Raises `InputError` if a size has no capacity, or if inputs disagree."""
         sizes: dict[str, int] = {}
@@ -191,7 +188,7 @@ class AnyLength:
                 name = next((each for each in axis if isinstance(each, str)), None)
                 if name is None:
                     continue
-                largest = self._capacities[name][-1]
+                largest = self.capacities[name][-1]
                 if size < 1 or (size > largest and name not in self._plan.pieces):
                     accepted = "1 or more" if name in self._plan.pieces else f"1 to {largest}"
                     raise InputError(f"dimension '{name}' of input '{port.name}' must be {accepted}, but got {size}")
@@ -209,7 +206,7 @@ class AnyLength:
 
     def _pieces(self, name: str, size: int) -> Iterator[tuple[int, int, int]]:
         """Yields the chunks of a dimension: start, number of elements, and the capacity that holds it."""
-        start, capacities = 0, self._capacities[name]
+        start, capacities = 0, self.capacities[name]
         while start < size:
             left = size - start
             whole = [each for each in capacities if each <= left]
@@ -220,7 +217,7 @@ class AnyLength:
 
     def _run(self, sizes: Sizes, pieces: Mapping[str, tuple[int, int, int]]) -> PieceRun:
         starts, counts, held = ({name: piece[position] for name, piece in pieces.items()} for position in range(3))
-        bucket = self._buckets[tuple(held[name] for name in self._capacities)]
+        bucket = self._buckets[tuple(held[name] for name in self.capacities)]
         parts: list[tuple[str, tuple[slice, ...], tuple[int, ...], tuple[slice, ...] | None]] = []
         for name, axes in self._plan.inputs.items():
             shape = _shape(axes, held)
@@ -271,24 +268,18 @@ class AnyLength:
         values = by_name(self.inputs, inputs)
         prepared = self.prepared(values)
         arrays = list(map(checked, prepared.inputs, values))
+        results = result_arrays(prepared.outputs, outputs)
         if outputs is None:
-            results = {port.name: np.empty(port.shape, port.dtype) for port in prepared.outputs}
             self._run_all(prepared.runs, arrays, results)
             return results
-        check_outputs(outputs, [port.name for port in self.outputs])
-        targets: dict[str, Array] = {}
-        aside: dict[str, Array] = {}
-        for name, dtype, shape in ((port.name, port.dtype, port.shape) for port in prepared.outputs):
-            own = outputs.get(name)
-            targets[name] = np.empty(shape, dtype) if own is None else check_target(name, own, dtype, shape)
-            is_read = own is not None and any(np.may_share_memory(targets[name], each) for each in arrays)
-            is_ready = targets[name].flags.carray and not is_read  # a later chunk reads that memory
-            aside[name] = targets[name] if is_ready else np.empty(shape, dtype)
+        aside = {
+            # A later chunk reads memory that is also an input.
+            name: array if array.flags.carray and not meets(array, arrays) else np.empty(array.shape, array.dtype)
+            for name, array in results.items()
+        }
         self._run_all(prepared.runs, arrays, aside)
-        for name, target in targets.items():
-            if aside[name] is not target:
-                target[...] = aside[name]
-        return targets
+        copy_results(results, aside.values())
+        return results
 
     def _run_all(self, runs: Sequence[PieceRun], arrays: Sequence[Array], results: Mapping[str, Array]) -> None:
         threads = next(iter(self._buckets.values())).call.batches.plan.threads

@@ -237,3 +237,27 @@ def check_target(name: str, given: object, dtype: np.dtype[Any], shape: tuple[in
     if not array.flags.writeable:
         raise InputError(f"output '{name}' is read-only")
     return array
+
+
+def result_arrays(ports: Sequence[ArrayPort], outputs: Mapping[str, Array] | None) -> dict[str, Array]:
+    """Returns an array for each output: that of the caller if there is one, otherwise a new one.
+
+    Raises `InputError` if an array of the caller doesn't fit.
+    """
+    if outputs is None:
+        return {port.name: np.empty(port.shape, port.dtype) for port in ports}
+    check_outputs(outputs, [port.name for port in ports])
+    given = ((port, outputs.get(port.name)) for port in ports)
+    return {
+        port.name: np.empty(port.shape, port.dtype)
+        if own is None
+        else check_target(port.name, own, port.dtype, port.shape)
+        for port, own in given
+    }
+
+
+def copy_results(results: Mapping[str, Array], computed: Iterable[Array]) -> None:
+    """Copies the outputs that were computed in other arrays to `results`."""
+    for array, found in zip(results.values(), computed, strict=True):
+        if array is not found:
+            array[...] = found

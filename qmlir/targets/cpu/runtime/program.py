@@ -4,11 +4,14 @@ The emitted module defines the ports (`INPUTS`, `OUTPUTS`), the inputs whose mem
 the constants (`CONSTANTS`), the size of the arena (`ARENA_BYTES`), and `main`, which computes on flat arrays.
 """
 
+import hashlib
 import importlib
+import json
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -17,9 +20,9 @@ import numpy.typing as npt
 from numpy.lib.array_utils import byte_bounds
 
 from .batches import AnyBatch, BatchPlan
-from .errors import CorruptProgramError
+from .errors import CorruptProgramError, damaged
 from .errors import InputError as InputError
-from .ports import Array, ArrayPort, by_name, check_outputs, check_target, checked, ports_text
+from .ports import Array, ArrayPort, by_name, checked, copy_results, ports_text, result_arrays
 
 ALIGNMENT = 64
 """The alignment of the arena in bytes, for vector loads and cache lines."""
@@ -89,6 +92,42 @@ def _dtype(name: str) -> np.dtype[Any]:
         with suppress(ImportError):
             return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
         return np.dtype(np.uint16 if name == "bfloat16" else np.uint8)
+
+
+_DTYPES = {
+    "BOOL": np.int8, "I8": np.int8, "U8": np.uint8, "I16": np.int16, "U16": np.uint16, "I32": np.int32,
+    "U32": np.uint32, "I64": np.int64, "U64": np.uint64, "F16": np.uint16, "BF16": np.uint16, "F32": np.float32,
+    "F64": np.float64,
+}  # fmt: skip
+"""The NumPy type of each type in the file; f16 and bf16 are represented by their bits."""
+
+constants_are_checked = False
+"""True if the digest of the constants was already checked, as it is for all files of a cache entry."""
+
+
+def mapped(path: Path, digest: str) -> dict[str, Array]:
+    """Returns the arrays of a safetensors file by name, as read-only views of the mapped file.
+
+    The file contains the length of a JSON header (8 bytes), the header with the type, shape and offsets of each tensor,
+    and the data. Kernels read constants without checking their sizes, so the digest of the file is checked.
+
+    Raises `CorruptProgramError` if the file is missing or empty, or if its SHA-256 is not `digest`.
+    """
+    if not path.is_file() or path.stat().st_size == 0:
+        raise CorruptProgramError(f"{path} is damaged: it is {'empty' if path.is_file() else 'not a file'}")
+    file = np.memmap(path, np.uint8, mode="r")
+    if not constants_are_checked and hashlib.sha256(file.data).hexdigest() != digest:
+        raise damaged(path)
+    length = int(file[:8].view("<u8")[0])
+    header, data = json.loads(bytes(file[8 : 8 + length])), file[8 + length :]
+    arrays: dict[str, Array] = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        dtype = np.dtype(_DTYPES[entry["dtype"]])
+        flat: Array = data[begin:end].view(np.ndarray)
+        array = flat.view(dtype) if flat.ctypes.data % dtype.itemsize == 0 else np.frombuffer(flat.tobytes(), dtype)
+        arrays[name] = array.reshape(entry["shape"])
+    return arrays
 
 
 def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
@@ -235,19 +274,11 @@ class CompiledModule:
             if count is None:
                 raise
             return self.batches(values, count, outputs, self._run)
-        results: dict[str, Array] = {}
+        results = result_arrays(self.outputs, outputs)
         if outputs is None:
-            for port in self.outputs:
-                results[port.name] = np.empty(port.shape, port.dtype)
             self._run(given, results.values())
             return results
-        check_outputs(outputs, [port.name for port in self.outputs])
-        for name, dtype, shape in ((port.name, port.dtype, port.shape) for port in self.outputs):
-            own = outputs.get(name)
-            results[name] = np.empty(shape, dtype) if own is None else check_target(name, own, dtype, shape)
         targets = _targets(list(results.values()), given, self._in_place)
         self._run(given, targets)
-        for array, target in zip(results.values(), targets, strict=True):
-            if target is not array:
-                array[...] = target
+        copy_results(results, targets)
         return results

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .batches import available_cores, runs_alone
 from .entry import entry
-from .spreading import available_cores, runs_alone
 
 Array = npt.NDArray[Any]
 

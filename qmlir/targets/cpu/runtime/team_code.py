@@ -14,28 +14,9 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from . import team
 from .entry import made_engine
-from .ir_code import compiled, host_machine
-from .team import (
-    AT,
-    COUNT,
-    DID,
-    DONE,
-    EACH,
-    ENGAGED,
-    FIRST,
-    IDLE,
-    LIMIT,
-    OWN_STEPS,
-    OWN_TABLE,
-    PASSED,
-    SEEN,
-    SPINS,
-    STEPS,
-    TABLE,
-    TICKET,
-)
-from .team import TAKEN as TAKEN_WORD
+from .machine_code import compiled, host_machine
 
 OTHERS = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 """The system function that lets other threads run."""
@@ -348,10 +329,13 @@ _NO_OWNER = "ptr null, ptr null, i64 0, i64 8"
 """The first fields of an array without an owner, in numba's calling convention."""
 
 _NUMBERS = {
-    "AT": AT, "COUNT": COUNT, "DID": DID, "DONE": DONE, "EACH": EACH, "ENGAGED": ENGAGED, "FIRST": FIRST, "IDLE": IDLE,
-    "LIMIT": LIMIT, "OWN_STEPS": OWN_STEPS, "OWN_TABLE": OWN_TABLE, "PASSED": PASSED, "SEEN": SEEN, "SPINS": SPINS,
-    "STEPS": STEPS, "TABLE": TABLE, "TAKEN": TAKEN_WORD, "TICKET": TICKET,
+    name: getattr(team, name)
+    for name in (
+        "AT", "COUNT", "DID", "DONE", "EACH", "ENGAGED", "FIRST", "IDLE", "LIMIT", "OWN_STEPS", "OWN_TABLE", "PASSED",
+        "SEEN", "SPINS", "STEPS", "TABLE", "TAKEN", "TICKET",
+    )
 }  # fmt: skip
+"""The words and limits of a team that the functions name."""
 
 
 def team_names() -> list[str]:

@@ -24,7 +24,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from qmlir.targets.cpu.host import limits_to, runs_here
-from qmlir.targets.cpu.runtime.processor import FEATURES, NAME
+from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME
 
 pytestmark = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="numba compiles for x86 here")
 

@@ -15,7 +15,7 @@ from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
 from qmlir.specialization.batch import batch_of
 from qmlir.target import PART
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.cpu.runtime.spreading import runs_alone, spread
+from qmlir.targets.cpu.runtime.batches import runs_alone, spread
 from qmlir.text.parsing import parse_module
 
 ROWS = np.random.default_rng(0).integers(-128, 128, (40, 4)).astype(np.int8)

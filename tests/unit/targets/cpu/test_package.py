@@ -25,8 +25,8 @@ from qmlir.targets.cpu.package import (
     write_package,
     write_runtime_bytecode,
 )
-from qmlir.targets.cpu.runtime.constants import mapped
 from qmlir.targets.cpu.runtime.errors import CorruptProgramError, InputError
+from qmlir.targets.cpu.runtime.program import mapped
 
 SOURCE = """
 import ctypes

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.cpu import parallel
-from qmlir.targets.cpu.emitters.constants import constants_of
+from qmlir.targets.cpu import package
 from qmlir.targets.cpu.emitters.numba.emit import emit_module
+from qmlir.targets.cpu.emitters.program import constants_of
 from qmlir.targets.cpu.package import RUNTIME, load_package, write_package
 from qmlir.targets.cpu.runtime.helper import claimed
 from tests.support.emitted import parsed
@@ -102,15 +102,15 @@ def test_a_kernel_by_itself(program: Path) -> None:
 
 
 def _helpers(lines: int) -> int:
-    return parallel.helper_count("\n" * lines, parallel.process_limit())
+    return package.helper_count("\n" * lines, package.process_limit())
 
 
 def test_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(parallel.PROCESSES_VARIABLE, "4")
+    monkeypatch.setenv(package.PROCESSES_VARIABLE, "4")
     assert [_helpers(count) for count in (0, 1999, 2000, 3000, 9000)] == [0, 0, 1, 2, 3]
-    monkeypatch.setenv(parallel.PROCESSES_VARIABLE, "1")
+    monkeypatch.setenv(package.PROCESSES_VARIABLE, "1")
     assert _helpers(9000) == 0
-    monkeypatch.setenv(parallel.PROCESSES_VARIABLE, "")
+    monkeypatch.setenv(package.PROCESSES_VARIABLE, "")
     monkeypatch.setattr("multiprocessing.parent_process", lambda: object())
     assert _helpers(9000) == 0
     monkeypatch.setattr(sys, "executable", "")
@@ -122,4 +122,4 @@ def test_a_count_that_is_no_number(monkeypatch: pytest.MonkeyPatch, count: str) 
     monkeypatch.setenv("QMLIR_COMPILE_PROCESSES", count)
     wanted = rf"QMLIR_COMPILE_PROCESSES must be a number of processes \(example: 2\), but got '{count}'"
     with pytest.raises(DiagnosticError, match=wanted):
-        parallel.process_limit()
+        package.process_limit()

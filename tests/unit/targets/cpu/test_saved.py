@@ -20,8 +20,7 @@ from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.targets.cpu.host import host_isa
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.package import CARD
-from qmlir.targets.cpu.runtime.machine_code import FILE, SOURCE, digest_of, read_objects, written
-from qmlir.targets.cpu.runtime.processor import FEATURES
+from qmlir.targets.cpu.runtime.machine_code import FEATURES, FILE, SOURCE, digest_of, read_objects, written
 from qmlir.targets.cpu.saved import cards_in, seal
 from qmlir.text.writing import LIST
 from tests.support.commands import run_command

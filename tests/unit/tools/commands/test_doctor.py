@@ -11,7 +11,7 @@ from qmlir import registry
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.registry import Contribution
 from qmlir.targets.cpu.cache import entry
-from qmlir.targets.cpu.runtime.spreading import available_cores
+from qmlir.targets.cpu.runtime.batches import available_cores
 from qmlir.tools import qmlir_cli
 from qmlir.tools.running import doctor
 

@@ -5,13 +5,16 @@ CPU features that the code requires.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.memref import AllocOp, GetGlobalOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
@@ -20,15 +23,35 @@ from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.rewriting import operations_in
+from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name
-from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, ModuleParts
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, is_tiled, program_of
-from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, static_strides
-from qmlir.targets.cpu.runtime.ir_code import HEAD, TILED
+from qmlir.targets.cpu.emitters.emitter import CodeEmitter
+from qmlir.targets.cpu.emitters.llvm import control, memory, registers, scalars
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts
+from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, constants_of, is_tiled, program_of
+from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, memory_of, static_strides
+from qmlir.targets.cpu.host import Processor, host_processor
+from qmlir.targets.cpu.package import IR_PROGRAM, write_package
+from qmlir.targets.cpu.runtime.machine_code import (
+    FILE,
+    HEAD,
+    TILED,
+    compiled_objects,
+    digest_of,
+    facts_of,
+    host_machine,
+    written,
+)
 from qmlir.targets.cpu.runtime.semantics.values import PTR, IRValue, Type, type_of
 from qmlir.targets.cpu.runtime.team_code import team_functions, team_names
+
+EMISSIONS: dict[type[Operation], Any] = {
+    **scalars.EMISSIONS,
+    **registers.EMISSIONS,
+    **memory.EMISSIONS,
+    **control.EMISSIONS,
+}
+"""The emission of each operation of the loops level, from one table per family of dialects."""
 
 TEAM, NUMBER = "%team", "%number"
 _OF_THREADS = ("ptr %team", "i64 %number")
@@ -97,9 +120,9 @@ def _attributes(write: IRWriter, is_x86: bool) -> str:
 class ModuleWriter:
     """Emits the functions of a module."""
 
-    def __init__(self, program: LoopProgram, processor: Processor, name: str, *, is_alone: bool) -> None:
+    def __init__(self, program: LoopProgram, processor: Processor, name: str) -> None:
         self.program = program
-        self.parts = ModuleParts(program.isa, processor, is_alone)
+        self.parts = ModuleParts(program.isa, processor)
         self.name = name
         self.names = Names()
         self.kernels: dict[str, _Kernel] = {}
@@ -148,13 +171,10 @@ class StepsWriter:
         self.constants: dict[str, str] = {}
         main = parts.program.main
         self.threads = team_threads(main)
-        emissions: dict[type[Operation], EmitOperation] = {
-            **EMISSIONS,
-            memref.AllocOp: cast(EmitOperation, self._allocate),
-            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
-            func.CallOp: cast(EmitOperation, self._call),
-        }
-        self.write = IRWriter(emissions, parts.parts)
+        own: dict[type[Operation], Any] = {
+            AllocOp: self._allocate, GetGlobalOp: self._get_global, func.CallOp: self._call,
+        }  # fmt: skip
+        self.write = IRWriter({**EMISSIONS, **own}, parts.parts)
         if self.threads is not None:
             self.write.team, self.write.number = TEAM, NUMBER
         self.ports = [
@@ -162,13 +182,13 @@ class StepsWriter:
         ]
         self.write.block(main.body.block)
 
-    def _allocate(self, write: IRWriter, op: memref.AllocOp) -> None:
+    def _allocate(self, write: IRWriter, op: AllocOp) -> None:
         start = self.parts.program.buffers[op.memref].start
         name = write.build.element_at(type_of("i8"), "%arena", str(start))
         write.point(name, "%arena", Index(constant=start), 1)
         write.array_memory(op, op.memref, name)
 
-    def _get_global(self, write: IRWriter, op: memref.GetGlobalOp) -> None:
+    def _get_global(self, write: IRWriter, op: GetGlobalOp) -> None:
         symbol = op.name_.string_value()
         name = self.constants.setdefault(symbol, f"%constant{len(self.constants)}")
         write.array_memory(op, op.memref, name)
@@ -204,7 +224,7 @@ class StepsWriter:
         base, first = self.write.root(memory.array)
         if start is None or first is None:
             return Region(base, 0, 1 << 62)
-        reach = Memory("", Index(), memory.shape, static_strides(op, _type(value)), memory.element, 0).reach
+        reach = Memory("", Index(), memory.shape, static_strides(op, memory_of(value)), memory.element, 0).reach
         return Region(base, first + start * size, first + (start + reach + 1) * size)
 
     def _may_meet(self, a: Region, b: Region) -> bool:
@@ -228,12 +248,6 @@ class StepsWriter:
             self.write.build.first.append(f"  {name} = load ptr, ptr {position}")
         head = f"define internal void @{self.parts.name}_steps({', '.join(takes)}) noinline nounwind"
         return self.write.function_text(head, ["  ret void"])
-
-
-def _type(value: SSAValue) -> Any:
-    type_ = memref_type(value)
-    assert type_ is not None
-    return type_
 
 
 def _array(name: str) -> str:
@@ -278,17 +292,13 @@ def _kinds(steps: StepsWriter) -> list[str]:
     main = steps.parts.program.main
     if steps.threads is not None:
         return ["int64", "value index", "const int64"]
-    kinds = [memory_name(main, _type(value).get_element_type()) for value in main.body.block.args]
+    kinds = [memory_name(main, memory_of(value).get_element_type()) for value in main.body.block.args]
     return ["const int64", "int8", "const int64", *kinds]
 
 
 def _constant_rows(steps: StepsWriter) -> list[tuple[str, str, int]]:
-    rows: list[tuple[str, str, int]] = []
-    for symbol in steps.constants:
-        constant = steps.parts.program.constants[symbol]
-        kind = memory_name(steps.parts.program.main, constant.element)
-        rows.append((symbol, kind, constant.elements))
-    return rows
+    main, constants = steps.parts.program.main, [steps.parts.program.constants[symbol] for symbol in steps.constants]
+    return [(each.symbol, memory_name(main, each.element), each.elements) for each in constants]
 
 
 PortRow: TypeAlias = tuple[str, str, tuple[int, ...], bool, int]
@@ -304,13 +314,13 @@ def _external(parts: ModuleParts) -> list[str]:
 
 
 def emit_functions(
-    program: LoopProgram, processor: Processor, name: str, *, is_alone: bool = False
+    program: LoopProgram, processor: Processor, name: str
 ) -> tuple[ModuleWriter, StepsWriter, list[str]]:
     """Emits the functions of a module of loops: kernels and `NAME_steps`, without the team functions.
 
-    `is_alone` means that the code runs without Python. Raises `DiagnosticError` if an operation can't be compiled.
+    Raises `DiagnosticError` if an operation can't be compiled.
     """
-    parts = ModuleWriter(program, processor, name, is_alone=is_alone)
+    parts = ModuleWriter(program, processor, name)
     parts.parts.declarations.update(dict.fromkeys(team_names(), ""))
     for function in program.kernels:
         parts.kernel(function)
@@ -326,12 +336,12 @@ def module_text(parts: ModuleWriter, texts: Sequence[str]) -> str:
     return "\n\n".join([triple, "\n".join(declared), *texts]) + "\n"
 
 
-def emit_module(module: ModuleOp, processor: Processor, name: str = "program") -> str:
+def emit_module(module: ModuleOp, processor: Processor) -> str:
     """Emits a module of loops as LLVM IR for a program that Python calls.
 
     Raises `DiagnosticError` if the module has no `@main`, or if an operation can't be compiled.
     """
-    program = program_of(module)
+    program, name = program_of(module), "program"
     parts, steps, texts = emit_functions(program, processor, name)
     is_team = steps.threads is not None
     texts.append((_team_entry if is_team else _entry)(name, steps))
@@ -352,3 +362,14 @@ def emit_module(module: ModuleOp, processor: Processor, name: str = "program") -
     if is_team:
         texts.insert(0, team_functions(name, processor.triple))
     return f"{HEAD}{json.dumps(facts)}\n{module_text(parts, texts)}"
+
+
+def _write(loops: ModuleOp, folder: Path, batch: Mapping[str, Any] | None, card: ProgramCard | None) -> None:
+    text = emit_module(loops, host_processor())
+    with ThreadPoolExecutor(1) as beside:  # LLVM runs without Python's lock
+        objects = beside.submit(compiled_objects, text, host_machine())
+        write_package(folder, text, constants_of(loops), batch, IR_PROGRAM, card)
+    (folder / FILE).write_bytes(written(facts_of(text), digest_of(text.encode()), objects.result()))
+
+
+EMITTER = CodeEmitter(_write, needs=("llvmlite",))

@@ -1,4 +1,4 @@
-"""Emits one function of LLVM IR: its values, memory and index arithmetic. The tables of `families` emit operations.
+"""Emits one function of LLVM IR: its values, memory and index arithmetic. Tables of functions emit operations.
 
 Sums of indices stay symbolic until an instruction needs them. An emitted sum is reused for all equal sums that it
 dominates.
@@ -18,15 +18,14 @@ from xdsl.dialects.vector import BroadcastOp, ExtractOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from qmlir.dialects.simd.base import as_vector, is_tile, tile_of
-from qmlir.dialects.simd.lanes import StackOp, TransposeOp
+from qmlir.dialects.simd.lanes import StackOp, TransposeOp, register_type, tile_places
 from qmlir.dialects.simd.memory import LoadGroupSplatOp, LoadOp, StoreOp
-from qmlir.dialects.simd.tiles import register_type, tile_places
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, Memory, Names, Text
+from qmlir.targets.cpu.host import Processor
 from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.runtime.semantics.builder import Builder
-from qmlir.targets.cpu.runtime.semantics.values import I64, IRValue, Type, integer, type_of
+from qmlir.targets.cpu.runtime.semantics.values import I64, MEMORY, IRValue, Type, type_of
 
 EmitOperation = Callable[["IRWriter", Operation], None]
 
@@ -37,9 +36,6 @@ class ModuleParts:
 
     isa: InstructionSet
     processor: Processor
-    is_alone: bool = False
-    """True if the code must run without Python."""
-
     declarations: dict[str, str] = field(default_factory=dict[str, str])
     used: set[str] = field(default_factory=set[str])
     """The CPU features that the emitted code uses in addition to those of its instruction set."""
@@ -50,11 +46,6 @@ class ModuleParts:
         if found:
             self.used.add(feature)
         return found
-
-
-MEMORY = {"int8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "int64": "i64", "float32": "f32",
-          "float64": "f64"}  # fmt: skip
-"""The LLVM element type in memory for each NumPy type."""
 
 
 class IRWriter(LoopsWriter):
@@ -133,10 +124,6 @@ class IRWriter(LoopsWriter):
     def operands(self, op: Operation) -> list[IRValue]:
         """Returns all operands of `op` in registers."""
         return [self.value(each) for each in op.operands]
-
-    def kept(self, hint: str, value: Index) -> Index:
-        """Returns `value` unchanged: `sum` already reuses emitted sums."""
-        return value
 
     def define(self, result: SSAValue, value: IRValue) -> None:
         """Binds `result` to a value."""
@@ -234,11 +221,6 @@ def _as_index(text: str) -> Index:
 def index_of(name: str) -> Index:
     """Returns a register as a symbolic index."""
     return Index.of(Text(name))
-
-
-def constant_index(number: int) -> IRValue:
-    """Returns an index constant as an LLVM operand."""
-    return integer(I64, number)
 
 
 def held_type(op: Operation, element: Attribute) -> Type:

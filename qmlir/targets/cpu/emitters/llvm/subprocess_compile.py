@@ -17,7 +17,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from qmlir.targets.cpu.runtime.ir_code import compiled
+from qmlir.targets.cpu.runtime.machine_code import compiled
 
 PROBE = """
 define double @f(double %x) {

@@ -17,11 +17,9 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.subprocess_compile import PROBE, compiled_aside, machine_of, reason_in, target_of
-from qmlir.targets.cpu.emitters.machine import HOST, AheadMachine
-from qmlir.targets.cpu.runtime.ir_code import compiled
-from qmlir.targets.cpu.runtime.processor import FEATURES, NAME, feature_text, processor_name
+from qmlir.targets.cpu.host import HOST, AheadMachine, Processor
+from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME, compiled, feature_text, processor_name
 
 ASKED: Mapping[str, Sequence[str]] = {
     "x86": ("sse2", "avx2", "fma", "avxvnni", "avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512vnni",
@@ -99,12 +97,12 @@ class CodeTarget:
         return "@asks" not in str(module)
 
 
-_SYNTAX: Mapping[str, re.Pattern[str]] = {
-    "triple": re.compile(r"[A-Za-z0-9._+-]*"),
-    "cpu": re.compile(r"[A-Za-z0-9._+-]*"),
-    "features": re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?"),
+_SYNTAX: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "triple": (re.compile(r"[A-Za-z0-9._+-]*"), "aarch64-linux-gnu"),
+    "cpu": (re.compile(r"[A-Za-z0-9._+-]*"), f"cortex-a76, or {HOST}"),
+    "features": (re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?"), "+dotprod,-fullfp16"),
 }
-"""The allowed syntax of user input that is inserted into LLVM IR."""
+"""The allowed syntax of user input that is inserted into LLVM IR, with an example."""
 
 _OF_FORMS, _OF_WASM = ("", "+simd128"), "wasm32-unknown-unknown"
 """Features and a triple that output formats choose themselves, so that they need no check."""
@@ -136,19 +134,12 @@ def _check(target: CodeTarget) -> None:
         raise text_error(f"the triple '{target.triple}' is big-endian, but only little-endian targets are supported")
 
 
-_EXAMPLES: Mapping[str, str] = {
-    "triple": "aarch64-linux-gnu",
-    "cpu": f"cortex-a76, or {HOST}",
-    "features": "+dotprod,-fullfp16",
-}
-
-
 @cache
 def code_target(machine: AheadMachine) -> CodeTarget:
     """Returns LLVM's target for a machine. Raises `DiagnosticError` if LLVM doesn't know the CPU or the features."""
-    for name, pattern in _SYNTAX.items():
+    for name, (pattern, example) in _SYNTAX.items():
         if not pattern.fullmatch(found := getattr(machine, name)):
-            raise text_error(f"invalid {name} {found!r:.60} (example: {_EXAMPLES[name]})")
+            raise text_error(f"invalid {name} {found!r:.60} (example: {example})")
     triple, own = machine.triple or llvm.get_process_triple(), llvm.get_process_triple()
     is_host = machine.cpu == HOST
     is_named = bool(machine.cpu and not is_host) or machine.features not in _OF_FORMS or triple not in (own, _OF_WASM)

@@ -6,6 +6,5 @@ from qmlir.lazy import attached
 
 if TYPE_CHECKING:
     from qmlir.targets.cpu.emitters.numba.emit import emit_module as emit_module
-    from qmlir.targets.cpu.emitters.numba.linking import write_machine_code as write_machine_code
 else:
     __getattr__, __dir__ = attached(__name__)

@@ -11,13 +11,14 @@ set's dot products. It imports its runtime as `.runtime.operations`, so it must 
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.memref import AllocOp, GetGlobalOp
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.dialects.kernel.custom import CustomOp
@@ -26,14 +27,22 @@ from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.elements import memory_name, register_name
-from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
-from qmlir.targets.cpu.emitters.numba.families.control import NUMBER, TEAM
-from qmlir.targets.cpu.emitters.numba.function import BY_HAND, EmitOperation, FunctionWriter, Tables
+from qmlir.targets.cpu.emitters.numba import control, memory, registers, scalars
+from qmlir.targets.cpu.emitters.numba.control import NUMBER, TEAM
+from qmlir.targets.cpu.emitters.numba.function import BY_HAND, FunctionWriter, Tables
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
-from qmlir.targets.cpu.emitters.writing import INDENT, Index, Names, Text, name_text
+from qmlir.targets.cpu.emitters.writing import INDENT, Index, Names, Text, memory_of, name_text
 from qmlir.targets.cpu.isa.base import InstructionSet
 from qmlir.targets.cpu.runtime import operations
 from qmlir.targets.cpu.runtime.operations.lanes import BY_INTRINSICS
+
+EMISSIONS: dict[type[Operation], Any] = {
+    **scalars.EMISSIONS,
+    **registers.EMISSIONS,
+    **memory.EMISSIONS,
+    **control.EMISSIONS,
+}
+"""The emission of each operation of the loops level, from one table per family of dialects."""
 
 _OF_THE_MODULE = (
     "main", "steps", "arena", "constants", "kernels", "np", "together", "ARENA_BYTES", "CALLS", "CONSTANTS",
@@ -132,17 +141,13 @@ class _MainWriter:
         self.threads = team_threads(function)
         """The number of threads of the team, each of which runs all steps; `None` without a team."""
 
-        emissions: dict[type[Operation], EmitOperation] = {
-            **EMISSIONS,
-            memref.AllocOp: cast(EmitOperation, self._allocate),
-            memref.GetGlobalOp: cast(EmitOperation, self._get_global),
-            func.CallOp: cast(EmitOperation, self._call),
-        }
-        self.write = FunctionWriter(
-            emissions, parts.tables, Names(("kernels", "arena", "constants", *parts.reserved()), _is_operation)
-        )
+        own: dict[type[Operation], Any] = {
+            AllocOp: self._allocate, GetGlobalOp: self._get_global, func.CallOp: self._call,
+        }  # fmt: skip
+        names = Names(("kernels", "arena", "constants", *parts.reserved()), _is_operation)
+        self.write = FunctionWriter({**EMISSIONS, **own}, parts.tables, names)
 
-    def _allocate(self, write: FunctionWriter, op: memref.AllocOp) -> None:
+    def _allocate(self, write: FunctionWriter, op: AllocOp) -> None:
         buffer = self.program.buffers[op.memref]
         kind = memory_name(op, buffer.element)
         if kind == "int8":
@@ -154,7 +159,7 @@ class _MainWriter:
         write.line(f"{name} = {view}")
         write.array_memory(op, op.memref, name)
 
-    def _get_global(self, write: FunctionWriter, op: memref.GetGlobalOp) -> None:
+    def _get_global(self, write: FunctionWriter, op: GetGlobalOp) -> None:
         symbol = op.name_.string_value()
         if symbol not in self.constants:
             self.constants[symbol] = write.names.new(symbol)
@@ -195,7 +200,7 @@ class _MainWriter:
 
     def _job_lines(self, ports: Sequence[tuple[str, str]]) -> list[str]:
         """Returns statements that create the arrays of a job from the table of addresses that threads get."""
-        sizes = [math.prod(_memory(value).get_shape()) for value in self.main.body.block.args]
+        sizes = [math.prod(memory_of(value).get_shape()) for value in self.main.body.block.args]
         kinds = [kind.removeprefix("const ") for _, kind in ports]
         rows = [
             ("kernels", len(self.parts.kernels), "int64"),
@@ -203,29 +208,23 @@ class _MainWriter:
             ("constants", len(self.constants), "int64"),
             *((name, size, kind) for (name, _), size, kind in zip(ports, sizes, kinds, strict=True)),
         ]
+        return self._array_lines("job", rows)
+
+    def _array_lines(self, table: str, rows: Iterable[tuple[str, int, str]]) -> list[str]:
+        """Returns statements that create arrays, given as name, size and type, from a table of their addresses."""
         return [
-            f"{INDENT}{name} = {self.write.call('array_at', name_text('job'), number, size, _quoted(kind))}"
+            f"{INDENT}{name} = {self.write.call('array_at', name_text(table), number, size, _quoted(kind))}"
             for number, (name, size, kind) in enumerate(rows)
         ]
-
-    def run_line(self) -> str:
-        """Returns the body of `main`."""
-        if self.threads is None:
-            return f"{INDENT}steps(KERNELS, arena, constants, *arrays)"
-        return f"{INDENT}TEAM(steps, KERNELS, arena, constants, *arrays)"
 
     def _constant_lines(self) -> list[str]:
         """Returns statements that create the arrays of constants from a table of addresses.
 
         A table takes less time to pass than one argument per constant.
         """
-        lines: list[str] = []
-        for number, (symbol, name) in enumerate(self.constants.items()):
-            constant = self.program.constants[symbol]
-            kind = memory_name(self.main, constant.element)
-            made = self.write.call("array_at", name_text("constants"), number, constant.elements, _quoted(kind))
-            lines.append(f"{INDENT}{name} = {made}")
-        return lines
+        rows = ((name, self.program.constants[symbol]) for symbol, name in self.constants.items())
+        kinds = ((name, each.elements, memory_name(self.main, each.element)) for name, each in rows)
+        return self._array_lines("constants", kinds)
 
     def constant_rows(self) -> list[str]:
         """Returns the rows of `CONSTANTS`."""
@@ -236,12 +235,6 @@ class _MainWriter:
         """Returns the rows of `CALLS`."""
         rows = ((self.parts.kernels[each.kernel], each.nodes) for each in self.program.calls)
         return [f"({_quoted(kernel)}, {json.dumps(nodes)})" for kernel, nodes in rows]
-
-
-def _memory(value: SSAValue) -> MemRefType[Attribute]:
-    type_ = memref_type(value)
-    assert type_ is not None
-    return type_
 
 
 def _port_rows(ports: Sequence[MainPort]) -> list[str]:
@@ -293,9 +286,7 @@ def emit_module(module: ModuleOp) -> str:
         parts.tables.imported.update(("by_intrinsics", "requires"))
     head = ['"""Kernels of a neural network, emitted by qmlir; `main` runs them over the arena."""', ""]
     if parts.tables.lanes:
-        head.append("import numpy as np")
-    if len(head) > 2:
-        head.append("")
+        head += ["import numpy as np", ""]
     names = "".join(f"{INDENT}{name},\n" for name in sorted(parts.tables.imported))
     head.append(f"from .runtime.operations import (\n{names})")
     if writer.threads is not None:
@@ -316,12 +307,14 @@ def emit_module(module: ModuleOp) -> str:
     )
     # The function that calls all others comes last: it is called by its address, too.
     kernels = f"KERNELS = addresses({', '.join([*parts.kernels.values(), 'steps'])})"
+    start = "steps("
     if writer.threads is not None:
         kernels += f"\nTEAM = together(DIGEST, {writer.threads})"
+        start = "TEAM(steps, "
     call = (
         "def main(arena, constants, *arrays):\n"
         f'{INDENT}"""Compute: `arrays` are inputs and memory for outputs, each flat; constants are addresses."""\n'
-        f"{writer.run_line()}"
+        f"{INDENT}{start}KERNELS, arena, constants, *arrays)"
     )
     body = [*parts.texts, steps, kernels, call]
     digest = hashlib.sha256("\n".join([*written, tables, *body]).encode()).hexdigest()[:24]

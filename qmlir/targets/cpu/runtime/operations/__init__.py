@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..team_code import provide_team
-from . import arithmetic, conversions, custom, kernels, lanes, memory, together
+from . import arithmetic, kernels, lanes, memory, threads
 
 _KNOWN: dict[str, Any] = {
     **arithmetic.OPERATIONS,
@@ -15,8 +15,7 @@ _KNOWN: dict[str, Any] = {
     **lanes.OPERATIONS,
     **memory.OPERATIONS,
     **kernels.OPERATIONS,
-    **together.OPERATIONS,
-    **custom.OPERATIONS,
+    **threads.OPERATIONS,
     "addresses": kernels.addresses,
     "by_intrinsics": lanes.by_intrinsics,
     "holds": arithmetic.holds,
@@ -29,9 +28,9 @@ _NARROWING = re.compile(r"narrow_([iu])(\d+)")
 
 def __getattr__(name: str) -> Any:
     """Returns the operation `name`, creating conversions on first use. Raises `AttributeError` for an unknown name."""
-    if name in together.OPERATIONS:  # loaded code needs their symbols, too
+    if name in threads.OPERATIONS:  # loaded code needs their symbols, too
         provide_team()
-    found = _KNOWN.get(name) or conversions.conversion(name)
+    found = _KNOWN.get(name) or arithmetic.conversion(name)
     if found is None and (narrowing := _NARROWING.fullmatch(name)):
         found = lanes.narrowing(int(narrowing[2]), unsigned=narrowing[1] == "u")
     if found is None:

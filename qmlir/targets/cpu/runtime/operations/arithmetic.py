@@ -4,14 +4,17 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import operator as python
+import re
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 from numba import types
 
-from ..semantics.arithmetic import FLOATS, INTEGERS, Lowering, compared, float_to_integer_power, high_product
+from ..semantics import arithmetic as rows
+from ..semantics.arithmetic import FLOATS, INTEGERS, Lowering
 from ..semantics.builder import Builder
-from ..semantics.values import HALVES, IRValue
+from ..semantics.values import HALVES, IRValue, type_of
 from .declare import Emission, operation, operator, shared
 from .registers import INDEX, Register, as_register
 
@@ -62,9 +65,9 @@ def _integer_power_type(base: Any, exponent: Any) -> Any:
 
 OPERATIONS: dict[str, Any] = {
     **_named(INTEGERS, integers),
-    **_named({"mulsi_high": high_product("sext"), "mului_high": high_product("zext")}, integers),
+    **_named({"mulsi_high": rows.high_product("sext"), "mului_high": rows.high_product("zext")}, integers),
     **_named(FLOATS, floats),
-    "fpowi": operation("fpowi", _integer_power_type, shared(float_to_integer_power)),
+    "fpowi": operation("fpowi", _integer_power_type, shared(rows.float_to_integer_power)),
 }
 """The operations of this module by the names under which emitted code imports them."""
 
@@ -109,7 +112,7 @@ def _comparison(integer: str, floating: str) -> tuple[Callable[..., Any], Any]:
         return register.of("i1")
 
     def lower(build: Builder, a: IRValue, b: IRValue) -> IRValue:
-        return compared(build, floating if a.type.is_float else integer, a, b)
+        return rows.compared(build, floating if a.type.is_float else integer, a, b)
 
     return typed, shared(lower)
 
@@ -147,3 +150,51 @@ def _unchanged(emission: Emission, value: Any) -> Any:
 
 holds = operation("holds", _condition, _unchanged)
 """Converts an i1 scalar to a Boolean that Python code can branch on."""
+
+
+# --- Conversions -----
+
+_NAME = re.compile(r"(unsigned_|bits_)?(i(?:[1-9]|[1-5]\d|6[0-4])|f16|bf16|f32|f64|index)")
+
+
+def _conversion_type(target: str) -> Callable[[Any], Any]:
+    def typed(source: Any) -> Any:
+        if not isinstance(source, Register | types.Integer | types.Float | types.Boolean):
+            return None
+        lanes = source.lanes if isinstance(source, Register) else 0
+        if target == "index" and not lanes:
+            return INDEX
+        return Register("i64" if target == "index" else target, lanes)
+
+    return typed
+
+
+def _bits_type(target: str) -> Callable[[Any], Any]:
+    def typed(source: Any) -> Any:
+        register = as_register(source)
+        if register is None:
+            return None
+        total = register.bits * max(register.lanes, 1)
+        lanes, rest = divmod(total, type_of(target).bits)
+        return None if rest else Register(target, lanes if register.lanes or lanes > 1 else 0)
+
+    return typed
+
+
+@cache
+def conversion(name: str) -> Any:
+    """Returns the conversion named `name`; `None` if there is none."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    prefix, target = found.groups()
+    element = "i64" if target == "index" else target
+    if prefix == "bits_":
+        return operation(name, _bits_type(target), shared(partial(rows.same_bits, element=element)))
+
+    def lower(emission: Emission, value: Any) -> Any:
+        is_signed = prefix is None and not isinstance(emission.operands[0], types.Boolean)
+        operand = emission.register(0, value)
+        return emission.build.value(rows.converted(emission.build, operand, element, is_signed=is_signed))
+
+    return operation(name, _conversion_type(target), lower)

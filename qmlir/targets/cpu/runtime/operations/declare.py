@@ -17,9 +17,8 @@ from numba import types
 from numba.extending import lower_builtin
 
 from ..semantics.values import PTR, IRValue
-from .building import NumbaBuilder
 from .fast import MEANINGS, ResultType, register_type
-from .registers import INDEX, Register, type_in_llvm
+from .registers import INDEX, NumbaBuilder, Register, type_in_llvm
 
 
 class Emission:
@@ -45,13 +44,9 @@ class Emission:
         """Returns the data pointer of operand `number`, the array `array`."""
         return self.build.operand(PTR, self.field(self.operands[number], array, "data")).text
 
-    def nothing(self) -> Any:
-        """Returns the value that stands for the result of an operation without results."""
-        return self.target.get_dummy_value()
-
 
 Lowering = Callable[..., Any]
-"""A function `f(emission, *values)` that emits the instructions of an operation and returns its result."""
+"""A function `f(emission, *values)` that emits the instructions of an operation and returns its result, if any."""
 
 
 def shared(row: Callable[..., IRValue]) -> Lowering:
@@ -177,7 +172,8 @@ class CompiledOperation:
     def emit(self, target: Any, builder: Any, result: Any, operands: tuple[Any, ...], values: Sequence[Any]) -> Any:
         """Emits the instructions of a use with these types; returns the value of its result."""
         _align_stack(builder, result)
-        return self._lower(Emission(target, builder, result, operands), *values)
+        found = self._lower(Emission(target, builder, result, operands), *values)
+        return target.get_dummy_value() if found is None else found
 
     def register_lowering(self, key: Any, *kinds: Any) -> None:
         """Registers the lowering of `key` with numba, for operands of `kinds`."""

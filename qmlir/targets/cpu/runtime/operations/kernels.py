@@ -142,11 +142,10 @@ def _call_type(table: Any, number: Any, *arguments: Any) -> Any:
     return types.void if is_table and isinstance(number, types.Integer) else None
 
 
-def _call(emission: Emission, table: Any, number: Any, *arguments: Any) -> Any:
+def _call(emission: Emission, table: Any, number: Any, *arguments: Any) -> None:
     builder = emission.builder
     address = builder.load(builder.gep(emission.field(emission.operands[0], table, "data"), [number]))
     fast.call_address(emission.target, builder, address, emission.operands[2:], arguments)
-    return emission.nothing()
 
 
 _CALL = operation("call", _call_type, _call)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from ..errors import CorruptProgramError
-from ..processor import processor_features
+from ..machine_code import check_features
 from ..semantics import lanes as rows
 from ..semantics.arithmetic import FOLDS
 from ..semantics.builder import Builder
@@ -49,17 +48,8 @@ BY_INTRINSICS: Mapping[str, Callable[..., Any]] = {
 
 
 def requires(*features: str) -> None:
-    """Raises `CorruptProgramError` if the CPU lacks a feature that the emitted module needs.
-
-    Otherwise, LLVM would end the process at an unsupported instruction.
-    """
-    there = processor_features()
-    missing = [name for name in features if not there.get(name, False)]
-    if missing:
-        raise CorruptProgramError(
-            f"the program requires a CPU with {', '.join(missing)}, which this one lacks; compile the model here, "
-            "or with --isa generic"
-        )
+    """Raises `CorruptProgramError` if the CPU lacks a feature that the emitted module needs."""
+    check_features("the program", features)
 
 
 @cache
@@ -100,10 +90,6 @@ def _shuffle_type(a: Any, b: Any, *lanes: Any) -> Any:
     if not isinstance(a, Register) or not isinstance(b, Register) or a.element != b.element or None in numbers:
         return None
     return Register(a.element, len(numbers))
-
-
-def _shuffled(build: Builder, a: IRValue, b: IRValue, *lanes: int) -> IRValue:
-    return rows.shuffled(build, a, b, lanes)
 
 
 def _interleave_type(a: Any, b: Any, block: Any) -> Any:
@@ -267,7 +253,7 @@ OPERATIONS: dict[str, Any] = {
         for name, (typed, places) in _MOVES.items()
     },
     "splat": operation("splat", _splat_type, _by(rows.splat, 1, has=has), literal=True),
-    "shuffle": operation("shuffle", _shuffle_type, _by(_shuffled, 2), literal=True),
+    "shuffle": operation("shuffle", _shuffle_type, _by(rows.shuffled, 2), literal=True),
     "interleave_low": operation("interleave_low", _interleave_type, _by(rows.interleaved, 2, half=0), literal=True),
     "interleave_high": operation("interleave_high", _interleave_type, _by(rows.interleaved, 2, half=1), literal=True),
     "lane": operation("lane", _lane_type, shared(Builder.extract)),

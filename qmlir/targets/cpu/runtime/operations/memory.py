@@ -1,13 +1,15 @@
 """Memory operations for numba: unchecked loads and stores in flat arrays, views, scratch memory, and copies.
 
 Indices count elements. Arrays in emitted code are flat and contiguous: `view` returns an array over bytes of the arena,
-`array_at` one at an address, `tail` one that begins at a later element, and `scratch` one on the stack.
+`array_at` one at an address, `tail` one that begins at a later element, and `scratch` one on the stack. `array` passes
+memory to a custom kernel, with a shape and strides.
 """
 
 # numba and llvmlite have no types that a checker could read.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import product
 from operator import mul
 from typing import Any
@@ -16,12 +18,12 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from ..processor import processor_features
+from ..machine_code import processor_features
 from ..semantics import lanes
 from ..semantics.arithmetic import same_bits
-from ..semantics.values import I8, I32, I64, PTR, IRValue, Type, type_of
+from ..semantics.values import I8, I32, I64, MEMORY, PTR, IRValue, Type, type_of
 from .declare import Emission, operation, packed
-from .registers import MEMORY, Register
+from .registers import Register
 
 _INT64 = ir.IntType(64)
 
@@ -109,12 +111,11 @@ def _stored(emission: Emission, array: Any, index: Any, number: int, value: Any)
     return emission.register(number, value), pointer, _align(register)
 
 
-def _store(emission: Emission, array: Any, index: Any, value: Any, *_: Any) -> Any:
+def _store(emission: Emission, array: Any, index: Any, value: Any, *_: Any) -> None:
     register: Register = emission.operands[2]
     for place, pointer in _pointers(emission, array, index, register, emission.operands[3:]):
         vector = emission.builder.extract_value(value, place) if register.tile else value
         emission.build.store(emission.build.operand(register.type, vector), pointer, _align(register))
-    return emission.nothing()
 
 
 def _load_partial_type(array: Any, index: Any, count: Any, lanes: Any) -> Any:
@@ -137,11 +138,10 @@ def _store_partial_type(array: Any, index: Any, value: Any, count: Any) -> Any:
     return _store_type(array, index, value) if _is_index(count) else None
 
 
-def _store_partial(emission: Emission, array: Any, index: Any, value: Any, count: Any) -> Any:
+def _store_partial(emission: Emission, array: Any, index: Any, value: Any, count: Any) -> None:
     stored, pointer, align = _stored(emission, array, index, 2, value)
-    is_x86 = _is_x86(emission)
-    lanes.store_below(emission.build, stored, pointer, emission.register(3, count), align, is_x86=is_x86)
-    return emission.nothing()
+    known = emission.register(3, count)
+    lanes.store_below(emission.build, stored, pointer, known, align, is_x86=_is_x86(emission))
 
 
 def _load_masked_type(array: Any, index: Any, mask: Any, others: Any) -> Any:
@@ -159,13 +159,12 @@ def _store_masked_type(array: Any, index: Any, mask: Any, value: Any) -> Any:
     return types.void if _is_index(index) and _fits(array, value) and mask == value.of("i1") else None
 
 
-def _store_masked(emission: Emission, array: Any, index: Any, mask: Any, value: Any) -> Any:
+def _store_masked(emission: Emission, array: Any, index: Any, mask: Any, value: Any) -> None:
     stored, pointer, align = _stored(emission, array, index, 3, value)
     where = emission.register(2, mask)
     if _is_x86(emission) and where.type.lanes <= I64.bits:
         where = lanes.opaque_mask(emission.build, where)
     lanes.masked_store(emission.build, stored, pointer, where, align)
-    return emission.nothing()
 
 
 def _group_type(array: Any, index: Any, lanes: Any, *shape: Any) -> Any:
@@ -187,13 +186,12 @@ def _prefetch_type(array: Any, index: Any, level: Any) -> Any:
     return types.void if _element(array) is not None and _is_index(index) and written(level) else None
 
 
-def _prefetch(emission: Emission, array: Any, index: Any, _: Any) -> Any:
+def _prefetch(emission: Emission, array: Any, index: Any, _: Any) -> None:
     level = written(emission.operands[2])
     assert level is not None
     element = _element(emission.operands[0])
     assert element is not None
     lanes.prefetch(emission.build, _pointer(emission, array, index, type_of(element)), level)
-    return emission.nothing()
 
 
 def _gather_type(array: Any, positions: Any) -> Any:
@@ -231,16 +229,20 @@ def _array_of(element: Any) -> Any:
     return types.Array(getattr(types, name), 1, "C") if name in MEMORY else None
 
 
-def _made_array(emission: Emission, type_: Any, pointer: Any, count: Any) -> Any:
+def _made_array(
+    emission: Emission, type_: Any, pointer: Any, shape: Sequence[Any], steps: Sequence[Any] | None = None
+) -> Any:
+    """Emits an array at `pointer`; `steps` are its strides in elements, by default those of a flat array."""
     target, builder = emission.target, emission.builder
-    model = target.data_model_manager[type_]
-    size = target.get_constant(types.intp, target.get_abi_sizeof(target.get_data_type(type_.dtype)))
+    data, model = target.get_data_type(type_.dtype), target.data_model_manager[type_]
+    size = target.get_constant(types.intp, target.get_abi_sizeof(data))
+    strides = [size] if steps is None else [builder.mul(step, size) for step in steps]
+    axes = {"shape": shape, "strides": strides} if shape else {}
     fields = {
-        "data": builder.bitcast(pointer, target.get_data_type(type_.dtype).as_pointer()),
-        "shape": cgutils.pack_array(builder, [count]),
-        "strides": cgutils.pack_array(builder, [size]),
+        "data": builder.bitcast(pointer, data.as_pointer()),
+        **{name: cgutils.pack_array(builder, list(numbers)) for name, numbers in axes.items()},
         "itemsize": size,
-        "nitems": count,
+        "nitems": reduce(builder.mul, shape) if shape else ir.Constant(_INT64, 1),
     }
     array = ir.Constant(model.get_value_type(), None)  # nothing owns the memory
     for name, value in fields.items():
@@ -256,7 +258,7 @@ def _view_type(array: Any, offset: Any, count: Any, element: Any) -> Any:
 
 def _view(emission: Emission, array: Any, offset: Any, count: Any, _: Any) -> Any:
     pointer = IRValue(PTR, _pointer(emission, array, offset, I8))
-    return _made_array(emission, emission.result, emission.build.value(pointer), count)
+    return _made_array(emission, emission.result, emission.build.value(pointer), [count])
 
 
 def _array_at_type(addresses: Any, number: Any, count: Any, element: Any) -> Any:
@@ -267,7 +269,7 @@ def _array_at_type(addresses: Any, number: Any, count: Any, element: Any) -> Any
 def _array_at(emission: Emission, addresses: Any, number: Any, count: Any, _: Any) -> Any:
     build = emission.build
     address = build.load(I64, _pointer(emission, addresses, number, I64), I64.bits // 8)
-    return _made_array(emission, emission.result, build.value(build.cast("inttoptr", address, PTR)), count)
+    return _made_array(emission, emission.result, build.value(build.cast("inttoptr", address, PTR)), [count])
 
 
 def _tail_type(array: Any, start: Any) -> Any:
@@ -277,7 +279,7 @@ def _tail_type(array: Any, start: Any) -> Any:
 def _tail(emission: Emission, array: Any, start: Any) -> Any:
     type_, builder = emission.operands[0], emission.builder
     data, count = (emission.field(type_, array, name) for name in ("data", "nitems"))
-    return _made_array(emission, type_, builder.gep(data, [start]), builder.sub(count, start))
+    return _made_array(emission, type_, builder.gep(data, [start]), [builder.sub(count, start)])
 
 
 def _scratch_type(count: Any, element: Any) -> Any:
@@ -292,7 +294,20 @@ def _scratch(emission: Emission, _count: Any, _element: Any) -> Any:
     with builder.goto_entry_block():  # a loop must not grow the stack
         pointer = builder.alloca(ir.ArrayType(data, max(count, 1)))
         pointer.align = 64
-    return _made_array(emission, emission.result, pointer, ir.Constant(_INT64, count))
+    return _made_array(emission, emission.result, pointer, [ir.Constant(_INT64, count)])
+
+
+def _array_type(flat: Any, element: Any, layout: Any, *numbers: Any) -> Any:
+    if not isinstance(flat, types.Array) or not isinstance(element, types.StringLiteral) or len(numbers) % 2:
+        return None
+    dtype = getattr(types, element.literal_value)
+    return types.Array(dtype, len(numbers) // 2, layout.literal_value, readonly=not flat.mutable)
+
+
+def _array(emission: Emission, flat: Any, _element: Any, _layout: Any, *numbers: Any) -> Any:
+    """Emits the array of a custom kernel over `flat`; `numbers` are the sizes of its axes, then their strides."""
+    data, rank = emission.field(emission.operands[0], flat, "data"), emission.result.ndim
+    return _made_array(emission, emission.result, data, numbers[:rank], numbers[rank:])
 
 
 def _copy_type(target: Any, start: Any, source: Any, source_start: Any, count: Any) -> Any:
@@ -300,7 +315,7 @@ def _copy_type(target: Any, start: Any, source: Any, source_start: Any, count: A
     return types.void if same and all(map(_is_index, (start, source_start, count))) else None
 
 
-def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start: Any, count: Any) -> Any:
+def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start: Any, count: Any) -> None:
     builder, build = emission.builder, emission.build
     element = _element(emission.operands[0])
     assert element is not None
@@ -310,7 +325,6 @@ def _copy(emission: Emission, target: Any, start: Any, source: Any, source_start
     size = builder.mul(count, ir.Constant(_INT64, type_.bits // 8))
     with builder.if_then(builder.icmp_unsigned("!=", into, from_)):  # the state of a caller who keeps it in place
         cgutils.raw_memmove(builder, into, from_, size, 1)
-    return emission.nothing()
 
 
 OPERATIONS: dict[str, Any] = {
@@ -328,6 +342,7 @@ OPERATIONS: dict[str, Any] = {
     "array_at": operation("array_at", _array_at_type, _array_at, literal=True),
     "tail": operation("tail", _tail_type, _tail),
     "scratch": operation("scratch", _scratch_type, _scratch, literal=True),
+    "array": operation("array", _array_type, _array, literal=True),
     "copy": operation("copy", _copy_type, _copy),
 }
 """The operations of this module by the names under which emitted code imports them."""

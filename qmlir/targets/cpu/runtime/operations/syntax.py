@@ -27,22 +27,13 @@ from .registers import INDEX
 _I1, _I64 = ir.IntType(1), ir.IntType(64)
 
 _KEYS: Mapping[type[ast.AST], Any] = {
-    ast.Add: python.add,
-    ast.Sub: python.sub,
-    ast.Mult: python.mul,
-    ast.Div: python.truediv,
-    ast.BitAnd: python.and_,
-    ast.BitOr: python.or_,
-    ast.BitXor: python.xor,
-    ast.LShift: python.lshift,
-    ast.RShift: python.rshift,
-    ast.Eq: python.eq,
-    ast.NotEq: python.ne,
-    ast.Lt: python.lt,
-    ast.LtE: python.le,
-    ast.Gt: python.gt,
-    ast.GtE: python.ge,
-}
+    ast.Add: python.add, ast.Sub: python.sub, ast.Mult: python.mul, ast.Div: python.truediv,
+    ast.BitAnd: python.and_, ast.BitOr: python.or_, ast.BitXor: python.xor,
+    ast.LShift: python.lshift, ast.RShift: python.rshift,
+    ast.Eq: python.eq, ast.NotEq: python.ne,
+    ast.Lt: python.lt, ast.LtE: python.le, ast.Gt: python.gt, ast.GtE: python.ge,
+}  # fmt: skip
+"""The function of each Python operator."""
 
 
 class TypedValue(NamedTuple):

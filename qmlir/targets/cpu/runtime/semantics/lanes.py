@@ -61,11 +61,13 @@ def prefetch(build: Builder, pointer: str, level: int) -> None:
     build.call("llvm.prefetch.p0", None, [IRValue(PTR, pointer), *numbers_])
 
 
-def gather(build: Builder, type_: Type, table: str, positions: IRValue, align: int) -> IRValue:
+def gather(
+    build: Builder, type_: Type, table: str, positions: IRValue, align: int, *, is_signed: bool = True
+) -> IRValue:
     """Loads the elements of a table at the indices `positions` into a vector of type `type_`."""
     found = poison(type_)
     for lane in range(type_.lanes):
-        index = build.cast("sext", build.extract(positions, lane), I64)
+        index = build.cast("sext" if is_signed else "zext", build.extract(positions, lane), I64)
         pointer = build.element_at(type_.scalar(), table, index.text)
         found = build.insert(found, build.load(type_.scalar(), pointer, align), lane)
     return found
@@ -81,7 +83,7 @@ def look_up(build: Builder, table: str, positions: IRValue, has: Has) -> IRValue
     With AVX512-VBMI, whose permutation instruction reads two registers, the table is held in four registers.
     """
     if not has("avx512vbmi"):
-        return _looked_up_in_memory(build, table, positions)
+        return gather(build, positions.type, table, positions, 1, is_signed=False)
     wide, byte = type_of("i8", _WIDE), type_of("i8")
     every = _resized(build, positions, _WIDE)
     parts = [build.load(wide, build.element_at(byte, table, str(start)), 1) for start in range(0, _TABLE, _WIDE)]
@@ -90,15 +92,6 @@ def look_up(build: Builder, table: str, positions: IRValue, has: Has) -> IRValue
     )
     is_high = build.compare("icmp slt", every, integer(wide, 0))
     return _resized(build, build.select(is_high, high, low), positions.type.lanes)
-
-
-def _looked_up_in_memory(build: Builder, table: str, positions: IRValue) -> IRValue:
-    found = poison(positions.type)
-    for lane in range(positions.type.lanes):
-        number = build.cast("zext", build.extract(positions, lane), I64)
-        loaded = build.load(positions.type.scalar(), build.element_at(positions.type.scalar(), table, number.text), 1)
-        found = build.insert(found, loaded, lane)
-    return found
 
 
 def _resized(build: Builder, value: IRValue, lanes: int) -> IRValue:
@@ -127,7 +120,7 @@ def splat(build: Builder, value: IRValue, lanes: int, has: Has) -> IRValue:
     return vector if is_known else build.unseen(vector, "=v")
 
 
-def shuffled(build: Builder, a: IRValue, b: IRValue, lanes: Sequence[int]) -> IRValue:
+def shuffled(build: Builder, a: IRValue, b: IRValue, *lanes: int) -> IRValue:
     """Shuffles two vectors, which may differ in length; the lanes of `b` are numbered after those of `a`."""
     count, other, chosen = a.type.lanes, b.type.lanes, [*lanes]
     if count < other:  # LLVM mixes vectors of one length

@@ -14,6 +14,12 @@ import numpy.typing as npt
 
 HALVES = ("f16", "bf16")
 FLOATS = (*HALVES, "f32", "f64")
+MEMORY = {
+    "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64",
+    "uint64": "i64", "float32": "f32", "float64": "f64",
+}  # fmt: skip
+"""The element type of arrays of each NumPy type."""
+
 _TEXTS = {"f32": "float", "f64": "double", "f16": "i16", "bf16": "i16", "ptr": "ptr"}
 
 

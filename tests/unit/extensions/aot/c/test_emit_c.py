@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 import qmlir
 from benchmarks.emitted import BUILDS, Build, differing_bits, run_c
 from qmlir.extensions.aot.ahead import emit_ahead
-from qmlir.extensions.aot.c.families import EMISSIONS
+from qmlir.extensions.aot.c.emit import EMISSIONS
 from qmlir.extensions.aot.c.statements import Declaration, Lanes, rendered
 from qmlir.ir.diagnostics import DiagnosticError
 from tests.support.emitted import parsed

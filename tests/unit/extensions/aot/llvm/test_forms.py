@@ -23,14 +23,12 @@ from qmlir.extensions.aot.llvm.linkers import archive
 from qmlir.extensions.aot.llvm.standalone import standalone_text
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu.emitters.llvm.emit import emit_module
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
 from qmlir.targets.cpu.emitters.llvm.subprocess_compile import PROBE, compiled_aside
 from qmlir.targets.cpu.emitters.llvm.target import CodeTarget, check_named_processor, code_target, with_every_part
-from qmlir.targets.cpu.emitters.machine import AheadMachine
 from qmlir.targets.cpu.emitters.ports import EntryPoint
 from qmlir.targets.cpu.emitters.program import program_of
-from qmlir.targets.cpu.host import best_isa
-from qmlir.targets.cpu.runtime.processor import FEATURES, NAME
+from qmlir.targets.cpu.host import AheadMachine, Processor, best_isa
+from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import save_module
 from qmlir.text.writing import LIST

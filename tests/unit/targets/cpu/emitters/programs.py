@@ -14,7 +14,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.targets.cpu.emitters.numba.families.scalars import FUNCTIONS, INFIX
+from qmlir.targets.cpu.emitters.numba.scalars import FUNCTIONS, INFIX
 from tests.support.emitted import parsed
 
 INTEGERS = ("i1", "i4", "i8", "i16", "i32", "i64", "index")

@@ -15,7 +15,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from qmlir.extensions.aot.ahead import Emitted, emit_ahead, form_names
+from qmlir import registry
+from qmlir.extensions.aot.ahead import Emitted, emit_ahead
 from qmlir.extensions.aot.llvm.linkers import WASM_LINKERS
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.equivalence import fingerprint
@@ -54,7 +55,7 @@ def loops() -> ModuleOp:
     return lowered(quantized(2), "portable")
 
 
-@pytest.mark.parametrize("form", form_names())
+@pytest.mark.parametrize("form", registry.named("forms"))
 def test_what_a_form_says(form: str, tmp_path: Path) -> None:
     needed = {"shared": shutil.which("cc"), "wasm": any(each("wasm32") for each in WASM_LINKERS.values())}
     if not needed.get(form, True):

@@ -15,9 +15,9 @@ from qmlir.extensions.aot.c.emit import emit_c
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.registry import Contribution
 from qmlir.targets.cpu.emitters.card import ProgramCard, WrittenFiles
-from qmlir.targets.cpu.emitters.constants import constants_of
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
 from qmlir.targets.cpu.emitters.ports import EntryPoint
+from qmlir.targets.cpu.emitters.program import constants_of
 from qmlir.targets.cpu.package import PackageForm, write_package
 from qmlir.text.printing import module_text
 from tests.support.emitted import parsed

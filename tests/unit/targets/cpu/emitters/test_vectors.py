@@ -22,7 +22,7 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.targets.cpu.emitters.numba.families import EMISSIONS
+from qmlir.targets.cpu.emitters.numba.emit import EMISSIONS
 from qmlir.targets.cpu.host import runs_here
 from qmlir.targets.cpu.loops.simd_unroll import unroll_tiles
 from tests.support.emitted import assert_equal_outputs, assert_same, parsed

@@ -28,8 +28,8 @@ from qmlir.targets.cpu.isa.base import DOT_US
 from qmlir.targets.cpu.isa.predicates import takes_any
 from qmlir.targets.cpu.isa.x86 import AVX2
 from qmlir.targets.cpu.lowering import lowered
+from qmlir.targets.cpu.runtime.machine_code import FEATURES
 from qmlir.targets.cpu.runtime.operations.lanes import by_intrinsics
-from qmlir.targets.cpu.runtime.processor import FEATURES
 from qmlir.text.parsing import parse_module
 from qmlir.tools import qmlir_opt
 from tests.support.nets import Net

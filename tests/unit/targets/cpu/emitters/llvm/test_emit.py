@@ -9,12 +9,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.targets.cpu.emitters.llvm.emit import emit_module
-from qmlir.targets.cpu.emitters.llvm.families import EMISSIONS
-from qmlir.targets.cpu.emitters.llvm.processor import Processor
-from qmlir.targets.cpu.emitters.numba.families import EMISSIONS as NUMBA_EMISSIONS
-from qmlir.targets.cpu.host import host_processor
-from qmlir.targets.cpu.runtime.ir_code import compiled_objects, facts_of, host_machine
+from qmlir.targets.cpu.emitters.llvm.emit import EMISSIONS, emit_module
+from qmlir.targets.cpu.emitters.numba.emit import EMISSIONS as NUMBA_EMISSIONS
+from qmlir.targets.cpu.host import Processor, host_processor
+from qmlir.targets.cpu.runtime.machine_code import compiled_objects, facts_of, host_machine
 from tests.support.emitted import compiled_outputs, parsed
 
 X86, ARM = Processor("x86_64-unknown-linux-gnu"), Processor("aarch64-unknown-linux-gnu")

@@ -4,13 +4,13 @@ Helper functions load and store elements wider than a byte bytewise.
 """
 
 import math
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 
 from qmlir.extensions.aot.c.elements import element_of, memory_type
-from qmlir.extensions.aot.c.function import CWriter, EmitOperation
+from qmlir.extensions.aot.c.function import CWriter
 from qmlir.extensions.aot.c.helpers import access
 from qmlir.extensions.aot.c.statements import LANE
 from qmlir.targets.cpu.emitters.elements import item_size
@@ -39,18 +39,20 @@ def loaded(write: CWriter, op: Operation, memory: Memory, position: Index) -> Te
 def stored(write: CWriter, op: Operation, memory: Memory, position: Index, value: Text) -> str:
     """Returns the statement that stores `value` at offset `position` of `memory`."""
     helper = access(memory_type(op, memory.element), "store")
-    if helper is None:
-        return f"{memory.array}[{position}] = {f'(int8_t){value.inner}' if _is_bool(op, memory) else value};"
-    return f"{write.call(helper, pointer(memory, position), value)};"
+    if helper is not None:
+        return f"{write.call(helper, pointer(memory, position), value)};"
+    is_bool = element_of(op, memory.element).bits == 1
+    return f"{memory.array}[{position}] = {f'(int8_t){value.inner}' if is_bool else value};"
 
 
-def _is_bool(op: Operation, memory: Memory) -> bool:
-    return element_of(op, memory.element).bits == 1
+def keep_loaded(write: CWriter, op: Operation, memory: Memory, position: Index) -> None:
+    """Defines the result of `op`, if it is used, as the element at offset `position` of `memory`."""
+    if op.results[0].uses:
+        write.keep(op.results[0], loaded(write, op, memory, position), loads=True)
 
 
 def _load(write: CWriter, op: memref.LoadOp) -> None:
-    if op.res.uses:
-        write.keep(op, op.res, loaded(write, op, *write.element_place(op, op.memref, op.indices)), loads=True)
+    keep_loaded(write, op, *write.element_place(op, op.memref, op.indices))
 
 
 def _store(write: CWriter, op: memref.StoreOp) -> None:
@@ -98,14 +100,11 @@ def _copy(write: CWriter, op: memref.CopyOp) -> None:
     write.depth = depth
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        **VIEWS,
-        memref.LoadOp: _load,
-        memref.StoreOp: _store,
-        memref.AllocaOp: _alloca,
-        memref.ViewOp: _view,
-        memref.CopyOp: _copy,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    **VIEWS,
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocaOp: _alloca,
+    memref.ViewOp: _view,
+    memref.CopyOp: _copy,
+}

@@ -3,18 +3,17 @@
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, Region, SSAValue
 
 from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.team.ops import ChunksOp, SingleOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, index_of
-from qmlir.targets.cpu.emitters.writing import Index
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter, index_of
+from qmlir.targets.cpu.emitters.writing import Index, loop_arguments, parallel_axes
 from qmlir.targets.cpu.runtime.semantics.values import I1, I64, PTR, IRValue
 from qmlir.targets.cpu.runtime.team_code import ALONE, BEGIN, END, FINISHED, TAKEN
 
@@ -86,9 +85,7 @@ def _is_no_memory(op: Operation, values: Sequence[SSAValue], what: str) -> None:
 
 
 def _for(write: IRWriter, op: scf.ForOp) -> None:
-    induction, *inside = op.body.block.args
-    if not isinstance(induction.type, IndexType):
-        raise op_error(op, f"loop induction variable must have type index, but got {induction.type}")
+    induction, *inside = loop_arguments(op)
     _is_no_memory(op, inside, "carries memory from step to step")
     initial = write.all_registers(tuple(op.iter_args))
     with counting(write, *write.bounds(op, (op.lb, op.ub, op.step)), initial) as loop:
@@ -99,11 +96,8 @@ def _for(write: IRWriter, op: scf.ForOp) -> None:
 
 
 def _parallel(write: IRWriter, op: scf.ParallelOp) -> None:
-    if op.initVals:
-        raise op_error(op, "reduces over parallel iterations, which cannot be compiled")
-    rows = zip(op.body.block.args, op.lowerBound, op.upperBound, op.step, strict=True)
     with ExitStack() as loops:
-        for induction, *values in rows:
+        for induction, *values in parallel_axes(op):
             loop = loops.enter_context(counting(write, *write.bounds(op, values)))
             write.values[induction] = loop.index
         write.block(op.body.block)
@@ -229,18 +223,15 @@ def _custom(write: IRWriter, op: CustomOp) -> None:
     )
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        ChunksOp: _chunks,
-        CustomOp: _custom,
-        SingleOp: _single,
-        scf.ForOp: _for,
-        scf.ParallelOp: _parallel,
-        scf.IfOp: _if,
-        scf.WhileOp: _while,
-        scf.IndexSwitchOp: _index_switch,
-        scf.ExecuteRegionOp: _execute_region,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    ChunksOp: _chunks,
+    CustomOp: _custom,
+    SingleOp: _single,
+    scf.ForOp: _for,
+    scf.ParallelOp: _parallel,
+    scf.IfOp: _if,
+    scf.WhileOp: _while,
+    scf.IndexSwitchOp: _index_switch,
+    scf.ExecuteRegionOp: _execute_region,
+}
 """The control operations of the loops level. A custom kernel is an error, because it requires numba."""

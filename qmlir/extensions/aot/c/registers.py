@@ -1,6 +1,6 @@
 """Emission of `vector` and `simd` as C: vectors are arrays, and operations on them are statements per lane."""
 
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
@@ -10,9 +10,9 @@ from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import lanes_of
 from qmlir.extensions.aot.c.elements import CElement
-from qmlir.extensions.aot.c.families.memory import EACH_LANE, loaded, pointer, stored
-from qmlir.extensions.aot.c.families.scalars import compared, converted, helper_call, selected
 from qmlir.extensions.aot.c.function import CWriter, EmitOperation, lanes_in
+from qmlir.extensions.aot.c.memory import EACH_LANE, keep_loaded, loaded, pointer, stored
+from qmlir.extensions.aot.c.scalars import helper_call
 from qmlir.extensions.aot.c.statements import LANE, Declaration
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
@@ -23,8 +23,8 @@ from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, name_text, r
 # --- Memory -----------------------------------------------------------------------------------------------------------
 
 
-def _zero(write: CWriter, op: Operation, value: SSAValue) -> str:
-    return "0" if write.element(op, value).name not in ("f32", "f64") else "0.0f"
+def _zero(write: CWriter, value: SSAValue) -> str:
+    return "0" if write.element(value).name not in ("f32", "f64") else "0.0f"
 
 
 _WORD = 4
@@ -52,11 +52,11 @@ def _keep_word(write: CWriter, value: SSAValue, memory: Memory, position: Index)
     write.values[value] = name_text(name)
 
 
-def _word(write: CWriter, op: Operation, value: SSAValue) -> tuple[Text, frozenset[str]]:
+def _word(write: CWriter, value: SSAValue) -> tuple[Text, frozenset[str]]:
     """Returns four bytes as one number, and the array that they are read from, if any."""
     if _is_word(value):
         return write.text(value), frozenset()
-    array = write.array(op, value)
+    array = write.array(value)
     return write.call("load_word", array), frozenset({array})
 
 
@@ -64,17 +64,17 @@ def _load(write: CWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
     memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result), SLACK)
     if _is_word(op.result):
         _keep_word(write, op.result, memory, position)
-    elif op.result.uses:
-        write.keep(op, op.result, loaded(write, op, memory, position.plus(EACH_LANE)), loads=True)
+    else:
+        keep_loaded(write, op, memory, position.plus(EACH_LANE))
 
 
 def _load_partial(write: CWriter, op: simd_memory.LoadPartialOp) -> None:
     memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
     count, element = write.index(op.count), loaded(write, op, memory, position.plus(EACH_LANE))
     reads = reads_of((count, element))
-    text = Text(f"({LANE} < {count} ? {element} : {_zero(write, op, op.result)})", reads)
+    text = Text(f"({LANE} < {count} ? {element} : {_zero(write, op.result)})", reads)
     if op.result.uses:
-        write.keep(op, op.result, text, loads=True)
+        write.keep(op.result, text, loads=True)
 
 
 def _load_group_splat(write: CWriter, op: simd_memory.LoadGroupSplatOp) -> None:
@@ -84,8 +84,7 @@ def _load_group_splat(write: CWriter, op: simd_memory.LoadGroupSplatOp) -> None:
         return
     group = simd_memory.GROUP_BITS // (8 * item_size(memory.element))
     lane = Index.of(Text(f"{LANE} % {group}", frozenset({LANE}), is_atom=False)) if group > 1 else Index()
-    if op.result.uses:
-        write.keep(op, op.result, loaded(write, op, memory, position.plus(lane)), loads=True)
+    keep_loaded(write, op, memory, position.plus(lane))
 
 
 def _masked_load(write: CWriter, op: vector.MaskedLoadOp) -> None:
@@ -93,7 +92,7 @@ def _masked_load(write: CWriter, op: vector.MaskedLoadOp) -> None:
     texts = [write.text(op.mask), loaded(write, op, memory, position.plus(EACH_LANE)), write.text(op.pass_thru)]
     if op.result.uses:
         text = Text(f"({texts[0].inner} ? {texts[1]} : {texts[2]})", reads_of(texts))
-        write.keep(op, op.result, text, loads=True)
+        write.keep(op.result, text, loads=True)
 
 
 def _store_lanes(
@@ -134,15 +133,13 @@ def _prefetch(write: CWriter, op: simd_memory.PrefetchOp) -> None:
 
 def _gather(write: CWriter, op: simd_memory.GatherOp) -> None:
     memory, positions = write.memory(op.table), write.text(op.positions)
-    if op.result.uses:
-        write.keep(op, op.result, loaded(write, op, memory, memory.offset.plus(Index.of(positions))), loads=True)
+    keep_loaded(write, op, memory, memory.offset.plus(Index.of(positions)))
 
 
 def _look_up(write: CWriter, op: simd_memory.LookUpOp) -> None:
     memory, positions = write.memory(op.table), write.text(op.positions)
     number = Index.of(Text(f"(uint8_t){positions.inner}", positions.reads))
-    if op.result.uses:
-        write.keep(op, op.result, loaded(write, op, memory, memory.offset.plus(number)), loads=True)
+    keep_loaded(write, op, memory, memory.offset.plus(number))
 
 
 # --- Lanes ------------------------------------------------------------------------------------------------------------
@@ -153,7 +150,7 @@ def _broadcast(write: CWriter, op: vector.BroadcastOp) -> None:
     if lanes_in(op.source):
         raise op_error(op, f"can broadcast only a scalar, but got {op.source.type}")
     if not text.text.replace("_", "").replace(".", "").replace("-", "").isalnum():
-        element = write.element(op, op.source)
+        element = write.element(op.source)
         name = write.names.new(write.hint(op.source))
         write.statements.append(Declaration(write.depth, element.type, name, text.text, text.reads))
         text = name_text(name)
@@ -161,7 +158,7 @@ def _broadcast(write: CWriter, op: vector.BroadcastOp) -> None:
 
 
 def _extract(write: CWriter, op: vector.ExtractOp) -> None:
-    array, lane, element = write.array(op, op.vector), write.lane_index(op), write.element(op, op.result)
+    array, lane, element = write.array(op.vector), write.lane_index(op), write.element(op.result)
     name = write.names.new(write.hint(op.result))
     crosses = frozenset({array})
     write.statements.append(
@@ -172,65 +169,48 @@ def _extract(write: CWriter, op: vector.ExtractOp) -> None:
 
 def _insert(write: CWriter, op: vector.InsertOp) -> None:
     lane, value = write.lane_index(op), write.text(op.source)
-    name = write.variable(op, op.result, first=write.text(op.dest))
+    name = write.variable(op.result, first=write.text(op.dest))
     write.line(f"{name}[{lane}] = {value};", lane, value, name_text(name))
 
 
-def _crossing(write: CWriter, op: Operation, result: SSAValue, text: str, *arrays: str) -> None:
+def _crossing(write: CWriter, result: SSAValue, text: str, *arrays: str) -> None:
     """Defines a vector by an expression that reads any lanes of arrays."""
     name = write.names.new(write.hint(result))
     crosses = frozenset(arrays)
-    write.lanes(lanes_of(result), text, name, write.element(op, result).type, crosses=crosses)
+    write.lanes(lanes_of(result), text, name, write.element(result).type, crosses=crosses)
     write.name(result, name)
 
 
 def _shuffle(write: CWriter, op: vector.ShuffleOp) -> None:
     lanes = [max(lane, 0) for lane in integer_list(op.mask)]  # undefined lanes may have any value
-    a, b, count = write.array(op, op.v1), write.array(op, op.v2), lanes_of(op.v1)
+    a, b, count = write.array(op.v1), write.array(op.v2), lanes_of(op.v1)
     first = lanes[0]
     is_run = lanes == [*range(first, first + len(lanes))]
     if is_run and (first + len(lanes) <= count or first >= count):
         array, start = (a, first) if first < count else (b, first - count)
-        _crossing(write, op, op.result, f"{array}[{LANE} + {start}]" if start else f"{array}[{LANE} + 0]", array)
+        _crossing(write, op.result, f"{array}[{LANE} + {start}]" if start else f"{array}[{LANE} + 0]", array)
         return
     table = write.unit.table("int32_t", list(map(str, lanes)))
     text = f"{table}[{LANE}] < {count} ? {a}[{table}[{LANE}]] : {b}[{table}[{LANE}] - {count}]"
     if max(lanes) < count:
         text = f"{a}[{table}[{LANE}]]"
-    _crossing(write, op, op.result, text, a, b)
+    _crossing(write, op.result, text, a, b)
 
 
 def _create_mask(write: CWriter, op: vector.CreateMaskOp) -> None:
     (count,) = map(write.index, op.mask_dim_sizes)
-    write.keep(op, op.mask_vector, Text(f"{LANE} < {count}", count.reads))
-
-
-def _vector_bits(write: CWriter, op: vector.BitcastOp) -> None:
-    _bits(write, op, op.source, op.result)
-
-
-def _bits(write: CWriter, op: Operation, source: SSAValue, result: SSAValue) -> None:
-    """Reinterprets the bits of a vector as other elements."""
-    if lanes_of(source) == lanes_of(result):
-        write.define(op, result, converted(write, op, "bitcast", source, result.type))
-        return
-    elements = [write.element(op, value) for value in (source, result)]
-    if any(each.bits != each.held_bits for each in elements):
-        raise op_error(op, f"requires elements of whole bytes, but splits {source.type} into {result.type}")
-    array = write.array(op, source)
-    name = write.variable(op, result)
-    write.line(f"memcpy({name}, {array}, sizeof {name});", name_text(name), name_text(array))
+    write.keep(op.mask_vector, Text(f"{LANE} < {count}", count.reads))
 
 
 def _fma(write: CWriter, op: vector.FMAOp) -> None:
-    element = write.element(op, op.res)
-    write.define(op, op.res, helper_call(write, "fma", element, *map(write.text, op.operands)))
+    element = write.element(op.res)
+    write.define(op.res, helper_call(write, "fma", element, *map(write.text, op.operands)))
 
 
 _KINDS = {"add": "+", "mul": "*"}
 
 
-def _joined(write: CWriter, op: Operation, kind: str, element: CElement, a: Text, b: Text) -> Text:
+def _joined(write: CWriter, kind: str, element: CElement, a: Text, b: Text) -> Text:
     """Combines two scalars by the kind of a reduction."""
     if element.name in ("f32", "f64") and kind in _KINDS:
         return Text(f"{a.inner} {_KINDS[kind]} {b.inner}", reads_of((a, b)), is_atom=False)
@@ -239,11 +219,11 @@ def _joined(write: CWriter, op: Operation, kind: str, element: CElement, a: Text
 
 def _reduction(write: CWriter, op: vector.ReductionOp) -> None:
     """Reduces from the first lane to the last, starting with the accumulator, as floats are not associative."""
-    array, element, kind = write.array(op, op.vector), write.element(op, op.dest), op.kind.data.value
+    array, element, kind = write.array(op.vector), write.element(op.dest), op.kind.data.value
     start = Text(f"{array}[0]", frozenset({array})) if op.acc is None else write.text(op.acc)
-    name = write.variable(op, op.dest, "folded", start)
+    name = write.variable(op.dest, "folded", start)
     lane = Text(f"{array}[{LANE}]", frozenset({array}))
-    found = _joined(write, op, kind, element, name_text(name), lane)
+    found = _joined(write, kind, element, name_text(name), lane)
     first = int(op.acc is None)
     head = f"for (int32_t {LANE} = {first}; {LANE} < {lanes_of(op.vector)}; {LANE}++)"
     write.line(f"{head} {name} = {found};", found)
@@ -251,11 +231,11 @@ def _reduction(write: CWriter, op: vector.ReductionOp) -> None:
 
 def _reduce_add(write: CWriter, op: simd_lanes.ReduceAddOp) -> None:
     """Adds halves until one lane is left."""
-    element, lanes, text = write.element(op, op.value), lanes_of(op.value), write.text(op.value)
+    element, lanes, text = write.element(op.value), lanes_of(op.value), write.text(op.value)
     name = write.names.new("folded")
     write.lanes(lanes, text.text, name, element.type, reads=text.reads)
     own, other = (Text(f"{name}[{position}]", frozenset({name})) for position in (LANE, f"{LANE} + n"))
-    found = _joined(write, op, "add", element, own, other)
+    found = _joined(write, "add", element, own, other)
     write.line(f"for (int32_t n = {lanes // 2}; n > 0; n /= 2)", name_text(name))
     write.line(f"    for (int32_t {LANE} = 0; {LANE} < n; {LANE}++) {name}[{LANE}] = {found};", found)
     result = write.names.new(write.hint(op.result))
@@ -264,7 +244,7 @@ def _reduce_add(write: CWriter, op: simd_lanes.ReduceAddOp) -> None:
     write.name(op.result, result)
 
 
-def _products(write: CWriter, a: str, b: str, group: int, *, is_unsigned: bool) -> str:
+def _products(a: str, b: str, group: int, *, is_unsigned: bool) -> str:
     """Returns the sum of the products in a lane's group."""
     read = "(int32_t)(uint8_t)" if is_unsigned else "(int32_t)"
     positions = [f"{LANE} * {group} + {position}" for position in range(group)]
@@ -273,10 +253,10 @@ def _products(write: CWriter, a: str, b: str, group: int, *, is_unsigned: bool) 
 
 def _dot_of_words(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
     """Emits a helper call, which CPUs with paired products compute in a few instructions."""
-    (x, of_x), (w, of_w) = (_word(write, op, value) for value in (op.x, op.w))
+    (x, of_x), (w, of_w) = (_word(write, value) for value in (op.x, op.w))
     text = write.call("dot_bytes", x, w, write.text(op.accumulator))
     name = write.names.new("sum")
-    write.lanes(1, text.text, name, write.element(op, op.result).type, reads=text.reads, crosses=of_x | of_w)
+    write.lanes(1, text.text, name, write.element(op.result).type, reads=text.reads, crosses=of_x | of_w)
     write.name(op.result, name)
 
 
@@ -284,11 +264,11 @@ def _dot_accumulate(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
     if _takes_words(op):
         _dot_of_words(write, op)
         return
-    a, b, text = write.array(op, op.x), write.array(op, op.w), write.text(op.accumulator)
+    a, b, text = write.array(op.x), write.array(op.w), write.text(op.accumulator)
     is_unsigned = op.signs.data == simd_lanes.Signs.US
     name = write.names.new("sum")
-    element = write.element(op, op.result)
-    terms = _products(write, a, b, op.group, is_unsigned=is_unsigned).split(" + (int32_t)")
+    element = write.element(op.result)
+    terms = _products(a, b, op.group, is_unsigned=is_unsigned).split(" + (int32_t)")
     total = text
     for number, term in enumerate(terms):
         product = Text(term if number == 0 else f"(int32_t){term}")
@@ -299,28 +279,20 @@ def _dot_accumulate(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
 
 
 def _multiply_pairs(write: CWriter, op: simd_lanes.MultiplyPairsOp) -> None:
-    a, b = write.array(op, op.x), write.array(op, op.w)
-    total = _products(write, a, b, 2, is_unsigned=True)
+    a, b = write.array(op.x), write.array(op.w)
+    total = _products(a, b, 2, is_unsigned=True)
     low, high = integer_limits(16)
     text = write.call("minsi_i32", write.call("maxsi_i32", total, low), high)
-    _crossing(write, op, op.result, f"(int16_t){text}", a, b)
-
-
-def _convert(write: CWriter, op: simd_lanes.ConvertOp) -> None:
-    kind = simd_lanes.Conversion(op.kind.data)
-    if kind is simd_lanes.Conversion.BITCAST:
-        _bits(write, op, op.value, op.result)
-        return
-    write.define(op, op.result, converted(write, op, kind.value, op.value, op.result.type))
+    _crossing(write, op.result, f"(int16_t){text}", a, b)
 
 
 def _round_to_int(write: CWriter, op: simd_lanes.RoundToIntOp) -> None:
-    write.define(op, op.result, write.call("i32_of_f32", write.call("roundeven_f32", write.text(op.value))))
+    write.define(op.result, write.call("i32_of_f32", write.call("roundeven_f32", write.text(op.value))))
 
 
 def _narrow(write: CWriter, op: simd_lanes.NarrowOp) -> None:
     """Clamps and truncates, one vector after the other."""
-    element, target = write.element(op, op.values[0]), write.element(op, op.result)
+    element, target = write.element(op.values[0]), write.element(op.result)
     bits = target.bits
     low, high = integer_limits(bits, is_signed=op.unsigned is None)
     texts: list[Text] = []
@@ -328,7 +300,7 @@ def _narrow(write: CWriter, op: simd_lanes.NarrowOp) -> None:
         clamped = write.call(f"minsi_{element.name}", write.call(f"maxsi_{element.name}", write.text(value), low), high)
         texts.append(Text(target.wrapped(f"{clamped}"), clamped.reads))
     if len(texts) == 1:
-        write.define(op, op.result, texts[0])
+        write.define(op.result, texts[0])
         return
     name, size = write.names.new(write.hint(op.result)), lanes_of(op.result)
     for position, (text, value) in enumerate(zip(texts, op.values, strict=True)):
@@ -338,56 +310,41 @@ def _narrow(write: CWriter, op: simd_lanes.NarrowOp) -> None:
     write.name(op.result, name)
 
 
-def _compare(write: CWriter, op: simd_lanes.CompareOp) -> None:
-    write.define(op, op.result, compared(write, op, op.predicate.data, op.lhs, op.rhs))
-
-
-def _select(write: CWriter, op: simd_lanes.SelectOp) -> None:
-    selected(write, op, op.condition, op.lhs, op.rhs)
-
-
 def _interleave(half: int) -> EmitOperation:
     def emit(write: CWriter, op: Operation) -> None:
         op = cast(simd_lanes.InterleaveOp, op)
-        a, b, block = write.array(op, op.lhs), write.array(op, op.rhs), op.block_lanes
+        a, b, block = write.array(op.lhs), write.array(op.rhs), op.block_lanes
         position = f"{LANE} / {block} * {block} + {LANE} % {block} / 2 + {half * block // 2}"
-        _crossing(write, op, op.result, f"{LANE} % 2 ? {b}[{position}] : {a}[{position}]", a, b)
+        _crossing(write, op.result, f"{LANE} % 2 ? {b}[{position}] : {a}[{position}]", a, b)
 
     return emit
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        vector.BitcastOp: _vector_bits,
-        vector.BroadcastOp: _broadcast,
-        vector.CreateMaskOp: _create_mask,
-        vector.ExtractOp: _extract,
-        vector.FMAOp: _fma,
-        vector.InsertOp: _insert,
-        vector.LoadOp: _load,
-        vector.MaskedLoadOp: _masked_load,
-        vector.MaskedStoreOp: _masked_store,
-        vector.ReductionOp: _reduction,
-        vector.ShuffleOp: _shuffle,
-        vector.StoreOp: _store,
-        simd_memory.LoadOp: _load,
-        simd_memory.LoadPartialOp: _load_partial,
-        simd_memory.LoadGroupSplatOp: _load_group_splat,
-        simd_memory.PrefetchOp: _prefetch,
-        simd_memory.StoreOp: _store,
-        simd_memory.StorePartialOp: _store_partial,
-        simd_memory.GatherOp: _gather,
-        simd_memory.LookUpOp: _look_up,
-        simd_lanes.DotAccumulateOp: _dot_accumulate,
-        simd_lanes.MultiplyPairsOp: _multiply_pairs,
-        simd_lanes.ConvertOp: _convert,
-        simd_lanes.RoundToIntOp: _round_to_int,
-        simd_lanes.NarrowOp: _narrow,
-        simd_lanes.CompareOp: _compare,
-        simd_lanes.SelectOp: _select,
-        simd_lanes.InterleaveLowOp: _interleave(0),
-        simd_lanes.InterleaveHighOp: _interleave(1),
-        simd_lanes.ReduceAddOp: _reduce_add,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    vector.BroadcastOp: _broadcast,
+    vector.CreateMaskOp: _create_mask,
+    vector.ExtractOp: _extract,
+    vector.FMAOp: _fma,
+    vector.InsertOp: _insert,
+    vector.LoadOp: _load,
+    vector.MaskedLoadOp: _masked_load,
+    vector.MaskedStoreOp: _masked_store,
+    vector.ReductionOp: _reduction,
+    vector.ShuffleOp: _shuffle,
+    vector.StoreOp: _store,
+    simd_memory.LoadOp: _load,
+    simd_memory.LoadPartialOp: _load_partial,
+    simd_memory.LoadGroupSplatOp: _load_group_splat,
+    simd_memory.PrefetchOp: _prefetch,
+    simd_memory.StoreOp: _store,
+    simd_memory.StorePartialOp: _store_partial,
+    simd_memory.GatherOp: _gather,
+    simd_memory.LookUpOp: _look_up,
+    simd_lanes.DotAccumulateOp: _dot_accumulate,
+    simd_lanes.MultiplyPairsOp: _multiply_pairs,
+    simd_lanes.RoundToIntOp: _round_to_int,
+    simd_lanes.NarrowOp: _narrow,
+    simd_lanes.InterleaveLowOp: _interleave(0),
+    simd_lanes.InterleaveHighOp: _interleave(1),
+    simd_lanes.ReduceAddOp: _reduce_add,
+}

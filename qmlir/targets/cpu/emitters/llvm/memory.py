@@ -2,14 +2,14 @@
 
 import math
 from contextlib import ExitStack
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.targets.cpu.emitters.elements import item_size, register_name
-from qmlir.targets.cpu.emitters.llvm.families.control import counted
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
+from qmlir.targets.cpu.emitters.llvm.control import counted
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter, held_type
 from qmlir.targets.cpu.emitters.views import VIEWS
 from qmlir.targets.cpu.emitters.writing import Index, Memory, contiguous_from
 from qmlir.targets.cpu.isa.base import ALIGNMENT
@@ -91,13 +91,11 @@ def _copy_bytes(write: IRWriter, into: str, from_: str, size: int) -> None:
     build.begin(after)
 
 
-EMISSIONS = cast(dict[type[Operation], EmitOperation], {**VIEWS}) | cast(
-    dict[type[Operation], EmitOperation],
-    {
-        memref.LoadOp: _load,
-        memref.StoreOp: _store,
-        memref.AllocaOp: _alloca,
-        memref.ViewOp: _view,
-        memref.CopyOp: _copy,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    **VIEWS,
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocaOp: _alloca,
+    memref.ViewOp: _view,
+    memref.CopyOp: _copy,
+}

@@ -2,25 +2,24 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import vector
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import as_vector, is_tile, lanes_of, tile_of
-from qmlir.dialects.simd.tiles import moved_places
+from qmlir.dialects.simd.lanes import moved_places
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.llvm.families.memory import as_memory, as_register, define_loaded
-from qmlir.targets.cpu.emitters.llvm.families.scalars import define_bits, define_converted, fused, splatted
-from qmlir.targets.cpu.emitters.llvm.function import EmitOperation, IRWriter, held_type
+from qmlir.targets.cpu.emitters.llvm.function import IRWriter, held_type
+from qmlir.targets.cpu.emitters.llvm.memory import as_memory, as_register, define_loaded
+from qmlir.targets.cpu.emitters.llvm.scalars import fused, splatted
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.writing import Index, Memory, offsets_of
-from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
+from qmlir.targets.cpu.emitters.writing import Index, Memory, instruction_of, offsets_of
 from qmlir.targets.cpu.runtime.semantics import lanes
-from qmlir.targets.cpu.runtime.semantics.arithmetic import compared, fold_of, same_bits
+from qmlir.targets.cpu.runtime.semantics.arithmetic import fold_of, same_bits
 from qmlir.targets.cpu.runtime.semantics.values import I32, I64, IRValue, Type, type_of
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
@@ -114,7 +113,7 @@ def _gather(write: IRWriter, op: simd_memory.GatherOp) -> None:
 
 def _look_up(write: IRWriter, op: simd_memory.LookUpOp) -> None:
     memory, positions = write.memory(op.table), write.value(op.positions)
-    table = write.pointer(op, memory, memory.position([Index()]))
+    table = write.pointer(op, memory, memory.offset)
     write.define(op.result, lanes.look_up(write.build, table, positions, write.parts.has))
 
 
@@ -157,16 +156,12 @@ def _insert(write: IRWriter, op: vector.InsertOp) -> None:
 
 def _shuffle(write: IRWriter, op: vector.ShuffleOp) -> None:
     numbers = [max(lane, 0) for lane in integer_list(op.mask)]  # any lane will do where none is asked for
-    write.define(op.result, lanes.shuffled(write.build, write.value(op.v1), write.value(op.v2), numbers))
+    write.define(op.result, lanes.shuffled(write.build, write.value(op.v1), write.value(op.v2), *numbers))
 
 
 def _create_mask(write: IRWriter, op: vector.CreateMaskOp) -> None:
     (count,) = op.mask_dim_sizes
     write.define(op.mask_vector, lanes.below(write.build, write.value(count), lanes_of(op.mask_vector)))
-
-
-def _vector_bits(write: IRWriter, op: vector.BitcastOp) -> None:
-    define_bits(write, op, op.source, op.result)
 
 
 def _reduction(write: IRWriter, op: vector.ReductionOp) -> None:
@@ -175,46 +170,17 @@ def _reduction(write: IRWriter, op: vector.ReductionOp) -> None:
     write.define(op.dest, lanes.folded(write.build, combine, value, start))
 
 
-def _instruction(write: IRWriter, op: Operation, result: SSAValue, name: str, bits: int) -> None:
+def _instruction(write: IRWriter, op: simd_lanes.DotAccumulateOp | simd_lanes.MultiplyPairsOp) -> None:
     """Emits an operation that the module's instruction set must support as a single instruction."""
-    isa = write.parts.isa
-    if bits not in isa.widths(name):
-        raise op_error(op, f"{isa.name} has no '{name}' for registers of {bits} bits; run simd-legalize")
-    intrinsic, type_ = isa.instructions[name][bits], write.type(op, result.type)
-    write.define(result, lanes.by_intrinsic(write.build, name, intrinsic, type_, write.operands(op)))
-
-
-def _dot_accumulate(write: IRWriter, op: simd_lanes.DotAccumulateOp) -> None:
-    _instruction(write, op, op.result, op.kind, lanes_of(op.result) * 32)
-
-
-def _multiply_pairs(write: IRWriter, op: simd_lanes.MultiplyPairsOp) -> None:
-    _instruction(write, op, op.result, MULTIPLY_PAIRS, lanes_of(op.result) * 16)
-
-
-_UNSIGNED = frozenset({simd_lanes.Conversion.EXTUI, simd_lanes.Conversion.UITOFP, simd_lanes.Conversion.FPTOUI})
-
-
-def _convert(write: IRWriter, op: simd_lanes.ConvertOp) -> None:
-    kind = simd_lanes.Conversion(op.kind.data)
-    if kind == simd_lanes.Conversion.BITCAST:
-        define_bits(write, op, op.value, op.result)
-    else:
-        define_converted(write, op, op.value, op.result, is_signed=kind not in _UNSIGNED)
+    name, bits = instruction_of(op, write.parts.isa)
+    intrinsic, type_ = write.parts.isa.instructions[name][bits], write.type(op, op.result.type)
+    write.define(op.result, lanes.by_intrinsic(write.build, name, intrinsic, type_, write.operands(op)))
 
 
 def _narrow(write: IRWriter, op: simd_lanes.NarrowOp) -> None:
-    values, result = [write.value(each) for each in op.values], write.type(op, op.result.type)
-    is_signed = op.unsigned is None
-    write.define(op.result, lanes.narrowed(write.build, values, result, write.parts.has, is_signed=is_signed))
-
-
-def _compare(write: IRWriter, op: simd_lanes.CompareOp) -> None:
-    write.define(op.result, compared(write.build, op.predicate.data, write.value(op.lhs), write.value(op.rhs)))
-
-
-def _select(write: IRWriter, op: simd_lanes.SelectOp) -> None:
-    write.define(op.result, write.build.select(*write.operands(op)))
+    result, is_signed = write.type(op, op.result.type), op.unsigned is None
+    found = lanes.narrowed(write.build, write.operands(op), result, write.parts.has, is_signed=is_signed)
+    write.define(op.result, found)
 
 
 def _interleave(half: int) -> Callable[[IRWriter, simd_lanes.InterleaveOp], None]:
@@ -225,50 +191,38 @@ def _interleave(half: int) -> Callable[[IRWriter, simd_lanes.InterleaveOp], None
     return emit
 
 
-def _reduce_add(write: IRWriter, op: simd_lanes.ReduceAddOp) -> None:
-    write.define(op.result, lanes.added_by_halves(write.build, write.value(op.value)))
-
-
 def _round_to_int(write: IRWriter, op: simd_lanes.RoundToIntOp) -> None:
     value, result = write.value(op.value), write.type(op, op.result.type)
     is_wasm = write.parts.processor.is_wasm
     write.define(op.result, lanes.rounded_to_integer(write.build, value, result, is_wasm=is_wasm))
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        vector.BitcastOp: _vector_bits,
-        vector.BroadcastOp: _broadcast,
-        vector.CreateMaskOp: _create_mask,
-        vector.ExtractOp: _extract,
-        vector.FMAOp: fused,
-        vector.InsertOp: _insert,
-        vector.LoadOp: _load,
-        vector.MaskedLoadOp: _load_masked,
-        vector.MaskedStoreOp: _store_masked,
-        vector.ReductionOp: _reduction,
-        vector.ShuffleOp: _shuffle,
-        vector.StoreOp: _store,
-        simd_memory.LoadOp: _load,
-        simd_memory.LoadPartialOp: _load_partial,
-        simd_memory.LoadGroupSplatOp: _load_group_splat,
-        simd_memory.PrefetchOp: _prefetch,
-        simd_memory.StoreOp: _store,
-        simd_memory.StorePartialOp: _store_partial,
-        simd_memory.GatherOp: _gather,
-        simd_memory.LookUpOp: _look_up,
-        simd_lanes.DotAccumulateOp: _dot_accumulate,
-        simd_lanes.MultiplyPairsOp: _multiply_pairs,
-        simd_lanes.ConvertOp: _convert,
-        simd_lanes.RoundToIntOp: _round_to_int,
-        simd_lanes.NarrowOp: _narrow,
-        simd_lanes.CompareOp: _compare,
-        simd_lanes.SelectOp: _select,
-        simd_lanes.InterleaveLowOp: _interleave(0),
-        simd_lanes.InterleaveHighOp: _interleave(1),
-        simd_lanes.ReduceAddOp: _reduce_add,
-        simd_lanes.StackOp: _move,
-        simd_lanes.TransposeOp: _move,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    vector.BroadcastOp: _broadcast,
+    vector.CreateMaskOp: _create_mask,
+    vector.ExtractOp: _extract,
+    vector.FMAOp: fused,
+    vector.InsertOp: _insert,
+    vector.LoadOp: _load,
+    vector.MaskedLoadOp: _load_masked,
+    vector.MaskedStoreOp: _store_masked,
+    vector.ReductionOp: _reduction,
+    vector.ShuffleOp: _shuffle,
+    vector.StoreOp: _store,
+    simd_memory.LoadOp: _load,
+    simd_memory.LoadPartialOp: _load_partial,
+    simd_memory.LoadGroupSplatOp: _load_group_splat,
+    simd_memory.PrefetchOp: _prefetch,
+    simd_memory.StoreOp: _store,
+    simd_memory.StorePartialOp: _store_partial,
+    simd_memory.GatherOp: _gather,
+    simd_memory.LookUpOp: _look_up,
+    simd_lanes.DotAccumulateOp: _instruction,
+    simd_lanes.MultiplyPairsOp: _instruction,
+    simd_lanes.RoundToIntOp: _round_to_int,
+    simd_lanes.NarrowOp: _narrow,
+    simd_lanes.InterleaveLowOp: _interleave(0),
+    simd_lanes.InterleaveHighOp: _interleave(1),
+    simd_lanes.StackOp: _move,
+    simd_lanes.TransposeOp: _move,
+}

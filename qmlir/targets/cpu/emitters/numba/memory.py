@@ -1,16 +1,17 @@
 """Emits `memref` as Python: loads, stores and copies at computed positions of flat arrays. Most views emit no code."""
 
 import math
-from typing import cast
+from contextlib import ExitStack
+from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
-from qmlir.targets.cpu.emitters.numba.families.scalars import WHOLE, as_register
-from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.numba.function import FunctionWriter
+from qmlir.targets.cpu.emitters.numba.scalars import WHOLE, as_register
 from qmlir.targets.cpu.emitters.views import VIEWS
-from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_from
+from qmlir.targets.cpu.emitters.writing import Index, Memory, Text, contiguous_from, name_text
 
 
 def as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Text) -> Text:
@@ -31,8 +32,7 @@ def load_value(
     loaded = write.call(name, Text(memory.array), *operands)
     value = as_register(write, register_name(op, memory.element), loaded)
     if result.uses:
-        text = str(value)
-        write.line(f"{write.variable(result)} = {text}")
+        write.keep(result, value)
 
 
 def _load(write: FunctionWriter, op: memref.LoadOp) -> None:
@@ -42,58 +42,47 @@ def _load(write: FunctionWriter, op: memref.LoadOp) -> None:
 
 def _store(write: FunctionWriter, op: memref.StoreOp) -> None:
     memory, position = write.element_place(op, op.memref, op.indices)
-    value = as_memory(write, op, memory, write.text(op.value))
-    write.line(str(write.call("store", Text(memory.array), position, value)))
+    write.run("store", Text(memory.array), position, as_memory(write, op, memory, write.text(op.value)))
 
 
 def _alloca(write: FunctionWriter, op: memref.AllocaOp) -> None:
     count, kind = write.scratch_count(op), memory_name(op, op.memref.type.get_element_type())
     name = write.names.new(write.hint(op.memref, "scratch"))
-    write.line(f"{name} = {write.call('scratch', count, _quoted(kind))}")
+    made = write.call("scratch", count, f'"{kind}"')
+    write.line(f"{name} = {made}")
     write.array_memory(op, op.memref, name)
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"'
 
 
 def _view(write: FunctionWriter, op: memref.ViewOp) -> None:
     source, start, count = write.viewed_bytes(op)
     name = write.names.new(write.hint(op.result, "buffer"))
-    kind = _quoted(memory_name(op, op.result.type.get_element_type()))
-    write.line(f"{name} = {write.call('view', Text(source.array), start, count, kind)}")
+    made = write.call(
+        "view", Text(source.array), start, count, f'"{memory_name(op, op.result.type.get_element_type())}"'
+    )
+    write.line(f"{name} = {made}")
     write.array_memory(op, op.result, name)
 
 
 def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
     source, target = write.memory(op.source), write.memory(op.destination)
     run = contiguous_from(source, target)
-    depth = write.depth
-    indices: list[Index] = []
-    for size in source.shape[:run]:
-        name = write.names.new("i")
-        write.line(f"for {name} in range({size}):")
-        write.depth += 1
-        indices.append(Index.of(Text(name, frozenset({name}))))
-    inner = [*indices, *[Index()] * (len(source.shape) - run)]
     count = math.prod(source.shape[run:])
-    positions = target.position(inner), source.position(inner)
-    if count:
-        call = write.call("copy", Text(target.array), positions[0], Text(source.array), positions[1], count)
-        write.line(str(call))
-    else:
-        write.line("pass")
-    write.depth = depth
+    with ExitStack() as nest:
+        inner = [Index()] * len(source.shape)
+        for axis, size in enumerate(source.shape[:run]):
+            name = write.names.new("i")
+            nest.enter_context(write.indented(f"for {name} in range({size})"))
+            inner[axis] = Index.of(name_text(name))
+        if count:
+            into, from_ = target.position(inner), source.position(inner)
+            write.run("copy", Text(target.array), into, Text(source.array), from_, count)
 
 
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        **VIEWS,
-        memref.LoadOp: _load,
-        memref.StoreOp: _store,
-        memref.AllocaOp: _alloca,
-        memref.ViewOp: _view,
-        memref.CopyOp: _copy,
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    **VIEWS,
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocaOp: _alloca,
+    memref.ViewOp: _view,
+    memref.CopyOp: _copy,
+}

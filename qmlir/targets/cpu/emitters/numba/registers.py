@@ -1,6 +1,6 @@
 """Emits `vector` and `simd` as calls of runtime operations on registers and register tiles."""
 
-from typing import cast
+from typing import Any
 
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
@@ -10,18 +10,11 @@ from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, tile_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.emitters.numba.families.memory import as_memory, load_value
-from qmlir.targets.cpu.emitters.numba.families.scalars import (
-    compared,
-    constant_predicate,
-    converted,
-    define_call,
-    infix,
-)
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
+from qmlir.targets.cpu.emitters.numba.memory import as_memory, load_value
+from qmlir.targets.cpu.emitters.numba.scalars import infix
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.writing import Index, Text, offsets_of
-from qmlir.targets.cpu.isa.base import MULTIPLY_PAIRS
+from qmlir.targets.cpu.emitters.writing import Text, instruction_of, name_text, offsets_of
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
 
@@ -63,25 +56,24 @@ def _store(write: FunctionWriter, op: simd_memory.StoreOp | vector.StoreOp) -> N
     offsets = offsets_of(op, op.vector)
     memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector) + max(offsets))
     value = as_memory(write, op, memory, write.text(op.vector))
-    write.line(str(write.call("store", Text(memory.array), position, value, *_strides(op))))
+    write.run("store", Text(memory.array), position, value, *_strides(op))
 
 
 def _store_partial(write: FunctionWriter, op: simd_memory.StorePartialOp) -> None:
     memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.vector))
     value = as_memory(write, op, memory, write.text(op.vector))
-    write.line(str(write.call("store_partial", Text(memory.array), position, value, write.index(op.count))))
+    write.run("store_partial", Text(memory.array), position, value, write.index(op.count))
 
 
 def _prefetch(write: FunctionWriter, op: simd_memory.PrefetchOp) -> None:
     memory = write.memory(op.memory)  # a place that is not there is prefetched without harm
-    position = memory.position([write.index(op.index)])
-    write.line(str(write.call("prefetch", Text(memory.array), position, op.level.value.data)))
+    write.run("prefetch", Text(memory.array), memory.position([write.index(op.index)]), op.level.value.data)
 
 
 def _masked_store(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
     memory, position = write.row_place(op, op.base, op.indices, 0)
     value = as_memory(write, op, memory, write.text(op.value_to_store))
-    write.line(str(write.call("store_masked", Text(memory.array), position, write.text(op.mask), value)))
+    write.run("store_masked", Text(memory.array), position, write.text(op.mask), value)
 
 
 def _gather(write: FunctionWriter, op: simd_memory.GatherOp) -> None:
@@ -94,8 +86,7 @@ def _gather(write: FunctionWriter, op: simd_memory.GatherOp) -> None:
 
 def _look_up(write: FunctionWriter, op: simd_memory.LookUpOp) -> None:
     memory = write.memory(op.table)
-    position = memory.position([Index()])
-    write.define(op.result, write.call("look_up", Text(memory.array), position, write.text(op.positions)))
+    write.define(op.result, write.call("look_up", Text(memory.array), memory.offset, write.text(op.positions)))
 
 
 # --- Lanes ------------------------------------------------------------------------------------------------------------
@@ -122,7 +113,7 @@ def _extract(write: FunctionWriter, op: vector.ExtractOp) -> None:
             raise op_error(op, "must extract a register at a constant position of a tile")
         write.define(op.result, write.call("register", write.text(op.vector), *position))
         return
-    define_call(write, op.result, write.call("lane", write.text(op.vector), write.lane_index(op)))
+    write.define(op.result, write.call("lane", write.text(op.vector), write.lane_index(op)))
 
 
 def _insert(write: FunctionWriter, op: vector.InsertOp) -> None:
@@ -140,10 +131,6 @@ def _create_mask(write: FunctionWriter, op: vector.CreateMaskOp) -> None:
     write.define(op.mask_vector, write.call("lanes_below", write.index(count), lanes_of(op.mask_vector)))
 
 
-def _vector_bits(write: FunctionWriter, op: vector.BitcastOp) -> None:
-    write.define(op.result, converted(write, op, "bits_", op.source, op.result.type))
-
-
 def _called(name: str) -> EmitOperation:
     """Returns a function that emits a call of the runtime operation `name` with all operands."""
 
@@ -159,63 +146,29 @@ _OPERATORS = {"add": "+", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 def _reduction(write: FunctionWriter, op: vector.ReductionOp) -> None:
     name, value = op.kind.data.value, write.text(op.vector)
     if op.acc is None:
-        define_call(write, op.dest, write.call(f"fold_{name}", value))
+        write.define(op.dest, write.call(f"fold_{name}", value))
         return
-    start = write.text(op.acc)
-    # The accumulator comes first: floats are not associative.
-    lanes = lanes_of(op.vector)
-    found = start
-    for lane in range(lanes):
+    found = write.text(op.acc)  # it comes first: floats are not associative
+    for lane in range(lanes_of(op.vector)):
         each = write.call("lane", value, lane)
         found = infix(_OPERATORS[name], found, each) if name in _OPERATORS else write.call(name, found, each)
         kept = write.names.new("folded")
         write.line(f"{kept} = {found}")
-        found = Text(kept, frozenset({kept}))
-    define_call(write, op.dest, found)
+        found = name_text(kept)
+    write.define(op.dest, found)
 
 
-def _instruction(
-    write: FunctionWriter, op: simd_lanes.DotAccumulateOp | simd_lanes.MultiplyPairsOp, name: str, bits: int
-) -> None:
+def _instruction(write: FunctionWriter, op: simd_lanes.DotAccumulateOp | simd_lanes.MultiplyPairsOp) -> None:
     """Emits an operation that the module's instruction set must support as a single instruction."""
-    isa = write.tables.isa
-    if bits not in isa.widths(name):
-        raise op_error(op, f"{isa.name} has no '{name}' for registers of {bits} bits; run simd-legalize")
+    name, _ = instruction_of(op, write.tables.isa)
     write.tables.instructions.add(name)
-    write.define(op.result, write.called(name, *(write.text(value) for value in op.operands)))
-
-
-def _dot_accumulate(write: FunctionWriter, op: simd_lanes.DotAccumulateOp) -> None:
-    _instruction(write, op, op.kind, lanes_of(op.result) * 32)
-
-
-def _multiply_pairs(write: FunctionWriter, op: simd_lanes.MultiplyPairsOp) -> None:
-    _instruction(write, op, MULTIPLY_PAIRS, lanes_of(op.result) * 16)
-
-
-_PREFIXES = {
-    simd_lanes.Conversion.EXTUI: "unsigned_",
-    simd_lanes.Conversion.UITOFP: "unsigned_",
-    simd_lanes.Conversion.FPTOUI: "unsigned_",
-    simd_lanes.Conversion.BITCAST: "bits_",
-}
-
-
-def _convert(write: FunctionWriter, op: simd_lanes.ConvertOp) -> None:
-    prefix = _PREFIXES.get(simd_lanes.Conversion(op.kind.data), "")
-    write.define(op.result, converted(write, op, prefix, op.value, op.result.type))
+    write.define(op.result, write.called(name, *map(write.text, op.operands)))
 
 
 def _narrow(write: FunctionWriter, op: simd_lanes.NarrowOp) -> None:
     kind = "i" if op.unsigned is None else "u"
     name = f"narrow_{kind}{bits_of(element_of(op.result))}"
-    write.define(op.result, write.call(name, *(write.text(value) for value in op.values)))
-
-
-def _compare(write: FunctionWriter, op: simd_lanes.CompareOp) -> None:
-    predicate = op.predicate.data
-    if not constant_predicate(write, op, predicate, op.result):
-        write.define(op.result, compared(write, predicate, op.lhs, op.rhs))
+    write.define(op.result, write.call(name, *map(write.text, op.values)))
 
 
 def _interleave(write: FunctionWriter, op: simd_lanes.InterleaveOp) -> None:
@@ -223,44 +176,34 @@ def _interleave(write: FunctionWriter, op: simd_lanes.InterleaveOp) -> None:
     write.define(op.result, write.call(name, write.text(op.lhs), write.text(op.rhs), op.block_lanes))
 
 
-def _reduce_add(write: FunctionWriter, op: simd_lanes.ReduceAddOp) -> None:
-    define_call(write, op.result, write.call("reduce_add", write.text(op.value)))
-
-
-EMISSIONS = cast(
-    dict[type[Operation], EmitOperation],
-    {
-        vector.BitcastOp: _vector_bits,
-        vector.BroadcastOp: _broadcast,
-        vector.CreateMaskOp: _create_mask,
-        vector.ExtractOp: _extract,
-        vector.FMAOp: _called("fma"),
-        vector.InsertOp: _insert,
-        vector.LoadOp: _load,
-        vector.MaskedLoadOp: _masked_load,
-        vector.MaskedStoreOp: _masked_store,
-        vector.ReductionOp: _reduction,
-        vector.ShuffleOp: _shuffle,
-        vector.StoreOp: _store,
-        simd_memory.LoadOp: _load,
-        simd_memory.LoadPartialOp: _load_partial,
-        simd_memory.LoadGroupSplatOp: _load_group_splat,
-        simd_memory.PrefetchOp: _prefetch,
-        simd_memory.StoreOp: _store,
-        simd_memory.StorePartialOp: _store_partial,
-        simd_memory.GatherOp: _gather,
-        simd_memory.LookUpOp: _look_up,
-        simd_lanes.DotAccumulateOp: _dot_accumulate,
-        simd_lanes.MultiplyPairsOp: _multiply_pairs,
-        simd_lanes.ConvertOp: _convert,
-        simd_lanes.RoundToIntOp: _called("round_to_int"),
-        simd_lanes.NarrowOp: _narrow,
-        simd_lanes.CompareOp: _compare,
-        simd_lanes.SelectOp: _called("select"),
-        simd_lanes.InterleaveLowOp: _interleave,
-        simd_lanes.InterleaveHighOp: _interleave,
-        simd_lanes.ReduceAddOp: _reduce_add,
-        simd_lanes.StackOp: _stack,
-        simd_lanes.TransposeOp: _called("turned"),
-    },
-)
+EMISSIONS: dict[type[Operation], Any] = {
+    vector.BroadcastOp: _broadcast,
+    vector.CreateMaskOp: _create_mask,
+    vector.ExtractOp: _extract,
+    vector.FMAOp: _called("fma"),
+    vector.InsertOp: _insert,
+    vector.LoadOp: _load,
+    vector.MaskedLoadOp: _masked_load,
+    vector.MaskedStoreOp: _masked_store,
+    vector.ReductionOp: _reduction,
+    vector.ShuffleOp: _shuffle,
+    vector.StoreOp: _store,
+    simd_memory.LoadOp: _load,
+    simd_memory.LoadPartialOp: _load_partial,
+    simd_memory.LoadGroupSplatOp: _load_group_splat,
+    simd_memory.PrefetchOp: _prefetch,
+    simd_memory.StoreOp: _store,
+    simd_memory.StorePartialOp: _store_partial,
+    simd_memory.GatherOp: _gather,
+    simd_memory.LookUpOp: _look_up,
+    simd_lanes.DotAccumulateOp: _instruction,
+    simd_lanes.MultiplyPairsOp: _instruction,
+    simd_lanes.RoundToIntOp: _called("round_to_int"),
+    simd_lanes.NarrowOp: _narrow,
+    simd_lanes.SelectOp: _called("select"),
+    simd_lanes.InterleaveLowOp: _interleave,
+    simd_lanes.InterleaveHighOp: _interleave,
+    simd_lanes.ReduceAddOp: _called("reduce_add"),
+    simd_lanes.StackOp: _stack,
+    simd_lanes.TransposeOp: _called("turned"),
+}
