@@ -13,8 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, range_of_type, signed, times, unsigned
-from qmlir.arithmetic.arrays import Array, integer_limits
-from qmlir.arithmetic.exact_sums import limits_of_sums
+from qmlir.arithmetic.arrays import Array, integer_limits, limits_of_sums
 from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import YieldOp, shaped

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qmlir.arithmetic.arrays import Array, fused_f32
+from qmlir.arithmetic.arrays import Array, fused_f32, magnitude
 from qmlir.arithmetic.schemes import F64, LARGEST_SCALE, SMALLEST_SCALE, Bools, RangeError, power_of_two_ceiling
 
 # Requantization: exact integers of one scale are rescaled to stored integers of another, in a named mode.
@@ -71,11 +71,6 @@ class Ties(StrEnum):
 
     AWAY = "away"
     """Rounds ties away from zero."""
-
-
-def magnitude(values: Array) -> int:
-    """Returns the largest absolute value in an integer array; 0 if the array is empty."""
-    return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
 
 
 def widened(values: Array, largest: int) -> Array:

@@ -20,9 +20,8 @@ from qmlir.arithmetic.statistics import Summary
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.ir.diagnostics import Diagnostic, Severity, emit
 from qmlir.onnx.export import naming
-from qmlir.quantization.profiles.attributes import attach, set_ranges
 from qmlir.quantization.profiles.keys import has_parameters, keyed_values, tensor_of
-from qmlir.quantization.profiles.statistics import observed
+from qmlir.quantization.profiles.statistics import attach, observed, set_ranges
 
 _SCALE, _ZERO_POINT, _DATATYPE = "SCALE_TENSOR", "ZERO_POINT_TENSOR", "finn_datatype"
 

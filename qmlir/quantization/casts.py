@@ -23,8 +23,8 @@ from qmlir.ir.passes import count
 from qmlir.ir.provenance import Origin, origins_of, set_origins, with_origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.profiles.attributes import PARTS, STATS
 from qmlir.quantization.profiles.keys import given_type
+from qmlir.quantization.profiles.statistics import PARTS, STATS
 from qmlir.quantization.retyping import REPAIR, TRAINABLE, is_float, mark_kept_in_float, may_be_fused, refusal
 from qmlir.quantization.signed_weights import signed_constant, without_zero
 from qmlir.quantization.supports import retyped

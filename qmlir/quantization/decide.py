@@ -41,7 +41,7 @@ from qmlir.quantization.decisions import Accumulators, Decisions, moves_between_
 from qmlir.quantization.edges import Edges, find_edges
 from qmlir.quantization.feedback import find_feedback
 from qmlir.quantization.fills import Fills
-from qmlir.quantization.masked_softmax import mask_arithmetic
+from qmlir.quantization.masks import mask_arithmetic
 from qmlir.quantization.operand_domains import computed_for, flat_below, undefined_constants, within_domains
 from qmlir.quantization.predicates import residual_values, uneven_values
 from qmlir.quantization.profiles.keys import given_type, values_with_nan

@@ -27,7 +27,7 @@ from qmlir.ir.interfaces import MultipliesAndAdds, NumericallyDiscontinuous, Qua
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.casts import fusion_refusal
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.masked_softmax import mask_arithmetic
+from qmlir.quantization.masks import mask_arithmetic
 from qmlir.quantization.profiles.keys import functions_of, is_constant
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import KEEP_FLOAT

@@ -24,9 +24,8 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import reached
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import Origin, origins_of, set_origins
-from qmlir.quantization.profiles.attributes import attach, calibrated_type
 from qmlir.quantization.profiles.keys import is_constant
-from qmlir.quantization.profiles.statistics import Observed, observed
+from qmlir.quantization.profiles.statistics import Observed, attach, calibrated_type, observed
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import is_f32, moves_values, slots_of
 

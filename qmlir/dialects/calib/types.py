@@ -42,9 +42,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.histogram import Histogram
-from qmlir.arithmetic.moments import AGREEMENT, Moments, sum_of
-from qmlir.arithmetic.statistics import BatchRanges, Statistics, Summary
+from qmlir.arithmetic.statistics import AGREEMENT, BatchRanges, Histogram, Moments, Statistics, Summary, sum_of
 from qmlir.dialects.quant.syntax import parse_real, real_text
 from qmlir.ir.builtin_types import as_dense, dense
 from qmlir.ir.diagnostics import DiagnosticError

@@ -1,6 +1,6 @@
-"""Lowering of `quant` casts to arithmetic on stored integers."""
+"""Lowering of `quant` casts to arithmetic on stored integers, and their padding rule."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import Float32Type, IntegerType
@@ -11,6 +11,7 @@ from qmlir.arithmetic.schemes import SMALLEST_SCALE
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, is_unsigned, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, zero_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import CastOperation, DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformFloatType, UniformQuantizedType
@@ -81,3 +82,16 @@ LOWERINGS: dict[type[Operation], Lower] = {
     DequantizeCastOp: _through_reals,
     StorageCastOp: _storage_cast,
 }
+
+
+# The padding rule of casts: an element that is 0 remains 0.
+
+
+def _cast(op: CastOperation, at: PaddingSite) -> Sequence[PaddedValue]:
+    at.data()
+    facts = at.facts(op.input)
+    has_zero = zero_of(op.input) is not None and zero_of(op.result) is not None
+    return [PaddedValue(facts.axes, facts.zeros if has_zero else frozenset())]
+
+
+PADDINGS: Mapping[type[Operation], Rule] = {CastOperation: _cast}

@@ -41,7 +41,7 @@ from qmlir.onnx.export.signed_as_unsigned import unsigned_values
 from qmlir.onnx.export.writing import packed_constants, written
 from qmlir.onnx.order import nodes_within, subgraphs, used_tensors
 from qmlir.onnx.restoring import HeldConstants, keep
-from qmlir.quantization.profiles.attributes import STATS
+from qmlir.quantization.profiles.statistics import STATS
 
 NEWEST_OPSET = defs.onnx_opset_version()
 

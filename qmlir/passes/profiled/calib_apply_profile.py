@@ -17,10 +17,16 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.decomposition import components_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
 from qmlir.ir.passes import TakesValues, count
-from qmlir.quantization.profiles.attributes import attach, attach_parts, set_ranges, tied_statistics
 from qmlir.quantization.profiles.keys import KeyedValue, has_parameters, keyed_parts, keyed_values, open_composites
 from qmlir.quantization.profiles.profile import Profile, model_digest
-from qmlir.quantization.profiles.statistics import observed, set_ranges_before_biases
+from qmlir.quantization.profiles.statistics import (
+    attach,
+    attach_parts,
+    observed,
+    set_ranges,
+    set_ranges_before_biases,
+    tied_statistics,
+)
 from qmlir.quantization.retyping import moves_values
 
 SHOWN = 3

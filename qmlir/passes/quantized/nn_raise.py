@@ -27,7 +27,7 @@ from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.passes.primitive.nn_decompose import Decompose
+from qmlir.passes.primitive.composites import Decompose
 from qmlir.quantization.assignment import is_wanted_whole, raising_fault
 
 

@@ -15,8 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.moments import AGREEMENT, sum_of
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import AGREEMENT, Statistics, sum_of
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp

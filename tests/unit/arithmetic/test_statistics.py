@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from qmlir.arithmetic import moments
-from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
-from qmlir.arithmetic.moments import Moments, run_sums
-from qmlir.arithmetic.statistics import NotANumberError, Statistics
+from qmlir.arithmetic.statistics import SMALLEST_EXPONENT, Histogram, Moments, NotANumberError, Statistics, run_sums
 from qmlir.interpreter.observers import RunRanges
 
 Array = npt.NDArray[Any]

@@ -1,28 +1,47 @@
-"""`nn-fold-constants`: folds constant expressions before types are chosen."""
+"""Passes that prepare constants before types are chosen.
 
+- `nn-fold-constants`: folds constant expressions.
+- `nn-tie-embeddings`: makes matrix products with a transposed embedding table read the table itself.
+- `quant-expand-floats`: converts constants stored as floats of at most 8 bits to types for computation.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, TensorType, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerType, ModuleOp, Signedness, TensorType, f32
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import FOLD_LIMIT, constant_array, fold
 from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import CastOp, MulOp, SubOp
-from qmlir.dialects.nn.movement.ops import MovementOp
+from qmlir.dialects.nn.movement.ops import MovementOp, TransposeOp
+from qmlir.dialects.quant.evaluate import dequantize
+from qmlir.dialects.quant.lower import same_integers
 from qmlir.dialects.quant.ops import DequantizeCastOp
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of, tensor
+from qmlir.ir.control_flow import has_uses
+from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import ROUNDED, Preservation, count
+from qmlir.ir.provenance import hand_on, origins_of, set_origins, with_origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.quantization.embeddings import tables_of
+from qmlir.quantization.signed_weights import stored_float
+
+# `nn-fold-constants`: constant expressions, and integers that are already quantized weights.
 
 _MOST_BITS = 8
 """The widest integers that are treated as quantized weights."""
@@ -196,3 +215,167 @@ class NnFoldConstants(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns_greedily(op, [KeepCodes()], ctx)
         apply_patterns_greedily(op, [FoldLargeConstants()], ctx, only=_foldable(op).__contains__)
+
+
+# `nn-tie-embeddings`: two copies of an embedding table become one.
+
+
+@dataclass(frozen=True)
+class NnTieEmbeddings(ModulePass):
+    """Makes a matrix product with the transpose of an embedding table read the table, with `transpose_b`.
+
+    The output layer of a decoder often uses the transpose of its token table as weights. Exporters write these weights
+    as a second constant, or as a transpose of the table. This pass restores the single tensor of the trained model, so
+    that both uses also share a single quantized type. Small constants are left unchanged
+    (`qmlir.quantization.embeddings`).
+
+    Before:
+
+    ```mlir
+    func.func @main(%tokens: tensor<?xi64>) -> tensor<?x4096xf32> {
+      %table = nn.constant dense<0.5> : tensor<4096x4xf32>
+      %0 = nn.gather %table, %tokens : (tensor<4096x4xf32>, tensor<?xi64>) -> tensor<?x4xf32>
+      %head = nn.constant dense<0.5> : tensor<4x4096xf32>
+      %1 = nn.matmul %0, %head : (tensor<?x4xf32>, tensor<4x4096xf32>) -> tensor<?x4096xf32>
+      func.return %1 : tensor<?x4096xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%tokens: tensor<?xi64>) -> tensor<?x4096xf32> {
+      %table = nn.constant dense<0.5> : tensor<4096x4xf32>
+      %0 = nn.gather %table, %tokens : (tensor<4096x4xf32>, tensor<?xi64>) -> tensor<?x4xf32>
+      %1 = nn.matmul %0, %table {transpose_b = true}
+          : (tensor<?x4xf32>, tensor<4096x4xf32>) -> tensor<?x4096xf32>
+      func.return %1 : tensor<?x4096xf32>
+    }
+    ```
+    """
+
+    name = "nn-tie-embeddings"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, FuncOp):
+                for table in list(tables_of(function)):
+                    for product in list(_products_with(function, table)):
+                        _share(product, table)
+
+
+def _products_with(function: FuncOp, table: SSAValue) -> Iterator[MatMulOp]:
+    """Yields the matrix products with the transpose of `table` in its block."""
+    array = constant_array(table)
+    assert array is not None
+    for op in function.walk():
+        if isinstance(op, MatMulOp) and not op.is_rhs_transposed and op.parent is table.owner.parent:
+            made, own = op.rhs.owner, constant_array(op.rhs)
+            is_transpose = isinstance(made, TransposeOp) and made.input is table and made.order == (1, 0)
+            if is_transpose or (own is not None and _is_same(own, array.T)):
+                yield op
+
+
+def _is_same(array: Array, other: Array) -> bool:
+    """Returns True if two arrays are bit-identical, including signs of zeros."""
+    if array.shape != other.shape or array.dtype != other.dtype:
+        return False
+    bits = np.dtype(f"u{array.itemsize}")
+    return bool((array.view(bits) == other.view(bits)).all())
+
+
+def _share(product: MatMulOp, table: SSAValue) -> None:
+    old, owner = product.rhs.owner, table.owner
+    assert isinstance(old, Operation)
+    assert isinstance(owner, Operation)
+    if not owner.is_before_in_block(product):
+        block = product.parent
+        assert block is not None
+        owner.detach()
+        Rewriter.insert_op(owner, InsertPoint.at_start(block))
+    product.operands[1] = table
+    product.transpose_b = BoolAttr.from_bool(True)
+    hand_on((old,), owner)
+    if not has_uses(old):
+        Rewriter.erase_op(old)
+    count("tables shared")
+
+
+# `quant-expand-floats`: low-precision floats become integers, or floats for computation.
+
+
+def _integers(array: Array, below: int) -> Array:
+    return np.ldexp(array.astype(np.float64), below).astype(np.int8)
+
+
+@dataclass(frozen=True)
+class QuantExpandFloats(ModulePass):
+    """Converts dequantized constants that are stored as floats of at most 8 bits to a type for computation.
+
+    Values of f4E2M1FN are integers from -12 to 12 with half the scale, and values of f6E2M3FN are integers from -60 to
+    60 with an eighth of the scale. Such constants, including the blocks of MX formats, become these integers, so that
+    contractions with them are exact. Constants in other formats become floats, which are requantized later; with
+    `integers_only`, they are left unchanged. No value changes, except for the sign of 0.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %w = nn.constant dense<[[0.5, 6.0], [-1.5, -4.0]]> : tensor<2x2xf4E2M1FN>
+          -> tensor<2x2x!quant.uniform<f4E2M1FN:f32:0, {1.0, 0.5}>>
+      %0 = quant.dcast %w : tensor<2x2x!quant.uniform<f4E2M1FN:f32:0, {1.0, 0.5}>> to tensor<2x2xf32>
+      %1 = nn.matmul %x, %0 : tensor<2x2xf32> {origin = "fc"}
+      func.return %1 : tensor<2x2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %w = nn.constant dense<[[1, 12], [-3, -8]]> : tensor<2x2xi5>
+          -> tensor<2x2x!quant.uniform<i5<-12:12>:f32:0, {0.5, 0.25}>>
+      %0 = quant.dcast %w : tensor<2x2x!quant.uniform<i5<-12:12>:f32:0, {0.5, 0.25}>> to tensor<2x2xf32>
+      %1 = nn.matmul %x, %0 : tensor<2x2xf32> {origin = "fc"}
+      func.return %1 : tensor<2x2xf32>
+    }
+    ```
+    """
+
+    name = "quant-expand-floats"
+    preserves: ClassVar[Preservation] = ROUNDED
+
+    integers_only: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if not isinstance(function, FuncOp):
+                continue
+            floats = Counter[str]()
+            for cast in list(function.walk()):
+                type_ = stored_float(cast)
+                if type_ is not None and isinstance(cast, DequantizeCastOp):
+                    self._expand(cast, type_, floats)
+            for format_, number in sorted(floats.items()):
+                are = "constants that are" if number > 1 else "constant that is"
+                emit_remark(function, f"has {number} {are} stored as {format_}; requantizing as f32")
+
+    def _expand(self, cast: DequantizeCastOp, type_: UniformFloatType, floats: Counter[str]) -> None:
+        """Replaces `cast` by integers or floats; `floats` counts the latter by stored format."""
+        constant = cast.input.owner
+        assert isinstance(constant, ConstantOp)
+        found, shape = same_integers(type_), shape_of(cast.input)
+        if found is not None:
+            held = ConstantOp.of(_integers(constant.array, found[1]), TensorType(found[0], shape))
+            made = [held, with_origins_of(cast, DequantizeCastOp(held.result, cast.result.type))]
+        elif not self.integers_only:
+            made = [ConstantOp.of(dequantize(constant.array, type_), TensorType(type_.expressed_type, shape))]
+            floats[str(type_.storage)] += 1
+        else:
+            return
+        set_origins(made[0], origins_of(constant))
+        made[0].results[0].name_hint = constant.result.name_hint
+        count("constants")
+        Rewriter.replace_op(cast, made, [made[-1].results[0]])
+        if not constant.result.uses:
+            Rewriter.erase_op(constant)
