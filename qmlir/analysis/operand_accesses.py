@@ -109,9 +109,8 @@ def is_movement(op: Operation) -> bool:
 def permutation_of(map_: AffineMap) -> list[int] | None:
     """Returns the iterator that indexes each axis, or `None` if `map_` is not a permutation of the iterators."""
     found = [expression.position for expression in map_.results if isinstance(expression, AffineDimExpr)]
-    if len(found) != len(map_.results) or sorted(found) != list(range(map_.num_dims)):
-        return None
-    return found
+    is_permutation = len(found) == len(map_.results) and sorted(found) == list(range(map_.num_dims))
+    return found if is_permutation else None
 
 
 def computes_only(op: Operation) -> bool:
@@ -248,31 +247,23 @@ class Assembly:
 
     def __init__(self, op: Structured, readings: Sequence[OperandAccess]):
         self.op = op
-        self.readings: list[OperandAccess] = []
-        positions: list[int] = []
+        distinct: dict[tuple[SSAValue, AffineMap], OperandAccess] = {}
         for reading in readings:
-            same = (
-                position
-                for position, each in enumerate(self.readings)
-                if each.value is reading.value and each.map_ == reading.map_
-            )
-            position = next(same, None)
-            if position is None:
-                position = len(self.readings)
-                self.readings.append(reading)
-            positions.append(position)
+            distinct.setdefault((reading.value, reading.map_), reading)
+        self.readings = list(distinct.values())
         elements = [get_element_type_or_self(reading.value.type) for reading in self.readings]
-        fixed = op.body.block.args[len(op.inputs) :] if isinstance(op, GenericOp) else op.body.block.args[:1]
-        own = [argument.type for argument in fixed]
         is_generic = isinstance(op, GenericOp)
+        fixed = output_arguments(op) if is_generic else op.body.block.args[:1]
+        own = [argument.type for argument in fixed]
         self.block = Block(arg_types=[*elements, *own] if is_generic else [*own, *elements])
         self.builder = Builder(InsertPoint.at_end(self.block))
         arguments = self.block.args[: len(elements)] if is_generic else self.block.args[1:]
         rest = self.block.args[len(elements) :] if is_generic else self.block.args[:1]
         self.values: dict[SSAValue, SSAValue] = dict(zip(fixed, rest, strict=True))
-        for reading, position in zip(readings, positions, strict=True):
+        taken = dict(zip(distinct, arguments, strict=True))
+        for reading in readings:
             if reading.argument is not None:
-                self.values[reading.argument] = arguments[position]
+                self.values[reading.argument] = taken[reading.value, reading.map_]
 
     def inline(self, block: Block, index_of: IndexOf | None = None) -> list[SSAValue]:
         """Clones the operations of `block`, whose arguments must be in `values`; returns the values that it would

@@ -1,5 +1,6 @@
 """Array types, and arithmetic as IEEE 754 and ONNX define it: comparisons, extremes, FMA, ordered sums, exact sums."""
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -37,12 +38,7 @@ def magnitude(values: Array) -> int:
 OperandAccess = Callable[[Any], Any]
 
 _ORDERS: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
+    name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
 
 
@@ -61,18 +57,12 @@ def is_nan(value: Any) -> Any:
 def compared_floats(predicate: str, lhs: Any, rhs: Any) -> Any:
     """Evaluates a predicate of `cmpf`; if an operand is NaN, `olt` (ordered) is false and `ult` (unordered) is true."""
     unordered = is_nan(lhs) | is_nan(rhs)
-    match predicate:
-        case "false":
-            return unordered & False
-        case "true":
-            return unordered | True
-        case "ord":
-            return np.logical_not(unordered)
-        case "uno":
-            return unordered
-        case _:
-            compared = _ORDERS[predicate[1:]](lhs, rhs)
-            return compared | unordered if predicate[0] == "u" else compared & np.logical_not(unordered)
+    ordered = np.logical_not(unordered)
+    fixed = {"false": unordered & False, "true": unordered | True, "ord": ordered, "uno": unordered}
+    if predicate in fixed:
+        return fixed[predicate]
+    compared = _ORDERS[predicate[1:]](lhs, rhs)
+    return compared | unordered if predicate[0] == "u" else compared & ordered
 
 
 # Maximum and minimum, at every level: IEEE 754-2019 `maximum` and `minimum`.
@@ -191,17 +181,14 @@ def ordered_product(x: Array, axes: tuple[int, ...]) -> Array:
 
 def ordered_mean(x: Array, axes: tuple[int, ...]) -> Array:
     """Returns the rounded sums divided by the number of elements; NaN if there are no elements."""
-    count = np.prod([x.shape[axis] for axis in axes], dtype=np.int64)
-    return ordered_sum(x, axes) / x.dtype.type(count)
+    return ordered_sum(x, axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes))
 
 
 def _accumulated(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], start: float) -> npt.NDArray[np.float64]:
     reduced = sorted(axis % x.ndim for axis in axes)
     kept = [axis for axis in range(x.ndim) if axis not in reduced]
-    rows = x.transpose(*kept, *reduced).reshape(
-        int(np.prod([x.shape[axis] for axis in kept], dtype=np.int64)),
-        int(np.prod([x.shape[axis] for axis in reduced], dtype=np.int64)),
-    )
+    shape = [math.prod(x.shape[axis] for axis in each) for each in (kept, reduced)]
+    rows = x.transpose(*kept, *reduced).reshape(shape)
     result = np.full(len(rows), start)
     if rows.shape[1] < len(rows):
         for position in range(rows.shape[1]):

@@ -102,14 +102,6 @@ def accumulator_scale(*scales: npt.ArrayLike) -> npt.NDArray[np.float32]:
     return np.asarray(product, np.float32)
 
 
-def _checked(multiplier: Array, source: npt.ArrayLike, target: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    if not np.isfinite(multiplier).all():
-        raise ValueError(
-            f"the ratio of the scales {np.asarray(source)} and {np.asarray(target)} is beyond the range of f32"
-        )
-    return np.asarray(multiplier, np.float32)
-
-
 def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> npt.NDArray[np.float32]:
     """Returns `f32(f32(s_in) / f32(s_out))`, which is 1 if and only if both scales are equal.
 
@@ -117,7 +109,10 @@ def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> n
     """
     with np.errstate(over="ignore"):
         ratio = np.asarray(input_scale).astype(np.float32) / np.asarray(output_scale).astype(np.float32)
-    return _checked(ratio, input_scale, output_scale)
+    if not np.isfinite(ratio).all():
+        scales = f"{np.asarray(input_scale)} and {np.asarray(output_scale)}"
+        raise ValueError(f"the ratio of the scales {scales} is beyond the range of f32")
+    return np.asarray(ratio, np.float32)
 
 
 def saturate(values: Array, zero_point: npt.ArrayLike, limits: Limits) -> npt.NDArray[np.int64]:

@@ -101,9 +101,8 @@ def sum_of(value: Any) -> float:
         return value
     parts = cast(list[Any], value) if isinstance(value, list) else []
     if len(parts) != 2 or not all(type(each) is int for each in parts) or not 0 <= parts[1] <= _LARGEST_DENOMINATOR:
-        raise ValueError(
-            f"a sum must be a float, or a whole number and an exponent, but got {str(cast(Any, value))[:40]}"
-        )
+        found = str(cast(Any, value))[:40]
+        raise ValueError(f"a sum must be a float, or a whole number and an exponent, but got {found}")
     try:
         return float(Fraction(parts[0], 1 << parts[1]))
     except OverflowError:
@@ -134,12 +133,8 @@ class Moments:
 
     def merged(self, other: "Moments") -> "Moments":
         """Returns the sums over the values on both sides; the last bits depend on the order of merges."""
-        return Moments(
-            self.count + other.count,
-            self.zeros + other.zeros,
-            self.total + other.total,
-            self.squares + other.squares,
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Moments(*(mine + its for mine, its in pairs))
 
     @property
     def mean(self) -> float:
@@ -216,10 +211,6 @@ def _indices(values: Array, exponent: int) -> Array:
     return np.where(exact < 0, np.minimum(indices, -1), indices)
 
 
-def _no_counts() -> I64:
-    return np.zeros(0, np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class Histogram:
     """The number of values in each bin: `counts[j]` belongs to bin `first + j`. The first and last bin are not empty.
@@ -230,7 +221,7 @@ class Histogram:
     bins: int = BINS
     exponent: int = SMALLEST_EXPONENT
     first: int = 0
-    counts: I64 = field(default_factory=_no_counts)
+    counts: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
         low, high = BIN_LIMITS
@@ -297,8 +288,7 @@ class Histogram:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as integers, for JSON."""
-        fields = {"bins": self.bins, "exponent": self.exponent, "first": self.first}
-        return {**fields, "counts": self.counts.tolist()}
+        return {**vars(self), "counts": self.counts.tolist()}
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "Histogram":
@@ -424,8 +414,7 @@ class BatchRanges:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as numbers and lists that JSON represents exactly."""
-        pairs = {"totals": self.totals, "first": self.first, "moving": self.moving}
-        return {"momentum": self.momentum, "count": self.count, **{name: list(each) for name, each in pairs.items()}}
+        return {name: list(each) if isinstance(each, tuple) else each for name, each in vars(self).items()}
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "BatchRanges":
@@ -433,10 +422,6 @@ class BatchRanges:
         low, high = (sum_of(total) for total in fields["totals"])
         ends = ((float(each[0]), float(each[1])) for each in (fields["first"], fields["moving"]))
         return BatchRanges(float(fields["momentum"]), int(fields["count"]), (low, high), *ends)
-
-
-def _no_ranges() -> F64:
-    return np.zeros(0, np.float64)
 
 
 def _exact(values: Array) -> Array:
@@ -458,8 +443,8 @@ class Statistics:
     moments: Moments = field(default_factory=Moments)
     histogram: Histogram = field(default_factory=Histogram)
     axis: int | None = None
-    axis_minima: F64 = field(default_factory=_no_ranges)
-    axis_maxima: F64 = field(default_factory=_no_ranges)
+    axis_minima: F64 = field(default_factory=lambda: np.zeros(0))
+    axis_maxima: F64 = field(default_factory=lambda: np.zeros(0))
     batches: BatchRanges | None = None
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The data of package observers, by observer name."""

@@ -27,6 +27,8 @@ from qmlir.quantization.types import SumBound
 # The decisions for one function, and the operations that do not support the decided types.
 
 Types = dict[tuple[Operation, int], UniformQuantizedType]
+Reasons = dict[SSAValue | tuple[Operation, int], Reason]
+TargetSettings = dict[tuple[Operation, Slot], Mapping[str, str]]
 
 
 @dataclass
@@ -39,7 +41,7 @@ class Decisions:
     values: dict[SSAValue, UniformQuantizedType] = field(default_factory=dict[SSAValue, UniformQuantizedType])
     """The type of each computed value and argument."""
 
-    constants: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
+    constants: Types = field(default_factory=Types)
     """The type of each constant operand, by the operation that reads it and the operand index."""
 
     signed: set[tuple[Operation, int]] = field(default_factory=set[tuple[Operation, int]])
@@ -48,7 +50,7 @@ class Decisions:
     repairs: dict[tuple[Operation, int], str] = field(default_factory=dict[tuple[Operation, int], str])
     """The accuracy recovery passes that may change each weight, if a rule names them, by user and operand index."""
 
-    operands: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
+    operands: Types = field(default_factory=Types)
     """The type of each operand that an operation reads in a type other than that of the value, by operation and operand
     index: a computed bias is read in the type of the sum, and a residual stream in the type of a contraction's data."""
 
@@ -61,9 +63,7 @@ class Decisions:
     undefined: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """The operations that have no finite result for some value of an operand's type, each with the reason."""
 
-    reasons: dict[SSAValue | tuple[Operation, int], Reason] = field(
-        default_factory=dict[SSAValue | tuple[Operation, int], Reason]
-    )
+    reasons: Reasons = field(default_factory=Reasons)
     """The reason for each type, by the value, or by the operation and the index of its operand."""
 
     warnings: dict[Operation, str] = field(default_factory=dict[Operation, str])
@@ -75,16 +75,16 @@ class Decisions:
     targets: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """The target of each quantized operation, if the module names targets."""
 
-    target_settings: dict[tuple[Operation, Slot], Mapping[str, str]] = field(
-        default_factory=dict[tuple[Operation, Slot], Mapping[str, str]]
-    )
+    target_settings: TargetSettings = field(default_factory=TargetSettings)
     """The fields of each choice that a target sets, with their source, by operation and slot."""
+
+    def remark(self, op: Operation, text: str) -> None:
+        """Adds a remark on a decision that does not follow from the recipe alone."""
+        self.remarks.append((op, text))
 
     def note_targets(self, assignment: Assignment) -> None:
         """Records the target of each operation, the settings from targets, and the remarks of `assignment`."""
-        for op in self.quantized:
-            if (target := assignment.target(op)) is not None:
-                self.targets[op] = target.name
+        self.targets |= {op: target.name for op in self.quantized if (target := assignment.target(op)) is not None}
         for reason in self.reasons.values():
             self.target_settings[reason.op, reason.slot] = assignment.sources(reason.op, reason.slot)
         self.remarks += assignment.remarks.items()
@@ -116,10 +116,7 @@ def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operat
         if (reason := mismatch(support, op, operands, results, element)) is not None:
             found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
             continue
-        with (
-            suppress(VerifyException),
-            hypothetical_clone(op, operands, made) as as_decided,
-        ):  # `refusals` reports it
+        with suppress(VerifyException), hypothetical_clone(op, operands, made) as as_decided:  # `refusals` reports it
             if (reason := inexpressible(target, support, as_decided)) is not None:
                 found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
     return found
@@ -202,15 +199,10 @@ class Accumulators:
         if not isinstance(owner, Quantizable) or not self.is_sum(owner) or self.groups.is_shared(value):
             return False
         users = [use.operation for use in value.uses]
-        return value in self.unrounded or (
-            bool(users)
-            and all(
-                isinstance(user, Quantizable)
-                and user in self.quantized
-                and user.quantization_slots().takes_accumulators
-                for user in users
-            )
-        )
+        return value in self.unrounded or (bool(users) and all(map(self._takes_accumulators, users)))
+
+    def _takes_accumulators(self, op: Operation) -> bool:
+        return isinstance(op, Quantizable) and op in self.quantized and op.quantization_slots().takes_accumulators
 
     def is_sum(self, op: Quantizable) -> bool:
         """Returns True if `op` is a contraction, or adds a value to the result of one."""
@@ -229,11 +221,8 @@ class Accumulators:
         Returns `None` if there is no such sum, or if an operation that requires rounded data reads a member.
         """
         inside = set(members)
-        givers = [
-            member
-            for member in members
-            if not isinstance(member.owner, Operation) or inside.isdisjoint(member.owner.operands)
-        ]
+        moved = {result for op in makers(members) if not inside.isdisjoint(op.operands) for result in op.results}
+        givers = [member for member in members if member not in moved]
         if len(members) == 1 or len(givers) != 1 or self.groups.limited & inside:
             return None
         owner = givers[0].owner
@@ -252,7 +241,7 @@ class Accumulators:
             found = self._sum_of_sums(op) if op.quantization_slots().takes_accumulators else self._sum_of_products(op)
             if found is not None and found.raised_by:
                 steps = f"2^{found.raised_by} times as large"
-                self.decisions.remarks.append((op, f"its sums overflow 32 bits: its accumulator uses a scale {steps}"))
+                self.decisions.remark(op, f"its sums overflow 32 bits: its accumulator uses a scale {steps}")
             self._sums[op] = None if found is None else found.fitted()
         return self._sums[op]
 

@@ -151,9 +151,8 @@ class MaskReader:
         element = plain_type(element_of(value))
         if limits is None or not isinstance(element, AnyFloat):
             return value
-        return Rewriter.replace_value_with_new_type(
-            value, TensorType(calibrated_type(*limits, element), shape_of(value))
-        )
+        type_ = TensorType(calibrated_type(*limits, element), shape_of(value))
+        return Rewriter.replace_value_with_new_type(value, type_)
 
     def _constant(self, array: Array, element: Attribute) -> SSAValue:
         return self._add(ConstantOp.of(np.ascontiguousarray(array), TensorType(element, array.shape)))
@@ -202,8 +201,7 @@ class MaskReader:
             return None
         arrays: list[Array] = []
         for operand in op.operands:
-            array = self._array(operand, depth - 1)
-            if array is None:
+            if (array := self._array(operand, depth - 1)) is None:
                 return None
             arrays.append(array)
         try:
@@ -293,9 +291,9 @@ class MaskReader:
             case TriluOp():
                 inner = self.mask(op.input, sign)
                 outside = None if inner is None else self._moved(op, self._not(inner.keep))  # elsewhere it adds 0
-                return (
-                    None if outside is None or inner is None else replace(inner, keep=self._not(outside), source=value)
-                )
+                if outside is None or inner is None:
+                    return None
+                return replace(inner, keep=self._not(outside), source=value)
             case _ if isinstance(op, _MOVED):
                 inner = self.mask(op.operands[0], sign)
                 if inner is not None:
@@ -472,20 +470,16 @@ class MaskReader:
 
     def range_of(self, terms: Sequence[SSAValue]) -> tuple[float, float] | None:
         """Returns the range of the sum of `terms`; `None` if the range of a term is unknown."""
-        ranges = [_range(each) for each in terms]
-        if any(each is None for each in ranges):
-            return None
-        return sum(each[0] for each in ranges if each), sum(each[1] for each in ranges if each)
+        ranges = [known for each in terms if (known := _range(each)) is not None]
+        return (sum(low for low, _ in ranges), sum(high for _, high in ranges)) if len(ranges) == len(terms) else None
 
     def spread_of(self, terms: Sequence[SSAValue]) -> float | None:
         """Returns a bound on the difference between a masked score, before masking, and the largest unmasked score.
 
         Returns `None` if the range of a term is unknown.
         """
-        ranges = [_range(each) for each in terms]
-        if any(each is None for each in ranges):
-            return None
-        return sum(max(each[1], 0.0) - each[0] for each in ranges if each)
+        ranges = [known for each in terms if (known := _range(each)) is not None]
+        return sum(max(high, 0.0) - low for low, high in ranges) if len(ranges) == len(terms) else None
 
     def sum_of(self, terms: Sequence[SSAValue]) -> SSAValue:
         """Builds the sum of `terms`, with a range derived from the ranges of the terms."""
@@ -533,12 +527,9 @@ class MaskedSoftmax:
 
     def text(self) -> str:
         """Returns a message that names the masks and their effect."""
-        names = dict.fromkeys(_named(each.source) for each in self.masks)
-        fill = self.composite.fill
+        names, fill = " and ".join(dict.fromkeys(_named(each.source) for each in self.masks)), self.composite.fill
         what = "have probability 0" if fill is None else f"get {fill.value.data:g} in the softmax"
-        return (
-            f"is masked by {' and '.join(names)}; the masked elements {what} and are excluded from calibration ranges"
-        )
+        return f"is masked by {names}; the masked elements {what} and are excluded from calibration ranges"
 
 
 def _named(value: SSAValue) -> str:

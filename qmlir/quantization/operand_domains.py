@@ -48,17 +48,12 @@ def narrowed(type_: UniformQuantizedType, domain: Domain, low: float, high: floa
     if the limits would move `low` or `high` by more than half a step next to a hole, or by more than one step at an end
     of the domain; or if the scale is coarser than the domain allows.
     """
-    if (
-        type_.scale > domain.coarsest
-        or not domain.holds(np.array([low, high])).all()
-        or any(low < hole < high for hole in domain.holes)
-    ):
+    is_inside = domain.holds(np.array([low, high])).all() and not any(low < hole < high for hole in domain.holes)
+    if type_.scale > domain.coarsest or not is_inside:
         return None
     limits: list[int] = []
-    for way, nearest, end, limit in (
-        (1, low, domain.minimum, type_.storage_min),
-        (-1, high, domain.maximum, type_.storage_max),
-    ):
+    ends = (1, low, domain.minimum, type_.storage_min), (-1, high, domain.maximum, type_.storage_max)
+    for way, nearest, end, limit in ends:
         edges = [edge * way for edge in (end, *domain.holes) if np.isfinite(edge) and edge * way <= nearest * way]
         if edges:
             edge = max(edges) * way
@@ -72,9 +67,7 @@ def narrowed(type_: UniformQuantizedType, domain: Domain, low: float, high: floa
     first, last = limits
     if first >= last:
         return None
-    return UniformQuantizedType.per_tensor(
-        type_.storage, type_.expressed_type, type_.scale, type_.zero_point, (first, last)
-    )
+    return UniformQuantizedType.like(type_, type_.storage, type_.scales, type_.zero_points, (first, last))
 
 
 def _users(members: Iterable[SSAValue], quantized: Container[Operation]) -> Iterator[tuple[Operation, Domain]]:

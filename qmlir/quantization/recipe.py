@@ -193,7 +193,7 @@ FOR_TABLES = f"{_BUILT_IN}embedding tables"
 _SYMMETRIC = {Scheme.ASYMMETRIC: Scheme.SYMMETRIC, Scheme.ASYMMETRIC_POW2: Scheme.SYMMETRIC_POW2}
 
 
-def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
+def built_in_rules(rules: Sequence[Rule]) -> tuple[Rule, ...]:
     """Returns the built-in rules, which apply after `rules` for all values and before those of a recipe.
 
     They are `WIDE_BY_DEFAULT` and a rule for embedding tables. A table has at least 8 bits, or more if all weights have
@@ -423,10 +423,8 @@ def read_rules(source: RecipeSource) -> list[Rule]:
     tables: Any = content.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in _entries(tables)):
         raise text_error(f"'{path}': rule must be a list of tables, each written [[rule]]")
-    return [
-        make_rule(table, f"'{path}', {_described(table, position)}")
-        for position, table in enumerate(_entries(tables), start=1)
-    ]
+    rows = enumerate(_entries(tables), start=1)
+    return [make_rule(table, f"'{path}', {_described(table, position)}") for position, table in rows]
 
 
 def effort_in(source: RecipeSource) -> Effort | None:
@@ -444,10 +442,8 @@ def _content(recipe: RecipeText) -> dict[str, Any]:
     content = parse_toml(recipe.text, f"'{path}'")
     for key in content:
         if key not in _TOP:
-            near = nearest_name(key, _TOP)
-            raise text_error(
-                f"'{path}': unknown key '{key}'{near} (a recipe has {EFFORT} at the top and [[rule]] tables)"
-            )
+            hint = f"{nearest_name(key, _TOP)} (a recipe has {EFFORT} at the top and [[rule]] tables)"
+            raise text_error(f"'{path}': unknown key '{key}'{hint}")
     if content.get(VERSION_KEY, VERSION) != VERSION:
         raise text_error(f"'{path}': {VERSION_KEY} must be {VERSION}, but got {content[VERSION_KEY]!r}")
     return content
@@ -485,8 +481,7 @@ class TypeOptions:
     def said(self) -> Iterator[tuple[str, dict[str, str]]]:
         """Yields each slot, the fields that options set for it, and the option that sets each field, in rule order."""
         for slot, by_field in _OPTIONS.items():
-            said = {field: option for field, option in by_field.items() if getattr(self, option)}
-            if said:
+            if said := {field: option for field, option in by_field.items() if getattr(self, option)}:
                 yield slot, said
 
     def rules(self) -> list[Rule]:

@@ -11,8 +11,10 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.normalization.ops import RowNormOp
+from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
+from qmlir.ir.decomposition import Parts
 from qmlir.ir.interfaces import InferResultTypes, Quantizable, Slot
 
 KEEP_FLOAT = "nn.keep_float"
@@ -120,17 +122,29 @@ def hypothetical_clone(
     The copy exists inside the `with` block only. Raises `VerifyException` if the operation does not support these
     types.
     """
-    block = Block(
-        arg_types=[
-            TensorType(element, shape_of(value)) if element != element_of(value) else value.type
-            for value, element in zip(op.operands, operands, strict=True)
-        ]
-    )
+    types = [
+        TensorType(element, shape_of(value)) if element != element_of(value) else value.type
+        for value, element in zip(op.operands, operands, strict=True)
+    ]
+    block = Block(arg_types=types)
     made = on_types(op, block.args, elements)
     try:
         yield made
     finally:
         made.drop_all_references()
+
+
+@contextmanager
+def trial_parts(composite: Operation) -> Generator[Parts | None]:
+    """Yields the parts of `composite`, possibly of an excerpt; `None` if it has none.
+
+    The parts exist inside the `with` block only.
+    """
+    parts = Parts(composite, may_be_excerpt=True)
+    try:
+        yield None if decompose(composite, parts) is None else parts
+    finally:
+        parts.discard()
 
 
 def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]) -> str | None:

@@ -47,14 +47,8 @@ def _rounding(product: Operation) -> tuple[Origin, ...]:
 
 
 def _products_of_states(function: FuncOp) -> Iterator[MatMulOp]:
-    for op in function.walk():
-        if (
-            isinstance(op, MatMulOp)
-            and _is_part(op, RECURRENCE)
-            and is_f32(op.lhs)
-            and not _is_part(op.lhs.owner, _RESET)
-        ):
-            yield op
+    products = (op for op in function.walk() if isinstance(op, MatMulOp) and _is_part(op, RECURRENCE))
+    return (op for op in products if is_f32(op.lhs) and not _is_part(op.lhs.owner, _RESET))
 
 
 def round_states(function: FuncOp, recipe: Recipe) -> None:

@@ -206,9 +206,8 @@ def decide_and_insert(
     left = [(op, reason) for decisions in decided for op, reason in decisions.left_in_float.items()]
     if assert_all_quantized and left:
         notes = [note(op, f"not quantized: {reason}") for op, reason in left]
-        raise op_error(
-            module, f"has {len(left)} operation{'s that are' if len(left) > 1 else ' that is'} not quantized", notes
-        )
+        operations = f"{len(left)} operation{'s that are' if len(left) > 1 else ' that is'}"
+        raise op_error(module, f"has {operations} not quantized", notes)
     for function, decisions in zip(functions, decided, strict=True):
         insert_casts(decisions, float_constants=float_constants)
         if float_constants:

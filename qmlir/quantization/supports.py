@@ -29,7 +29,7 @@ from qmlir.dialects.target.description import Accepted, Description, Support, pa
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import types as sums
-from qmlir.quantization.retyping import on_types
+from qmlir.quantization.retyping import on_types, slots_of
 
 
 def storage_of(type_: StoredType) -> Storage:
@@ -49,13 +49,9 @@ def schemes_of(type_: UniformQuantizedType) -> Scheme:
 
 def granularity_of(type_: UniformQuantizedType) -> str:
     """Returns `tensor`, `channel` or `block:N`, as in recipes."""
-    match type_.granularity:
-        case Granularity.TENSOR:
-            return "tensor"
-        case Granularity.AXIS:
-            return "channel"
-        case Granularity.BLOCK:
-            return f"block:{max(type_.block_sizes)}"
+    if type_.granularity is Granularity.BLOCK:
+        return f"block:{max(type_.block_sizes)}"
+    return "tensor" if type_.granularity is Granularity.TENSOR else "channel"
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ def _result_slots(op: Operation, support: Support, element: Attribute) -> Iterat
         slots = op.quantization_slots()
         is_sum = slots.takes_accumulators or Slot.WEIGHT in slots.operands.values()
         is_wide = isinstance(element, UniformQuantizedType) and storage_of(element) == sums.STORAGE
-        if is_sum and (is_wide if support.accumulator is None else True):
+        if is_sum and (is_wide or support.accumulator is not None):
             yield Slot.ACCUMULATOR
     yield Slot.OUTPUT
 
@@ -137,10 +133,7 @@ def mismatch(
     elements = _elements(op.operand_types) if operands is None else operands
     made = _elements(op.result_types) if results is None else results
     if isinstance(op, Quantizable):
-        pairs = enumerate(zip(op.operands_with_slots(), elements, strict=True))
-        asked = [
-            (_operand_slots(op, support, at, slot), element) for at, ((_, slot), element) in pairs if slot is not None
-        ]
+        asked = [(_operand_slots(op, support, at, slot), elements[at]) for at, slot in slots_of(op).items()]
     else:
         asked = [((Slot.INPUT,), element) for element in elements]
     asked += [(tuple(_result_slots(op, support, element)), element) for element in made]
@@ -227,24 +220,16 @@ def inexpressible(target: Description, support: Support, op: Operation) -> str |
     return None if None in faults or not faults else faults[0]
 
 
-def why_not(
-    target: Description,
-    op: Operation,
-    operands: Sequence[Attribute] | None = None,
-    results: Sequence[Attribute] | None = None,
-    *,
-    with_mode: bool = True,
-) -> str | None:
+def why_not(target: Description, op: Operation, *, with_mode: bool = True) -> str | None:
     """Returns why `target` does not compute `op`, by its role, properties, types and requantization; `None` if it does.
 
-    `operands` and `results` are element types to assume instead of those of `op`. If `with_mode` is false, the
-    requantization mode is not checked, because it is chosen later.
+    If `with_mode` is false, the requantization mode is not checked, because it is chosen later.
     """
     if (reason := target.why_not(op)) is not None:
         return reason
     reasons: list[str] = []
     for support in target.supports_of(op):
-        reason = mismatch(support, op, operands, results)
+        reason = mismatch(support, op)
         if reason is None and with_mode:
             reason = _wrong_mode(target, support, op)
         if reason is None:

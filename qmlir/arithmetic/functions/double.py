@@ -223,16 +223,12 @@ def _arc_tangent(e: Steps, x: Value) -> Value:
     return polynomial(_ARC_TANGENT, r * r) * r + base
 
 
-def _of_one_minus(e: Steps, x: Value) -> Value:
-    """Computes `(1 - x) (1 + x)`, negative for `|x| > 1`."""
-    return (1.0 - x) * (x + 1.0)
-
-
 def asin(e: Steps, x: Value) -> Value:
     """Computes the arcsine, in `[-pi / 2, pi / 2]`."""
     x = e.wide(x)
     size = e.absolute(x)
-    return e.narrow(e.copysign(_arc_tangent(e, size / e.sqrt(_of_one_minus(e, size))), x))
+    square = (1.0 - size) * (size + 1.0)  # negative beyond 1
+    return e.narrow(e.copysign(_arc_tangent(e, size / e.sqrt(square)), x))
 
 
 def acos(e: Steps, x: Value) -> Value:

@@ -93,11 +93,7 @@ def _stored(real: SSAValue) -> SSAValue:
 
 @lru_cache(maxsize=1024)
 def is_kept(
-    source: UniformQuantizedType,
-    between: UniformQuantizedType,
-    target: UniformQuantizedType | None,
-    *,
-    is_inside: bool = False,
+    source: UniformQuantizedType, between: UniformQuantizedType, target: UniformQuantizedType | None, *, is_inside: bool
 ) -> bool:
     """Returns whether a rescale to `between` leaves every value of `source` unchanged.
 
@@ -130,11 +126,9 @@ class FoldExactRescale(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DequantizeCastOp, rewriter: PatternRewriter, /) -> None:
         found = _rescaled(op.result)
-        if (
-            found is not None
-            and found[0].type == op.result.type
-            and is_kept(found[1], found[2], None, is_inside=self.is_inside(_stored(found[0])))
-        ):
+        if found is None or found[0].type != op.result.type:
+            return
+        if is_kept(found[1], found[2], None, is_inside=self.is_inside(_stored(found[0]))):
             rewriter.replace(op, [], [found[0]])
 
 

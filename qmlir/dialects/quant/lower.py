@@ -14,7 +14,7 @@ from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, zero_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import CastOperation, DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import Granularity, StoredType, UniformFloatType, UniformQuantizedType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import Codes
 
 # Low-precision floats that equal integers times a power of two.
@@ -33,20 +33,10 @@ def same_integers(type_: UniformFloatType) -> tuple[UniformQuantizedType, int] |
     bits = largest.bit_length() + 1
     scales = np.ldexp(type_.scales, -below)
     is_finite_only = codes.nan is None and codes.infinity is None
-    if bits > _WIDEST or not is_finite_only or not isinstance(type_.expressed_type, Float32Type):
+    is_f32 = isinstance(type_.expressed_type, Float32Type) and not (scales < SMALLEST_SCALE).any()
+    if bits > _WIDEST or not is_finite_only or not is_f32:
         return None
-    if (scales < SMALLEST_SCALE).any():
-        return None
-    storage, expressed, limits = IntegerType(bits), type_.expressed_type, (-largest, largest)
-    match type_.granularity:
-        case Granularity.TENSOR:
-            found = UniformQuantizedType.per_tensor(storage, expressed, float(scales.item()), 0, limits)
-        case Granularity.AXIS:
-            found = UniformQuantizedType.per_axis(storage, expressed, type_.axis, scales, 0, limits)
-        case Granularity.BLOCK:
-            blocks = dict(zip(type_.axes, type_.block_sizes, strict=True))
-            found = UniformQuantizedType.per_block(storage, expressed, blocks, scales, 0, limits)
-    return found, below
+    return UniformQuantizedType.like(type_, IntegerType(bits), scales, limits=(-largest, largest)), below
 
 
 # Lowering of the `quant` casts to arithmetic on stored integers.

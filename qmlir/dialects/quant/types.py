@@ -2,22 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    ArrayAttr,
-    BytesAttr,
-    IntAttr,
-    IntegerType,
-    NoneAttr,
-    Signedness,
-    StringAttr,
-)
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, BytesAttr, IntAttr, IntegerType, NoneAttr, Signedness, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -101,11 +93,8 @@ def _has_scale(expressed: Attribute, scales: npt.NDArray[np.float64]) -> npt.NDA
 
 def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> None:
     if len(bad := np.argwhere(~_has_scale(expressed, scales))):
-        low, high = _SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE)
-        position = tuple(bad[0].tolist())
-        raise VerifyException(
-            f"scale {scales[position]} out of expressed type range [{low}, {high}]{at_place(position)}"
-        )
+        position, accepted = tuple(bad[0].tolist()), list(_SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE))
+        raise VerifyException(f"scale {scales[position]} out of expressed type range {accepted}{at_place(position)}")
 
 
 def at_place(position: tuple[int, ...]) -> str:
@@ -151,6 +140,7 @@ def uniform_parameters(
     ]
 
 
+@dataclass(frozen=True, init=False)
 class UniformType(QuantizedType):
     """A quantized type with scales: `real = scale * (stored - zero_point)`."""
 
@@ -250,8 +240,7 @@ class UniformType(QuantizedType):
             case Granularity.AXIS:
                 printer.print_string(f":{self.axis}, ")
             case Granularity.BLOCK:
-                pairs = zip(self.axes, self.block_sizes, strict=True)
-                blocks = ", ".join(f"{axis}:{size}" for axis, size in pairs)
+                blocks = ", ".join(f"{axis}:{size}" for axis, size in zip(self.axes, self.block_sizes, strict=True))
                 printer.print_string(f":{{{blocks}}}, ")
         rounded = self._as_read if self.granularity is Granularity.BLOCK else None
         printer.print_string(syntax.parameter_text(self.scales, self.zero_points, rounded))
@@ -268,25 +257,13 @@ class UniformType(QuantizedType):
 # floats of 8 bits or fewer (`UniformFloatType`). These are separate classes that share one name in the IR, because
 # arithmetic on stored integers would be wrong on stored floats.
 
-__all__ = [
-    "AnyQuantizedType",
-    "CalibratedQuantizedType",
-    "Granularity",
-    "QuantizedType",
-    "StoredType",
-    "UniformFloatType",
-    "UniformQuantizedType",
-    "UniformType",
-    "holds_nan",
-    "storage_limits",
-]
-
 
 def storage_limits(storage: IntegerType) -> tuple[int, int]:
     """Returns the smallest and the largest value of a storage type; a signless type counts as signed."""
     return integer_limits(storage.width.data, is_signed=storage.signedness.data is not Signedness.UNSIGNED)
 
 
+@dataclass(frozen=True, init=False)
 class StoredType(QuantizedType):
     """A quantized type whose values are stored as integers, within limits that it declares."""
 
@@ -345,9 +322,6 @@ class AnyQuantizedType(StoredType):
 
     name = "quant.any"
 
-    storage: IntegerType = param_def()
-    storage_minimum: IntAttr = param_def()
-    storage_maximum: IntAttr = param_def()
     expressed: Attribute = param_def()
 
     @property
@@ -436,14 +410,6 @@ class UniformQuantizedType(UniformType, StoredType):
     name = "quant.uniform"
 
     storage: IntegerType = param_def()
-    storage_minimum: IntAttr = param_def()
-    storage_maximum: IntAttr = param_def()
-    expressed: Attribute = param_def()
-    granularity_name: StringAttr = param_def()
-    axis_list: ArrayAttr[IntAttr] = param_def()
-    block_size_list: ArrayAttr[IntAttr] = param_def()
-    parameter_shape_list: ArrayAttr[IntAttr] = param_def()
-    scale_bytes: BytesAttr = param_def()
     zero_point_bytes: BytesAttr = param_def()
 
     @classmethod
@@ -493,6 +459,19 @@ class UniformQuantizedType(UniformType, StoredType):
         return cls.new(uniform_parameters(parameters, expressed, Granularity.BLOCK, axes, sizes, scales, zero_points))
 
     @classmethod
+    def like(
+        cls,
+        type_: UniformType,
+        storage: IntegerType,
+        scales: npt.ArrayLike,
+        zero_points: npt.ArrayLike = 0,
+        limits: tuple[int, int] | None = None,
+    ) -> "UniformQuantizedType":
+        """Returns a type of the granularity, axes and blocks of `type_`, with other parameters."""
+        parameters, layout = _storage_parameters(storage, limits), (type_.granularity, type_.axes, type_.block_sizes)
+        return cls.new(uniform_parameters(parameters, type_.expressed, *layout, scales, zero_points))
+
+    @classmethod
     def new(cls, params: Sequence[Attribute]) -> Any:
         """Creates the type. If the parsed storage type is a float, creates a `UniformFloatType` instead."""
         return super().new(params) if isinstance(params[0], IntegerType) else UniformFloatType.new(params)
@@ -518,11 +497,8 @@ class UniformQuantizedType(UniformType, StoredType):
         low, high = storage_limits(self.storage)  # narrower limits may exclude 0, for a divisor
         bad = np.argwhere((zero_points < low) | (zero_points > high))
         if len(bad):
-            position = tuple(bad[0].tolist())
-            accepted = f"[{low}, {high}]"
-            raise VerifyException(
-                f"zero point {zero_points[position]} out of storage range {accepted}{at_place(position)}"
-            )
+            position, found = tuple(bad[0].tolist()), f"zero point {zero_points[tuple(bad[0])]}"
+            raise VerifyException(f"{found} out of storage range [{low}, {high}]{at_place(position)}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -554,13 +530,7 @@ class UniformQuantizedType(UniformType, StoredType):
         if granularity is Granularity.BLOCK and storage.signedness.data is Signedness.UNSIGNED:
             zero_points = syntax.read_unsigned(zero_points, storage.width.data)
         return uniform_parameters(
-            _storage_parameters(storage, limits),
-            expressed,
-            granularity,
-            axes,
-            block_sizes,
-            scales,
-            zero_points,
+            _storage_parameters(storage, limits), expressed, granularity, axes, block_sizes, scales, zero_points
         )
 
     def print_parameters(self, printer: Printer) -> None:
@@ -588,12 +558,6 @@ class UniformFloatType(UniformType):
     name = "quant.uniform"
 
     storage: SmallFloat = param_def()
-    expressed: Attribute = param_def()
-    granularity_name: StringAttr = param_def()
-    axis_list: ArrayAttr[IntAttr] = param_def()
-    block_size_list: ArrayAttr[IntAttr] = param_def()
-    parameter_shape_list: ArrayAttr[IntAttr] = param_def()
-    scale_bytes: BytesAttr = param_def()
 
     @classmethod
     def of(

@@ -119,8 +119,7 @@ class _OnTransposes(RewritePattern):
         value = self.rewrite(op, order, rewriter)
         if value is not None:
             # The producer of the value does not need the provenance that the users have already.
-            users = {use.operation: None for use in op.results[0].uses}
-            told = merged_origins(users)
+            told = merged_origins(use.operation for use in op.results[0].uses)
             set_origins(op, [origin for origin in origins_of(op) if origin not in told])
             rewriter.replace(op, [], [value])
 
@@ -275,10 +274,9 @@ def _relaid(op: GenericOp, readings: Sequence[OperandAccess], order: Order, outp
         if isinstance(inner, IndexOp):
             inner.properties["dim"] = IntegerAttr(order.index(inner.dim.value.data), i64)
     with_rows_along(body.block, order.index)
-    maps = [*(reading.map_ for reading in readings), AffineMap.identity(len(order))]
+    maps = map(AffineMapAttr, (*(reading.map_ for reading in readings), AffineMap.identity(len(order))))
     values = [reading.value for reading in readings]
-    attributes = [AffineMapAttr(map_) for map_ in maps]
-    made = GenericOp(values, [output], body, attributes, op.iterator_types, [output.type])
+    made = GenericOp(values, [output], body, [*maps], op.iterator_types, [output.type])
     made.attributes.update(op.attributes)
     return made
 
@@ -286,14 +284,10 @@ def _relaid(op: GenericOp, readings: Sequence[OperandAccess], order: Order, outp
 # --- Through movement -------------------------------------------------------------------------------------------------
 
 
-def _static(op: tensor.InsertSliceOp | tensor.ExtractSliceOp) -> tuple[list[int], list[int], list[int]] | None:
+def _static(op: tensor.InsertSliceOp | tensor.ExtractSliceOp) -> tuple[tuple[int, ...], ...] | None:
     if len(op.offsets) or len(op.sizes) or len(op.strides):
         return None
-    return (
-        list(integer_list(op.static_offsets)),
-        list(integer_list(op.static_sizes)),
-        list(integer_list(op.static_strides)),
-    )
+    return integer_list(op.static_offsets), integer_list(op.static_sizes), integer_list(op.static_strides)
 
 
 def _permuted(values: Sequence[int], order: Order) -> list[int]:
@@ -348,8 +342,7 @@ class ThroughReshape(RewritePattern):
             return
         source, order = found
         shape, target = sizes_of(op.source), sizes_of(op.result)
-        by_units = only_unit_axes_differ(shape, target)
-        if by_units:
+        if only_unit_axes_differ(shape, target):
             within, axes = list(range(len(order))), self._axes_of_units(shape, target, order)
         else:
             groups = [([order[axis] for axis in left], right) for left, right in common_groups(shape, target)]
@@ -395,13 +388,9 @@ class FoldTransposeIntoWeights(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
-        reshape = defining(op.x)
-        if isinstance(op.accumulator_type, AnyFloat) or constant_array(op.w) is None:
-            return
-        if not isinstance(reshape, ReshapeOp):
-            return
-        found = _source(reshape.source, op)
-        if found is None:
+        reshape, is_float = defining(op.x), isinstance(op.accumulator_type, AnyFloat)
+        found = _source(reshape.source, op) if isinstance(reshape, ReshapeOp) else None
+        if not isinstance(reshape, ReshapeOp) or found is None or is_float or constant_array(op.w) is None:
             return
         source, order = found
         shape = sizes_of(reshape.source)

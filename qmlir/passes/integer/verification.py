@@ -15,15 +15,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    MemRefType,
-    ModuleOp,
-    TensorType,
-    UnrankedTensorType,
-    VectorType,
-    f32,
-)
+from xdsl.dialects.builtin import AnyFloat, MemRefType, ModuleOp, TensorType, UnrankedTensorType, VectorType, f32
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -31,7 +23,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import ConstantLike, IsTerminator
 
 from qmlir.analysis.contraction_ranges import Winograd, centered_input, centered_weights, winograd
-from qmlir.analysis.intervals import EMPTY, EXACT_F32, Interval, bits_of, signed_range
+from qmlir.analysis.intervals import EMPTY, EXACT_F32, Interval, range_of_type, signed_range
 from qmlir.analysis.operand_accesses import constant_array
 from qmlir.analysis.value_ranges import ValueRanges, may_wrap
 from qmlir.arithmetic.arrays import Array
@@ -94,10 +86,8 @@ class ContractionBounds:
     def fits_pairs(self) -> bool:
         """True if both operands fit in 16 bits, and the sum of two products fits in 32 bits."""
         own = signed_range(_PAIR_BITS)
-        if not all(each.within(own.low, own.high) for each in (self.input, self.weights)):
-            return False
-        largest = [max(map(abs, each.values)) for each in (self.input, self.weights)]
-        return 2 * largest[0] * largest[1] < 1 << 31
+        data, weights = (max(map(abs, each.values)) for each in (self.input, self.weights))
+        return self.input.is_in(own) and self.weights.is_in(own) and 2 * data * weights < 1 << 31
 
     def __str__(self) -> str:
         parts = [f"sums are in {self.sums}"]
@@ -131,15 +121,10 @@ def bounds_of(op: ContractionOp, ranges: ValueRanges) -> ContractionBounds | Non
             requantized = requantized.joined(ranges[each.accumulator])
         elif isinstance(each, arith.SIToFPOp) and each.result.type == f32:
             requantized = requantized.joined(ranges[each.input])
-    return ContractionBounds(
-        sums,
-        sums if added is accumulator else ranges[added],
-        any(may_wrap(ranges, each) for each in block.walk()),
-        requantized,
-        x,
-        w,
-        winograd(op, ranges[op.x], ranges[op.w]),
-    )
+    with_addends = sums if added is accumulator else ranges[added]
+    wraps = any(may_wrap(ranges, each) for each in block.walk())
+    transformed = winograd(op, ranges[op.x], ranges[op.w])
+    return ContractionBounds(sums, with_addends, wraps, requantized, x, w, transformed)
 
 
 def _next_addition(value: SSAValue) -> arith.AddiOp | arith.SubiOp | None:
@@ -206,15 +191,9 @@ def _analyze(function: FuncOp) -> None:
         bounds = bounds_of(op, ranges)
         if bounds is None:
             continue
-        bits = bits_of(op.accumulator_type)
-        assert bits is not None
-        own = signed_range(bits)
-        if not bounds.sums.within(own.low, own.high):
-            raise op_error(
-                op,
-                f"sums in {bounds.sums} overflow {op.accumulator_type}: operands are in {bounds.input} and "
-                f"{bounds.weights}, with {op.terms()} terms",
-            )
+        if not bounds.sums.is_in(range_of_type(op.accumulator_type)):
+            operands = f"operands are in {bounds.input} and {bounds.weights}, with {op.terms()} terms"
+            raise op_error(op, f"sums in {bounds.sums} overflow {op.accumulator_type}: {operands}")
         emit_remark(op, str(bounds))
         count("accumulators proven")
         if not bounds.requantized.is_empty and bounds.is_f32_exact:
@@ -285,10 +264,8 @@ def _function(op: CustomOp) -> Callable[..., None]:
     except Exception as error:  # a module of another package can raise anything at import
         raise op_error(op, f"cannot import '{op.function.data}': {error}") from error
     if not hasattr(found, "py_func"):
-        raise op_error(
-            op,
-            f"calls '{op.function.data}', which is not a numba function; decorate it with numba.njit{at_code(found)}",
-        )
+        fault = f"calls '{op.function.data}', which is not a numba function"
+        raise op_error(op, f"{fault}; decorate it with numba.njit{at_code(found)}")
     return found
 
 
@@ -351,9 +328,8 @@ def compare(op: CustomOp) -> None:
             function(*inputs, *found)
         except Exception as error:
             first = str(error).strip().partition("\n")[0]
-            raise op_error(
-                op, f"'{op.function.data}' raised {type(error).__name__}: {first}{at_code(function)}"
-            ) from error
+            raised = f"'{op.function.data}' raised {type(error).__name__}"
+            raise op_error(op, f"{raised}: {first}{at_code(function)}") from error
         for number, (result, wanted) in enumerate(zip(found, expected, strict=True)):
             position = _differing(result, wanted, kernel.relative)
             if position is not None:

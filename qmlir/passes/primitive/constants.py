@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerType, ModuleOp, Signedness, TensorType, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, IntegerType, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -93,17 +93,12 @@ def _axis(shapes: tuple[tuple[int, ...], ...], shape: tuple[int, ...]) -> int | 
 
     Returns `None` if they vary along several axes, or broadcast the codes.
     """
-    axes: set[int] = set()
-    for each in shapes:
-        if len(each) > len(shape):
-            return None
-        first = len(shape) - len(each)
-        for position, size in enumerate(each, first):
-            if size != 1 and size != shape[position]:
-                return None
-            if size != 1:
-                axes.add(position)
-    return None if len(axes) > 1 else next(iter(axes), -1)
+    if max(map(len, shapes)) > len(shape):
+        return None
+    sizes = {(at, size) for each in shapes for at, size in enumerate(each, len(shape) - len(each)) if size != 1}
+    axes = {at for at, _ in sizes}
+    is_along = len(axes) <= 1 and all(size == shape[at] for at, size in sizes)
+    return next(iter(axes), -1) if is_along else None
 
 
 def _quantized_type(codes: _Codes, scale: Array) -> UniformQuantizedType | None:
@@ -112,14 +107,12 @@ def _quantized_type(codes: _Codes, scale: Array) -> UniformQuantizedType | None:
     axis = _axis((scale.shape, codes.zero_point.shape), shape)
     if axis is None or not (np.isfinite(scale) & (scale > 0)).all():
         return None
-    storage = codes.storage
-    if storage.signedness.data is Signedness.SIGNED:
-        storage = IntegerType(storage.width.data)
     try:
         if axis < 0:
-            return UniformQuantizedType.per_tensor(storage, f32, float(scale.item()), int(codes.zero_point.item()))
+            numbers = float(scale.item()), int(codes.zero_point.item())
+            return UniformQuantizedType.per_tensor(codes.storage, f32, *numbers)
         scales, points = (np.broadcast_to(each.ravel(), shape[axis]) for each in (scale, codes.zero_point))
-        return UniformQuantizedType.per_axis(storage, f32, axis, scales.astype(np.float64), points)
+        return UniformQuantizedType.per_axis(codes.storage, f32, axis, scales.astype(np.float64), points)
     except VerifyException:  # the zero point does not fit its integers
         return None
 
@@ -304,10 +297,6 @@ def _share(product: MatMulOp, table: SSAValue) -> None:
 # `quant-expand-floats`: low-precision floats become integers, or floats for computation.
 
 
-def _integers(array: Array, below: int) -> Array:
-    return np.ldexp(array.astype(np.float64), below).astype(np.int8)
-
-
 @dataclass(frozen=True)
 class QuantExpandFloats(ModulePass):
     """Converts dequantized constants that are stored as floats of at most 8 bits to a type for computation.
@@ -366,7 +355,8 @@ class QuantExpandFloats(ModulePass):
         assert isinstance(constant, ConstantOp)
         found, shape = same_integers(type_), shape_of(cast.input)
         if found is not None:
-            held = ConstantOp.of(_integers(constant.array, found[1]), TensorType(found[0], shape))
+            integers = np.ldexp(constant.array.astype(np.float64), found[1]).astype(np.int8)
+            held = ConstantOp.of(integers, TensorType(found[0], shape))
             made = [held, with_origins_of(cast, DequantizeCastOp(held.result, cast.result.type))]
         elif not self.integers_only:
             made = [ConstantOp.of(dequantize(constant.array, type_), TensorType(type_.expressed_type, shape))]

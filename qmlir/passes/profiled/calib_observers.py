@@ -28,7 +28,7 @@ from qmlir.arithmetic.records import RecordLayout, Records
 from qmlir.arithmetic.statistics import BINS, observer_names
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.kernel.record import RecordOp
-from qmlir.ir.builtin_types import dense, element_of, sizes_of, tensor
+from qmlir.ir.builtin_types import dense, element_of, shape_of, sizes_of
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.provenance import hand_on
@@ -48,14 +48,10 @@ def _place_for(value: SSAValue) -> InsertPoint:
     """Returns the insertion point after `value` and after the observers of earlier results, so that they stay in
     order."""
     owner = value.owner
-    following = owner.first_op if isinstance(owner, Block) else owner.next_op
-    while isinstance(following, ObserveOp) and following.input.owner is owner:
-        following = following.next_op
-    if following is not None:
-        return InsertPoint.before(following)
-    block = owner if isinstance(owner, Block) else owner.parent
-    assert block is not None
-    return InsertPoint.at_end(block)
+    point = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+    while isinstance(following := point.insert_before, ObserveOp) and following.input.owner is owner:
+        point = InsertPoint.after(following)
+    return point
 
 
 def _insert(keyed: KeyedValue) -> ObserveOp:
@@ -70,11 +66,10 @@ def _insert(keyed: KeyedValue) -> ObserveOp:
 def _axis_of(value: SSAValue, axis: int) -> tuple[int, int] | None:
     """Returns the axis, counted from the front, and its size; `None` if the value has no such axis, or its size is
     unknown."""
-    type_ = tensor(value.type)
-    position = axis + type_.get_num_dims() if axis < 0 else axis
-    if not 0 <= position < type_.get_num_dims() or type_.get_shape()[position] < 1:
-        return None
-    return position, type_.get_shape()[position]
+    shape = shape_of(value)
+    position = axis + len(shape) if axis < 0 else axis
+    is_known = 0 <= position < len(shape) and shape[position] > 0
+    return (position, shape[position]) if is_known else None
 
 
 @dataclass(frozen=True)
@@ -130,8 +125,7 @@ class CalibInsertObservers(ModulePass):
         for keyed in keyed_values(op):
             if (keyed.is_constant and not self.constants) or keyed.may_be_nan or has_parameters(keyed.value):
                 continue
-            observer = _observer_of(keyed)
-            if observer is None:
+            if (observer := _observer_of(keyed)) is None:
                 observer = _insert(keyed)
                 count("observers inserted")
             observers[keyed.key].append(observer)

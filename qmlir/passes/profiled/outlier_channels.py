@@ -363,10 +363,9 @@ def _whole_blocks(hidden: Hidden, recipe: Recipe, columns: int) -> int:
 
 def _may_be_split(hidden: Hidden, recipe: Recipe) -> bool:
     choices = [recipe.wish(op, Slot.OUTPUT) for op in hidden.operations]
-    choices.append(recipe.wish(hidden.last, Slot.INPUT))
-    data = recipe.wish(hidden.operations[-1], Slot.OUTPUT)
-    if observed(hidden.last.result) is None or data.storage.bits > _WIDEST:
+    if observed(hidden.last.result) is None or choices[-1].storage.bits > _WIDEST:
         return False
+    choices.append(recipe.wish(hidden.last, Slot.INPUT))
     return all(each.quantize and not each.needs_statistics for each in choices)
 
 

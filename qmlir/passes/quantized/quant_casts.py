@@ -35,7 +35,7 @@ from qmlir.quantization.profiles.keys import open_composites
 from qmlir.quantization.profiles.statistics import PARTS, hand_on_parts
 from qmlir.quantization.propagation import PATTERNS, Refit, ShareRequantize
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED, mark_kept_in_float
+from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED, mark_kept_in_float, trial_parts
 from qmlir.quantization.settings import TakesRecipe, Watch, decide_and_insert
 from qmlir.quantization.shared_scales import StatePair, states_of
 from qmlir.specialization.inputs import function_of
@@ -326,11 +326,8 @@ def _plain(value: SSAValue) -> TensorType[Attribute]:
 
 
 def _has_parts(op: NnOp) -> bool:
-    parts = Parts(op, may_be_excerpt=True)
-    try:
-        return registry.decompositions()[type(op)](op, parts) is not None
-    finally:
-        parts.discard()
+    with trial_parts(op) as parts:
+        return parts is not None
 
 
 @dataclass(frozen=True)
@@ -356,15 +353,12 @@ class OpenComposite(RewritePattern):
             for cast in filter(None, casts):
                 cast.drop_all_references()
             return
-        behind = [
-            QuantizeCastOp(new, old.type) if _is_quantized(old) else None
-            for new, old in zip(real.results, op.results, strict=True)
-        ]
-        made = [cast for cast in (*casts, *behind) if cast is not None]
-        for cast in made:
-            set_origins(cast, origins_of(op))
-        before, after = (tuple(cast for cast in each if cast is not None) for each in (casts, behind))
-        rewriter.insert([*before, real, *after])
+        pairs = list(zip(real.results, op.results, strict=True))
+        behind = [QuantizeCastOp(new, old.type) if _is_quantized(old) else None for new, old in pairs]
+        made = [each for each in (*casts, real, *behind) if each is not None]
+        for each in made:
+            set_origins(each, origins_of(op))
+        rewriter.insert(made)
         results = [new if cast is None else cast.result for new, cast in zip(real.results, behind, strict=True)]
         rewriter.replace(op, [], results)
 
