@@ -25,7 +25,7 @@ from qmlir.arithmetic.arrays import Array, wrapped
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
-from qmlir.ir.builtin_types import as_dense, as_integer, ranked_tensor, sizes_of
+from qmlir.ir.builtin_types import as_dense, as_integer, sizes_of, tensor
 from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.elements import dense_array
@@ -295,12 +295,10 @@ def rebuilt(op: Structured, readings: Sequence[OperandAccess], body: Block) -> S
         made = GenericOp(values, op.outputs, Region(body), [*maps, *outputs], op.iterator_types, types)
         made.attributes.update(op.attributes)
         return made
-    result = ranked_tensor(op.target.type)
-    assert result is not None
     yielded = terminator_of(body).operands[0].type
     return type(op).create(
         operands=[*op.operands[: op.first_of_epilogue], *values],
-        result_types=[with_element(result, yielded)],
+        result_types=[with_element(tensor(op.target.type), yielded)],
         properties={**op.properties, "epilogue_maps": ArrayAttr(maps), **op.segments(len(values), 0)},
         attributes=dict(op.attributes),
         regions=[Region(body)],

@@ -145,22 +145,18 @@ class _Decider:
         self.decisions = Decisions()
         self.groups = Groups()
         self.quantized: set[Operation] = set()
+        module, walk = self.function.parent_op(), self.function.walk()
+        assert isinstance(module, ModuleOp)
+        self.control = [(op, *group) for op in walk for group in together(op) if all(map(is_f32, group[1]))]
+        self.not_numbers, self.may_be_nan = _begun_by_nan(self.control), values_with_nan(module)
         self.forwarded: set[SSAValue] = set()
-        self.not_numbers: set[SSAValue] = set()
-        self.may_be_nan: Set[SSAValue] = frozenset()
         self.begun: dict[SSAValue, set[SSAValue]] = {}
         """The initial values of each loop-carried value that have separate types: constants, and those of several
         loops."""
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
-        self.steps = RoleParts(())
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized, self.unrounded)
 
     def run(self) -> Decisions:
-        control = [(op, *group) for op in self.function.walk() for group in together(op) if all(map(is_f32, group[1]))]
-        module = self.function.parent_op()
-        assert isinstance(module, ModuleOp)
-        self.not_numbers = _begun_by_nan(control)
-        self.may_be_nan = values_with_nan(module)
         numbers = [op for op in self.function.walk() if isinstance(op, Quantizable) and op not in self.masking]
         chosen: list[Quantizable] = []
         for op in filter(data_places, numbers):
@@ -176,8 +172,8 @@ class _Decider:
             self.groups.join_by(op, self._activations(op), filter(is_f32, op.results), limits)
         for state in self.states:
             self.groups.join(filter(is_f32, state))
-        begun = Counter(each.given for _, given, _ in control for each in given if each.user.regions)
-        for _, given, taken in control:
+        begun = Counter(each.given for _, given, _ in self.control for each in given if each.user.regions)
+        for _, given, taken in self.control:
             shared = {each.given for each in given if begun[each.given] > 1 or constant_array(each.given) is not None}
             self.groups.join((*taken, *(each.given for each in given if each.given not in shared)))
             self.forwarded.update(taken)
@@ -188,7 +184,7 @@ class _Decider:
             self._decide_operands(op)
             for result in filter(is_f32, op.results):
                 self.decisions.values[result] = self._type_of(result, op)
-        for op, given, taken in control:
+        for op, given, taken in self.control:
             self._hand_on(op, given, taken)
         return self.decisions
 

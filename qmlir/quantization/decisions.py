@@ -124,12 +124,9 @@ def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operat
 
 def refusals(decisions: Decisions) -> dict[Operation, str]:
     """Returns the operations that do not support the types decided for them, with the reasons."""
-    found: dict[Operation, str] = {}
-    for op in decisions.quantized:
-        results = [decisions.values.get(result) for result in op.results]
-        if (reason := refusal(op, _elements(decisions, op), results)) is not None:
-            found[op] = FloatCause.TYPES.reason(detail=reason)
-    return found
+    made = {op: [decisions.values.get(result) for result in op.results] for op in decisions.quantized}
+    reasons = ((op, refusal(op, _elements(decisions, op), results)) for op, results in made.items())
+    return {op: FloatCause.TYPES.reason(detail=reason) for op, reason in reasons if reason is not None}
 
 
 def moves_between_floats(decisions: Decisions, is_kept: Callable[[Operation], bool]) -> dict[Operation, str]:

@@ -261,11 +261,8 @@ class Recipe:
 
     def asked(self, op: Operation, slot: Slot) -> dict[str, tuple[Any, str]]:
         """Returns the value and source of each field for `slot` of `op` that options, or rules of the recipe, set."""
-        said: dict[str, tuple[Any, str]] = {}
-        for _, rule in self._matching(op, slot):
-            if not rule.yields:
-                said |= {key: (value, rule.name or rule.sources.get(key, "")) for key, value in rule.settings.items()}
-        return said
+        pairs = ((rule, key) for _, rule in self._matching(op, slot) if not rule.yields for key in rule.settings)
+        return {key: (rule.settings[key], rule.name or rule.sources.get(key, "")) for rule, key in pairs}
 
     def asked_of_table(self, op: Operation) -> Mapping[str, Any]:
         """Returns the settings of the embedding table that `op` reads, from rules that match embedding tables."""
@@ -297,15 +294,12 @@ class Recipe:
         """Returns True if no rule leaves one of these `slots` of `op` in float."""
         texts = ((each.name, each.role, each.op_type, str(each)) for each in origins_of(op))
         self.names.update(filter(None, chain(_kinds(op), *texts)))
-        wanted = True
+        wanted = list[bool]()
         for slot in slots:
-            quantize = True
-            for position, rule in self._matching(op, slot):
-                if _QUANTIZE in rule.settings:
-                    self.used.add(position)
-                    quantize = bool(rule.settings[_QUANTIZE])
-            wanted = wanted and quantize
-        return wanted
+            said = {at: rule.settings[_QUANTIZE] for at, rule in self._matching(op, slot) if _QUANTIZE in rule.settings}
+            self.used.update(said)
+            wanted.append(next(reversed(said.values()), True))
+        return all(wanted)
 
     def _matching(self, op: Operation, slot: Slot) -> Iterator[tuple[int, Rule]]:
         known = {name for name, fact in FACTS.items() if slot in fact.slots and op in self.known[name]}

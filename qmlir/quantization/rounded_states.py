@@ -63,7 +63,7 @@ def round_states(function: FuncOp, recipe: Recipe) -> None:
         for state, products in readers.items():
             made = ClipOp.unbounded(state)
             set_origins(made, origins)
-            Rewriter.insert_op(made, InsertPoint.before(min(products, key=_position)))
+            Rewriter.insert_op(made, InsertPoint.before(products[0]))
             for product in products:
                 product.operands[0] = made.result
             parts.append(made)
@@ -94,19 +94,10 @@ def _moved(value: SSAValue) -> list[SSAValue] | None:
     return [op.operands[position] for position in slots_of(op)] if moves_values(op) and not is_constant(op) else None
 
 
-def _position(op: Operation) -> int:
-    assert op.parent is not None
-    return op.parent.get_operation_index(op)
-
-
-def _observed(source: SSAValue) -> Observed | None:
-    array = constant_array(source)
-    return observed(source) if array is None else Observed.of_constant(array)
-
-
 def _give_range(parts: Sequence[ClipOp]) -> None:
     """Gives the parts of all steps the joint range of their operands."""
-    found = map(_observed, _sources(part.input for part in parts))
+    sources = {source: constant_array(source) for source in _sources(part.input for part in parts)}
+    found = (observed(each) if array is None else Observed.of_constant(array) for each, array in sources.items())
     seen = [each for each in found if each is not None and (each.minimum or each.maximum)]  # zeros are in every range
     if not seen:
         return

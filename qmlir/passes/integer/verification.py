@@ -341,17 +341,13 @@ def compare(op: CustomOp) -> None:
                 raise op_error(op, f"{message}{at_code(function)}")
 
 
-def _different(module: ModuleOp) -> Iterator[CustomOp]:
-    """Yields one of each set of equal calls."""
-    seen: set[Any] = set()
-    for op in module.walk():
-        if not isinstance(op, CustomOp):
-            continue
+def _different(module: ModuleOp) -> Iterable[CustomOp]:
+    """Returns one of each set of equal calls."""
+    unique: dict[Any, CustomOp] = {}
+    for op in (each for each in module.walk() if isinstance(each, CustomOp)):
         constants = tuple(value if constant_array(value) is not None else None for value in op.inputs)
-        key = op.function, op.computes, constants
-        if key not in seen:
-            seen.add(key)
-            yield op
+        unique.setdefault((op.function, op.computes, constants), op)
+    return unique.values()
 
 
 @dataclass(frozen=True)
