@@ -164,12 +164,6 @@ def _maximum(a: Interval, b: Interval) -> Interval:
     return Interval(_larger(a.low, b.low), _larger(a.high, b.high))
 
 
-def _single(interval: Interval) -> int | None:
-    """Returns the value of an interval that contains only one."""
-    low, high = interval.values
-    return low if low == high else None
-
-
 def _and(a: Interval, b: Interval) -> Interval | None:
     for each, other in ((a, b), (b, a)):
         if each.within(0, python_math.inf):
@@ -185,8 +179,8 @@ def _or(a: Interval, b: Interval) -> Interval | None:
 
 
 def _shift_left(a: Interval, b: Interval) -> Interval | None:
-    amount = _single(b)
-    return None if amount is None or amount < 0 else Interval(a.low * (1 << amount), a.high * (1 << amount))
+    amount, most = b.values
+    return Interval(a.low * (1 << amount), a.high * (1 << amount)) if 0 <= amount == most else None
 
 
 def _shift_right(a: Interval, b: Interval) -> Interval | None:

@@ -272,15 +272,10 @@ def requantize(
         return rescale(accumulator, f32_multiplier(input_scale, output_scale), zero_point, limits)
     source, target = (np.asarray(each).astype(np.float32).astype(np.float64) for each in (input_scale, output_scale))
     ratio = source / target
-    if mode is not Mode.SHIFT:
-        accumulator = saturate(accumulator, 0, MULTIPLIED)
-    match mode:
-        case Mode.SINGLE_ROUND:
-            return requantize_single_round(accumulator, *fixed_point(ratio), zero_point, limits)
-        case Mode.DOUBLE_ROUND:
-            return requantize_double_round(accumulator, *fixed_point(ratio), zero_point, limits)
-        case Mode.SHIFT:
-            return requantize_shift(accumulator, power_of_two_shift(ratio), ties, zero_point, limits)
+    if mode is Mode.SHIFT:
+        return requantize_shift(accumulator, power_of_two_shift(ratio), ties, zero_point, limits)
+    multiply = requantize_single_round if mode is Mode.SINGLE_ROUND else requantize_double_round
+    return multiply(saturate(accumulator, 0, MULTIPLIED), *fixed_point(ratio), zero_point, limits)
 
 
 # The arithmetic of ONNX Runtime's QLinear operators, step by step in f32, for those that differ from the default.

@@ -212,10 +212,9 @@ class _Decider:
         owner = operand.owner
         if not self.assignment.targets or not isinstance(owner, Operation) or owner not in self.quantized:
             return True
-        one, other = (
-            self.assignment.settled(each, Slot.OUTPUT, self.recipe.wish(each, Slot.OUTPUT)) for each in (op, owner)
-        )
-        return one.storage == other.storage
+        wishes = ((each, self.recipe.wish(each, Slot.OUTPUT)) for each in (op, owner))
+        one, other = (self.assignment.settled(each, Slot.OUTPUT, wish).storage for each, wish in wishes)
+        return one == other
 
     # Which operations
 
@@ -311,9 +310,8 @@ class _Decider:
         for position, slot in slots.items():
             if slot is Slot.INPUT and isinstance(op, MultipliesAndAdds) and self._is_wide(op.operands[position]):
                 self._narrow(op, position)
-        arrays = {position: array for position in slots if (array := constant_array(op.operands[position])) is not None}
         for wanted in (Slot.INPUT, Slot.WEIGHT):  # the bias must fit the scale of data and weights
-            for position, array in arrays.items():
+            for position, array in self._constants(op).items():
                 if slots[position] is wanted:
                     self.decisions.constants[op, position] = self._constant_type(op, position, wanted, array)
                     if (repair := self.recipe.wish(op, wanted).repair) != ALL_REPAIRS:
@@ -396,7 +394,7 @@ class _Decider:
         movers = dict.fromkeys(op for op in owners if op.quantization_slots().shares_parameters)
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
         sources = [each for each in sources if each not in self.forwarded] or sources
-        constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(array))]
+        constants = [(op, _known(array)) for op in movers for array in self._constants(op).values()]
         fixed = {self._fixed_range(each) for each in sources}
         why = Reason(Basis.RANGE, position, slot, choice, members=tuple(members))
         given = next(filter(None, map(given_type, members)), None)
@@ -422,10 +420,11 @@ class _Decider:
         array = constant_array(value)
         return observed(value) if array is None else _known(array)
 
-    def _constants(self, op: Quantizable) -> Iterator[Array]:
-        """Yields the constants that `op` moves."""
-        arrays = (constant_array(op.operands[position]) for position in slots_of(op))
-        return (array for array in arrays if array is not None)
+    @staticmethod
+    def _constants(op: Quantizable) -> dict[int, Array]:
+        """Returns the constants among the operands of `op` that may be quantized, by operand index."""
+        arrays = {position: constant_array(op.operands[position]) for position in slots_of(op)}
+        return {position: array for position, array in arrays.items() if array is not None}
 
     @staticmethod
     def _fixed_range(value: SSAValue) -> FixedRange | None:
@@ -626,7 +625,7 @@ class _Decider:
         value, product = op.operands[position], self.accumulators.product_type(op)
         array = constant_array(value)
         if product is None:  # block-wise weights: the bias is added in float
-            seen = observed(value) if array is None else _known(array)
+            seen = self._seen(value)
             assert seen is not None
             why = Reason(Basis.RANGE, op, Slot.BIAS, self._choice(op, Slot.BIAS))
             type_ = self._from_ranges((op, position), [("its bias", seen)], why)

@@ -61,11 +61,6 @@ def residual_values(function: FuncOp) -> Set[SSAValue]:
     return {value for value in found if isinstance(value.owner, Operation)}
 
 
-def residual_results(function: FuncOp) -> Set[Operation]:
-    """Returns the operations of `function` whose result is part of a residual stream."""
-    return makers(residual_values(function))
-
-
 def _operands_of(op: object, is_walked: Callable[[Quantizable], bool]) -> list[SSAValue]:
     """Returns the computed operands of `op` if `is_walked` accepts it; none for other operations and blocks."""
     return computed_operands(op) if isinstance(op, Quantizable) and is_walked(op) else []
@@ -254,11 +249,6 @@ def uneven_values(function: FuncOp, in_float: Container[Operation] = ()) -> Set[
         if isinstance(op, AddOp | SubOp) and not uneven.isdisjoint(op.results):
             uneven.update(value for value in computed_operands(op) if isinstance(value.owner, MulOp))
     return uneven
-
-
-def uneven_results(function: FuncOp) -> Set[Operation]:
-    """Returns the operations of `function` whose result is in `uneven_values(function)`."""
-    return makers(uneven_values(function))
 
 
 def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:

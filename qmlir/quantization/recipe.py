@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.calibrators import calibrator_names, options
 from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage, scheme_names
+from qmlir.ir.control_flow import makers
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
@@ -23,9 +24,9 @@ from qmlir.quantization.predicates import (
     faint_results,
     given_in_part,
     read_by_roots,
-    residual_results,
+    residual_values,
     squares_for_roots,
-    uneven_results,
+    uneven_values,
 )
 from qmlir.quantization.recipe_text import AUTO, EFFORT, VERSION, VERSION_KEY, Effort, RecipeSource, RecipeText, spelled
 from qmlir.text.data import parse_toml
@@ -47,13 +48,13 @@ class Fact:
 
 
 FACTS: Mapping[str, Fact] = {
-    "residual": Fact((Slot.OUTPUT,), residual_results),
+    "residual": Fact((Slot.OUTPUT,), lambda function: makers(residual_values(function))),
     "low_sqnr_softmax": Fact((Slot.OUTPUT,), faint_results),
     "wide_logits": Fact((Slot.OUTPUT,), coarse_scores),
     "sqrt_operand": Fact((Slot.OUTPUT,), read_by_roots),
     "sqrt_square": Fact((Slot.OUTPUT,), squares_for_roots),
     "underused_output": Fact((Slot.OUTPUT,), given_in_part),
-    "mixed_range_concat": Fact((Slot.OUTPUT,), uneven_results),
+    "mixed_range_concat": Fact((Slot.OUTPUT,), lambda function: makers(uneven_values(function))),
     "low_sqnr_depthwise": Fact((Slot.OUTPUT,), amplified_results),
     "fed_back": Fact((Slot.OUTPUT,)),
     "slow_gate": Fact((Slot.OUTPUT,), slow_gates),
@@ -327,13 +328,7 @@ def _rule_error(name: str, message: str) -> DiagnosticError:
     return text_error(f"{name}: {message}")
 
 
-def _setting(name: str, key: str, value: Any) -> Any:
-    if key == _QUANTIZE:
-        if not isinstance(value, bool):
-            raise _rule_error(name, f"quantize must be true or false, but got {value!r}")
-        return value
-    if not isinstance(value, str):
-        raise _rule_error(name, f"{key} must be a string, but got {value!r}")
+def _setting(name: str, key: str, value: str) -> Any:
     try:
         return _READERS[key](spelled(key, value))
     except ValueError as error:
@@ -370,21 +365,22 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     settings: dict[str, Any] = {}
     matchers: dict[str, Any] = {}
     facts: dict[str, bool] = {}
+    known = (*_MATCHERS, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
     for key, value in table.items():
+        type_, wanted = (bool, "true or false") if key in FACTS or key == _QUANTIZE else (str, "a string")
+        if key in known and key != _CALIBRATOR and not isinstance(value, type_):
+            raise _rule_error(name, f"{key} must be {wanted}, but got {value!r}")
         if key in FACTS:
-            if not isinstance(value, bool):
-                raise _rule_error(name, f"{key} must be true or false, but got {value!r}")
             facts[key] = value
         elif key in _MATCHERS:
-            if not isinstance(value, str):
-                raise _rule_error(name, f"{key} must be a string, but got {value!r}")
             matchers[key] = value
+        elif key == _QUANTIZE:
+            settings[key] = value
+        elif key in _READERS:
+            settings[key] = _setting(name, key, value)
         elif key == _CALIBRATOR:
             settings |= _calibrator(name, value)
-        elif key in _READERS or key == _QUANTIZE:
-            settings[key] = _setting(name, key, value)
         else:
-            known = (*_MATCHERS, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
             if now := renamed(key, known, "recipe"):
                 raise _rule_error(name, now)
             raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (available: {', '.join(known)})")
@@ -392,14 +388,14 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
         raise _rule_error(name, "sets nothing")
     limits = {fact: FACTS[fact].slots for fact in facts} | {key: _SLOTS[key] for key in settings if key in _SLOTS}
     if "slot" in matchers:
-        known, given = {slot.value: slot for slot in Slot}, matchers["slot"]
-        if given not in known:
-            near = nearest_name(given, known)
-            raise _rule_error(name, f"unknown slot '{given}'{near} (available: {', '.join(known)})")
+        slots_by_name, given = {slot.value: slot for slot in Slot}, matchers["slot"]
+        if given not in slots_by_name:
+            near = nearest_name(given, slots_by_name)
+            raise _rule_error(name, f"unknown slot '{given}'{near} (available: {', '.join(slots_by_name)})")
         for key, slots in limits.items():
             if given not in slots:
                 raise _rule_error(name, f"{key} is only for {_only(slots)}, but the rule is for slot '{given}'")
-        matchers["slot"] = known[given]
+        matchers["slot"] = slots_by_name[given]
     return Rule(settings, facts=facts, name=name, **matchers)
 
 

@@ -67,14 +67,8 @@ _ONE_FROM = 6.0
 
 def _ratio(polynomials: tuple[tuple[float, ...], tuple[float, ...]], x: F64) -> F64:
     """Returns the quotient of two polynomials of equal degree, by Horner's rule."""
-    top, bottom = (np.full_like(x, coefficients[0]) for coefficients in polynomials)
-    for above, below in zip(*(coefficients[1:] for coefficients in polynomials), strict=True):
-        top *= x
-        top += above
-        bottom *= x
-        bottom += below
-    top /= bottom
-    return top
+    top, bottom = (np.polyval(coefficients, x) for coefficients in polynomials)
+    return top / bottom
 
 
 def _near(x: F64) -> F64:
@@ -139,28 +133,28 @@ class Function:
 
 
 FUNCTIONS: Mapping[str, Function] = {
-    "acos": Function(double.acos, np.arccos),
-    "acosh": Function(double.acosh, np.arccosh),
-    "asin": Function(double.asin, np.arcsin),
-    "asinh": Function(double.asinh, np.arcsinh),
-    "atan": Function(double.atan, np.arctan),
-    "atan2": Function(double.atan2, np.arctan2),
-    "atanh": Function(double.atanh, np.arctanh),
-    "cbrt": Function(double.cbrt, np.cbrt),
+    "acos": Function(double.rounded_once(double.acos), np.arccos),
+    "acosh": Function(double.rounded_once(double.acosh), np.arccosh),
+    "asin": Function(double.rounded_once(double.asin), np.arcsin),
+    "asinh": Function(double.rounded_once(double.asinh), np.arcsinh),
+    "atan": Function(double.rounded_once(double.atan), np.arctan),
+    "atan2": Function(double.rounded_once(double.atan2), np.arctan2),
+    "atanh": Function(double.rounded_once(double.atanh), np.arctanh),
+    "cbrt": Function(double.rounded_once(double.cbrt), np.cbrt),
     "cos": Function(double.cos, np.cos),
-    "cosh": Function(double.cosh, np.cosh),
+    "cosh": Function(double.rounded_once(double.cosh), np.cosh),
     "erf": Function(single.erf, erf),
     "exp": Function(single.exp, np.exp),
-    "exp2": Function(double.exp2, np.exp2),
+    "exp2": Function(double.rounded_once(double.exp2), np.exp2),
     "expm1": Function(single.expm1, np.expm1),
     "log": Function(single.log, np.log),
-    "log10": Function(double.log10, np.log10),
-    "log1p": Function(double.log1p, np.log1p),
-    "log2": Function(double.log2, np.log2),
-    "powf": Function(double.power, np.power),
+    "log10": Function(double.rounded_once(double.log10), np.log10),
+    "log1p": Function(double.rounded_once(double.log1p), np.log1p),
+    "log2": Function(double.rounded_once(double.log2), np.log2),
+    "powf": Function(double.rounded_once(double.power), np.power),
     "rsqrt": Function(single.rsqrt, _reciprocal_root),
     "sin": Function(double.sin, np.sin),
-    "sinh": Function(double.sinh, np.sinh),
+    "sinh": Function(double.rounded_once(double.sinh), np.sinh),
     "tan": Function(double.tan, np.tan),
     "tanh": Function(single.tanh, np.tanh),
 }

@@ -51,8 +51,15 @@ def _verify_axis(axis: int, type_: Attribute) -> None:
         raise VerifyException(f"axis {axis} is out of range for rank {rank}")
 
 
+class _KeepsShape(IRDLOperation, InferResultTypes):
+    """An operation whose result has the shape of its first operand."""
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        return [reshaped_like(tensor(self.results[0].type), self.operands[0].type)]
+
+
 @irdl_op_definition
-class ObserveOp(IRDLOperation, InferResultTypes):
+class ObserveOp(_KeepsShape):
     """Returns its operand, and lets the runtime record statistics of it under `key`.
 
     `observers` are the names of package observers, which record additional data.
@@ -83,9 +90,6 @@ class ObserveOp(IRDLOperation, InferResultTypes):
         if self.axis is not None:
             _verify_axis(self.axis.value.data, self.input.type)
 
-    def infer_result_types(self) -> Sequence[TypeAttribute]:
-        return [reshaped_like(tensor(self.result.type), self.input.type)]
-
 
 METHODS: Mapping[str, tuple[str, ...]] = {
     "tqt": ("log2_threshold",),
@@ -99,7 +103,7 @@ METHODS: Mapping[str, tuple[str, ...]] = {
 
 
 @irdl_op_definition
-class FakeQuantOp(IRDLOperation, InferResultTypes):
+class FakeQuantOp(_KeepsShape):
     """Computes fake quantization with trainable parameters: `(clip(rne(x / s) + z, n, p) - z) * s`.
 
     Each parameter is one number or, with `axis`, one number for each index of that axis. The limits are
@@ -190,12 +194,9 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
         if method.startswith("lsq") and self.limits[1] < 1:
             raise VerifyException(f"method '{method}' requires signed = false")
 
-    def infer_result_types(self) -> Sequence[TypeAttribute]:
-        return [reshaped_like(tensor(self.result.type), self.input.type)]
-
 
 @irdl_op_definition
-class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
+class StraightThroughOp(_KeepsShape, Recomputable):
     """Returns `hard`, and passes its gradient to `soft`: the straight-through estimator.
 
     `hard` is a function of `soft` whose derivative is 0 almost everywhere, such as rounding. The estimator is that of
@@ -213,12 +214,9 @@ class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
     assembly_format = "$hard `for` $soft attr-dict `:` type($result)"
     traits = traits_def(Pure())
 
-    def infer_result_types(self) -> Sequence[TypeAttribute]:
-        return [reshaped_like(tensor(self.result.type), self.hard.type)]
-
 
 @irdl_op_definition
-class RowNormOp(IRDLOperation, InferResultTypes):
+class RowNormOp(_KeepsShape):
     """Normalizes rows of integers with a common scale, represented as floats, bit-identically to a quantized norm.
 
     `input` holds integers `d = q - z` with `|d| < 2^bits`. A row spans all axes from `axis` on and has `n` elements.
@@ -277,6 +275,3 @@ class RowNormOp(IRDLOperation, InferResultTypes):
             self.bounds()
         except ValueError as error:
             raise VerifyException(f"has no integer arithmetic: {error}") from error
-
-    def infer_result_types(self) -> Sequence[TypeAttribute]:
-        return [reshaped_like(tensor(self.result.type), self.input.type)]

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import ml_dtypes
 import numpy as np
@@ -164,17 +164,21 @@ class UniformType(QuantizedType):
     def zero_points(self) -> npt.NDArray[np.int64]:
         """The zero points, read-only, in the shape of `scales`."""
 
-    @abstractmethod
-    def along(self, axis: int) -> "UniformType":
+    def along(self, axis: int) -> Self:
         """Returns this per-axis type with its parameters along a different axis, as after a transpose."""
+        return self._laid_out({axis: 1}, self.scales, self.zero_points)
 
-    @abstractmethod
-    def permuted(self, order: Sequence[int]) -> "UniformType":
+    def permuted(self, order: Sequence[int]) -> Self:
         """Returns this per-block type after a transpose: axis `i` of the result is axis `order[i]` of this type."""
+        blocks = dict(sorted(zip(map(list(order).index, self.axes), self.block_sizes, strict=True)))
+        return self._laid_out(blocks, self.scales.transpose(order), self.zero_points.transpose(order))
 
-    def permuted_blocks(self, order: Sequence[int]) -> dict[int, int]:
-        """Returns the block size of each axis after a transpose by `order`; see `permuted`."""
-        return dict(sorted(zip(map(list(order).index, self.axes), self.block_sizes, strict=True)))
+    def _laid_out(self, blocks: dict[int, int], scales: npt.ArrayLike, zero_points: npt.ArrayLike) -> Self:
+        """Returns a type of the same storage and granularity, with other axes and parameters."""
+        held = self.parameters[: 3 if isinstance(self, StoredType) else 1]
+        layout = self.granularity, tuple(blocks), tuple(blocks.values())
+        parameters = uniform_parameters(held, self.expressed, *layout, scales, zero_points)
+        return type(self).new(parameters[: len(self.parameters)])
 
     @property
     def granularity(self) -> Granularity:
@@ -538,15 +542,6 @@ class UniformQuantizedType(UniformType, StoredType):
             self.print_storage(printer)
             self.print_layout(printer)
 
-    def along(self, axis: int) -> "UniformQuantizedType":
-        limits = self.storage_min, self.storage_max
-        return self.per_axis(self.storage, self.expressed_type, axis, self.scales, self.zero_points, limits)
-
-    def permuted(self, order: Sequence[int]) -> "UniformQuantizedType":
-        limits, blocks = (self.storage_min, self.storage_max), self.permuted_blocks(order)
-        scales, zero_points = self.scales.transpose(order), self.zero_points.transpose(order)
-        return self.per_block(self.storage, self.expressed_type, blocks, scales, zero_points, limits)
-
 
 @irdl_attr_definition
 class UniformFloatType(UniformType):
@@ -594,13 +589,6 @@ class UniformFloatType(UniformType):
         with printer.in_angle_brackets():
             printer.print_attribute(self.storage)
             self.print_layout(printer)
-
-    def along(self, axis: int) -> "UniformFloatType":
-        return self.of(self.storage, self.expressed_type, self.scales, Granularity.AXIS, {axis: 1})
-
-    def permuted(self, order: Sequence[int]) -> "UniformFloatType":
-        scales, blocks = self.scales.transpose(order), self.permuted_blocks(order)
-        return self.of(self.storage, self.expressed_type, scales, Granularity.BLOCK, blocks)
 
 
 def holds_nan(quantized: QuantizedType) -> bool:

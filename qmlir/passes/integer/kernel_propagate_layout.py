@@ -295,36 +295,28 @@ def _permuted(values: Sequence[int], order: Order) -> list[int]:
     return [values[order.index(axis)] for axis in range(len(order))]
 
 
-class ThroughInsert(RewritePattern):
-    """Inserts a slice before it is transposed, if the destination has the same transpose or may have any layout."""
+class ThroughSlice(RewritePattern):
+    """Inserts a slice before it is transposed, or extracts it before the whole tensor is transposed.
+
+    The destination of an insertion must have the same transpose, or any layout.
+    """
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter, /) -> None:
-        found, static = _source(op.source, op), _static(op)
-        if found is None or static is None or len(sizes_of(op.source)) != len(sizes_of(op.dest)):
-            return
-        source, order = found
-        whole = _source(op.dest, op)
-        if not (_is_free(op.dest) or (whole is not None and whole[1] == order)):
-            return
-        dest = transpose(rewriter, op.dest, inverse(order))
-        offsets, sizes, strides = (_permuted(values, order) for values in static)
-        made = rewriter.insert(tensor.InsertSliceOp.get(source, dest, sizes, offsets, strides))
-        rewriter.replace(op, [], [transpose(rewriter, made.result, order)])
-
-
-class ThroughExtract(RewritePattern):
-    """Extracts a slice of a transposed tensor before the tensor is transposed."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: tensor.ExtractSliceOp, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: tensor.InsertSliceOp | tensor.ExtractSliceOp, rewriter: PatternRewriter, /) -> None:
         found, static = _source(op.source, op), _static(op)
         if found is None or static is None or len(sizes_of(op.source)) != len(sizes_of(op.result)):
             return
         source, order = found
         offsets, sizes, strides = (_permuted(values, order) for values in static)
-        type_ = _tensor(sizes, element_of(source))
-        made = rewriter.insert(tensor.ExtractSliceOp(source, offsets, sizes, strides, type_))
+        if isinstance(op, tensor.InsertSliceOp):
+            whole = _source(op.dest, op)
+            if not (_is_free(op.dest) or (whole is not None and whole[1] == order)):
+                return
+            dest = transpose(rewriter, op.dest, inverse(order))
+            made = tensor.InsertSliceOp.get(source, dest, sizes, offsets, strides)
+        else:
+            made = tensor.ExtractSliceOp(source, offsets, sizes, strides, _tensor(sizes, element_of(source)))
+        rewriter.insert(made)
         rewriter.replace(op, [], [transpose(rewriter, made.result, order)])
 
 
@@ -422,7 +414,7 @@ class RecordAnyOrder(RewritePattern):
 
 PATTERNS: tuple[RewritePattern, ...] = (
     EraseUnused(), Compose(), TransposeAsReshape(), FoldConstant(), FoldReshapedConstant(), FoldTransposeIntoAccess(),
-    MatchOperandLayout(), ThroughInsert(), ThroughExtract(), ThroughReshape(), FoldTransposeIntoWeights(),
+    MatchOperandLayout(), ThroughSlice(), ThroughReshape(), FoldTransposeIntoWeights(),
     RecordAnyOrder(),
 )  # fmt: skip
 

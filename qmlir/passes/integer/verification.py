@@ -558,9 +558,7 @@ def _after(edges: list[tuple[list[SSAValue], list[SSAValue]]], seeds: Iterable[S
 
 def _values(op: Operation) -> Iterator[SSAValue]:
     yield from op.results
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.args
+    yield from (argument for region in op.regions for block in region.blocks for argument in block.args)
 
 
 def float_operation_between(module: ModuleOp) -> tuple[Operation, str] | None:

@@ -39,6 +39,7 @@ from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import hand_on, origins_of, set_origins, with_origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.quantization.embeddings import tables_of
+from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.signed_weights import stored_float
 
 # `nn-fold-constants`: constant expressions, and integers that are already quantized weights.
@@ -250,11 +251,10 @@ class NnTieEmbeddings(ModulePass):
     name = "nn-tie-embeddings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
-            if isinstance(function, FuncOp):
-                for table in list(tables_of(function)):
-                    for product in list(_products_with(function, table)):
-                        _share(product, table)
+        for function in functions_of(op):
+            for table in list(tables_of(function)):
+                for product in list(_products_with(function, table)):
+                    _share(product, table)
 
 
 def _products_with(function: FuncOp, table: SSAValue) -> Iterator[MatMulOp]:
@@ -337,9 +337,7 @@ class QuantExpandFloats(ModulePass):
     integers_only: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
-            if not isinstance(function, FuncOp):
-                continue
+        for function in functions_of(op):
             floats = Counter[str]()
             for cast in list(function.walk()):
                 type_ = stored_float(cast)

@@ -246,6 +246,5 @@ class CalibAttachRecords(ModulePass):
     bins: int = BINS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in list(op.ops):
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                attach_records(function, self.bins)
+        for function in functions_of(op):
+            attach_records(function, self.bins)

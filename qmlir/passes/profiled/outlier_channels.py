@@ -428,8 +428,10 @@ def _part(hidden: Hidden, columns: Columns, role: str, range_: tuple[float, floa
     for op in hidden.operations:
         ranges = column_ranges(op.results[0])
         assert ranges is not None
-        constants = _channels(op, columns) if isinstance(op, MatMulOp) and weights_of(op) is not None else {}
-        constants = constants or _elements(op, columns)
+        if isinstance(op, MatMulOp) and (weights := weights_of(op)) is not None:
+            constants = {op.rhs: with_weights(op, weights[:, columns])}
+        else:
+            constants = _elements(op, columns)
         shape = (*shape_of(op.results[0])[:-1], columns.size)
         low, high = (end[columns] for end in ranges)
         _add(hidden, op, made, constants, shape, (float(low.min()), float(high.max())), role)
@@ -437,12 +439,6 @@ def _part(hidden: Hidden, columns: Columns, role: str, range_: tuple[float, floa
     assert weights is not None
     terms: dict[SSAValue, Operation] = {hidden.last.rhs: with_weights(hidden.last, weights[columns])}
     return _add(hidden, hidden.last, made, terms, shape_of(hidden.last.result), range_, role)
-
-
-def _channels(op: MatMulOp, columns: Columns) -> dict[SSAValue, Operation]:
-    weights = weights_of(op)
-    assert weights is not None
-    return {op.rhs: with_weights(op, weights[:, columns])}
 
 
 def _elements(op: NnOp, columns: Columns) -> dict[SSAValue, Operation]:

@@ -5,8 +5,8 @@ result is a `#calib.stats`. If the operation has several results, it is an array
 a result without statistics is `unit`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.disjoint_set import DisjointSet
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import calibrate
@@ -144,23 +145,6 @@ def statistics_of(value: SSAValue) -> Statistics | None:
     return known.statistics if known is not None and known.is_complete else None
 
 
-@dataclass
-class _Ties:
-    """Values that share a type because a call, a branch or a loop passes one on as the other."""
-
-    _parents: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-
-    def root(self, value: SSAValue) -> SSAValue:
-        while (parent := self._parents.get(value)) is not None:
-            value = parent
-        return value
-
-    def tie(self, left: Iterable[SSAValue], right: Iterable[SSAValue]) -> None:
-        for one, other in zip(left, right, strict=True):
-            if self.root(one) is not self.root(other):
-                self._parents[self.root(one)] = self.root(other)
-
-
 def _return_of(function: FuncOp) -> ReturnOp | None:
     last = function.body.blocks[-1].last_op
     return last if isinstance(last, ReturnOp) else None
@@ -177,8 +161,7 @@ def _values_of(function: FuncOp) -> Iterator[SSAValue]:
     """Yields the arguments of a function and of its nested regions, and the results."""
     for op in function.walk():
         yield from (argument for region in op.regions for block in region.blocks for argument in block.args)
-        if op is not function:
-            yield from op.results
+        yield from op.results
 
 
 def _own_constants(module: ModuleOp) -> None:
@@ -191,23 +174,24 @@ def _own_constants(module: ModuleOp) -> None:
             each.user.operands[each.position] = own.results[0]
 
 
-def _ties(module: ModuleOp) -> _Ties:
-    ties = _Ties()
-    for op in module.walk():
-        for each in forwarded(op):
-            ties.tie([each.given], [each.taken])
+def _ties(module: ModuleOp) -> DisjointSet[SSAValue]:
+    """Returns the values in sets that share a type because a call, a branch or a loop passes one on as the other."""
+    ties = DisjointSet([value for function in functions_of(module) for value in _values_of(function)])
+    pairs = [(each.given, each.taken) for op in module.walk() for each in forwarded(op)]
     for call, function in _calls(module):
-        ties.tie(call.operands, function.body.blocks[0].args)
+        pairs += zip(call.operands, function.body.blocks[0].args, strict=True)
         if (returned := _return_of(function)) is not None:
-            ties.tie(call.results, returned.operands)
+            pairs += zip(call.results, returned.operands, strict=True)
+    for one, other in pairs:
+        ties.union(one, other)
     return ties
 
 
 def _constants_in(
-    module: ModuleOp, ties: _Ties, roots: Set[SSAValue]
+    module: ModuleOp, ties: DisjointSet[SSAValue], roots: Set[SSAValue]
 ) -> Iterator[tuple[SSAValue, tuple[float, float]]]:
     """Yields the ranges of constants that are tied to values of `roots`."""
-    for each in (each for op in module.walk() for each in forwarded(op) if ties.root(each.given) in roots):
+    for each in (each for op in module.walk() for each in forwarded(op) if ties.find(each.given) in roots):
         array = constant_array(each.given)
         if array is not None and array.size and np.isfinite(array).all():
             yield each.given, (float(array.min()), float(array.max()))
@@ -221,11 +205,11 @@ def tied_statistics(module: ModuleOp, entries: Mapping[SSAValue, Statistics]) ->
     """
     ties, known = _ties(module), dict[SSAValue, Statistics]()
     for value, each in entries.items():
-        widest = known.setdefault(ties.root(value), each)
+        widest = known.setdefault(ties.find(value), each)
         if each.maximum - each.minimum > widest.maximum - widest.minimum:
-            known[ties.root(value)] = each
+            known[ties.find(value)] = each
     results = (result for function in functions_of(module) for op in function.body.walk() for result in op.results)
-    roots = ((each, ties.root(each)) for each in results if each not in entries and constant_array(each) is None)
+    roots = ((each, ties.find(each)) for each in results if each not in entries and constant_array(each) is None)
     return {each: known[root] for each, root in roots if root in known}
 
 
@@ -237,14 +221,14 @@ def set_ranges(module: ModuleOp, entries: Mapping[SSAValue, tuple[float, float]]
     _own_constants(module)
     ties = _ties(module)
     ranges: dict[SSAValue, tuple[float, float]] = {}
-    known = {ties.root(value) for value in entries}
+    known = {ties.find(value) for value in entries}
     for value, (minimum, maximum) in (*entries.items(), *_constants_in(module, ties, known)):
-        root = ties.root(value)
+        root = ties.find(value)
         low, high = ranges.get(root, (minimum, maximum))
         ranges[root] = min(low, minimum), max(high, maximum)
     for function in functions_of(module):
         for value in list(_values_of(function)):
-            if (found := ranges.get(ties.root(value))) is not None:
+            if (found := ranges.get(ties.find(value))) is not None:
                 type_ = tensor(value.type)
                 expressed = plain_type(type_.get_element_type())
                 assert isinstance(expressed, AnyFloat)
