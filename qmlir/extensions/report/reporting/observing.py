@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from qmlir.arithmetic import histogram as fine
+from qmlir.arithmetic import statistics as fine
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
