@@ -66,10 +66,8 @@ def readings_of(op: Structured) -> list[OperandAccess]:
         values, maps, arguments = op.inputs, op.indexing_maps.data, op.body.block.args
     else:
         values, maps, arguments = op.epilogue, op.epilogue_maps.data, op.body.block.args[1:]
-    return [
-        OperandAccess(value, attribute.data, argument)
-        for value, attribute, argument in zip(values, maps, arguments, strict=False)
-    ]
+    found = zip(values, maps, arguments, strict=False)
+    return [OperandAccess(value, attribute.data, argument) for value, attribute, argument in found]
 
 
 def output_maps(op: GenericOp) -> list[AffineMap]:
@@ -213,9 +211,8 @@ def determines_iterators(op: Structured, readings: Sequence[OperandAccess]) -> b
         for expression, size in zip(map_.results, shape, strict=True)
         if isinstance(expression, AffineDimExpr)
     ]
-    return {position for position, _ in plain} == set(range(len(ranges))) and all(
-        size == ranges[position] for position, size in plain
-    )
+    is_same = all(size == ranges[position] for position, size in plain)
+    return is_same and {position for position, _ in plain} == set(range(len(ranges)))
 
 
 def has_index(op: Structured) -> bool:

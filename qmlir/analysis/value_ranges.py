@@ -67,14 +67,11 @@ class ValueRanges:
         others = (range_of_type(value.type) for value in block.args[len(arguments) :])
         self.of.update(zip(block.args, (*arguments, *others), strict=False))
         for op in block.ops:
-            self._operation(op)
+            found = self._results(op)
+            for position, result in enumerate(op.results):
+                self.of[result] = found[position] if position < len(found) else range_of_type(result.type)
         last = block.last_op
         return [] if last is None or not isinstance(last, _TERMINATORS) else [self[value] for value in last.operands]
-
-    def _operation(self, op: Operation) -> None:
-        found = self._results(op)
-        for position, result in enumerate(op.results):
-            self.of[result] = found[position] if position < len(found) else range_of_type(result.type)
 
     def _results(self, op: Operation) -> Sequence[Interval]:
         match op:
@@ -106,11 +103,8 @@ class ValueRanges:
                         self._block(block, [])
                 return []
             case _:
-                return self._scalar(op)
-
-    def _scalar(self, op: Operation) -> Sequence[Interval]:
-        found = transfer(op, [self[value] for value in op.operands]) if len(op.results) == 1 else None
-        return [] if found is None else [found]
+                found = transfer(op, [self[value] for value in op.operands]) if len(op.results) == 1 else None
+                return [] if found is None else [found]
 
     def _requantized(self, op: RequantizeOp) -> Interval:
         bits = bits_of(op.result.type)
@@ -198,10 +192,8 @@ class ValueRanges:
         bits = bits_of(op.accumulator_type)
         total = self.sums(op) if isinstance(op, ContractionOp) else range_of_type(op.accumulator_type)
         sums = ANY_FLOAT if total is None or bits is None else wrapped(total, bits)
-        rest = [
-            channel_interval(op, value, map_.data, self[value])
-            for value, map_ in zip(op.epilogue, op.epilogue_maps, strict=True)
-        ]
+        pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
+        rest = [channel_interval(op, value, map_.data, self[value]) for value, map_ in pairs]
         (result,) = self._block(block, [sums, *rest])
         return result.whole
 

@@ -243,7 +243,6 @@ def limits_of_sums(weights: Array, axes: tuple[int, ...], limits: tuple[Any, Any
     low, high = limits
     is_wide = weights.dtype == object or magnitude(weights) * weights.size >= 2**63
     wide: Any = object if is_wide else np.int64
-    positive, negative = (
-        np.asarray(part(weights, 0).sum(axis=axes, dtype=wide)).astype(object) for part in (np.maximum, np.minimum)
-    )
+    parts = (limit(weights, 0) for limit in (np.maximum, np.minimum))
+    positive, negative = (np.asarray(part.sum(axis=axes, dtype=wide)).astype(object) for part in parts)
     return positive * low + negative * high, positive * high + negative * low

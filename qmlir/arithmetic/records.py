@@ -161,7 +161,5 @@ class Records:
 
     def statistics(self, records: I64) -> dict[str, Statistics]:
         """Returns the statistics for each key, without sums; a value without elements has empty statistics."""
-        return {
-            key: layout.statistics(records[first : first + layout.words])
-            for key, (first, layout) in self.positions.items()
-        }
+        places = self.positions.items()
+        return {key: layout.statistics(records[first:][: layout.words]) for key, (first, layout) in places}

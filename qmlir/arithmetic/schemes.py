@@ -136,9 +136,8 @@ class Storage:
             return Storage.BINARY
         found = _STORAGE.fullmatch(text.replace(" ", ""))
         if found is None:
-            raise ValueError(
-                f"storage must be iN or uN with 1 to 32 bits (such as i8, u4, i2<-1:1>) or binary, but got '{text}'"
-            )
+            wanted = "iN or uN with 1 to 32 bits (such as i8, u4, i2<-1:1>) or binary"
+            raise ValueError(f"storage must be {wanted}, but got '{text}'")
         limits = None if found["low"] is None else (int(found["low"]), int(found["high"]))
         return Storage(int(found["bits"]), found["kind"] == "i", limits)
 

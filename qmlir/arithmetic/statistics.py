@@ -356,9 +356,8 @@ class NotANumberError(ValueError):
         """The number of NaNs."""
         self.first = int(np.flatnonzero(np.isnan(flat))[0])
         """The flat index of the first NaN, in row-major order."""
-        super().__init__(
-            f"values must not contain NaN, but {self.nans} of {flat.size} are NaN (the first at index {self.first})"
-        )
+        found = f"{self.nans} of {flat.size} are NaN (the first at index {self.first})"
+        super().__init__(f"values must not contain NaN, but {found}")
 
 
 def finite_values(values: Array) -> tuple[Array, tuple[int, int]]:

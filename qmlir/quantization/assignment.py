@@ -119,15 +119,10 @@ class Assignment:
                     return f"{slot} {name} {value} (by {source}), but target '{candidate.target.name}' supports {has}"
         return None
 
-    def support(self, op: Operation) -> Support | None:
-        """Returns the entry for `op` in the description of its current target; `None` if it has no target."""
+    def candidate(self, op: Operation) -> Candidate | None:
+        """Returns the target and the support to which `op` is assigned; `None` if there are no targets."""
         candidates = self._candidates.get(op)
-        return candidates[0].support if candidates else None
-
-    def target(self, op: Operation) -> Description | None:
-        """Returns the current target of `op`; `None` if it has none."""
-        candidates = self._candidates.get(op)
-        return candidates[0].target if candidates else None
+        return candidates[0] if candidates else None
 
     def advance(self, op: Operation, reason: str) -> bool:
         """Moves `op` to its next candidate target, and records `reason`; returns False if there is no next one."""

@@ -35,7 +35,7 @@ from qmlir.quantization.supports import retyped
 # can take part. Fusion then makes the operations compute on the quantized values.
 
 
-def _plain(value: SSAValue) -> AnyTensor:
+def plain_tensor(value: SSAValue) -> AnyTensor:
     """Returns the tensor type of a value without quantization or calibration."""
     return TensorType(plain_type(element_type(value.type)), shape_of(value))
 
@@ -77,7 +77,7 @@ def _insert_pair(value: SSAValue, type_: UniformQuantizedType, users: Sequence[t
     if _is_between_casts(value, type_):
         return
     quantized = QuantizeCastOp(value, TensorType(type_, shape_of(value)))
-    dequantized = DequantizeCastOp(quantized.result, _plain(value))
+    dequantized = DequantizeCastOp(quantized.result, plain_tensor(value))
     for cast in (quantized, dequantized):
         set_origins(cast, _origins(value))
     Rewriter.insert_op([quantized, dequantized], _point_behind(value))
@@ -119,7 +119,9 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
             if float_constants:
                 constant.attributes[TRAINABLE] = UnitAttr()
             stored = _stored_constant(constant, type_, is_signed=is_signed)
-            dequantized = with_origins_of(constant, DequantizeCastOp(stored[-1].results[0], _plain(constant.result)))
+            dequantized = with_origins_of(
+                constant, DequantizeCastOp(stored[-1].results[0], plain_tensor(constant.result))
+            )
             Rewriter.insert_op([*stored, dequantized], InsertPoint.after(constant))
             made[key] = dequantized.result
         user.operands[position] = made[key]

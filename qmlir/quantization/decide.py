@@ -32,7 +32,7 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import ForwardedValue, makers, together
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
 from qmlir.ir.float_reasons import FloatCause
-from qmlir.ir.interfaces import FixedRange, MultipliesAndAdds, Quantizable, Slot
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization import types
 from qmlir.quantization.assignment import Assignment
@@ -49,7 +49,7 @@ from qmlir.quantization.profiles.keys import given_type, has_nan, values_with_na
 from qmlir.quantization.profiles.statistics import Observed, observed, was_infinite
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import DYNAMIC, REASON, branch_remarks, read_exactly, scales_dynamically
-from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
+from qmlir.quantization.retyping import fixed_range, is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.shared_scales import Groups, RoleParts, StatePair
 from qmlir.quantization.types import fixed_type, type_from_range, undivided_sum, weight_type
 from qmlir.registry import PackageError
@@ -298,8 +298,8 @@ class _Decider:
                     yield None if slot is None else self._accepted(user, slot)
 
     def _accepted(self, op: Operation, slot: Slot) -> Accepted | None:
-        support = self.assignment.support(op)
-        return None if support is None else support.slot(slot)
+        candidate = self.assignment.candidate(op)
+        return None if candidate is None else candidate.support.slot(slot)
 
     def _decide_operands(self, op: Quantizable) -> None:
         for value in self._activations(op):
@@ -395,7 +395,7 @@ class _Decider:
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
         sources = [each for each in sources if each not in self.forwarded] or sources
         constants = [(op, _known(array)) for op in movers for array in self._constants(op).values()]
-        fixed = {self._fixed_range(each) for each in sources}
+        fixed = {fixed_range(each) for each in sources}
         why = Reason(Basis.RANGE, position, slot, choice, members=tuple(members))
         given = next(filter(None, map(given_type, members)), None)
         if given is not None:
@@ -426,11 +426,6 @@ class _Decider:
         arrays = {position: constant_array(op.operands[position]) for position in slots_of(op)}
         return {position: array for position, array in arrays.items() if array is not None}
 
-    @staticmethod
-    def _fixed_range(value: SSAValue) -> FixedRange | None:
-        owner = value.owner
-        return owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
-
     # The range is the union of all ranges and 0: zero padding and ReLU need an exact zero (Jacob et al., 2018, section
     # 2.1).
     def _from_ranges(
@@ -460,9 +455,9 @@ class _Decider:
 
     def _accumulator_type(self, op: Quantizable, value: SSAValue) -> UniformQuantizedType:
         choice = self._choice(op, Slot.ACCUMULATOR)
-        support = self.assignment.support(op)
+        candidate = self.assignment.candidate(op)
         # The adder of the target holds the sums, or the target rejects the operation.
-        is_added = support is not None and support.adder == str(choice.storage)
+        is_added = candidate is not None and candidate.support.adder == str(choice.storage)
         is_exact = choice.storage == types.STORAGE or is_added
         found = self.accumulators.sum_of(op) if is_exact else None
         why = Reason(Basis.RANGE, op, Slot.ACCUMULATOR, choice, headroom=HEADROOM if is_exact else 1.0)
@@ -596,10 +591,8 @@ class _Decider:
         most = float((fitted.weight_scales / scales).max())
         assert position is not None
         if most > 2 and (coarser := self._coarser(op, position, data)) is not None:
-            taken = f"reads its data in {coarser.bits} bits instead of {data.bits}"
-            self.decisions.remark(
-                op, f"{taken}, because a 32-bit bias would make its weight scale {most:.3g} times larger"
-            )
+            why = f"a 32-bit bias would make its weight scale {most:.3g} times larger"
+            self.decisions.remark(op, f"reads its data in {coarser.bits} bits instead of {data.bits}, because {why}")
             fitted = fit_bias(low, high, coarser.scale, scales, is_power_of_two=choice.scheme.is_power_of_two)
         if fitted.raised.any():
             count, most = int(np.count_nonzero(fitted.raised)), float((fitted.weight_scales / scales).max())

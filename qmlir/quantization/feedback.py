@@ -41,7 +41,7 @@ from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.predicates import computed_operands, computing, is_passed_on
 from qmlir.quantization.profiles.statistics import observed_range, seen_statistics
-from qmlir.quantization.retyping import is_f32, is_float, moves_values, slots_of
+from qmlir.quantization.retyping import fixed_range, is_f32, is_float, moves_values, slots_of
 from qmlir.quantization.shared_scales import Groups
 
 Pair = tuple[SSAValue, SSAValue]
@@ -274,7 +274,7 @@ def _is_gate(value: SSAValue) -> bool:
         return constant_array(op.lhs) is not None and _is_gate(op.rhs)
     if moves_values(op) and len(computed_operands(op)) == 1:
         return _is_gate(computed_operands(op)[0])
-    fixed = op.quantization_slots().fixed_output if isinstance(op, Quantizable) else None
+    fixed = fixed_range(value)
     return fixed is not None and 0 <= fixed.minimum < fixed.maximum <= 1
 
 

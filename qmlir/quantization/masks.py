@@ -611,16 +611,13 @@ def _drop_guards(softmax: SoftmaxOp, masked: Collection[SSAValue], keeps: Collec
         if not isinstance(guard, WhereOp) or guard.rhs is not softmax.result:
             continue
         array, shapes = constant_array(guard.lhs), {shape_of(guard.result), shape_of(softmax.result)}
-        is_empty = _is_nan(guard.condition, softmax.result) or _is_all_masked(guard.condition, softmax, masked, keeps)
+        test = defining_op(guard.condition)
+        is_nan = isinstance(test, IsNaNOp) and test.input is softmax.result
+        is_empty = is_nan or _is_all_masked(guard.condition, softmax, masked, keeps)
         if is_empty and array is not None and not array.any() and len(shapes) == 1:
             result = Rewriter.replace_value_with_new_type(softmax.result, guard.result.type)
             guard.result.replace_all_uses_with(result)
             Rewriter.erase_op(guard)
-
-
-def _is_nan(condition: SSAValue, value: SSAValue) -> bool:
-    op = defining_op(condition)
-    return isinstance(op, IsNaNOp) and op.input is value
 
 
 def _is_minus_infinity(condition: SSAValue) -> SSAValue | None:

@@ -242,10 +242,8 @@ class Coverage(Readable):
         Returns:
             The fractions, then the operations in float with the reasons.
         """
-        products = ", ".join(
-            f"{100 * share(number, self.multiply_adds):.1f}% {elements}"
-            for elements, number in self.multiply_adds_by_elements.items()
-        )
+        parts = self.multiply_adds_by_elements.items()
+        products = ", ".join(f"{100 * share(number, self.multiply_adds):.1f}% {elements}" for elements, number in parts)
         text = [f"{self.quantized_operations} of {self.operations} operations compute on quantized values"]
         if products:
             text.append(f"multiply-adds: {products}")

@@ -15,7 +15,7 @@ from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
 from qmlir.ir.decomposition import Parts
-from qmlir.ir.interfaces import InferResultTypes, Quantizable, Slot
+from qmlir.ir.interfaces import FixedRange, InferResultTypes, Quantizable, Slot
 
 KEEP_FLOAT = "nn.keep_float"
 """The attribute on an operation that a recipe leaves in float, even if there are casts around it."""
@@ -56,6 +56,12 @@ def place_of(op: Quantizable, wanted: Slot) -> int | None:
     return next((position for position, slot in slots_of(op).items() if slot is wanted), None)
 
 
+def fixed_range(value: SSAValue) -> FixedRange | None:
+    """Returns the range that the producer of `value` gives its results whatever it reads, or `None`."""
+    op = value.owner
+    return op.quantization_slots().fixed_output if isinstance(op, Quantizable) else None
+
+
 def moves_values(op: object) -> TypeGuard[Quantizable]:
     """Returns True if `op` only moves or selects values, so that its operands and results share a type."""
     return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
@@ -80,7 +86,7 @@ def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Att
         result.type if element is None or not is_float(result) else TensorType(element, shape_of(result))
         for result, element in zip(op.results, elements, strict=True)
     ]
-    made = _recreated(op, operands, types)
+    made = recreated(op, operands, types)
     try:
         if any(is_float(result) and element is None for result, element in zip(op.results, elements, strict=True)):
             made = _inferred(made, elements)
@@ -100,12 +106,13 @@ def _inferred(op: Operation, elements: Sequence[Attribute | None]) -> Operation:
         TensorType(tensor(inferred).get_element_type(), shape_of(result)) if element is None else result.type
         for result, inferred, element in zip(op.results, op.infer_result_types(), elements, strict=True)
     ]
-    made = _recreated(op, op.operands, types)
+    made = recreated(op, op.operands, types)
     op.drop_all_references()
     return made
 
 
-def _recreated(op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]) -> Operation:
+def recreated(op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]) -> Operation:
+    """Returns an operation like `op` on other operands, with results of other types; it may be invalid."""
     made = type(op).create(
         operands=operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)
     )

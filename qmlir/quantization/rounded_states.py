@@ -39,11 +39,8 @@ def _is_part(op: object, name: str) -> bool:
 
 def _rounding(product: Operation) -> tuple[Origin, ...]:
     """Returns the origins of the part that rounds the state for `product`, such as `backward/hidden/rounded`."""
-    outer = (origin.role.split("/")[:-2] for origin in origins_of(product))
-    return tuple(
-        Origin(origin.name, origin.op_type, "/".join((*prefix, ROUNDED)))
-        for origin, prefix in zip(origins_of(product), outer, strict=True)
-    )
+    outer = ((each, each.role.split("/")[:-2]) for each in origins_of(product))
+    return tuple(replace(each, role="/".join((*prefix, ROUNDED))) for each, prefix in outer)
 
 
 def _products_of_states(function: FuncOp) -> Iterator[MatMulOp]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from itertools import chain
+from os import PathLike
 from typing import Any, ClassVar, TypeVar, cast, get_type_hints
 
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +19,7 @@ from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Recipe, TypeOptions, make_recipe, read_rules
-from qmlir.quantization.recipe_text import RecipeSource, RecipeText, meant, setting_hint, spelled, text_of
+from qmlir.quantization.recipe_text import RecipeText, meant, setting_hint, spelled, text_of
 from qmlir.quantization.retyping import mark_parameters
 from qmlir.quantization.rounded_states import round_states
 from qmlir.quantization.setting_rows import QuantizeSettings as QuantizeSettings
@@ -43,7 +44,11 @@ def normalize_settings(settings: QuantizeSettings) -> dict[str, Any]:
             found[name] = value if name == "exclude" or not field else spelled(field, text_of(value))
     recipe: Any = found.get("recipe") or ""
     if not isinstance(recipe, RecipeText):
-        recipe = str(path_of(recipe) if recipe else "") if _is_path(recipe) else RecipeText.of(recipe) or ""
+        recipe = (
+            str(path_of(recipe) if recipe else "")
+            if isinstance(recipe, str | PathLike)
+            else RecipeText.of(recipe) or ""
+        )
     excluded = names_in("exclude", found.pop("exclude", ()), split=False)
     if tables := [{"node": each, "quantize": False} for each in excluded]:
         read_rules(recipe)  # errors in the recipe are reported before the exclusions are added
@@ -90,10 +95,6 @@ def names_in(setting: str, value: Any, *, split: bool = True) -> tuple[str, ...]
     if not isinstance(value, Sequence) or not all(map(_is_text, cast(Sequence[Any], value))):
         raise text_error(f"{setting} must be names, but got {value!r}")
     return tuple(cast(Sequence[str], value))
-
-
-def _is_path(recipe: RecipeSource) -> bool:
-    return isinstance(recipe, str) or hasattr(recipe, "__fspath__")
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

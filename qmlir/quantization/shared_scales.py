@@ -19,7 +19,7 @@ from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.profiles.statistics import observed_range
-from qmlir.quantization.retyping import is_f32, slots_of
+from qmlir.quantization.retyping import fixed_range, is_f32, slots_of
 
 # Values of a function that share one quantized type, because an operation moves them without a rescale.
 #
@@ -184,9 +184,7 @@ def _hull(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, 
 
 def _range(value: SSAValue) -> tuple[float, float]:
     """Returns the range of `value`, or (0, 0) if it is not known."""
-    owner = value.owner
-    fixed = owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
-    if fixed is not None:
+    if (fixed := fixed_range(value)) is not None:
         return fixed.minimum, fixed.maximum
     return observed_range(value) or (0.0, 0.0)
 

@@ -90,9 +90,8 @@ def weight_type(
     if axis is not None and choice.granularity.is_channel:
         rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
         chosen = parameters(*_ranges(rows, choice), grid_of(choice))
-        return UniformQuantizedType.per_axis(
-            storage_type(choice.storage), f32, axis, fit(chosen.scales), chosen.zero_points, choice.storage.limits
-        )
+        held, limits = storage_type(choice.storage), choice.storage.limits
+        return UniformQuantizedType.per_axis(held, f32, axis, fit(chosen.scales), chosen.zero_points, limits)
     low, high = _ranges(array.reshape(1, -1), choice)
     chosen = parameters(low[0], high[0], grid_of(choice))
     return tensor_type(choice.storage, Parameters(fit(chosen.scales), chosen.zero_points))

@@ -142,11 +142,9 @@ def verify_quantized_tensor(type_: Attribute) -> None:
 def _verify_axis(quantized: UniformType, shape: tuple[int, ...]) -> None:
     if quantized.axis >= len(shape):
         raise VerifyException(f"quantized dimension {quantized.axis} must be less than tensor rank {len(shape)}")
-    size = shape[quantized.axis]
-    if size not in (DYNAMIC_INDEX, quantized.scales.size):
-        raise VerifyException(
-            f"quantized dimension size {size} does not match number of scales {quantized.scales.size}"
-        )
+    size, scales = shape[quantized.axis], quantized.scales.size
+    if size not in (DYNAMIC_INDEX, scales):
+        raise VerifyException(f"quantized dimension size {size} does not match number of scales {scales}")
 
 
 def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
@@ -166,9 +164,8 @@ def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
             size = 1  # an axis without blocks has a single parameter
         block = blocks.get(axis, size)
         if size % block:
-            raise VerifyException(
-                f"tensor dimension size {size} at axis {axis} must be divisible by the corresponding block size {block}"
-            )
+            found = f"tensor dimension size {size} at axis {axis}"
+            raise VerifyException(f"{found} must be divisible by the corresponding block size {block}")
         if count != size // block:
             expected = f"{size // block} ({size} elements in blocks of {block})"
             raise VerifyException(f"number of scales along axis {axis} should be {expected}, but got {count}")

@@ -533,9 +533,8 @@ class UniformQuantizedType(UniformType, StoredType):
             return uniform_parameters([floating], expressed, granularity, axes, block_sizes, scales, 0)[:-1]
         if granularity is Granularity.BLOCK and storage.signedness.data is Signedness.UNSIGNED:
             zero_points = syntax.read_unsigned(zero_points, storage.width.data)
-        return uniform_parameters(
-            _storage_parameters(storage, limits), expressed, granularity, axes, block_sizes, scales, zero_points
-        )
+        held = _storage_parameters(storage, limits)
+        return uniform_parameters(held, expressed, granularity, axes, block_sizes, scales, zero_points)
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

@@ -8,6 +8,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from qmlir.ir.control_flow import reached
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.limits import budget, over
 from qmlir.ir.passes import count
@@ -22,34 +23,28 @@ def _callees(function: FuncOp) -> set[str]:
 
 
 def _recursive(functions: dict[str, FuncOp]) -> set[str]:
-    """Returns the functions that can reach themselves through calls: strongly connected components (Tarjan, 1972)."""
+    """Returns the functions that can reach themselves through calls: components in both directions (Sharir, 1981)."""
     callees = {name: _callees(function) & functions.keys() for name, function in functions.items()}
-    numbers: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    open_: dict[str, None] = {}
+    callers: dict[str, set[str]] = {name: set() for name in callees}
+    for name, called in callees.items():
+        for callee in called:
+            callers[callee].add(name)
+    entered: set[str] = set()
+    finished: dict[str, None] = {}
+    waiting = list(callees)
+    while waiting:
+        if (name := waiting[-1]) in entered:
+            finished.setdefault(waiting.pop())
+        else:
+            entered.add(name)
+            waiting += callees[name] - entered
+    done: set[str] = set()
     found: set[str] = set()
-    for start in callees:
-        entered = [] if start in numbers else [(start, iter(callees[start]))]
-        while entered:
-            name, rest = entered[-1]
-            if name not in numbers:
-                numbers[name] = lowest[name] = len(numbers)
-                open_[name] = None
-            callee = next(rest, None)
-            if callee is not None and callee not in numbers:
-                entered.append((callee, iter(callees[callee])))
-            elif callee is not None:
-                if callee in open_:
-                    lowest[name] = min(lowest[name], numbers[callee])
-            else:
-                entered.pop()
-                if entered:
-                    lowest[entered[-1][0]] = min(lowest[entered[-1][0]], lowest[name])
-                if lowest[name] == numbers[name]:
-                    component = {name}
-                    while (last := open_.popitem()[0]) != name:
-                        component.add(last)
-                    found |= component if len(component) > 1 or name in callees[name] else set()
+    for name in reversed(finished):
+        if name not in done:
+            component = set(reached([name], lambda each: callers[each] - done))
+            done |= component
+            found |= component if len(component) > 1 or name in callees[name] else set()
     return found
 
 
@@ -139,9 +134,8 @@ class Inline(ModulePass):
                 made += _inline_call(call, function)
                 if made > budget(_BUDGET):
                     # A chain of functions that each call the next one twice grows exponentially.
-                    raise op_error(
-                        function, f"cannot be inlined again: the number of new operations is {over(_BUDGET)}"
-                    )
+                    reason = f"the number of new operations is {over(_BUDGET)}"
+                    raise op_error(function, f"cannot be inlined again: {reason}")
                 first = before.next_op if before else (block.first_op if block else None)
                 while first is not None and first is not following:
                     pending.extend(nested for nested in operations_in(first) if isinstance(nested, CallOp))

@@ -290,11 +290,6 @@ def _static(op: tensor.InsertSliceOp | tensor.ExtractSliceOp) -> tuple[tuple[int
     return integer_list(op.static_offsets), integer_list(op.static_sizes), integer_list(op.static_strides)
 
 
-def _permuted(values: Sequence[int], order: Order) -> list[int]:
-    """Returns values by axis of a transpose's result as values by axis of its source."""
-    return [values[order.index(axis)] for axis in range(len(order))]
-
-
 class ThroughSlice(RewritePattern):
     """Inserts a slice before it is transposed, or extracts it before the whole tensor is transposed.
 
@@ -307,7 +302,7 @@ class ThroughSlice(RewritePattern):
         if found is None or static is None or len(sizes_of(op.source)) != len(sizes_of(op.result)):
             return
         source, order = found
-        offsets, sizes, strides = (_permuted(values, order) for values in static)
+        offsets, sizes, strides = ([values[axis] for axis in inverse(order)] for values in static)
         if isinstance(op, tensor.InsertSliceOp):
             whole = _source(op.dest, op)
             if not (_is_free(op.dest) or (whole is not None and whole[1] == order)):
@@ -339,10 +334,7 @@ class ThroughReshape(RewritePattern):
         else:
             groups = [([order[axis] for axis in left], right) for left, right in common_groups(shape, target)]
             groups.sort(key=lambda group: min(group[0], default=0))
-            within, axes = (
-                [axis for left, _ in groups for axis in left],
-                [axis for _, right in groups for axis in right],
-            )
+            within, axes = ([axis for group in groups for axis in group[side]] for side in (0, 1))
             is_inside = within != sorted(within)
             if not self._are_blocks(groups) or (is_inside and (axes == sorted(axes) or not self._is_taken_back(op))):
                 return

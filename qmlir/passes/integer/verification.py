@@ -113,7 +113,7 @@ def bounds_of(op: ContractionOp, ranges: ValueRanges) -> ContractionBounds | Non
     block = op.body.block
     accumulator = block.args[0]
     added: SSAValue = accumulator
-    while (last := _next_addition(added)) is not None:
+    while isinstance(last := added.get_user_of_unique_use(), arith.AddiOp | arith.SubiOp):
         added = last.result
     requantized = EMPTY
     for each in block.walk():
@@ -125,11 +125,6 @@ def bounds_of(op: ContractionOp, ranges: ValueRanges) -> ContractionBounds | Non
     wraps = any(may_wrap(ranges, each) for each in block.walk())
     transformed = winograd(op, ranges[op.x], ranges[op.w])
     return ContractionBounds(sums, with_addends, wraps, requantized, x, w, transformed)
-
-
-def _next_addition(value: SSAValue) -> arith.AddiOp | arith.SubiOp | None:
-    op = value.get_user_of_unique_use()
-    return op if isinstance(op, (arith.AddiOp, arith.SubiOp)) else None
 
 
 @dataclass(frozen=True)
@@ -214,7 +209,7 @@ _FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, -64.0, 64.0)
 _WIDEST = 1 << 24
 """Integers of 32 bits and more are drawn up to this magnitude, so that adding to them does not overflow."""
 
-_UNWRITTEN = 0xA5
+_UNWRITTEN = bytearray(b"\xa5")
 """The initial bytes of results."""
 
 
@@ -321,9 +316,7 @@ def compare(op: CustomOp) -> None:
             raise op_error(op, what) from error
         meant = _evaluated(op, original, inputs)
         expected = [np.asarray(each, order="C") for each in meant]
-        found = [
-            np.frombuffer(bytearray([_UNWRITTEN]) * each.nbytes, each.dtype).reshape(each.shape) for each in expected
-        ]
+        found = [np.frombuffer(_UNWRITTEN * each.nbytes, each.dtype).reshape(each.shape) for each in expected]
         try:
             function(*inputs, *found)
         except Exception as error:
@@ -420,10 +413,6 @@ def _is_integer(value: SSAValue) -> bool:
     return isinstance(element, StoredType) if integer is None else 1 < integer.width.data < 64
 
 
-def _is_float(value: SSAValue) -> bool:
-    return isinstance(_element(value.type), AnyFloat | CalibratedQuantizedType)
-
-
 def _is_constant(op: Operation) -> bool:
     return op.has_trait(ConstantLike, value_if_unregistered=False) or op.name in ("arith.constant", "memref.get_global")
 
@@ -481,7 +470,8 @@ def _reason(op: Operation) -> str | None:
             return None
     # A contraction multiplies its first two operands; its region reads the others.
     values = op.operands[:2] if op.dialect_name() == "kernel" else (*op.operands, *op.results)
-    return "computes on floats" if any(map(_is_float, values)) else None
+    is_float = any(isinstance(_element(value.type), AnyFloat | CalibratedQuantizedType) for value in values)
+    return "computes on floats" if is_float else None
 
 
 # --- How values flow --------------------------------------------------------------------------------------------------

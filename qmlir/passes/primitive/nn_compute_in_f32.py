@@ -127,8 +127,7 @@ class NnComputeInF32(ModulePass):
             else:
                 _leave(op, declared)
                 _enter(op.results, InsertPoint.after(op))
-        regions = [region for op in function.walk() for region in op.regions]
-        for block in (block for region in regions for block in region.blocks):
+        for block in list(function.walk_blocks()):
             _enter(block.args, InsertPoint.at_start(block))
         if declared:
             names = sorted({str(type_.get_element_type()) for type_ in declared.values()})

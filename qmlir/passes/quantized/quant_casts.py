@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir import registry
-from qmlir.dialects.nn.base import NnOp, plain_type
+from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.raising.groups import Refusal
 from qmlir.dialects.nn.requantize import decompose
@@ -30,12 +30,12 @@ from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.passes import MEANING, Preservation
 from qmlir.ir.provenance import name_results, origins_of, set_origins, tensor_names
 from qmlir.passes.quantized.nn_raise import raise_excerpt
-from qmlir.quantization.casts import FUSION_PATTERNS, QuantizeConstant, rewrite
+from qmlir.quantization.casts import FUSION_PATTERNS, QuantizeConstant, plain_tensor, rewrite
 from qmlir.quantization.profiles.keys import open_composites
 from qmlir.quantization.profiles.statistics import PARTS, hand_on_parts
 from qmlir.quantization.propagation import PATTERNS, Refit, ShareRequantize
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED, mark_kept_in_float, trial_parts
+from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED, mark_kept_in_float, recreated, trial_parts
 from qmlir.quantization.settings import TakesRecipe, Watch, decide_and_insert
 from qmlir.quantization.shared_scales import StatePair, states_of
 from qmlir.specialization.inputs import function_of
@@ -321,10 +321,6 @@ def _is_quantized(value: SSAValue) -> bool:
     return isinstance(element_of(value), UniformQuantizedType)
 
 
-def _plain(value: SSAValue) -> TensorType[Attribute]:
-    return TensorType(plain_type(element_of(value)), shape_of(value))
-
-
 def _has_parts(op: NnOp) -> bool:
     with trial_parts(op) as parts:
         return parts is not None
@@ -341,13 +337,13 @@ class OpenComposite(RewritePattern):
             return
         if op.components is not None or not any(map(_is_quantized, (*op.operands, *op.results))) or _has_parts(op):
             return
-        casts = [DequantizeCastOp(value, _plain(value)) if _is_quantized(value) else None for value in op.operands]
-        real = type(op).create(
-            operands=[value if cast is None else cast.result for value, cast in zip(op.operands, casts, strict=True)],
-            properties={name: each for name, each in op.properties.items() if name != "requantize"},
-            attributes=dict(op.attributes),
-            result_types=[_plain(result) if _is_quantized(result) else result.type for result in op.results],
-        )
+        casts = [
+            DequantizeCastOp(value, plain_tensor(value)) if _is_quantized(value) else None for value in op.operands
+        ]
+        operands = [value if cast is None else cast.result for value, cast in zip(op.operands, casts, strict=True)]
+        types = [plain_tensor(result) if _is_quantized(result) else result.type for result in op.results]
+        real = recreated(op, operands, types)
+        real.properties.pop("requantize", None)
         if not _has_parts(real):
             real.drop_all_references()
             for cast in filter(None, casts):

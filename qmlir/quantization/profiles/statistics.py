@@ -150,13 +150,6 @@ def _return_of(function: FuncOp) -> ReturnOp | None:
     return last if isinstance(last, ReturnOp) else None
 
 
-def _calls(module: ModuleOp) -> Iterator[tuple[CallOp, FuncOp]]:
-    functions = {function.sym_name.data: function for function in functions_of(module)}
-    for op in module.walk():
-        if isinstance(op, CallOp) and op.callee.root_reference.data in functions:
-            yield op, functions[op.callee.root_reference.data]
-
-
 def _values_of(function: FuncOp) -> Iterator[SSAValue]:
     """Yields the arguments of a function and of its nested regions, and the results."""
     for op in function.walk():
@@ -176,9 +169,12 @@ def _own_constants(module: ModuleOp) -> None:
 
 def _ties(module: ModuleOp) -> DisjointSet[SSAValue]:
     """Returns the values in sets that share a type because a call, a branch or a loop passes one on as the other."""
-    ties = DisjointSet([value for function in functions_of(module) for value in _values_of(function)])
+    functions = {function.sym_name.data: function for function in functions_of(module)}
+    ties = DisjointSet([value for function in functions.values() for value in _values_of(function)])
     pairs = [(each.given, each.taken) for op in module.walk() for each in forwarded(op)]
-    for call, function in _calls(module):
+    for call in (op for op in module.walk() if isinstance(op, CallOp)):
+        if (function := functions.get(call.callee.root_reference.data)) is None:
+            continue
         pairs += zip(call.operands, function.body.blocks[0].args, strict=True)
         if (returned := _return_of(function)) is not None:
             pairs += zip(call.results, returned.operands, strict=True)
