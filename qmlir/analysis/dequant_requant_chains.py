@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qmlir.analysis.contraction_ranges import elements_of_constant
-from qmlir.analysis.operand_accesses import OperandAccess, Structured, is_inside, readings_of
+from qmlir.analysis.operand_accesses import OperandAccess, Structured, integer_bits, is_inside, readings_of
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, requantize_f32, requantize_qlinear, saturate, to_f32
 from qmlir.dialects.kernel.ops import RequantizeOp
@@ -184,9 +184,7 @@ def requantized(op: RequantizeOp, accumulator: Array, multiplier: Array) -> npt.
 
 def _dtype_of(leaf: SSAValue) -> np.dtype[np.int64] | np.dtype[np.int32] | None:
     """Returns the NumPy type that holds the integers of a leaf, or `None` if they are wider than 64 bits."""
-    integer = as_integer(leaf.type)
-    assert integer is not None
-    bits = integer.width.data
+    bits = integer_bits(leaf)
     return None if bits > 64 else np.dtype(np.int64) if bits > 32 else np.dtype(np.int32)
 
 

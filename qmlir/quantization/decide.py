@@ -38,7 +38,7 @@ from qmlir.quantization import types
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.casts import data_places
 from qmlir.quantization.choice import ALL_REPAIRS, Basis, Choice, GranularityChoice, ObservedRange, Reason
-from qmlir.quantization.decisions import Accumulators, Decisions, moves_between_floats, refusals, target_refusals
+from qmlir.quantization.decisions import Accumulators, Decisions, Key, moves_between_floats, refusals, target_refusals
 from qmlir.quantization.edges import Edges, find_edges
 from qmlir.quantization.feedback import find_feedback
 from qmlir.quantization.fills import Fills
@@ -355,7 +355,7 @@ class _Decider:
             self.group_types[root] = moved
         return self.group_types[root]
 
-    def _because(self, key: SSAValue | tuple[Operation, int], reason: Reason) -> None:
+    def _because(self, key: Key, reason: Reason) -> None:
         """Records the reason of a type; all values that share the type get the same reason."""
         self.decisions.reasons.update(dict.fromkeys((key, *reason.members), reason))
 
@@ -429,11 +429,7 @@ class _Decider:
     # The range is the union of all ranges and 0: zero padding and ReLU need an exact zero (Jacob et al., 2018, section
     # 2.1).
     def _from_ranges(
-        self,
-        key: SSAValue | tuple[Operation, int],
-        seen: list[tuple[str, Observed]],
-        why: Reason,
-        floor: float = -math.inf,
+        self, key: Key, seen: list[tuple[str, Observed]], why: Reason, floor: float = -math.inf
     ) -> UniformQuantizedType:
         """Returns the type with one scale for the union of the ranges in `seen`, cut off below `floor`.
 

@@ -27,7 +27,10 @@ from qmlir.quantization.types import SumBound
 # The decisions for one function, and the operations that do not support the decided types.
 
 Types = dict[tuple[Operation, int], UniformQuantizedType]
-Reasons = dict[SSAValue | tuple[Operation, int], Reason]
+Key = SSAValue | tuple[Operation, int]
+"""A value, or an operand of an operation that has a type of its own."""
+
+Reasons = dict[Key, Reason]
 TargetSettings = dict[tuple[Operation, Slot], Mapping[str, str]]
 
 

@@ -56,7 +56,7 @@ from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.control_flow import read_only_by
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import assign_role, describe, origins_of, set_origins, set_tensor_names, tensor_names
-from qmlir.quantization.profiles.statistics import calibrated_type, observed, seen_statistics
+from qmlir.quantization.profiles.statistics import observed, seen_statistics, with_range
 from qmlir.text.elements import dense_dtype
 
 NEGLIGIBLE = 2.0**-24
@@ -148,11 +148,8 @@ class MaskReader:
     @staticmethod
     def _ranged(value: SSAValue, limits: tuple[float, float] | None) -> SSAValue:
         """Returns `value` with the range `limits`, if it is a float and the range is known."""
-        element = plain_type(element_of(value))
-        if limits is None or not isinstance(element, AnyFloat):
-            return value
-        type_ = TensorType(calibrated_type(*limits, element), shape_of(value))
-        return Rewriter.replace_value_with_new_type(value, type_)
+        is_float = isinstance(plain_type(element_of(value)), AnyFloat)
+        return value if limits is None or not is_float else with_range(value, *limits)
 
     def _constant(self, array: Array, element: Attribute) -> SSAValue:
         return self._add(ConstantOp.of(np.ascontiguousarray(array), TensorType(element, array.shape)))

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from xdsl.dialects.builtin import Float32Type, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -20,12 +19,11 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import ClipOp
 from qmlir.dialects.nn.recurrent.decompose import RECURRENCE, ROUNDED
-from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import reached
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.quantization.profiles.keys import is_constant
-from qmlir.quantization.profiles.statistics import Observed, attach, calibrated_type, observed
+from qmlir.quantization.profiles.statistics import Observed, attach, observed, with_range
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import is_f32, moves_values, slots_of
 
@@ -101,8 +99,7 @@ def _give_range(parts: Sequence[ClipOp]) -> None:
     low, high = min(each.minimum for each in seen), max(each.maximum for each in seen)
     known = dict.fromkeys(StatsAttr.of_statistics(each.statistics) for each in seen if each.statistics is not None)
     for part in parts:
-        type_ = TensorType(calibrated_type(low, high, Float32Type()), shape_of(part.result))
-        result = Rewriter.replace_value_with_new_type(part.result, type_)
+        result = with_range(part.result, low, high)
         if all(each.statistics is not None for each in seen):
             attach(result, _together(known))
 

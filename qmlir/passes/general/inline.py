@@ -43,7 +43,7 @@ def _recursive(functions: dict[str, FuncOp]) -> set[str]:
     for name in reversed(finished):
         if name not in done:
             component = set(reached([name], lambda each: callers[each] - done))
-            done |= component
+            done.update(component)
             found |= component if len(component) > 1 or name in callees[name] else set()
     return found
 

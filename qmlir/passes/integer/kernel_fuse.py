@@ -452,43 +452,36 @@ class DropExtremum(RewritePattern):
             rewriter.replace(op, [], [pair[1]])
 
 
+_Resize = arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp
+
+
 class MergeCasts(RewritePattern):
     """Merges two integer resizes into one if the first loses no bits of the value."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(
-        self, op: arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp, rewriter: PatternRewriter, /
-    ) -> None:
-        if as_integer(op.result.type) is None:
+    def match_and_rewrite(self, op: _Resize, rewriter: PatternRewriter, /) -> None:
+        wanted, inner = as_integer(op.result.type), defining(op.input)
+        if wanted is None:
             return
-        inner = defining(op.input)
         match op, inner:
             case arith.TruncIOp(), arith.TruncIOp():
-                self._resize(op, inner.input, arith.ExtSIOp, rewriter)
+                extend = arith.ExtSIOp
             case arith.TruncIOp() | arith.ExtSIOp(), arith.ExtSIOp() | arith.ExtUIOp():
-                self._resize(op, inner.input, type(inner), rewriter)
+                extend = type(inner)
             case arith.ExtUIOp(), arith.ExtUIOp():
-                self._resize(op, inner.input, arith.ExtUIOp, rewriter)
+                extend = arith.ExtUIOp
             case arith.ExtSIOp(), arith.TruncIOp():
                 low, high = integer_limits(integer_bits(op.input))
                 found = signed_range(inner.input)
-                if low <= found[0] and found[1] <= high:
-                    self._resize(op, inner.input, arith.ExtSIOp, rewriter)
+                if not low <= found[0] <= found[1] <= high:
+                    return
+                extend = arith.ExtSIOp
             case _:
-                pass
-
-    @staticmethod
-    def _resize(
-        op: arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp,
-        source: SSAValue,
-        extend: type[arith.ExtSIOp] | type[arith.ExtUIOp],
-        rewriter: PatternRewriter,
-    ) -> None:
-        wanted, found = as_integer(op.result.type), integer_bits(source)
-        assert wanted is not None
-        if found == wanted.width.data:
+                return
+        source, bits = inner.input, integer_bits(inner.input)
+        if bits == wanted.width.data:
             rewriter.replace(op, [], [source])
-        elif found < wanted.width.data:
+        elif bits < wanted.width.data:
             rewriter.replace(op, [extend(source, wanted)])
         else:
             rewriter.replace(op, [arith.TruncIOp(source, wanted)])

@@ -40,7 +40,7 @@ from qmlir.quantization.outlier_channels import (
     with_weights,
 )
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.profiles.statistics import STATS, calibrated_type, observed, stats_of
+from qmlir.quantization.profiles.statistics import STATS, calibrated_type, observed, stats_of, with_range
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.settings import TakesRecipe
 from qmlir.quantization.types import type_from_range
@@ -233,8 +233,7 @@ def _fold(norm: Norm, reading: _Reading, factors: F64) -> None:
         assert array is not None
         exchange(norm, position, constant_like(norm.operands[position], (array * factors).astype(array.dtype)))
     norm.attributes.pop(STATS, None)
-    type_ = TensorType(calibrated_type(*_scaled(reading, factors), Float32Type()), shape_of(norm.result))
-    Rewriter.replace_value_with_new_type(norm.result, type_)
+    with_range(norm.result, *_scaled(reading, factors))
 
 
 def _scaled(reading: _Reading, factors: F64) -> tuple[float, float]:
@@ -425,6 +424,18 @@ def _sum_bound(hidden: Hidden, columns: Columns) -> tuple[float, float]:
 def _part(hidden: Hidden, columns: Columns, role: str, range_: tuple[float, float]) -> SSAValue:
     """Builds the last product over some of the columns, and returns its result."""
     made: dict[SSAValue, SSAValue] = {}
+
+    def add(op: NnOp, constants: dict[SSAValue, Operation], shape: Sequence[int], low: float, high: float) -> SSAValue:
+        taken = {**made, **{value: constant.results[0] for value, constant in constants.items()}}
+        part = op.clone(taken)
+        for name in (STATS, TENSOR, COMPOSITE):
+            part.attributes.pop(name, None)
+        assign_role(part, origins_of(op), role)
+        Rewriter.insert_op([*constants.values(), part], InsertPoint.before(hidden.last))
+        type_ = TensorType(calibrated_type(low, high, Float32Type()), shape)
+        made[op.results[0]] = Rewriter.replace_value_with_new_type(part.results[0], type_)
+        return made[op.results[0]]
+
     for op in hidden.operations:
         ranges = column_ranges(op.results[0])
         assert ranges is not None
@@ -434,35 +445,14 @@ def _part(hidden: Hidden, columns: Columns, role: str, range_: tuple[float, floa
             constants = _elements(op, columns)
         shape = (*shape_of(op.results[0])[:-1], columns.size)
         low, high = (end[columns] for end in ranges)
-        _add(hidden, op, made, constants, shape, (float(low.min()), float(high.max())), role)
+        add(op, constants, shape, float(low.min()), float(high.max()))
     weights = weights_of(hidden.last)
     assert weights is not None
     terms: dict[SSAValue, Operation] = {hidden.last.rhs: with_weights(hidden.last, weights[columns])}
-    return _add(hidden, hidden.last, made, terms, shape_of(hidden.last.result), range_, role)
+    return add(hidden.last, terms, shape_of(hidden.last.result), *range_)
 
 
 def _elements(op: NnOp, columns: Columns) -> dict[SSAValue, Operation]:
     """Returns the constants with an element for each column, restricted to `columns`."""
     arrays = {value: array for value in op.operands if (array := constant_array(value)) is not None and array.size > 1}
     return {value: constant_like(value, array[..., columns]) for value, array in arrays.items()}
-
-
-def _add(
-    hidden: Hidden,
-    op: NnOp,
-    made: dict[SSAValue, SSAValue],
-    constants: dict[SSAValue, Operation],
-    shape: Sequence[int],
-    range_: tuple[float, float],
-    role: str,
-) -> SSAValue:
-    """Inserts the part of `op` for some columns before the last product, and records it in `made`."""
-    taken = {**made, **{value: constant.results[0] for value, constant in constants.items()}}
-    part = op.clone(taken)
-    for name in (STATS, TENSOR, COMPOSITE):
-        part.attributes.pop(name, None)
-    assign_role(part, origins_of(op), role)
-    Rewriter.insert_op([*constants.values(), part], InsertPoint.before(hidden.last))
-    type_ = TensorType(calibrated_type(*range_, Float32Type()), shape)
-    made[op.results[0]] = Rewriter.replace_value_with_new_type(part.results[0], type_)
-    return made[op.results[0]]

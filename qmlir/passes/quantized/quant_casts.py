@@ -6,7 +6,7 @@
 - `quant-store-constants` and `quant-store-states`: store constants, and states that callers carry, as integers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,21 +24,43 @@ from qmlir.dialects.nn.raising.groups import Refusal
 from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import COMPONENTS, Keep, Parts, mark_composite, marks_on
-from qmlir.ir.diagnostics import emit_remark, op_error
+from qmlir.ir.diagnostics import emit_remark, note, op_error
 from qmlir.ir.passes import MEANING, Preservation
 from qmlir.ir.provenance import name_results, origins_of, set_origins, tensor_names
 from qmlir.passes.quantized.nn_raise import raise_excerpt
-from qmlir.quantization.casts import FUSION_PATTERNS, QuantizeConstant, plain_tensor, rewrite
-from qmlir.quantization.profiles.keys import open_composites
+from qmlir.quantization.casts import (
+    FUSION_PATTERNS,
+    QuantizeConstant,
+    drop_calibration,
+    insert_casts,
+    plain_tensor,
+    rewrite,
+)
+from qmlir.quantization.decide import decide
+from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.profiles.keys import functions_of, open_composites
 from qmlir.quantization.profiles.statistics import PARTS, hand_on_parts
 from qmlir.quantization.propagation import PATTERNS, Refit, ShareRequantize
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED, mark_kept_in_float, recreated, trial_parts
-from qmlir.quantization.settings import TakesRecipe, Watch, decide_and_insert
+from qmlir.quantization.retyping import (
+    REPAIR,
+    TRAINABLE,
+    UNROUNDED,
+    mark_kept_in_float,
+    mark_parameters,
+    recreated,
+    trial_parts,
+)
+from qmlir.quantization.rounded_states import round_states
+from qmlir.quantization.settings import TakesRecipe
 from qmlir.quantization.shared_scales import StatePair, states_of
 from qmlir.specialization.inputs import function_of
+
+Watch = Callable[[Recipe, Sequence[Decisions]], None]
+"""A callback that receives a recipe and its decisions for each function of a module, before casts are inserted."""
 
 
 @dataclass(frozen=True)
@@ -96,15 +118,30 @@ class QuantInsertCasts(TakesRecipe):
         self.insert(op, self.whole_recipe())
 
     def insert(self, op: ModuleOp, recipe: Recipe) -> None:
-        """Decides the types according to `recipe`, and inserts the casts."""
-        decide_and_insert(
-            op,
-            recipe,
-            states=self.states,
-            assert_all_quantized=self.assert_all_quantized,
-            float_constants=self.float_constants,
-            watch=self.watch,
-        )
+        """Decides the types of each function according to `recipe`, calls `watch`, and inserts the casts.
+
+        Raises `DiagnosticError` if a rule of the recipe has no effect, or if an operation stays in float although
+        `assert_all_quantized` is set.
+        """
+        functions, targets, decided = functions_of(op), targets_of(op), list[Decisions]()
+        for function in functions:
+            round_states(function, recipe)
+        for function in functions:
+            named = states_of(function, self.states) if function.sym_name.data == "main" else []
+            decided.append(decide(function, recipe, targets, named, keeps_integers=self.assert_all_quantized))
+        recipe.check_used()
+        if self.watch is not None:
+            self.watch(recipe, decided)
+        left = [(each, reason) for decisions in decided for each, reason in decisions.left_in_float.items()]
+        if self.assert_all_quantized and left:
+            notes = [note(each, f"not quantized: {reason}") for each, reason in left]
+            operations = f"{len(left)} operation{'s that are' if len(left) > 1 else ' that is'}"
+            raise op_error(op, f"has {operations} not quantized", notes)
+        for function, decisions in zip(functions, decided, strict=True):
+            insert_casts(decisions, float_constants=self.float_constants)
+            if self.float_constants:
+                mark_parameters(function)
+            drop_calibration(function)
 
 
 @dataclass(frozen=True)

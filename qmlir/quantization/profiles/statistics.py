@@ -67,10 +67,17 @@ def calibrated_type(minimum: float, maximum: float, expressed: AnyFloat) -> Cali
     return CalibratedQuantizedType.of(minimum, maximum, expressed)
 
 
-def _position(value: SSAValue) -> tuple[Operation | FuncOp, int]:
-    """Returns the operation or function that defines `value`, and the index among its results or arguments."""
-    if isinstance(value, OpResult):
-        return value.op, value.index
+def with_range(value: SSAValue, minimum: float, maximum: float) -> SSAValue:
+    """Gives a float tensor the calibrated type of an observed range; returns the value that replaces `value`."""
+    type_ = tensor(value.type)
+    expressed = plain_type(type_.get_element_type())
+    assert isinstance(expressed, AnyFloat)
+    element = calibrated_type(minimum, maximum, expressed)
+    return Rewriter.replace_value_with_new_type(value, TensorType(element, type_.get_shape(), type_.encoding))
+
+
+def _argument(value: SSAValue) -> tuple[FuncOp, int]:
+    """Returns the function of which `value` is an argument, and the index of the argument."""
     function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
     if not isinstance(function, FuncOp) or not isinstance(value, BlockArgument):
         raise ValueError("statistics can only be attached to results and function arguments")
@@ -86,21 +93,20 @@ def _entries(function: FuncOp) -> list[dict[str, Attribute]]:
 def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
     """Attaches `statistics` to `value`; at least one element must have been observed."""
     attribute = statistics if isinstance(statistics, StatsAttr) else StatsAttr.of_statistics(statistics)
-    owner, position = _position(value)
-    if not isinstance(value.owner, Operation):
-        assert isinstance(owner, FuncOp)
-        entries = _entries(owner)
+    if not isinstance(value, OpResult):
+        function, position = _argument(value)
+        entries = _entries(function)
         entries[position][STATS] = attribute
-        owner.arg_attrs = ArrayAttr(DictionaryAttr(entry) for entry in entries)
-    elif len(owner.results) == 1:
-        owner.attributes[STATS] = attribute
+        function.arg_attrs = ArrayAttr(DictionaryAttr(entry) for entry in entries)
+    elif len(value.op.results) == 1:
+        value.op.attributes[STATS] = attribute
     else:
-        known = owner.attributes.get(STATS)
-        each: list[Attribute] = [UnitAttr() for _ in owner.results]
+        known = value.op.attributes.get(STATS)
+        each: list[Attribute] = [UnitAttr() for _ in value.op.results]
         if isinstance(known, ArrayAttr):
             each = list(cast(ArrayAttr[Attribute], known))
-        each[position] = attribute
-        owner.attributes[STATS] = ArrayAttr(each)
+        each[value.index] = attribute
+        value.op.attributes[STATS] = ArrayAttr(each)
 
 
 def attach_parts(composite: NnOp, statistics: Mapping[str, Statistics]) -> None:
@@ -128,14 +134,13 @@ def stats_of(value: SSAValue) -> StatsAttr | None:
     """Returns the statistics attribute of `value`, or `None`. Loop-carried values and results of branches have none."""
     if isinstance(value.owner, Block) and not isinstance(value.owner.parent_op(), FuncOp):
         return None
-    owner, position = _position(value)
-    if isinstance(value.owner, Operation):
-        known = owner.attributes.get(STATS)
+    if isinstance(value, OpResult):
+        known = value.op.attributes.get(STATS)
         if isinstance(known, ArrayAttr):
-            known = cast(ArrayAttr[Attribute], known).data[position]
+            known = cast(ArrayAttr[Attribute], known).data[value.index]
     else:
-        assert isinstance(owner, FuncOp)
-        known = _entries(owner)[position].get(STATS)
+        function, position = _argument(value)
+        known = _entries(function)[position].get(STATS)
     return known if isinstance(known, StatsAttr) else None
 
 
@@ -225,11 +230,7 @@ def set_ranges(module: ModuleOp, entries: Mapping[SSAValue, tuple[float, float]]
     for function in functions_of(module):
         for value in list(_values_of(function)):
             if (found := ranges.get(ties.find(value))) is not None:
-                type_ = tensor(value.type)
-                expressed = plain_type(type_.get_element_type())
-                assert isinstance(expressed, AnyFloat)
-                element = calibrated_type(*found, expressed)
-                Rewriter.replace_value_with_new_type(value, TensorType(element, type_.get_shape(), type_.encoding))
+                with_range(value, *found)
         returned = _return_of(function)
         outputs = function.function_type.outputs.data if returned is None else [each.type for each in returned.operands]
         inputs = [argument.type for argument in function.body.blocks[0].args]
