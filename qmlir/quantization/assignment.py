@@ -16,7 +16,7 @@ from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import Origin, describe
 from qmlir.quantization.choice import Choice, GranularityChoice
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.retyping import moves_values, slots_of, trial_parts
+from qmlir.quantization.retyping import moves_values, reads_weights, slots_of, trial_parts
 from qmlir.quantization.supports import first_target, why_not
 
 # The target of each operation while types are decided, and the types that the target supports.
@@ -186,10 +186,6 @@ def _computes(targets: Sequence[Description], op: Operation) -> bool:
     return is_computed or _computes_parts(targets, op)
 
 
-def _multiplies(op: Operation) -> bool:
-    return isinstance(op, Quantizable) and Slot.WEIGHT in op.quantization_slots().operands.values()
-
-
 def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
     """Returns True if a rule sets the accumulator type or the bias type of a composite layer that could stay whole.
 
@@ -199,9 +195,9 @@ def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
     if not isinstance(composite, Quantizable) or not composite.accepts_quantized_values():
         return False
     with trial_parts(composite) as parts:
-        if parts is None or not any(map(_multiplies, parts.operations)):
+        if parts is None or not any(map(reads_weights, parts.operations)):
             return False
-        slots = {part: Slot.ACCUMULATOR if _multiplies(part) else Slot.BIAS for part in parts.operations}
+        slots = {part: Slot.ACCUMULATOR if reads_weights(part) else Slot.BIAS for part in parts.operations}
         pairs = ((rule, part, slot) for rule in recipe.rules for part, slot in slots.items())
         return any(rule.slot is slot and rule.matches(part, slot, set()) for rule, part, slot in pairs)
 
@@ -217,7 +213,7 @@ def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:
             return True
         if _computes_parts((target,), composite):
             return False
-        if _computes_parts((target,), composite, _multiplies) and _computes_parts(targets[position:], composite):
+        if _computes_parts((target,), composite, reads_weights) and _computes_parts(targets[position:], composite):
             return False
     return False
 
@@ -253,11 +249,9 @@ def raising_fault(targets: Sequence[Description], composite: Operation, parts: I
 
     Raising never moves a part to a less preferred target than the first one that computes this part.
     """
-    computed = [
-        (targets.index(target), part)
-        for part in parts
-        if not _is_moved(part) and (target := first_target(targets, part, with_mode=False)) is not None
-    ]
+    computing = (part for part in parts if not part.has_trait(ConstantLike) and not moves_values(part))
+    assigned = ((part, first_target(targets, part, with_mode=False)) for part in computing)
+    computed = [(targets.index(target), part) for part, target in assigned if target is not None]
     if not computed:
         return None
     first, part = min(computed, key=itemgetter(0))
@@ -269,7 +263,3 @@ def raising_fault(targets: Sequence[Description], composite: Operation, parts: I
     if own in wanting:
         return reasons[-1]
     return f"target '{own.name}' computes {describe(part)}, and is preferred to those that want it whole"
-
-
-def _is_moved(op: Operation) -> bool:
-    return op.has_trait(ConstantLike) or moves_values(op)

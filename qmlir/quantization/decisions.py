@@ -19,7 +19,15 @@ from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import types
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.choice import Reason
-from qmlir.quantization.retyping import hypothetical_clone, is_float, moves_values, place_of, refusal, slots_of
+from qmlir.quantization.retyping import (
+    hypothetical_clone,
+    is_float,
+    moves_values,
+    place_of,
+    reads_weights,
+    refusal,
+    slots_of,
+)
 from qmlir.quantization.shared_scales import Groups
 from qmlir.quantization.supports import inexpressible, mismatch
 from qmlir.quantization.types import SumBound
@@ -208,7 +216,7 @@ class Accumulators:
         """Returns True if `op` is a contraction, or adds a value to the result of one."""
         if op not in self._is_sum:
             slots = op.quantization_slots()
-            is_contraction = Slot.WEIGHT in slots.operands.values() and slots.weight_channel_axis is not None
+            is_contraction = reads_weights(op) and slots.weight_channel_axis is not None
             owners = (operand.owner for operand in op.operands) if slots.takes_accumulators else ()
             self._is_sum[op] = op in self.quantized and (
                 is_contraction or any(isinstance(owner, Quantizable) and self.is_sum(owner) for owner in owners)

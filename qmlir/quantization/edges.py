@@ -41,7 +41,7 @@ from qmlir.ir.provenance import describe
 from qmlir.quantization.choice import Choice
 from qmlir.quantization.predicates import ENOUGH, computed_operands
 from qmlir.quantization.profiles.statistics import observed, observed_range, seen_statistics
-from qmlir.quantization.retyping import is_f32, may_be_quantized, place_of, slots_of
+from qmlir.quantization.retyping import is_f32, may_be_quantized, place_of, reads_weights, slots_of
 from qmlir.quantization.shared_scales import WORTH, width
 
 _AMPLIFIED = 6.0
@@ -255,7 +255,7 @@ class _Reader:
     @staticmethod
     def _is_product(op: Quantizable) -> bool:
         slots = op.quantization_slots()
-        is_contraction = Slot.WEIGHT in slots.operands.values() and slots.weight_channel_axis is not None
+        is_contraction = reads_weights(op) and slots.weight_channel_axis is not None
         return is_contraction and len(op.results) == 1
 
     def _at_output(self, op: Quantizable) -> float:

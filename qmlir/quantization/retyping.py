@@ -6,6 +6,7 @@ from typing import TypeGuard
 
 from xdsl.dialects.builtin import Float32Type, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
@@ -67,6 +68,11 @@ def moves_values(op: object) -> TypeGuard[Quantizable]:
     return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
 
 
+def reads_weights(op: object) -> TypeGuard[Quantizable]:
+    """Returns True if `op` has a slot for weights, like contractions."""
+    return isinstance(op, Quantizable) and Slot.WEIGHT in op.quantization_slots().operands.values()
+
+
 def may_be_quantized(op: Operation) -> bool:
     """Returns True if `op` supports quantized values, and the recipe does not leave it in float."""
     return isinstance(op, Quantizable) and op.accepts_quantized_values() and KEEP_FLOAT not in op.attributes
@@ -89,7 +95,7 @@ def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Att
     made = recreated(op, operands, types)
     try:
         if any(is_float(result) and element is None for result, element in zip(op.results, elements, strict=True)):
-            made = _inferred(made, elements)
+            _infer(made, elements)
         made.verify_()
     except VerifyException:
         made.drop_all_references()
@@ -99,16 +105,14 @@ def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Att
     return made
 
 
-def _inferred(op: Operation, elements: Sequence[Attribute | None]) -> Operation:
+def _infer(op: Operation, elements: Sequence[Attribute | None]) -> None:
+    """Gives the results without an entry in `elements` the element types that `op` infers."""
     if not isinstance(op, InferResultTypes):
         raise VerifyException("does not support inference of result types")
-    types = [
-        TensorType(tensor(inferred).get_element_type(), shape_of(result)) if element is None else result.type
-        for result, inferred, element in zip(op.results, op.infer_result_types(), elements, strict=True)
-    ]
-    made = recreated(op, op.operands, types)
-    op.drop_all_references()
-    return made
+    for result, inferred, element in zip(tuple(op.results), op.infer_result_types(), elements, strict=True):
+        if element is None:
+            type_ = TensorType(tensor(inferred).get_element_type(), shape_of(result))
+            Rewriter.replace_value_with_new_type(result, type_)
 
 
 def recreated(op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]) -> Operation:

@@ -29,7 +29,7 @@ from qmlir.dialects.target.description import Accepted, Description, Support, pa
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import types as sums
-from qmlir.quantization.retyping import on_types, slots_of
+from qmlir.quantization.retyping import on_types, reads_weights, slots_of
 
 
 def storage_of(type_: StoredType) -> Storage:
@@ -84,7 +84,7 @@ def _result_slots(op: Operation, support: Support, element: Attribute) -> Iterat
     """Yields the slots of a result: a sum may be an accumulator, by default only in 32 bits."""
     if isinstance(op, Quantizable):
         slots = op.quantization_slots()
-        is_sum = slots.takes_accumulators or Slot.WEIGHT in slots.operands.values()
+        is_sum = slots.takes_accumulators or reads_weights(op)
         is_wide = isinstance(element, UniformQuantizedType) and storage_of(element) == sums.STORAGE
         if is_sum and (is_wide or support.accumulator is not None):
             yield Slot.ACCUMULATOR
@@ -106,8 +106,7 @@ def is_bias(op: Quantizable, position: int) -> bool:
     if not op.quantization_slots().takes_accumulators or len(op.operands) != 2:
         return False
     value, other = op.operands[position].owner, op.operands[1 - position].owner
-    is_sum = isinstance(other, Quantizable) and Slot.WEIGHT in other.quantization_slots().operands.values()
-    return is_sum and isinstance(value, Operation) and value.has_trait(ConstantLike)
+    return reads_weights(other) and isinstance(value, Operation) and value.has_trait(ConstantLike)
 
 
 def _operand_slots(op: Quantizable, support: Support, position: int, slot: Slot) -> tuple[Slot, ...]:

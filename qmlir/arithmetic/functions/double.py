@@ -132,11 +132,6 @@ _LOW_HALF = (1 << 32) - 1
 _HALF_TURN_OF_BITS = math.pi / 2 * 2.0**-62
 
 
-def _signed(bits: int) -> int:
-    """Reinterprets 64 bits as a signed integer."""
-    return bits - (1 << 64) if bits >> 63 else bits
-
-
 def _float_of(e: Steps, x: Value) -> Value:
     """Converts an i64 to f64 by halves through the bit trick of `_INTEGER`, since few CPUs have a vector conversion."""
     high = e.of_bits((x >> 32) + _INTEGER_BITS) - _INTEGER
@@ -158,7 +153,7 @@ def _quarter_turns(e: Steps, size: Value) -> tuple[Value, Value]:
     start = e.where(start < 0, 0, start)
     offset = start & 63
     after_64, after_128 = start >= 64, start >= 128
-    w = [_signed(word) for word in _TWO_OVER_PI]
+    w: list[int] = np.array(_TWO_OVER_PI, np.uint64).view(np.int64).tolist()
 
     def word(position: int) -> Value:
         return e.where(after_128, w[position + 2], e.where(after_64, w[position + 1], e.constant(w[position], start)))

@@ -312,7 +312,11 @@ class StoredType(QuantizedType):
             printer.print_string(f"<{self.storage_min}:{self.storage_max}>")
 
 
-def _storage_parameters(storage: IntegerType, limits: tuple[int, int] | None) -> list[Attribute]:
+Limits = tuple[int, int]
+"""The smallest and largest stored integer."""
+
+
+def _storage_parameters(storage: IntegerType, limits: Limits | None) -> list[Attribute]:
     # Upstream prints si8 as i8: they are one storage type, represented as signless.
     if storage.signedness.data is Signedness.SIGNED:
         storage = IntegerType(storage.width.data)
@@ -418,12 +422,7 @@ class UniformQuantizedType(UniformType, StoredType):
 
     @classmethod
     def per_tensor(
-        cls,
-        storage: IntegerType,
-        expressed: AnyFloat,
-        scale: float,
-        zero_point: int = 0,
-        limits: tuple[int, int] | None = None,
+        cls, storage: IntegerType, expressed: AnyFloat, scale: float, zero_point: int = 0, limits: Limits | None = None
     ) -> "UniformQuantizedType":
         """Returns the type with one scale and zero point for all values."""
         parameters = _storage_parameters(storage, limits)
@@ -437,7 +436,7 @@ class UniformQuantizedType(UniformType, StoredType):
         axis: int,
         scales: npt.ArrayLike,
         zero_points: npt.ArrayLike = 0,
-        limits: tuple[int, int] | None = None,
+        limits: Limits | None = None,
     ) -> "UniformQuantizedType":
         """Returns the type with one scale and zero point for each index of `axis`; `scales` has shape `[channels]`."""
         parameters = _storage_parameters(storage, limits)
@@ -451,7 +450,7 @@ class UniformQuantizedType(UniformType, StoredType):
         block_sizes: dict[int, int],
         scales: npt.ArrayLike,
         zero_points: npt.ArrayLike = 0,
-        limits: tuple[int, int] | None = None,
+        limits: Limits | None = None,
     ) -> "UniformQuantizedType":
         """Returns the type with one scale and zero point for each block; `block_sizes` maps an axis to its block size.
 
@@ -469,7 +468,7 @@ class UniformQuantizedType(UniformType, StoredType):
         storage: IntegerType,
         scales: npt.ArrayLike,
         zero_points: npt.ArrayLike = 0,
-        limits: tuple[int, int] | None = None,
+        limits: Limits | None = None,
     ) -> "UniformQuantizedType":
         """Returns a type of the granularity, axes and blocks of `type_`, with other parameters."""
         parameters, layout = _storage_parameters(storage, limits), (type_.granularity, type_.axes, type_.block_sizes)

@@ -48,8 +48,8 @@ def _recursive(functions: dict[str, FuncOp]) -> set[str]:
     return found
 
 
-def _inline_call(call: CallOp, function: FuncOp) -> int:
-    """Replaces `call` by the body of `function`, and returns the number of operations that this created."""
+def _inline_call(call: CallOp, function: FuncOp) -> list[Operation]:
+    """Replaces `call` by the body of `function`, and returns the operations that this created."""
     block = call.parent
     if block is None:
         raise op_error(call, "must be in a block")
@@ -58,17 +58,16 @@ def _inline_call(call: CallOp, function: FuncOp) -> int:
         raise op_error(call, f"operand types must match function '@{function.sym_name.data}'")
     values: dict[SSAValue, SSAValue] = dict(zip(arguments, call.operands, strict=True))
     returned: list[SSAValue] = []
-    made = 0
+    made: list[Operation] = []
     for op in function.body.block.ops:
         if isinstance(op, ReturnOp):
             returned = [values.get(operand, operand) for operand in op.operands]
             continue
         clone: Operation = op.clone(values)
-        # The node of the call follows the node inside the function: both identify the operation.
-        for nested in operations_in(clone):
-            hand_on((call,), nested)
-            made += 1
+        made += operations_in(clone)
         block.insert_op_before(clone, call)
+    for op in made:  # the node of the call follows the node inside the function: both identify the operation
+        hand_on((call,), op)
     for old, new in zip(call.results, returned, strict=True):
         old.replace_all_uses_with(new)
     call.detach()
@@ -128,16 +127,11 @@ class Inline(ModulePass):
             elif len(function.body.blocks) != 1:
                 emit_remark(call, f"is not inlined: function '@{name}' has more than one block")
             else:
-                before = call.prev_op
-                following = call.next_op
-                block = call.parent
-                made += _inline_call(call, function)
+                created = _inline_call(call, function)
+                made += len(created)
                 if made > budget(_BUDGET):
                     # A chain of functions that each call the next one twice grows exponentially.
                     reason = f"the number of new operations is {over(_BUDGET)}"
                     raise op_error(function, f"cannot be inlined again: {reason}")
-                first = before.next_op if before else (block.first_op if block else None)
-                while first is not None and first is not following:
-                    pending.extend(nested for nested in operations_in(first) if isinstance(nested, CallOp))
-                    first = first.next_op
+                pending += [each for each in created if isinstance(each, CallOp)]
                 count("calls inlined")

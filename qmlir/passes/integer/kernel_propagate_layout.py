@@ -108,43 +108,32 @@ def _is_free(value: SSAValue) -> bool:
     return isinstance(defining(value), tensor.EmptyOp | FillOp) or constant_array(value) is not None
 
 
-class _OnTransposes(RewritePattern):
-    """A pattern on transposes that have users."""
+class SimplifyTranspose(RewritePattern):
+    """Composes a transpose with the one that it reads, or replaces it by a reshape or a constant."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
         order = transpose_order(op)
-        if order is None or not op.results[0].uses:
-            return
-        value = self.rewrite(op, order, rewriter)
+        value = None if order is None or not op.results[0].uses else self._value(op, order, rewriter)
         if value is not None:
             # The producer of the value does not need the provenance that the users have already.
             told = merged_origins(use.operation for use in op.results[0].uses)
             set_origins(op, [origin for origin in origins_of(op) if origin not in told])
             rewriter.replace(op, [], [value])
 
-    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
+    @staticmethod
+    def _value(op: GenericOp, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
         """Returns the value that replaces the transpose `op`, or `None`."""
-        raise NotImplementedError
-
-
-class Compose(_OnTransposes):
-    """Composes two transposes into one, and removes identity transposes."""
-
-    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
-        if order == sorted(order):
-            return op.operands[0]
-        found = _source(op.operands[0], op)
-        return None if found is None else transpose(rewriter, found[0], [found[1][axis] for axis in order])
-
-
-class FoldConstant(_OnTransposes):
-    """Folds transposes of constants, and of filled or empty tensors."""
-
-    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
         source = op.operands[0]
-        type_ = _tensor([sizes_of(source)[axis] for axis in order], element_of(source))
-        return _moved(source, type_, lambda array: array.transpose(order), rewriter)
+        if order == sorted(order):
+            return source
+        if (found := _source(source, op)) is not None:
+            return transpose(rewriter, found[0], [found[1][axis] for axis in order])
+        shape = sizes_of(source)
+        turned, real = [shape[axis] for axis in order], [axis for axis in order if shape[axis] != 1]
+        if real == sorted(real):
+            return _reshape(rewriter, source, turned)
+        return _moved(source, _tensor(turned, element_of(source)), lambda array: array.transpose(order), rewriter)
 
 
 class FoldReshapedConstant(RewritePattern):
@@ -179,16 +168,6 @@ def _moved(
         return None
     data = np.ascontiguousarray(move(array)).tobytes()
     return rewriter.insert(arith.ConstantOp(dense(data, type_), type_)).result
-
-
-class TransposeAsReshape(_OnTransposes):
-    """Replaces a transpose that only moves unit axes by a reshape."""
-
-    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
-        source = op.operands[0]
-        shape = sizes_of(source)
-        real = [axis for axis in order if shape[axis] != 1]
-        return _reshape(rewriter, source, [shape[axis] for axis in order]) if real == sorted(real) else None
 
 
 # --- Reading through transposes ---------------------------------------------------------------------------------------
@@ -405,7 +384,7 @@ class RecordAnyOrder(RewritePattern):
 
 
 PATTERNS: tuple[RewritePattern, ...] = (
-    EraseUnused(), Compose(), TransposeAsReshape(), FoldConstant(), FoldReshapedConstant(), FoldTransposeIntoAccess(),
+    EraseUnused(), SimplifyTranspose(), FoldReshapedConstant(), FoldTransposeIntoAccess(),
     MatchOperandLayout(), ThroughSlice(), ThroughReshape(), FoldTransposeIntoWeights(),
     RecordAnyOrder(),
 )  # fmt: skip

@@ -37,10 +37,6 @@ class Magnitudes:
     def __init__(self, ranges: ValueRanges):
         self.ranges = ranges
 
-    def of_integer(self, value: SSAValue) -> float:
-        """Returns an upper bound on the magnitude of an integer value."""
-        return float(max(map(abs, self.ranges[value].values)))
-
     def of_float(self, value: SSAValue) -> float:
         """Returns an upper bound on the magnitude of a float value."""
         if isinstance(value, BlockArgument):
@@ -53,7 +49,7 @@ class Magnitudes:
                 number = abs(float(constant.value.data))
                 return python_math.inf if python_math.isnan(number) else number
             case arith.SIToFPOp():
-                return self.of_integer(op.input) * _ROUNDING
+                return float(max(map(abs, self.ranges[op.input].values))) * _ROUNDING
             case arith.MulfOp():
                 return self._product(op.lhs, op.rhs)
             case arith.AddfOp() | arith.SubfOp():

@@ -9,7 +9,7 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, cast
 
 import numpy as np
@@ -245,17 +245,15 @@ def _inputs(op: CustomOp, kernel: CustomKernel, original: Operation, random: np.
         raise ValueError(f"expected inputs for {len(types)} operands, but got {len(made)}")
     for position, (value, own) in enumerate(zip(op.inputs, types, strict=True)):
         constant = constant_array(value)
-        if constant is not None:
-            made[position] = as_stored(constant, own)
-        made[position] = np.array(made[position], stored_dtype(element_type(own)), order="C")
+        array = made[position] if constant is None else as_stored(constant, own)
+        made[position] = np.array(array, stored_dtype(element_type(own)), order="C")
         made[position].flags.writeable = False
     return made
 
 
 def _function(op: CustomOp) -> Callable[..., None]:
-    module, _, name = op.function.data.partition(":")
     try:
-        found: Any = getattr(import_module(module), name)
+        found: Any = resolve_name(op.function.data)
     except Exception as error:  # a module of another package can raise anything at import
         raise op_error(op, f"cannot import '{op.function.data}': {error}") from error
     if not hasattr(found, "py_func"):

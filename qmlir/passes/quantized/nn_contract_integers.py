@@ -90,10 +90,8 @@ def _of(op: Operation, found: dict[SSAValue, IntegralRange]) -> IntegralRange | 
             taken = found.get(op.operands[0])
             return None if taken is None else IntegralRange(max(taken.low, 0.0), max(taken.high, 0.0))
         case MaxOp() | MinOp():
-            pair = [found.get(value) for value in op.operands]
-            known = [each for each in pair if each is not None]
-            choose = max if isinstance(op, MaxOp) else min
-            is_known = len(known) == len(pair)
+            known = [each for value in op.operands if (each := found.get(value)) is not None]
+            choose, is_known = max if isinstance(op, MaxOp) else min, len(known) == len(op.operands)
             return IntegralRange(choose(x.low for x in known), choose(x.high for x in known)) if is_known else None
         case _:
             return None if _may_choose_of_nothing(op) else _of_moved([found.get(value) for value in moved_values(op)])
