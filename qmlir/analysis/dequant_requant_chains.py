@@ -211,8 +211,9 @@ def _parameter(reading: OperandAccess) -> tuple[Array, int | None] | None:
 
 def _constant_number(value: SSAValue) -> Array | None:
     op = value.owner
-    is_number = isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr | IntegerAttr)
-    found = evaluate_if_defined(op, ()) if is_number else None
+    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, FloatAttr | IntegerAttr):
+        return None
+    found = evaluate_if_defined(op, ())
     return None if found is None else np.asarray(found[0])
 
 

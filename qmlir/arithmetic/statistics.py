@@ -413,7 +413,7 @@ class BatchRanges:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as numbers and lists that JSON represents exactly."""
-        return {name: list(each) if isinstance(each, tuple) else each for name, each in vars(self).items()}
+        return {name: list(cast(Any, each)) if isinstance(each, tuple) else each for name, each in vars(self).items()}
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "BatchRanges":

@@ -149,12 +149,13 @@ class Assignment:
         for name, (_, accepts, preferred) in _FIELDS.items():
             if name in asked or (name == "granularity" and slot is not Slot.WEIGHT):
                 continue
-            present, wanted = getattr(choice, name), [] if own is None else preferred(own)
+            present: Any = getattr(choice, name)
+            wanted: Sequence[Any] = () if own is None else preferred(own)
             values = wanted or [present, *(value for each in accepted for value in preferred(each))]
             if name in self.recipe.yielding(op, slot):
                 values = [present, *values]  # a value that needs more bits has them if the target supports them
             fitting = (value for value in values if all(accepts(each, value) for each in accepted))
-            value = next(fitting, wanted[0] if wanted else present)
+            value: Any = next(fitting, wanted[0] if wanted else present)
             if value != present:
                 changed[name] = value
         self._sources[op, slot] = dict.fromkeys(changed, f"target '{candidates[0].target.name}'")

@@ -368,7 +368,7 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     known = (*_MATCHERS, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
     for key, value in table.items():
         type_, wanted = (bool, "true or false") if key in FACTS or key == _QUANTIZE else (str, "a string")
-        if key in known and key != _CALIBRATOR and not isinstance(value, type_):
+        if key in known and key != _CALIBRATOR and not issubclass(type(value), type_):
             raise _rule_error(name, f"{key} must be {wanted}, but got {value!r}")
         if key in FACTS:
             facts[key] = value

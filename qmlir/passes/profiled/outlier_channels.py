@@ -440,7 +440,7 @@ def _part(hidden: Hidden, columns: Columns, role: str, range_: tuple[float, floa
         ranges = column_ranges(op.results[0])
         assert ranges is not None
         if isinstance(op, MatMulOp) and (weights := weights_of(op)) is not None:
-            constants = {op.rhs: with_weights(op, weights[:, columns])}
+            constants: dict[SSAValue, Operation] = {op.rhs: with_weights(op, weights[:, columns])}
         else:
             constants = _elements(op, columns)
         shape = (*shape_of(op.results[0])[:-1], columns.size)

@@ -358,7 +358,7 @@ def _is_quantized(value: SSAValue) -> bool:
     return isinstance(element_of(value), UniformQuantizedType)
 
 
-def _has_parts(op: NnOp) -> bool:
+def _has_parts(op: Operation) -> bool:
     with trial_parts(op) as parts:
         return parts is not None
 
