@@ -13,8 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, range_of_type, signed, times, unsigned
-from qmlir.arithmetic.arrays import Array, integer_limits
-from qmlir.arithmetic.exact_sums import limits_of_sums
+from qmlir.arithmetic.arrays import Array, integer_limits, limits_of_sums
 from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import YieldOp, shaped
@@ -277,10 +276,8 @@ def _transformed(matrix: Matrix, elements: Interval, axes: int) -> Interval:
             (plus * more + minus * less, plus * less + minus * more) for plus, minus in counts for more, less in own
         }
     low, high = elements.values
-    found = Interval(0, 0)
-    for plus, minus in counts:
-        found = found.joined(Interval(plus * low - minus * high, plus * high - minus * low))
-    return found.whole
+    ends = [end for plus, minus in counts for end in (plus * low - minus * high, plus * high - minus * low)]
+    return Interval(min(0, *ends), max(0, *ends))
 
 
 def _exact_transform(matrix: Matrix, weights: Array, axes: int) -> Interval:
@@ -301,14 +298,12 @@ def _exact_transform(matrix: Matrix, weights: Array, axes: int) -> Interval:
 def runs_of(op: ContractionOp) -> WeightLayout | None:
     """Returns the packed layout of convolution or matmul weights, without register blocking; `None` for other `op`s."""
     layout = LayoutAttr.of("u8s8_short", 1, 1)
-    match op:
-        case ConvOp():
-            return window_weights(layout, op)
-        case MatMulOp():
-            *batches, channels, terms = shaped(op.w)[0]
-            return product_weights(layout, int(np.prod(batches)), channels, terms)
-        case _:
-            return None
+    if isinstance(op, ConvOp):
+        return window_weights(layout, op)
+    if not isinstance(op, MatMulOp):
+        return None
+    *batches, channels, terms = shaped(op.w)[0]
+    return product_weights(layout, int(np.prod(batches)), channels, terms)
 
 
 def largest_sums(weights: Array, group: int, steps: int) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from qmlir.analysis.contraction_ranges import elements_of_constant
-from qmlir.analysis.operand_accesses import OperandAccess, Structured, is_inside, readings_of
+from qmlir.analysis.operand_accesses import OperandAccess, Structured, integer_bits, is_inside, readings_of
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode, requantize_f32, requantize_qlinear, saturate, to_f32
 from qmlir.dialects.kernel.ops import RequantizeOp
@@ -132,13 +132,11 @@ class FloatChain:
 
     def _of_step(self, op: Operation, found: Mapping[SSAValue, Direction]) -> Direction | None:
         constants = [self.constant(operand) for operand in op.operands]
-        known = [
-            found.get(operand) if constant is None else None
-            for operand, constant in zip(op.operands, constants, strict=True)
-        ]
+        pairs = list(zip(op.operands, constants, strict=True))
+        known = [found.get(operand) if constant is None else None for operand, constant in pairs]
         if all(constant is not None for constant in constants):
             return np.zeros(1, np.int64)
-        if any(each is None and constant is None for each, constant in zip(known, constants, strict=True)):
+        if any(operand not in found for operand, constant in pairs if constant is None):
             return None
         match op:
             case arith.NegfOp():
@@ -186,9 +184,7 @@ def requantized(op: RequantizeOp, accumulator: Array, multiplier: Array) -> npt.
 
 def _dtype_of(leaf: SSAValue) -> np.dtype[np.int64] | np.dtype[np.int32] | None:
     """Returns the NumPy type that holds the integers of a leaf, or `None` if they are wider than 64 bits."""
-    integer = as_integer(leaf.type)
-    assert integer is not None
-    bits = integer.width.data
+    bits = integer_bits(leaf)
     return None if bits > 64 else np.dtype(np.int64) if bits > 32 else np.dtype(np.int32)
 
 
@@ -203,15 +199,14 @@ def _parameter(reading: OperandAccess) -> tuple[Array, int | None] | None:
     known = elements_of_constant(reading.value)
     if known is None:
         return None
-    dims = [position for position, each in enumerate(reading.map_.results) if isinstance(each, AffineDimExpr)]
+    dims = [(at, each.position) for at, each in enumerate(reading.map_.results) if isinstance(each, AffineDimExpr)]
     others = [each for each in reading.map_.results if not isinstance(each, AffineDimExpr)]
     if len(dims) > 1 or not all(isinstance(each, AffineConstantExpr) and each.value == 0 for each in others):
         return None
     if not dims:
         return known.reshape(-1)[:1].reshape(()), None
-    axis = reading.map_.results[dims[0]]
-    assert isinstance(axis, AffineDimExpr)
-    return np.moveaxis(known, dims[0], 0).reshape(known.shape[dims[0]], -1)[:, 0], axis.position
+    ((at, iterator),) = dims
+    return np.moveaxis(known, at, 0).reshape(known.shape[at], -1)[:, 0], iterator
 
 
 def _constant_number(value: SSAValue) -> Array | None:
@@ -219,14 +214,13 @@ def _constant_number(value: SSAValue) -> Array | None:
     if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, FloatAttr | IntegerAttr):
         return None
     found = evaluate_if_defined(op, ())
-    return np.asarray(found[0]) if found is not None else None
+    return None if found is None else np.asarray(found[0])
 
 
 def chain_to(end: Ends, parent: Structured | None) -> FloatChain | None:
     """Returns the chain that ends in `end`, or `None` if a float in it has an unsupported source, such as an i1."""
-    readings: dict[SSAValue, OperandAccess] = {}
-    if parent is not None:
-        readings = {each.argument: each for each in readings_of(parent) if each.argument is not None}
+    accesses = [] if parent is None else readings_of(parent)
+    readings: dict[SSAValue, OperandAccess] = {each.argument: each for each in accesses if each.argument is not None}
     block = end.parent
     assert isinstance(block, Block)
     parameters: dict[SSAValue, Array] = {}

@@ -8,6 +8,7 @@ through comparisons, rounding and conversions; every other float is unbounded an
 import math as python_math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, cast
 
 import numpy as np
@@ -146,10 +147,7 @@ def signed(interval: Interval, bits: int) -> Interval:
 def times(a: Interval, b: Interval) -> Interval:
     """Returns the range of the products `x * y` for `x` in `a` and `y` in `b`."""
     corners = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
-    low, high = corners[0], corners[0]
-    for each in corners[1:]:
-        low, high = _smaller(low, each), _larger(high, each)
-    return Interval(low, high)
+    return Interval(reduce(_smaller, corners), reduce(_larger, corners))
 
 
 # --- Integers ---------------------------------------------------------------------------------------------------------
@@ -166,16 +164,9 @@ def _maximum(a: Interval, b: Interval) -> Interval:
     return Interval(_larger(a.low, b.low), _larger(a.high, b.high))
 
 
-def _single(interval: Interval) -> int | None:
-    """Returns the value of an interval that contains only one."""
-    low, high = interval.values
-    return low if low == high else None
-
-
 def _and(a: Interval, b: Interval) -> Interval | None:
-    for each in (a, b):
+    for each, other in ((a, b), (b, a)):
         if each.within(0, python_math.inf):
-            other = b if each is a else a
             is_positive = other.within(0, python_math.inf)
             return Interval(0, _smaller(a.high, b.high) if is_positive else each.high)
     return None
@@ -188,8 +179,8 @@ def _or(a: Interval, b: Interval) -> Interval | None:
 
 
 def _shift_left(a: Interval, b: Interval) -> Interval | None:
-    amount = _single(b)
-    return None if amount is None or amount < 0 else Interval(a.low * (1 << amount), a.high * (1 << amount))
+    amount, most = b.values
+    return Interval(a.low * (1 << amount), a.high * (1 << amount)) if 0 <= amount == most else None
 
 
 def _shift_right(a: Interval, b: Interval) -> Interval | None:
@@ -222,7 +213,7 @@ def _remainder(a: Interval, b: Interval) -> Interval | None:
     return Interval(max(-largest, min(low, 0)), min(largest, max(high, 0)))
 
 
-_SIGNED: dict[type[Operation], Exact] = {
+SIGNED_TRANSFERS: dict[type[Operation], Exact] = {
     arith.AddiOp: lambda a, b: Interval(a.low + b.low, a.high + b.high),
     arith.SubiOp: lambda a, b: Interval(a.low - b.high, a.high - b.low),
     arith.MuliOp: times,
@@ -238,6 +229,7 @@ _SIGNED: dict[type[Operation], Exact] = {
     arith.CeilDivSIOp: _divide(lambda value, divisor: -(-value // divisor)),
     arith.RemSIOp: _remainder,
 }
+"""The transfer functions of operations on integers that are read as signed."""
 
 _UNSIGNED: dict[type[Operation], Exact] = {
     arith.MinUIOp: _minimum,
@@ -250,10 +242,7 @@ _UNSIGNED: dict[type[Operation], Exact] = {
 
 def held(interval: Interval | None, bits: int) -> Interval:
     """Returns the range that unsigned results have after they are stored in `bits` bits and read as signed."""
-    own = signed_range(bits)
-    if interval is None:
-        return own
-    return wrapped(interval, bits)
+    return signed_range(bits) if interval is None else wrapped(interval, bits)
 
 
 # --- Floats and conversions -------------------------------------------------------------------------------------------
@@ -293,22 +282,22 @@ _MONOTONE: dict[type[Operation], Callable[[float], float]] = {
 def _converted(op: Operation, given: Interval) -> Interval | None:
     """Returns the range of the result of a conversion, or `None` if `op` is not one."""
     source, target = op.operands[0].type, op.results[0].type
-    from_bits, to_bits = bits_of(source), bits_of(target)
+    from_bits, to_bits = (cast(int, bits_of(type_)) for type_ in (source, target))
     match op:
         case arith.ExtSIOp():
-            return signed(given, cast(int, from_bits))
+            return signed(given, from_bits)
         case arith.ExtUIOp():
-            return unsigned(given, cast(int, from_bits))
+            return unsigned(given, from_bits)
         case arith.TruncIOp():
-            return range_of_type(target) if to_bits == 1 else wrapped(given, cast(int, to_bits))
+            return range_of_type(target) if to_bits == 1 else wrapped(given, to_bits)
         case arith.IndexCastOp():
-            return wrapped(signed(given, cast(int, from_bits)), cast(int, to_bits))
+            return wrapped(signed(given, from_bits), to_bits)
         case arith.SIToFPOp():
-            return _as_float(signed(given, cast(int, from_bits)), target)
+            return _as_float(signed(given, from_bits), target)
         case arith.UIToFPOp():
-            return _as_float(unsigned(given, cast(int, from_bits)), target)
+            return _as_float(unsigned(given, from_bits), target)
         case arith.FPToSIOp() | arith.FPToUIOp():
-            return _as_integer(given, cast(int, to_bits), is_signed=isinstance(op, arith.FPToSIOp))
+            return _as_integer(given, to_bits, is_signed=isinstance(op, arith.FPToSIOp))
         case arith.ExtFOp():
             return given
         case _:
@@ -321,8 +310,8 @@ def transfer(op: Operation, operands: list[Interval]) -> Interval | None:
     if any(each.is_empty for each in operands):
         return EMPTY
     bits = bits_of(op.results[0].type)
-    if kind in _SIGNED and bits is not None:
-        found = _SIGNED[kind](*(operands if bits != 1 else [signed(each, 1) for each in operands]))
+    if kind in SIGNED_TRANSFERS and bits is not None:
+        found = SIGNED_TRANSFERS[kind](*(operands if bits != 1 else [signed(each, 1) for each in operands]))
         return range_of_type(op.results[0].type) if found is None or bits == 1 else wrapped(found, bits)
     if kind in _UNSIGNED and bits is not None:
         return held(_UNSIGNED[kind](*(unsigned(each, bits) for each in operands)), bits)

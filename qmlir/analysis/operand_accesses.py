@@ -25,7 +25,7 @@ from qmlir.arithmetic.arrays import Array, wrapped
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
-from qmlir.ir.builtin_types import as_dense, as_integer, ranked_tensor, sizes_of
+from qmlir.ir.builtin_types import as_dense, as_integer, sizes_of, tensor
 from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.elements import dense_array
@@ -66,10 +66,8 @@ def readings_of(op: Structured) -> list[OperandAccess]:
         values, maps, arguments = op.inputs, op.indexing_maps.data, op.body.block.args
     else:
         values, maps, arguments = op.epilogue, op.epilogue_maps.data, op.body.block.args[1:]
-    return [
-        OperandAccess(value, attribute.data, argument)
-        for value, attribute, argument in zip(values, maps, arguments, strict=False)
-    ]
+    found = zip(values, maps, arguments, strict=False)
+    return [OperandAccess(value, attribute.data, argument) for value, attribute, argument in found]
 
 
 def output_maps(op: GenericOp) -> list[AffineMap]:
@@ -109,9 +107,8 @@ def is_movement(op: Operation) -> bool:
 def permutation_of(map_: AffineMap) -> list[int] | None:
     """Returns the iterator that indexes each axis, or `None` if `map_` is not a permutation of the iterators."""
     found = [expression.position for expression in map_.results if isinstance(expression, AffineDimExpr)]
-    if len(found) != len(map_.results) or sorted(found) != list(range(map_.num_dims)):
-        return None
-    return found
+    is_permutation = len(found) == len(map_.results) and sorted(found) == list(range(map_.num_dims))
+    return found if is_permutation else None
 
 
 def computes_only(op: Operation) -> bool:
@@ -214,9 +211,8 @@ def determines_iterators(op: Structured, readings: Sequence[OperandAccess]) -> b
         for expression, size in zip(map_.results, shape, strict=True)
         if isinstance(expression, AffineDimExpr)
     ]
-    return {position for position, _ in plain} == set(range(len(ranges))) and all(
-        size == ranges[position] for position, size in plain
-    )
+    is_same = all(size == ranges[position] for position, size in plain)
+    return is_same and {position for position, _ in plain} == set(range(len(ranges)))
 
 
 def has_index(op: Structured) -> bool:
@@ -248,31 +244,23 @@ class Assembly:
 
     def __init__(self, op: Structured, readings: Sequence[OperandAccess]):
         self.op = op
-        self.readings: list[OperandAccess] = []
-        positions: list[int] = []
+        distinct: dict[tuple[SSAValue, AffineMap], OperandAccess] = {}
         for reading in readings:
-            same = (
-                position
-                for position, each in enumerate(self.readings)
-                if each.value is reading.value and each.map_ == reading.map_
-            )
-            position = next(same, None)
-            if position is None:
-                position = len(self.readings)
-                self.readings.append(reading)
-            positions.append(position)
+            distinct.setdefault((reading.value, reading.map_), reading)
+        self.readings = list(distinct.values())
         elements = [get_element_type_or_self(reading.value.type) for reading in self.readings]
-        fixed = op.body.block.args[len(op.inputs) :] if isinstance(op, GenericOp) else op.body.block.args[:1]
-        own = [argument.type for argument in fixed]
         is_generic = isinstance(op, GenericOp)
+        fixed = output_arguments(op) if is_generic else op.body.block.args[:1]
+        own = [argument.type for argument in fixed]
         self.block = Block(arg_types=[*elements, *own] if is_generic else [*own, *elements])
         self.builder = Builder(InsertPoint.at_end(self.block))
         arguments = self.block.args[: len(elements)] if is_generic else self.block.args[1:]
         rest = self.block.args[len(elements) :] if is_generic else self.block.args[:1]
         self.values: dict[SSAValue, SSAValue] = dict(zip(fixed, rest, strict=True))
-        for reading, position in zip(readings, positions, strict=True):
+        taken = dict(zip(distinct, arguments, strict=True))
+        for reading in readings:
             if reading.argument is not None:
-                self.values[reading.argument] = arguments[position]
+                self.values[reading.argument] = taken[reading.value, reading.map_]
 
     def inline(self, block: Block, index_of: IndexOf | None = None) -> list[SSAValue]:
         """Clones the operations of `block`, whose arguments must be in `values`; returns the values that it would
@@ -304,12 +292,10 @@ def rebuilt(op: Structured, readings: Sequence[OperandAccess], body: Block) -> S
         made = GenericOp(values, op.outputs, Region(body), [*maps, *outputs], op.iterator_types, types)
         made.attributes.update(op.attributes)
         return made
-    result = ranked_tensor(op.target.type)
-    assert result is not None
     yielded = terminator_of(body).operands[0].type
     return type(op).create(
         operands=[*op.operands[: op.first_of_epilogue], *values],
-        result_types=[with_element(result, yielded)],
+        result_types=[with_element(tensor(op.target.type), yielded)],
         properties={**op.properties, "epilogue_maps": ArrayAttr(maps), **op.segments(len(values), 0)},
         attributes=dict(op.attributes),
         regions=[Region(body)],

@@ -7,7 +7,6 @@ operation follows from its body, that of a sum from the number of terms, and tha
 
 import math
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import IndexType
@@ -23,6 +22,7 @@ from qmlir.analysis.contraction_ranges import channel_interval, sum_interval
 from qmlir.analysis.intervals import (
     ANY_FLOAT,
     EMPTY,
+    SIGNED_TRANSFERS,
     Interval,
     bits_of,
     constant_interval,
@@ -64,19 +64,14 @@ class ValueRanges:
 
     def _block(self, block: Block, arguments: Sequence[Interval]) -> list[Interval]:
         """Walks over a block, given the ranges of its arguments; returns those of the operands of its terminator."""
-        for value, interval in zip(block.args, arguments, strict=False):
-            self.of[value] = interval
-        for value in block.args[len(arguments) :]:
-            self.of[value] = range_of_type(value.type)
+        others = (range_of_type(value.type) for value in block.args[len(arguments) :])
+        self.of.update(zip(block.args, (*arguments, *others), strict=False))
         for op in block.ops:
-            self._operation(op)
+            found = self._results(op)
+            for position, result in enumerate(op.results):
+                self.of[result] = found[position] if position < len(found) else range_of_type(result.type)
         last = block.last_op
         return [] if last is None or not isinstance(last, _TERMINATORS) else [self[value] for value in last.operands]
-
-    def _operation(self, op: Operation) -> None:
-        found = self._results(op)
-        for position, result in enumerate(op.results):
-            self.of[result] = found[position] if position < len(found) else range_of_type(result.type)
 
     def _results(self, op: Operation) -> Sequence[Interval]:
         match op:
@@ -108,13 +103,8 @@ class ValueRanges:
                         self._block(block, [])
                 return []
             case _:
-                return self._scalar(op)
-
-    def _scalar(self, op: Operation) -> Sequence[Interval]:
-        if len(op.results) != 1:
-            return []
-        found = transfer(op, [self[value] for value in op.operands])
-        return [] if found is None else [found]
+                found = transfer(op, [self[value] for value in op.operands]) if len(op.results) == 1 else None
+                return [] if found is None else [found]
 
     def _requantized(self, op: RequantizeOp) -> Interval:
         bits = bits_of(op.result.type)
@@ -126,11 +116,8 @@ class ValueRanges:
         """Returns the range of a requantization by shifts, which is monotone and rounds to an adjacent integer."""
         if self[op.accumulator].is_empty or self[op.parameters[0]].is_empty:
             return limits
-        (low, high), positions, zero = (
-            self[op.accumulator].values,
-            self[op.parameters[0]].values,
-            op.zero_point.value.data,
-        )
+        (low, high), positions = self[op.accumulator].values, self[op.parameters[0]].values
+        zero = op.zero_point.value.data
         lows = [low >> each if each >= 0 else low << -each for each in positions]
         highs = [-(-high >> each) if each >= 0 else high << -each for each in positions]
         least, most = (min(max(each + zero, limits.low), limits.high) for each in (min(lows), max(highs)))
@@ -157,11 +144,8 @@ class ValueRanges:
     def _index(self, op: IndexOp) -> Interval:
         """Returns the range of an iterator's index; the operands of the operation determine its trip count."""
         parent = op.parent_op()
-        if isinstance(parent, LinalgStructuredOperation):
-            steps = _steps(parent)[op.dim.value.data]
-            if steps is not None:
-                return Interval(0, max(steps - 1, 0))
-        return range_of_type(IndexType())
+        steps = _steps(parent)[op.dim.value.data] if isinstance(parent, LinalgStructuredOperation) else None
+        return range_of_type(IndexType()) if steps is None else Interval(0, max(steps - 1, 0))
 
     def _structured(self, op: LinalgStructuredOperation) -> Sequence[Interval]:
         block, outputs = op.body.block, list(op.outputs)
@@ -170,22 +154,22 @@ class ValueRanges:
         kinds = [attribute.data for attribute in op.get_iterator_types()]
         if IteratorType.REDUCTION not in kinds:
             return self._block(block, [*inputs, *initial])
-        if None in _steps(op):
+        steps = [each for each in _steps(op) if each is not None]
+        if len(steps) < len(kinds):
             return self._carried(block, inputs, initial)
-        steps = cast(list[int], _steps(op))
         terms = math.prod(each for each, kind in zip(steps, kinds, strict=True) if kind is IteratorType.REDUCTION)
-        sums = [self._sum(block, position, len(inputs), inputs, initial, terms) for position in range(len(outputs))]
-        if None not in sums:
-            found = cast(list[Interval], sums)
-            self._block(block, [*inputs, *found])
-            return found
-        return self._carried(block, inputs, initial)
+        sums = [self._sum(block, position, inputs, initial, terms) for position in range(len(outputs))]
+        found = [each for each in sums if each is not None]
+        if len(found) < len(sums):
+            return self._carried(block, inputs, initial)
+        self._block(block, [*inputs, *found])
+        return found
 
     def _sum(
-        self, block: Block, position: int, first: int, inputs: list[Interval], initial: list[Interval], terms: int
+        self, block: Block, position: int, inputs: list[Interval], initial: list[Interval], terms: int
     ) -> Interval | None:
         """Returns the range of an output during and after a sum of `terms` terms, or `None` if it is not a sum."""
-        argument, last = block.args[first + position], terminator_of(block)
+        argument, last = block.args[len(inputs) + position], terminator_of(block)
         addition = last.operands[position].owner
         uses = list(argument.uses)
         if not isinstance(addition, arith.AddiOp) or [use.operation for use in uses] != [addition]:
@@ -208,10 +192,8 @@ class ValueRanges:
         bits = bits_of(op.accumulator_type)
         total = self.sums(op) if isinstance(op, ContractionOp) else range_of_type(op.accumulator_type)
         sums = ANY_FLOAT if total is None or bits is None else wrapped(total, bits)
-        rest = [
-            channel_interval(op, value, map_.data, self[value])
-            for value, map_ in zip(op.epilogue, op.epilogue_maps, strict=True)
-        ]
+        pairs = zip(op.epilogue, op.epilogue_maps, strict=True)
+        rest = [channel_interval(op, value, map_.data, self[value]) for value, map_ in pairs]
         (result,) = self._block(block, [sums, *rest])
         return result.whole
 
@@ -237,18 +219,8 @@ def may_wrap(ranges: ValueRanges, op: Operation) -> bool:
     """Returns True if `op`, an addition, subtraction or multiplication, may overflow its type."""
     if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
         return False
-    bits = bits_of(op.result.type)
-    if bits is None or bits == 1:
+    bits, operands = bits_of(op.result.type), [ranges[op.lhs], ranges[op.rhs]]
+    if bits is None or bits == 1 or any(each.is_empty for each in operands):
         return False
-    lhs, rhs = ranges[op.lhs], ranges[op.rhs]
-    if lhs.is_empty or rhs.is_empty:
-        return False
-    match op:
-        case arith.AddiOp():
-            exact = Interval(lhs.low + rhs.low, lhs.high + rhs.high)
-        case arith.SubiOp():
-            exact = Interval(lhs.low - rhs.high, lhs.high - rhs.low)
-        case _:
-            exact = times(lhs, rhs)
-    own = signed_range(bits)
-    return not exact.within(own.low, own.high)
+    exact, own = SIGNED_TRANSFERS[type(op)](*operands), signed_range(bits)
+    return exact is None or not exact.within(own.low, own.high)

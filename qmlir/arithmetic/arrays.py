@@ -1,5 +1,6 @@
-"""Array types, and elementwise arithmetic as IEEE 754 and ONNX define it: comparisons, extremes, FMA, ordered sums."""
+"""Array types, and arithmetic as IEEE 754 and ONNX define it: comparisons, extremes, FMA, ordered sums, exact sums."""
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,17 +28,17 @@ def wrapped(number: int, bits: int, *, is_signed: bool = True) -> int:
     return (number - low) % (1 << bits) + low
 
 
+def magnitude(values: Array) -> int:
+    """Returns the largest absolute value in an integer array; 0 if the array is empty."""
+    return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
+
+
 # The predicates of `arith.cmpi` and `arith.cmpf`, on Python and NumPy numbers and on arrays.
 
 OperandAccess = Callable[[Any], Any]
 
 _ORDERS: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
+    name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
 
 
@@ -56,18 +57,12 @@ def is_nan(value: Any) -> Any:
 def compared_floats(predicate: str, lhs: Any, rhs: Any) -> Any:
     """Evaluates a predicate of `cmpf`; if an operand is NaN, `olt` (ordered) is false and `ult` (unordered) is true."""
     unordered = is_nan(lhs) | is_nan(rhs)
-    match predicate:
-        case "false":
-            return unordered & False
-        case "true":
-            return unordered | True
-        case "ord":
-            return np.logical_not(unordered)
-        case "uno":
-            return unordered
-        case _:
-            compared = _ORDERS[predicate[1:]](lhs, rhs)
-            return compared | unordered if predicate[0] == "u" else compared & np.logical_not(unordered)
+    ordered = np.logical_not(unordered)
+    fixed = {"false": unordered & False, "true": unordered | True, "ord": ordered, "uno": unordered}
+    if predicate in fixed:
+        return fixed[predicate]
+    compared = _ORDERS[predicate[1:]](lhs, rhs)
+    return compared | unordered if predicate[0] == "u" else compared & ordered
 
 
 # Maximum and minimum, at every level: IEEE 754-2019 `maximum` and `minimum`.
@@ -186,17 +181,14 @@ def ordered_product(x: Array, axes: tuple[int, ...]) -> Array:
 
 def ordered_mean(x: Array, axes: tuple[int, ...]) -> Array:
     """Returns the rounded sums divided by the number of elements; NaN if there are no elements."""
-    count = np.prod([x.shape[axis] for axis in axes], dtype=np.int64)
-    return ordered_sum(x, axes) / x.dtype.type(count)
+    return ordered_sum(x, axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes))
 
 
 def _accumulated(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], start: float) -> npt.NDArray[np.float64]:
     reduced = sorted(axis % x.ndim for axis in axes)
     kept = [axis for axis in range(x.ndim) if axis not in reduced]
-    rows = x.transpose(*kept, *reduced).reshape(
-        int(np.prod([x.shape[axis] for axis in kept], dtype=np.int64)),
-        int(np.prod([x.shape[axis] for axis in reduced], dtype=np.int64)),
-    )
+    shape = [math.prod(x.shape[axis] for axis in each) for each in (kept, reduced)]
+    rows = x.transpose(*kept, *reduced).reshape(shape)
     result = np.full(len(rows), start)
     if rows.shape[1] < len(rows):
         for position in range(rows.shape[1]):
@@ -208,3 +200,49 @@ def _accumulated(ufunc: np.ufunc, x: Array, axes: tuple[int, ...], start: float)
             block = rows[first : first + count].astype(np.float64)
             result[first : first + count] = ufunc.accumulate(block, axis=1, out=block)[:, -1]
     return result.reshape([1 if axis in reduced else size for axis, size in enumerate(x.shape)])
+
+
+# Exact sums of integer products, computed by float BLAS if bounds prove them exact; and the limits of such sums.
+
+Limits = tuple[int, int]
+
+EXACT_FLOATS: tuple[tuple[type[np.floating[Any]], int], ...] = ((np.float32, 2**24), (np.float64, 2**53))
+"""Float types, each with the bound below which it represents every integer and thus every partial sum in any order."""
+
+
+def sum_dtype(left: int, right: int, terms: int) -> npt.DTypeLike:
+    """Returns the fastest type in which sums of `terms` products are exact, for factors up to `left` and `right`."""
+    largest = left * right * terms
+    for dtype, bound in EXACT_FLOATS:
+        if largest < bound:
+            return dtype
+    return np.int64 if largest < 2**63 else np.object_
+
+
+def exact_matmul(left: Array, right: Array) -> Array:
+    """Returns the matrix product of integers that are held in a `sum_dtype`, as int64 (or Python integers)."""
+    return as_integers(np.matmul(left, right))
+
+
+def as_integers(sums: Array) -> Array:
+    """Converts integer sums held in a `sum_dtype` to int64 (or Python integers)."""
+    return sums.astype(np.int64) if np.issubdtype(sums.dtype, np.floating) else sums
+
+
+def limits_of_products(left: Limits, right: Limits, terms: int) -> Limits:
+    """Returns the smallest and largest sum of `terms` products of factors within the limits `left` and `right`."""
+    corners = [a * b for a in left for b in right]
+    return min(corners) * terms, max(corners) * terms
+
+
+def limits_of_sums(weights: Array, axes: tuple[int, ...], limits: tuple[Any, Any]) -> tuple[Array, Array]:
+    """Returns the smallest and largest sums, along `axes`, of products of `weights` with integers within `limits`.
+
+    Both results can occur, since each integer may take either limit. They are Python integers, which never overflow.
+    """
+    low, high = limits
+    is_wide = weights.dtype == object or magnitude(weights) * weights.size >= 2**63
+    wide: Any = object if is_wide else np.int64
+    parts = (limit(weights, 0) for limit in (np.maximum, np.minimum))
+    positive, negative = (np.asarray(part.sum(axis=axes, dtype=wide)).astype(object) for part in parts)
+    return positive * low + negative * high, positive * high + negative * low

@@ -322,9 +322,8 @@ def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str,
             raise ValueError(f"calibrator '{name}' has no option '{option}' (available: {found})")
         kind = type(accepted[option])
         if type(value) is not kind and (kind, type(value)) != (float, int):
-            raise ValueError(
-                f"option '{option}' of calibrator '{name}' must be of type {kind.__name__}, but got {value!r}"
-            )
+            wanted = f"option '{option}' of calibrator '{name}' must be of type {kind.__name__}"
+            raise ValueError(f"{wanted}, but got {value!r}")
     result = known.call(known.function(), statistics, grid, **chosen)
     try:
         found = Range(*map(float, result))
@@ -332,9 +331,8 @@ def calibrate(name: str, statistics: Statistics, grid: Grid, given: Mapping[str,
         raise known.error(f"must return a range (minimum, maximum), but returned {result!r}") from error
     low, high = min(statistics.minimum, 0.0), max(statistics.maximum, 0.0)
     if not low <= found.minimum <= found.maximum <= high:  # NaN lies nowhere
-        wrong = f"returned the range [{found.minimum}, {found.maximum}]"
         wanted = f"it must be ascending and within [{low}, {high}], the observed range extended to 0"
-        raise known.error(f"{wrong}, but {wanted}")
+        raise known.error(f"returned the range [{found.minimum}, {found.maximum}], but {wanted}")
     return found
 
 

@@ -2,7 +2,7 @@
 
 A record is an array of i64. Counts, ranges and the histogram accumulate over all runs. The range and the sums of the
 current run are kept separately, so that the sums of all runs can be added in the order of the runs. An update does not
-depend on the order of the elements (`qmlir.arithmetic.moments`, `.histogram`).
+depend on the order of the elements (`qmlir.arithmetic.statistics`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
-from qmlir.arithmetic.moments import Moments, run_sums
 from qmlir.arithmetic.schemes import F64, I64
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import SMALLEST_EXPONENT, Histogram, Moments, Statistics, run_sums
 
 COUNT, ZEROS, NEGATIVE, POSITIVE, NANS = range(5)
 """The indices of the words that count finite values, zeros, minus infinities, plus infinities and NaNs."""
@@ -163,7 +161,5 @@ class Records:
 
     def statistics(self, records: I64) -> dict[str, Statistics]:
         """Returns the statistics for each key, without sums; a value without elements has empty statistics."""
-        return {
-            key: layout.statistics(records[first : first + layout.words])
-            for key, (first, layout) in self.positions.items()
-        }
+        places = self.positions.items()
+        return {key: layout.statistics(records[first:][: layout.words]) for key, (first, layout) in places}

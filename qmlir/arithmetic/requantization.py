@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from qmlir.arithmetic.arrays import Array, fused_f32
+from qmlir.arithmetic.arrays import Array, fused_f32, magnitude
 from qmlir.arithmetic.schemes import F64, LARGEST_SCALE, SMALLEST_SCALE, Bools, RangeError, power_of_two_ceiling
 
 # Requantization: exact integers of one scale are rescaled to stored integers of another, in a named mode.
@@ -73,11 +73,6 @@ class Ties(StrEnum):
     """Rounds ties away from zero."""
 
 
-def magnitude(values: Array) -> int:
-    """Returns the largest absolute value in an integer array; 0 if the array is empty."""
-    return max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
-
-
 def widened(values: Array, largest: int) -> Array:
     """Returns `values` as int64 if integers up to `largest` fit in int64, otherwise as Python integers."""
     return values.astype(np.int64 if largest < 2**63 else np.object_)
@@ -107,14 +102,6 @@ def accumulator_scale(*scales: npt.ArrayLike) -> npt.NDArray[np.float32]:
     return np.asarray(product, np.float32)
 
 
-def _checked(multiplier: Array, source: npt.ArrayLike, target: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    if not np.isfinite(multiplier).all():
-        raise ValueError(
-            f"the ratio of the scales {np.asarray(source)} and {np.asarray(target)} is beyond the range of f32"
-        )
-    return np.asarray(multiplier, np.float32)
-
-
 def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> npt.NDArray[np.float32]:
     """Returns `f32(f32(s_in) / f32(s_out))`, which is 1 if and only if both scales are equal.
 
@@ -122,7 +109,10 @@ def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> n
     """
     with np.errstate(over="ignore"):
         ratio = np.asarray(input_scale).astype(np.float32) / np.asarray(output_scale).astype(np.float32)
-    return _checked(ratio, input_scale, output_scale)
+    if not np.isfinite(ratio).all():
+        scales = f"{np.asarray(input_scale)} and {np.asarray(output_scale)}"
+        raise ValueError(f"the ratio of the scales {scales} is beyond the range of f32")
+    return np.asarray(ratio, np.float32)
 
 
 def saturate(values: Array, zero_point: npt.ArrayLike, limits: Limits) -> npt.NDArray[np.int64]:
@@ -282,15 +272,10 @@ def requantize(
         return rescale(accumulator, f32_multiplier(input_scale, output_scale), zero_point, limits)
     source, target = (np.asarray(each).astype(np.float32).astype(np.float64) for each in (input_scale, output_scale))
     ratio = source / target
-    if mode is not Mode.SHIFT:
-        accumulator = saturate(accumulator, 0, MULTIPLIED)
-    match mode:
-        case Mode.SINGLE_ROUND:
-            return requantize_single_round(accumulator, *fixed_point(ratio), zero_point, limits)
-        case Mode.DOUBLE_ROUND:
-            return requantize_double_round(accumulator, *fixed_point(ratio), zero_point, limits)
-        case Mode.SHIFT:
-            return requantize_shift(accumulator, power_of_two_shift(ratio), ties, zero_point, limits)
+    if mode is Mode.SHIFT:
+        return requantize_shift(accumulator, power_of_two_shift(ratio), ties, zero_point, limits)
+    multiply = requantize_single_round if mode is Mode.SINGLE_ROUND else requantize_double_round
+    return multiply(saturate(accumulator, 0, MULTIPLIED), *fixed_point(ratio), zero_point, limits)
 
 
 # The arithmetic of ONNX Runtime's QLinear operators, step by step in f32, for those that differ from the default.

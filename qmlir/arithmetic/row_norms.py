@@ -68,10 +68,9 @@ class RowBounds:
         `(n d)^2 < 2^62` the mean square.
         """
         if self.count * self.largest >= 1 << DEVIATION_BITS:
-            raise ValueError(
-                f"sums of 32 bits hold at most {((1 << DEVIATION_BITS) - 1) // self.largest} elements of "
-                f"{self.bits} bits, but rows have {self.count}"
-            )
+            most = ((1 << DEVIATION_BITS) - 1) // self.largest
+            held = f"sums of 32 bits hold at most {most} elements of {self.bits} bits"
+            raise ValueError(f"{held}, but rows have {self.count}")
         if not 0 < self.epsilon < math.inf:
             raise ValueError(f"epsilon must be positive and finite, but got {self.epsilon:g}")
 
@@ -108,10 +107,8 @@ class RowBounds:
         with np.errstate(over="ignore", divide="ignore"):
             found = self.norm(NUMPY, np.asarray(scale, np.float64))
         if math.isnan(found.factor):
-            raise ValueError(
-                f"the squares of rows of {self.count} elements of {self.bits} bits (epsilon {self.epsilon:g}, "
-                f"scale {scale:g}) exceed {ROOT_BITS} bits"
-            )
+            rows = f"rows of {self.count} elements of {self.bits} bits (epsilon {self.epsilon:g}, scale {scale:g})"
+            raise ValueError(f"the squares of {rows} exceed {ROOT_BITS} bits")
         return RowNorm(self.count, self.is_centered, int(found.shift), int(found.epsilon), float(found.factor))
 
 

@@ -136,9 +136,8 @@ class Storage:
             return Storage.BINARY
         found = _STORAGE.fullmatch(text.replace(" ", ""))
         if found is None:
-            raise ValueError(
-                f"storage must be iN or uN with 1 to 32 bits (such as i8, u4, i2<-1:1>) or binary, but got '{text}'"
-            )
+            wanted = "iN or uN with 1 to 32 bits (such as i8, u4, i2<-1:1>) or binary"
+            raise ValueError(f"storage must be {wanted}, but got '{text}'")
         limits = None if found["low"] is None else (int(found["low"]), int(found["high"]))
         return Storage(int(found["bits"]), found["kind"] == "i", limits)
 
@@ -341,8 +340,7 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
 
 def represented(chosen: Parameters, storage: Storage) -> tuple[F64, F64]:
     """Returns the smallest and largest representable real value, such as `scale * (qmin - zero_point)`, in f64."""
-    steps = (limit - chosen.zero_points for limit in (storage.minimum, storage.maximum))
-    low, high = (chosen.scales * each for each in steps)
+    low, high = (chosen.scales * (limit - chosen.zero_points) for limit in (storage.minimum, storage.maximum))
     return low, high
 
 
@@ -409,8 +407,7 @@ def _best_power(magnitudes: F64, sums: F64) -> F64:
 
 def signs(weights: Array) -> Array:
     """Returns -1 for negative weights and 1 for all others."""
-    found: Array = np.where(weights < 0, -1, 1).astype(weights.dtype)
-    return found
+    return np.where(weights < 0, -1, 1).astype(weights.dtype)
 
 
 def beyond_zero(weights: Array, scales: Array) -> Array:

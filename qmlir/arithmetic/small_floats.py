@@ -54,14 +54,8 @@ def _to_powers(reals: npt.NDArray[np.float32], saturates: bool, rounding: PowerR
     """Rounds to powers of two from 2^-127 to 2^127, as biased exponents. Zero becomes the smallest; negatives become
     NaN."""
     fraction, exponent = np.frexp(reals)  # the fraction lies in [1/2, 1)
-    match rounding:
-        case PowerRounding.UP:
-            codes = exponent - 1 + (fraction > 0.5)
-        case PowerRounding.DOWN:
-            codes = exponent - 1
-        case PowerRounding.NEAREST:
-            codes = exponent - 1 + (fraction >= 0.75)
-    codes = codes.astype(np.int64) + _BIAS
+    is_raised = {PowerRounding.UP: fraction > 0.5, PowerRounding.NEAREST: fraction >= 0.75}.get(rounding, False)
+    codes = (exponent - 1 + is_raised).astype(np.int64) + _BIAS
     codes = np.where(reals == 0, -1, np.where(np.isinf(reals), _NAN, codes))
     inside = np.clip(codes, 0, _NAN - 1)
     if not saturates:

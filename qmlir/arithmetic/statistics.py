@@ -9,17 +9,293 @@ over batches, depend on the order of the arrays, so profiling adds them one run 
 
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 
 from qmlir import registry
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.histogram import BINS, Histogram
-from qmlir.arithmetic.moments import Moments, sum_of
-from qmlir.arithmetic.schemes import F64
+from qmlir.arithmetic.schemes import F64, I64
+
+# Sums of values and squares, for mean and deviation, that do not depend on the order of the values within a run.
+#
+# Each value is divided by the power of two above the largest magnitude in the run, and rounded to a multiple of a unit.
+# The multiples are integers, which can be added in any order. The unit is large enough that their sum fits in 63 bits,
+# and small enough that rounding errors do not exceed those of plain f64 sums. Squares are summed in the same way. The
+# sums of several runs are added in f64, in the order of the runs.
+
+_SUMMED_CHUNK = 1 << 13
+"""The number of elements summed at a time, so that intermediate arrays stay in the L1 and L2 caches."""
+
+_SMALLEST_RUN_EXPONENT = -1000
+"""The smallest exponent of a run: the reciprocal of this power of two is still a normal f64."""
+
+_MOST = sys.float_info.max
+
+_LARGEST_DENOMINATOR = 2 * 1074
+"""The exponent of 2 in the denominator of the square of the smallest f64."""
+
+
+AGREEMENT = 1e-7
+"""The tolerance of mean and deviation, relative to the largest magnitude, between the exact sums of version 0.1 and f64
+sums."""
+
+SPARE_BITS = 10
+"""The number of bits by which an i64 sum may be wider than a multiple of the unit."""
+
+
+def rounding_addend(count: int) -> float:
+    """Returns an f64 `1.5 * 2^b` for sums of `count` values: adding it to `|y| < 1` rounds `y` to a multiple of the
+    unit.
+
+    The unit is the last bit of numbers near the addend, `2^(b - 52)`, so the multiple is the difference between the
+    bits of the sum and of the addend. `b` is the width of `count` minus `SPARE_BITS`, but at least 1, so that a sum of
+    multiples is below 2^62.
+    """
+    return 1.5 * 2.0 ** max(count.bit_length() - SPARE_BITS, 1)
+
+
+def run_sums(values: Array, magnitudes: F64) -> F64:
+    """Returns, for each run, the sum of the values and the sum of their squares, `[runs, 2]`.
+
+    Args:
+        values: Finite f32 or f64, `[repeats, runs, elements]`.
+        magnitudes: The largest magnitude in each run.
+    """
+    repeats, runs, inner = values.shape
+    units = np.zeros((runs, 2), np.int64)
+    addend = rounding_addend(repeats * inner)
+    exponents = np.maximum(np.frexp(magnitudes)[1], _SMALLEST_RUN_EXPONENT)
+    scales = np.ldexp(1.0, -exponents)[:, None]
+    wide, width = max(_SUMMED_CHUNK // max(inner, 1), 1), min(max(inner, 1), _SUMMED_CHUNK)
+    memory = np.empty((2, wide * width))
+    for repeat in range(repeats):
+        for first in range(0, runs, wide):
+            part = slice(first, first + wide)
+            for begin in range(0, inner, _SUMMED_CHUNK):
+                chunk = values[repeat, part, begin : begin + _SUMMED_CHUNK]
+                scaled, squares = (each[: chunk.size].reshape(chunk.shape) for each in memory)
+                np.multiply(chunk, scales[part], out=scaled, dtype=np.float64)
+                np.multiply(scaled, scaled, out=squares)
+                for position, terms in enumerate((scaled, squares)):
+                    terms += addend
+                    # The bits of the addend are subtracted at the end: the sum is modulo 2^64.
+                    units[part, position] += terms.view(np.int64).sum(axis=1)
+    units -= np.float64(addend).view(np.int64) * np.array([repeats * inner])  # an array overflows without a warning
+    unit = math.ulp(addend)
+    with np.errstate(over="ignore"):
+        return np.clip(np.ldexp(units * unit, np.stack([exponents, 2 * exponents], axis=1)), -_MOST, _MOST)
+
+
+def sum_of(value: Any) -> float:
+    """Parses a sum from a file: a number or, in version 0.1, an exact fraction (numerator, exponent of the
+    denominator).
+
+    Raises `ValueError` for anything else, and for an exponent that no sum of floats can have.
+    """
+    if type(value) is float and math.isfinite(value):
+        return value
+    parts = cast(list[Any], value) if isinstance(value, list) else []
+    if len(parts) != 2 or not all(type(each) is int for each in parts) or not 0 <= parts[1] <= _LARGEST_DENOMINATOR:
+        found = str(cast(Any, value))[:40]
+        raise ValueError(f"a sum must be a float, or a whole number and an exponent, but got {found}")
+    try:
+        return float(Fraction(parts[0], 1 << parts[1]))
+    except OverflowError:
+        return math.copysign(_MOST, parts[0])
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The number of values, the number of zeros among them, and the sums of the values and of their squares.
+
+    If a sum overflows f64, which can happen only for f64 values, it saturates to the largest f64.
+    """
+
+    count: int = 0
+    zeros: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("total", "squares"):
+            object.__setattr__(self, name, min(max(getattr(self, name), -_MOST), _MOST))
+
+    @staticmethod
+    def of(values: Array, magnitude: float) -> "Moments":
+        """Returns the sums of one run: contiguous finite f32 or f64 values with the largest magnitude `magnitude`."""
+        sums = run_sums(values.reshape(1, 1, -1), np.array([magnitude]))[0]
+        return Moments(values.size, int(np.count_nonzero(values == 0)), *map(float, sums))
+
+    def merged(self, other: "Moments") -> "Moments":
+        """Returns the sums over the values on both sides; the last bits depend on the order of merges."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Moments(*(mine + its for mine, its in pairs))
+
+    @property
+    def mean(self) -> float:
+        """The mean. Raises `ZeroDivisionError` if there are no values."""
+        return self.total / self.count
+
+    @property
+    def deviation(self) -> float:
+        """The population's standard deviation, infinite if the sum of squares overflows f64. Raises `ZeroDivisionError`
+        if there are no values."""
+        if self.squares == _MOST:
+            return math.inf
+        return math.sqrt(max(self.squares / self.count - self.mean * self.mean, 0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as numbers that JSON represents exactly."""
+        return dict(vars(self))
+
+    @staticmethod
+    def from_dict(fields: dict[str, Any]) -> "Moments":
+        """Restores the result of `to_dict`, from this version or version 0.1. Raises `ValueError` for impossible
+        counts."""
+        count, zeros = int(fields["count"]), int(fields["zeros"])
+        if not 0 <= zeros <= count:
+            raise ValueError(f"the number of zeros must be in [0, {count}], but got {zeros}")
+        return Moments(count, zeros, sum_of(fields["total"]), sum_of(fields["squares"]))
+
+
+# A histogram whose range grows with the data, and which merges with others without interpolation.
+#
+# Bins have width `2^exponent` and are anchored at 0: bin `i` holds `i * 2^exponent <= x < (i + 1) * 2^exponent`. If the
+# range outgrows the bins, adjacent pairs of bins are merged. The exponent is the smallest one for which the range,
+# extended to contain 0, needs at most `bins` bins. A histogram thus depends only on its values, regardless of their
+# order and partition, and two histograms merge exactly.
+
+BINS = 2048
+"""The default number of bins, as in TensorRT and PyTorch's HistogramObserver."""
+
+BIN_LIMITS = (2, 1 << 16)
+
+SMALLEST_EXPONENT = -1074
+"""The minimum exponent: bins are at least as wide as the smallest positive f64."""
+
+_CHUNK = 1 << 16  # elements at a time: intermediate arrays stay in the cache
+_F32_EXPONENTS = (-127, 0)  # x * 2^-exponent is exact in f32
+
+
+def _bin(value: float, exponent: int) -> int:
+    index = math.floor(math.ldexp(value, -exponent))
+    return -1 if value < 0 and index == 0 else index  # a product that underflows loses its sign
+
+
+def _exponent(low: float, high: float, bins: int) -> int:
+    """Returns the smallest exponent for which the range, extended to contain 0, needs at most `bins` bins."""
+    low, high = min(low, 0.0), max(high, 0.0)
+    if low == high:
+        return SMALLEST_EXPONENT
+    # With an exponent one smaller, the larger end alone would be `bins` bins from 0.
+    exponent = max(math.frexp(max(-low, high))[1] - 1 - (bins - 1).bit_length(), SMALLEST_EXPONENT)
+    while _bin(high, exponent) - _bin(low, exponent) >= bins:
+        exponent += 1
+    return exponent
+
+
+def _indices(values: Array, exponent: int) -> Array:
+    """Returns the bin of each value as an integral float."""
+    first, last = _F32_EXPONENTS
+    if values.dtype == np.float32 and first <= exponent <= last:
+        return np.floor(values * np.float32(2.0**-exponent))
+    exact = values.astype(np.float64)
+    if exponent <= 0:  # in two factors that f64 represents
+        return np.floor(exact * 2.0 ** (-exponent // 2) * 2.0 ** (-exponent - -exponent // 2))
+    indices = np.floor(np.ldexp(exact, -exponent))
+    return np.where(exact < 0, np.minimum(indices, -1), indices)
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """The number of values in each bin: `counts[j]` belongs to bin `first + j`. The first and last bin are not empty.
+
+    `bins` is the maximum number of bins for the range extended to contain 0. Without values, `counts` is empty.
+    """
+
+    bins: int = BINS
+    exponent: int = SMALLEST_EXPONENT
+    first: int = 0
+    counts: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def __post_init__(self) -> None:
+        low, high = BIN_LIMITS
+        if not low <= self.bins <= high:
+            raise ValueError(f"number of histogram bins must be in [{low}, {high}], but got {self.bins}")
+
+    @staticmethod
+    def of(values: Array, low: float, high: float, bins: int = BINS) -> "Histogram":
+        """Returns the histogram of one-dimensional, finite f32 or f64 `values` whose range is `[low, high]`."""
+        if values.size == 0:
+            return Histogram(bins)
+        exponent = _exponent(low, high, bins)
+        first, size = _bin(low, exponent), _bin(high, exponent) - _bin(low, exponent) + 1
+        counts = np.zeros(size, np.int64)
+        for start in range(0, values.size, _CHUNK):
+            indices = _indices(values[start : start + _CHUNK], exponent)
+            counts += np.bincount((indices - first).astype(np.intp), minlength=size)
+        return Histogram(bins, exponent, first, counts)
+
+    @property
+    def total(self) -> int:
+        """The number of values."""
+        return int(self.counts.sum())
+
+    @property
+    def edges(self) -> F64:
+        """The edges of the bins, one more than there are counts."""
+        with np.errstate(over="ignore"):  # beyond the largest f64
+            return np.ldexp(np.arange(self.first, self.first + self.counts.size + 1, dtype=np.float64), self.exponent)
+
+    @property
+    def width(self) -> float:
+        """The width of a bin."""
+        return math.ldexp(1.0, self.exponent)
+
+    def coarsened(self, exponent: int) -> "Histogram":
+        """Returns the histogram with bins of width `2^exponent`; `exponent` must be at least the current one."""
+        shift = min(exponent - self.exponent, 63)
+        if shift <= 0 or self.counts.size == 0:
+            return self
+        indices = np.arange(self.first, self.first + self.counts.size, dtype=np.int64) >> shift
+        counts = np.zeros(int(indices[-1] - indices[0]) + 1, np.int64)
+        np.add.at(counts, indices - indices[0], self.counts)
+        return Histogram(self.bins, exponent, int(indices[0]), counts)
+
+    def merged(self, other: "Histogram") -> "Histogram":
+        """Returns the histogram of the values in both histograms. Raises `ValueError` if they have different `bins`."""
+        if self.bins != other.bins:
+            raise ValueError(f"cannot merge histograms of {self.bins} and {other.bins} bins")
+        if self.counts.size == 0 or other.counts.size == 0:
+            return self if other.counts.size == 0 else other
+        exponent = max(self.exponent, other.exponent)
+        while True:
+            parts = (self.coarsened(exponent), other.coarsened(exponent))
+            first = min(part.first for part in parts)
+            last = max(part.first + part.counts.size - 1 for part in parts)
+            if max(last, 0) - min(first, 0) < self.bins:
+                break
+            exponent += 1
+        counts = np.zeros(last - first + 1, np.int64)
+        for part in parts:
+            counts[part.first - first :][: part.counts.size] += part.counts
+        return Histogram(self.bins, exponent, first, counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as integers, for JSON."""
+        return {**vars(self), "counts": self.counts.tolist()}
+
+    @staticmethod
+    def from_dict(fields: dict[str, Any]) -> "Histogram":
+        """Restores a histogram from the result of `to_dict`."""
+        counts = np.array(fields["counts"], np.int64)
+        return Histogram(int(fields["bins"]), int(fields["exponent"]), int(fields["first"]), counts)
+
 
 # Observers of packages: additional data about observed arrays, for the packages' own calibrators.
 
@@ -80,9 +356,8 @@ class NotANumberError(ValueError):
         """The number of NaNs."""
         self.first = int(np.flatnonzero(np.isnan(flat))[0])
         """The flat index of the first NaN, in row-major order."""
-        super().__init__(
-            f"values must not contain NaN, but {self.nans} of {flat.size} are NaN (the first at index {self.first})"
-        )
+        found = f"{self.nans} of {flat.size} are NaN (the first at index {self.first})"
+        super().__init__(f"values must not contain NaN, but {found}")
 
 
 def finite_values(values: Array) -> tuple[Array, tuple[int, int]]:
@@ -138,8 +413,7 @@ class BatchRanges:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as numbers and lists that JSON represents exactly."""
-        pairs = {"totals": self.totals, "first": self.first, "moving": self.moving}
-        return {"momentum": self.momentum, "count": self.count, **{name: list(each) for name, each in pairs.items()}}
+        return {name: list(cast(Any, each)) if isinstance(each, tuple) else each for name, each in vars(self).items()}
 
     @staticmethod
     def from_dict(fields: dict[str, Any]) -> "BatchRanges":
@@ -147,10 +421,6 @@ class BatchRanges:
         low, high = (sum_of(total) for total in fields["totals"])
         ends = ((float(each[0]), float(each[1])) for each in (fields["first"], fields["moving"]))
         return BatchRanges(float(fields["momentum"]), int(fields["count"]), (low, high), *ends)
-
-
-def _no_ranges() -> F64:
-    return np.zeros(0, np.float64)
 
 
 def _exact(values: Array) -> Array:
@@ -172,8 +442,8 @@ class Statistics:
     moments: Moments = field(default_factory=Moments)
     histogram: Histogram = field(default_factory=Histogram)
     axis: int | None = None
-    axis_minima: F64 = field(default_factory=_no_ranges)
-    axis_maxima: F64 = field(default_factory=_no_ranges)
+    axis_minima: F64 = field(default_factory=lambda: np.zeros(0))
+    axis_maxima: F64 = field(default_factory=lambda: np.zeros(0))
     batches: BatchRanges | None = None
     kept: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The data of package observers, by observer name."""

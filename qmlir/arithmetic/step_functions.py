@@ -245,9 +245,7 @@ def _best_slopes(steps: StepPositions, *, is_common: bool) -> Reals | None:
             slopes, _ = _searched(_critical(steps, slopes), slopes, 0, reach, is_common=is_common)
             reach = reach / 32
     else:
-        if is_common:
-            middle = np.median(slopes)
-            slopes = np.full_like(slopes, middle)
+        slopes = np.full_like(slopes, np.median(slopes)) if is_common else slopes
         slopes, _ = _searched(steps, slopes, 0, np.maximum(np.abs(slopes), 1e-12), is_common=is_common)
     return slopes if (_width(steps, slopes, is_common=is_common) > 0).all() else None
 
@@ -303,11 +301,8 @@ def _made(steps: StepPositions, factors: Integers, shift: int, bits: int, offset
     if (low > high).any():
         return None
     addends = _common(low, high, shift, offset)
-    if not _is_stored(factors, addends, bits):
-        return None
-    reach = _reach(steps, factors, addends)
-    least, most = integer_limits(bits)
-    if not least <= reach[0] <= reach[1] <= most:
+    reach, (least, most) = _reach(steps, factors, addends), integer_limits(bits)
+    if not _is_stored(factors, addends, bits) or not least <= reach[0] <= reach[1] <= most:
         return None
     shorter = [each[:1] if (each == each[0]).all() else each for each in factors]
     return IntegerSteps(shorter, addends, shift, bits, steps.low, steps.high, (reach[0] >> shift, reach[1] >> shift))
@@ -342,10 +337,7 @@ def _candidates(steps: StepPositions, offset: int | None) -> Iterator[IntegerSte
     apart = _best_slopes(steps, is_common=False) if steps.channels > 1 else together
     for bits in (32, 64):
         for slopes in (together, apart):
-            if slopes is None:
-                continue
-            shift = _largest_shift(steps, slopes, bits)
-            if shift < 0:
+            if slopes is None or (shift := _largest_shift(steps, slopes, bits)) < 0:
                 continue
             if slopes is apart and offset is not None and len(slopes) == 1:
                 yield _by_half(steps, slopes, shift, bits, offset)

@@ -58,13 +58,9 @@ def _names(factors: Iterable[str | Quotient]) -> tuple[str, ...]:
 
 
 def _number(factor: Factor, sizes: Mapping[str, int]) -> int:
-    match factor:
-        case int():
-            return factor
-        case str():
-            return sizes[factor]
-        case _:
-            return factor.at(sizes)
+    if isinstance(factor, int):
+        return factor
+    return sizes[factor] if isinstance(factor, str) else factor.at(sizes)
 
 
 @dataclass(frozen=True)
@@ -180,9 +176,8 @@ def _divided(
     if len(terms) == 1 and terms[0][1] == 1 and isinstance(terms[0][0], Quotient):
         # floor((floor((x + a) / c) + b) / d) = floor((x + a + c b) / (c d)); `min` commutes with monotone functions.
         inner = terms[0][0]
-        bounds = [] if inner.most is None else [(inner.most + add) // divisor]
-        bounds += [] if most is None else [most]
-        least = min(bounds) if bounds else None
+        bounds = [None if inner.most is None else (inner.most + add) // divisor, most]
+        least = min((bound for bound in bounds if bound is not None), default=None)
         return _divided(list(inner.terms), inner.add + inner.divisor * add, inner.divisor * divisor, least)
     return Extent.of(Quotient(tuple(terms), add, divisor, most))
 
@@ -326,11 +321,9 @@ Content = npt.NDArray[Any]
 
 def content_of(sizes: Iterable[Size]) -> Content:
     """Returns a list of sizes as an object array, in which static sizes are numbers."""
-    listed = list(sizes)
+    listed = [size.number if isinstance(size, Extent) and size.number is not None else size for size in sizes]
     found: Content = np.empty(len(listed), object)
-    for position, size in enumerate(listed):
-        number = size.number if isinstance(size, Extent) else size
-        found[position] = size if number is None else number
+    found[:] = listed
     return found
 
 

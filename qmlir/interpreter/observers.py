@@ -16,16 +16,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.histogram import BINS, Histogram
-from qmlir.arithmetic.moments import Moments, run_sums
 from qmlir.arithmetic.statistics import (
+    BINS,
     BatchRanges,
+    Histogram,
+    Moments,
     NotANumberError,
     Statistics,
     finite_values,
     kept_of,
     merged_kept,
     observer_names,
+    run_sums,
 )
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import NnOp

@@ -22,8 +22,7 @@ from safetensors.numpy import load, save
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.histogram import BINS, SMALLEST_EXPONENT
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import BINS, SMALLEST_EXPONENT, Statistics
 from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers, in_order, process_workers
 from qmlir.interpreter.observers import MOMENTUM, Recorder, RunFigures, Totals

@@ -33,9 +33,8 @@ from qmlir.onnx.export.emission import Settings
 from qmlir.onnx.protos import nodes_within, subgraphs
 from qmlir.onnx.reading import OnnxModel, tensor_bytes
 from qmlir.onnx.types import ELEMENT_TYPES
-from qmlir.quantization.profiles.attributes import attach, set_ranges, stats_of
 from qmlir.quantization.profiles.keys import has_parameters, keyed_values, tensor_of
-from qmlir.quantization.profiles.statistics import observed
+from qmlir.quantization.profiles.statistics import attach, observed, set_ranges, stats_of
 from qmlir.text.data import parse_data
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import ELEMENTS_ALIAS_BYTES, PrintOptions, Weights, module_text

@@ -1,6 +1,6 @@
 """Assignment to targets: decides which target computes each operation, and which composites are not decomposed."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
@@ -8,16 +8,15 @@ from typing import Any
 from xdsl.ir import Operation
 from xdsl.traits import ConstantLike
 
-from qmlir import registry
 from qmlir.dialects.target.description import Accepted, Description, Support
-from qmlir.ir.decomposition import Keep, Parts
+from qmlir.ir.decomposition import Keep
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import Origin, describe
 from qmlir.quantization.choice import Choice, GranularityChoice
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.retyping import moves_values, slots_of
+from qmlir.quantization.retyping import moves_values, reads_weights, slots_of, trial_parts
 from qmlir.quantization.supports import first_target, why_not
 
 # The target of each operation while types are decided, and the types that the target supports.
@@ -35,26 +34,28 @@ class Candidate:
     support: Support
 
 
-def granularity_text(granularity: GranularityChoice) -> str:
-    """Formats a granularity as recipes write it: `tensor`, `channel` or `block:N`."""
-    return "channel" if granularity.is_channel else f"block:{granularity.block}" if granularity.block else "tensor"
-
-
 def _has_granularity(accepted: Accepted, granularity: GranularityChoice) -> bool:
-    return accepted.has_granularity(granularity_text(granularity))
+    return accepted.has_granularity(str(granularity))
 
 
-_ACCEPTS: Mapping[str, tuple[str, Callable[..., bool]]] = {
-    "storage": ("storages", Accepted.has_storage),
-    "scheme": ("schemes", Accepted.has_scheme),
-    "granularity": ("granularities", _has_granularity),
-    "scale": ("scales", Accepted.has_scale),
+def _takes_floats(accepted: Accepted | None) -> bool:
+    return accepted is None or not accepted.storages or bool(accepted.floats)
+
+
+def _granularities(accepted: Accepted) -> list[GranularityChoice]:
+    return [GranularityChoice.parse(text) for text in accepted.granularities if text != "block"]
+
+
+_FIELDS: Mapping[str, tuple[str, Callable[..., bool], Callable[[Accepted], Sequence[Any]]]] = {
+    "storage": ("storages", Accepted.has_storage, lambda accepted: accepted.integers),
+    "scheme": ("schemes", Accepted.has_scheme, lambda accepted: accepted.named_schemes),
+    "granularity": ("granularities", _has_granularity, _granularities),
+    "scale": ("scales", Accepted.has_scale, lambda accepted: accepted.scales),
 }
-"""For each field of a choice, the field of `Accepted` with its values, and the check."""
+"""For each field of a choice, the field of `Accepted` with its values, the check, and the values, the preferred one
+first; there are none if a slot accepts all."""
 
-
-def _value_text(value: Any) -> str:
-    return granularity_text(value) if isinstance(value, GranularityChoice) else str(value)
+Sources = dict[tuple[Operation, Slot], dict[str, str]]
 
 
 @dataclass
@@ -67,9 +68,7 @@ class Assignment:
     """A remark for each operation that moved to a later target because an earlier target does not support its types."""
 
     _candidates: dict[Operation, list[Candidate]] = field(default_factory=dict[Operation, list[Candidate]])
-    _sources: dict[tuple[Operation, Slot], dict[str, str]] = field(
-        default_factory=dict[tuple[Operation, Slot], dict[str, str]]
-    )
+    _sources: Sources = field(default_factory=Sources)
 
     def float_reason(self, op: Quantizable) -> str | None:
         """Returns why no target computes `op` on quantized values, whatever their types; `None` if a target may.
@@ -91,18 +90,16 @@ class Assignment:
 
     def may_stay_in_float(self, op: Operation) -> bool:
         """Returns True if a target computes `op` in float, or if there are no targets."""
-        supports = [support for target in self.targets for support in target.supports_of(op)]
-        taken = [[support.slot(slot) for slot in (Slot.INPUT, Slot.OUTPUT)] for support in supports]
-        return not self.targets or any(
-            all(accepted is None or not accepted.storages or accepted.floats for accepted in slots) for slots in taken
-        )
+        supports = (support for target in self.targets for support in target.supports_of(op))
+        taken = ([support.slot(slot) for slot in (Slot.INPUT, Slot.OUTPUT)] for support in supports)
+        return not self.targets or any(all(_takes_floats(accepted) for accepted in slots) for slots in taken)
 
     def _start(self, op: Quantizable) -> list[Candidate]:
         """Returns the support entries of targets for `op`, in order, without those that conflict with rules."""
         found = [Candidate(target, support) for target in self.targets for support in target.supports_of(op)]
-        conflicts = {position: self._conflict(op, candidate) for position, candidate in enumerate(found)}
-        kept = [candidate for position, candidate in enumerate(found) if conflicts[position] is None]
-        refused = next(filter(None, conflicts.values()), None)
+        conflicts = [self._conflict(op, candidate) for candidate in found]
+        kept = [candidate for candidate, conflict in zip(found, conflicts, strict=True) if conflict is None]
+        refused = next(filter(None, conflicts), None)
         if refused is not None and not kept:
             others = "" if len(self.targets) == 1 else ", and no other target supports that"
             raise op_error(op, f"its rules ask for {refused}{others}")
@@ -117,21 +114,15 @@ class Assignment:
             if accepted is None:
                 continue
             for name, (value, source) in self.recipe.asked(op, slot).items():
-                if name in _ACCEPTS and not _ACCEPTS[name][1](accepted, value):
-                    has = ", ".join(getattr(accepted, _ACCEPTS[name][0]))
-                    text = f"{slot} {name} {_value_text(value)} (by {source})"
-                    return f"{text}, but target '{candidate.target.name}' supports {has}"
+                if name in _FIELDS and not _FIELDS[name][1](accepted, value):
+                    has = ", ".join(getattr(accepted, _FIELDS[name][0]))
+                    return f"{slot} {name} {value} (by {source}), but target '{candidate.target.name}' supports {has}"
         return None
 
-    def support(self, op: Operation) -> Support | None:
-        """Returns the entry for `op` in the description of its current target; `None` if it has no target."""
+    def candidate(self, op: Operation) -> Candidate | None:
+        """Returns the target and the support to which `op` is assigned; `None` if there are no targets."""
         candidates = self._candidates.get(op)
-        return candidates[0].support if candidates else None
-
-    def target(self, op: Operation) -> Description | None:
-        """Returns the current target of `op`; `None` if it has none."""
-        candidates = self._candidates.get(op)
-        return candidates[0].target if candidates else None
+        return candidates[0] if candidates else None
 
     def advance(self, op: Operation, reason: str) -> bool:
         """Moves `op` to its next candidate target, and records `reason`; returns False if there is no next one."""
@@ -150,45 +141,29 @@ class Assignment:
         target supports, the first one that all these slots accept is used. If there is none, the target's first value
         is used, and the other slots may reject it.
         """
-        if not self.targets or (support := self.support(op)) is None:
+        if not (candidates := self._candidates.get(op)):
             return choice
-        own, asked = support.slot(slot), self.recipe.asked(op, slot)
+        own, asked = candidates[0].support.slot(slot), self.recipe.asked(op, slot)
         accepted = [each for each in (own, *others) if each is not None]
         changed: dict[str, Any] = {}
-        for name, (_, accepts) in _ACCEPTS.items():
+        for name, (_, accepts, preferred) in _FIELDS.items():
             if name in asked or (name == "granularity" and slot is not Slot.WEIGHT):
                 continue
-            present = getattr(choice, name)
-            values = list(_preferred(name, own)) or [present, *(v for each in accepted for v in _preferred(name, each))]
+            present: Any = getattr(choice, name)
+            wanted: Sequence[Any] = () if own is None else preferred(own)
+            values = wanted or [present, *(value for each in accepted for value in preferred(each))]
             if name in self.recipe.yielding(op, slot):
                 values = [present, *values]  # a value that needs more bits has them if the target supports them
-            fitting = [value for value in values if all(accepts(each, value) for each in accepted)]
-            value = fitting[0] if fitting else next(iter(_preferred(name, own)), present)
+            fitting = (value for value in values if all(accepts(each, value) for each in accepted))
+            value: Any = next(fitting, wanted[0] if wanted else present)
             if value != present:
                 changed[name] = value
-        target = self.target(op)
-        assert target is not None
-        self._sources[op, slot] = dict.fromkeys(changed, f"target '{target.name}'")
+        self._sources[op, slot] = dict.fromkeys(changed, f"target '{candidates[0].target.name}'")
         return replace(choice, **changed)
 
     def sources(self, op: Operation, slot: Slot) -> Mapping[str, str]:
         """Returns the fields of the choice for `slot` of `op` that a target sets, each with the name of the target."""
         return self._sources.get((op, slot), {})
-
-
-def _preferred(name: str, accepted: Accepted | None) -> Iterator[Any]:
-    """Yields the values of a field that a slot accepts, the preferred one first; none if it accepts all."""
-    if accepted is None:
-        return
-    match name:
-        case "storage":
-            yield from accepted.integers
-        case "scheme":
-            yield from accepted.named_schemes
-        case "scale":
-            yield from accepted.scales
-        case _:
-            yield from (GranularityChoice.parse(text) for text in accepted.granularities if text != "block")
 
 
 # Target descriptions decide which composites are not decomposed, and which are raised from their parts.
@@ -201,27 +176,15 @@ def _computes_parts(
 
     With `are_meant`, returns True if they compute at least one part for which it returns True.
     """
-    decomposition = registry.decompositions().get(type(composite))
-    if decomposition is None:
-        return False
-    parts = Parts(composite, may_be_excerpt=True)
-    try:
-        if decomposition(composite, parts) is None:
-            return False
-        if are_meant is not None:
-            return any(are_meant(part) and _computes(targets, part) for part in parts.operations)
-        return all(_computes(targets, part) for part in parts.operations)
-    finally:
-        parts.discard()
+    with trial_parts(composite) as parts:
+        if parts is None or are_meant is None:
+            return parts is not None and all(_computes(targets, part) for part in parts.operations)
+        return any(are_meant(part) and _computes(targets, part) for part in parts.operations)
 
 
 def _computes(targets: Sequence[Description], op: Operation) -> bool:
     is_computed = op.has_trait(ConstantLike) or any(target.why_not(op) is None for target in targets)
     return is_computed or _computes_parts(targets, op)
-
-
-def _multiplies(op: Operation) -> bool:
-    return isinstance(op, Quantizable) and Slot.WEIGHT in op.quantization_slots().operands.values()
 
 
 def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
@@ -230,21 +193,14 @@ def asks_for_parts(composite: Operation, recipe: Recipe) -> bool:
     These types depend on the ranges of the parts. The layer must therefore be decomposed for profiling and for type
     decisions, and raised again afterwards.
     """
-    decomposition = registry.decompositions().get(type(composite))
-    if decomposition is None or not isinstance(composite, Quantizable) or not composite.accepts_quantized_values():
+    if not isinstance(composite, Quantizable) or not composite.accepts_quantized_values():
         return False
-    parts = Parts(composite, may_be_excerpt=True)
-    try:
-        if decomposition(composite, parts) is None or not any(map(_multiplies, parts.operations)):
+    with trial_parts(composite) as parts:
+        if parts is None or not any(map(reads_weights, parts.operations)):
             return False
-        slots = {part: Slot.ACCUMULATOR if _multiplies(part) else Slot.BIAS for part in parts.operations}
-        return any(
-            rule.slot is slot and rule.matches(part, slot, set())
-            for rule in recipe.rules
-            for part, slot in slots.items()
-        )
-    finally:
-        parts.discard()
+        slots = {part: Slot.ACCUMULATOR if reads_weights(part) else Slot.BIAS for part in parts.operations}
+        pairs = ((rule, part, slot) for rule in recipe.rules for part, slot in slots.items())
+        return any(rule.slot is slot and rule.matches(part, slot, set()) for rule, part, slot in pairs)
 
 
 def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:
@@ -258,7 +214,7 @@ def stays_whole(targets: Sequence[Description], composite: Operation) -> bool:
             return True
         if _computes_parts((target,), composite):
             return False
-        if _computes_parts((target,), composite, _multiplies) and _computes_parts(targets[position:], composite):
+        if _computes_parts((target,), composite, reads_weights) and _computes_parts(targets[position:], composite):
             return False
     return False
 
@@ -294,11 +250,9 @@ def raising_fault(targets: Sequence[Description], composite: Operation, parts: I
 
     Raising never moves a part to a less preferred target than the first one that computes this part.
     """
-    computed = [
-        (targets.index(target), part)
-        for part in parts
-        if not _is_moved(part) and (target := first_target(targets, part, with_mode=False)) is not None
-    ]
+    computing = (part for part in parts if not part.has_trait(ConstantLike) and not moves_values(part))
+    assigned = ((part, first_target(targets, part, with_mode=False)) for part in computing)
+    computed = [(targets.index(target), part) for part, target in assigned if target is not None]
     if not computed:
         return None
     first, part = min(computed, key=itemgetter(0))
@@ -310,7 +264,3 @@ def raising_fault(targets: Sequence[Description], composite: Operation, parts: I
     if own in wanting:
         return reasons[-1]
     return f"target '{own.name}' computes {describe(part)}, and is preferred to those that want it whole"
-
-
-def _is_moved(op: Operation) -> bool:
-    return op.has_trait(ConstantLike) or moves_values(op)

@@ -23,8 +23,8 @@ from qmlir.ir.passes import count
 from qmlir.ir.provenance import Origin, origins_of, set_origins, with_origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.profiles.attributes import PARTS, STATS
 from qmlir.quantization.profiles.keys import given_type
+from qmlir.quantization.profiles.statistics import PARTS, STATS
 from qmlir.quantization.retyping import REPAIR, TRAINABLE, is_float, mark_kept_in_float, may_be_fused, refusal
 from qmlir.quantization.signed_weights import signed_constant, without_zero
 from qmlir.quantization.supports import retyped
@@ -35,7 +35,7 @@ from qmlir.quantization.supports import retyped
 # can take part. Fusion then makes the operations compute on the quantized values.
 
 
-def _plain(value: SSAValue) -> AnyTensor:
+def plain_tensor(value: SSAValue) -> AnyTensor:
     """Returns the tensor type of a value without quantization or calibration."""
     return TensorType(plain_type(element_type(value.type)), shape_of(value))
 
@@ -68,9 +68,8 @@ def _is_between_casts(value: SSAValue, type_: UniformQuantizedType) -> bool:
     it."""
     if given_type(value) != type_:
         return False
-    return isinstance(value.owner, DequantizeCastOp) or all(
-        isinstance(use.operation, QuantizeCastOp) for use in value.uses
-    )
+    is_only_quantized = all(isinstance(use.operation, QuantizeCastOp) for use in value.uses)
+    return is_only_quantized or isinstance(value.owner, DequantizeCastOp)
 
 
 def _insert_pair(value: SSAValue, type_: UniformQuantizedType, users: Sequence[tuple[Operation, int]]) -> None:
@@ -78,7 +77,7 @@ def _insert_pair(value: SSAValue, type_: UniformQuantizedType, users: Sequence[t
     if _is_between_casts(value, type_):
         return
     quantized = QuantizeCastOp(value, TensorType(type_, shape_of(value)))
-    dequantized = DequantizeCastOp(quantized.result, _plain(value))
+    dequantized = DequantizeCastOp(quantized.result, plain_tensor(value))
     for cast in (quantized, dequantized):
         set_origins(cast, _origins(value))
     Rewriter.insert_op([quantized, dequantized], _point_behind(value))
@@ -120,7 +119,9 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
             if float_constants:
                 constant.attributes[TRAINABLE] = UnitAttr()
             stored = _stored_constant(constant, type_, is_signed=is_signed)
-            dequantized = with_origins_of(constant, DequantizeCastOp(stored[-1].results[0], _plain(constant.result)))
+            dequantized = with_origins_of(
+                constant, DequantizeCastOp(stored[-1].results[0], plain_tensor(constant.result))
+            )
             Rewriter.insert_op([*stored, dequantized], InsertPoint.after(constant))
             made[key] = dequantized.result
         user.operands[position] = made[key]
@@ -143,8 +144,7 @@ def drop_calibration(function: FuncOp) -> None:
         arguments = (argument for region in op.regions for block in region.blocks for argument in block.args)
         for value in (*op.results, *arguments):
             type_ = ranked_tensor(value.type)
-            element = None if type_ is None else type_.get_element_type()
-            if type_ is not None and isinstance(element, CalibratedQuantizedType):
+            if type_ is not None and isinstance(element := type_.get_element_type(), CalibratedQuantizedType):
                 Rewriter.replace_value_with_new_type(value, TensorType(element.expressed_type, type_.get_shape()))
     if function.arg_attrs is not None:
         entries = ({key: each for key, each in entry.data.items() if key != STATS} for entry in function.arg_attrs)
@@ -164,10 +164,8 @@ def dequantized_from(value: SSAValue) -> SSAValue | None:
 
 def requested_type(result: SSAValue) -> UniformQuantizedType | None:
     """Returns the one type to which all users quantize `result`; `None` if types differ, or a user reads the float."""
-    types = {
-        element_type(use.operation.result.type) if isinstance(use.operation, QuantizeCastOp) else None
-        for use in result.uses
-    }
+    users = (use.operation for use in result.uses)
+    types = {element_type(user.result.type) if isinstance(user, QuantizeCastOp) else None for user in users}
     type_ = types.pop() if len(types) == 1 else None
     return type_ if isinstance(type_, UniformQuantizedType) else None
 
@@ -227,26 +225,12 @@ class FuseCasts(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         operands = dequantized_operands(op) if may_be_fused(op) and data_places(op) else None
-        elements = None if operands is None else self._requests(op.results)
-        if operands is None or elements is None:
+        requests = {result: requested_type(result) for result in op.results if is_float(result)}
+        if operands is None or any(each is None and result.first_use is not None for result, each in requests.items()):
             return
-        fused = retyped(op, operands, elements)
+        fused = retyped(op, operands, [requests.get(result) for result in op.results])
         if fused is not None:
             replace_with_quantized(op, fused, rewriter)
-
-    @staticmethod
-    def _requests(results: Sequence[SSAValue]) -> list[UniformQuantizedType | None] | None:
-        """Returns the type that the users of each float result request, `None` for an unused result.
-
-        Returns `None` if the users of a result request several types, or use it in float.
-        """
-        elements: list[UniformQuantizedType | None] = []
-        for result in results:
-            element = requested_type(result) if is_float(result) else None
-            if is_float(result) and result.first_use is not None and element is None:
-                return None
-            elements.append(element)
-        return elements
 
 
 class QuantizeConstant(RewritePattern):
@@ -293,18 +277,11 @@ class QuantizeForwarding(RewritePattern):
         hands_on = {(each.user, each.position) for each in given}
         if all((use.operation, use.index) in hands_on for use in stored.uses):
             return
-        position = (
-            InsertPoint.at_start(stored.owner) if isinstance(stored.owner, Block) else InsertPoint.after(stored.owner)
-        )
         cast = DequantizeCastOp(stored, plain)
-        if isinstance(stored.owner, Operation):
-            set_origins(cast, origins_of(stored.owner))
-        rewriter.insert(cast, insertion_point=position)
-        rewriter.replace_uses_with_if(
-            stored,
-            cast.result,
-            lambda use: use.operation is not cast and (use.operation, use.index) not in hands_on,
-        )
+        set_origins(cast, _origins(stored))
+        rewriter.insert(cast, insertion_point=_point_behind(stored))
+        readers = {(use.operation, use.index) for use in stored.uses} - {*hands_on, (cast, 0)}
+        rewriter.replace_uses_with_if(stored, cast.result, lambda use: (use.operation, use.index) in readers)
 
 
 FUSION_PATTERNS: tuple[RewritePattern, ...] = (QuantizeConstant(), FuseCasts(), QuantizeForwarding())

@@ -32,23 +32,24 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import ForwardedValue, makers, together
 from qmlir.ir.diagnostics import emit_remark, emit_warning, op_error
 from qmlir.ir.float_reasons import FloatCause
-from qmlir.ir.interfaces import FixedRange, MultipliesAndAdds, Quantizable, Slot
+from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import describe
 from qmlir.quantization import types
 from qmlir.quantization.assignment import Assignment
+from qmlir.quantization.casts import data_places
 from qmlir.quantization.choice import ALL_REPAIRS, Basis, Choice, GranularityChoice, ObservedRange, Reason
-from qmlir.quantization.decisions import Accumulators, Decisions, moves_between_floats, refusals, target_refusals
+from qmlir.quantization.decisions import Accumulators, Decisions, Key, moves_between_floats, refusals, target_refusals
 from qmlir.quantization.edges import Edges, find_edges
 from qmlir.quantization.feedback import find_feedback
 from qmlir.quantization.fills import Fills
-from qmlir.quantization.masked_softmax import mask_arithmetic
+from qmlir.quantization.masks import mask_arithmetic
 from qmlir.quantization.operand_domains import computed_for, flat_below, undefined_constants, within_domains
 from qmlir.quantization.predicates import residual_values, uneven_values
-from qmlir.quantization.profiles.keys import given_type, values_with_nan
+from qmlir.quantization.profiles.keys import given_type, has_nan, values_with_nan
 from qmlir.quantization.profiles.statistics import Observed, observed, was_infinite
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.report import DYNAMIC, REASON, branch_remarks, read_exactly, scales_dynamically
-from qmlir.quantization.retyping import is_f32, is_float, may_be_quantized, place_of, slots_of
+from qmlir.quantization.retyping import fixed_range, is_f32, is_float, may_be_quantized, place_of, slots_of
 from qmlir.quantization.shared_scales import Groups, RoleParts, StatePair
 from qmlir.quantization.types import fixed_type, type_from_range, undivided_sum, weight_type
 from qmlir.registry import PackageError
@@ -94,14 +95,10 @@ def _known(array: Array) -> Observed:
 def _begun_by_nan(control: Sequence[tuple[Operation, Sequence[ForwardedValue], Sequence[SSAValue]]]) -> set[SSAValue]:
     """Returns the values that loops and branches carry together with a constant that contains NaN."""
 
-    def has_nan(each: ForwardedValue) -> bool:
-        array = constant_array(each.given)
-        return array is not None and bool(np.isnan(array).any())
-
     groups = Groups()
     for _, given, taken in control:
         groups.join((*taken, *(each.given for each in given if constant_array(each.given) is None)))
-    begun = [taken[0] for _, given, taken in control if any(map(has_nan, given))]
+    begun = [taken[0] for _, given, taken in control if any(has_nan(each.given) for each in given)]
     return {member for value in begun for member in groups.members(value)}
 
 
@@ -148,26 +145,21 @@ class _Decider:
         self.decisions = Decisions()
         self.groups = Groups()
         self.quantized: set[Operation] = set()
+        module, walk = self.function.parent_op(), self.function.walk()
+        assert isinstance(module, ModuleOp)
+        self.control = [(op, *group) for op in walk for group in together(op) if all(map(is_f32, group[1]))]
+        self.not_numbers, self.may_be_nan = _begun_by_nan(self.control), values_with_nan(module)
         self.forwarded: set[SSAValue] = set()
-        self.not_numbers: set[SSAValue] = set()
-        self.may_be_nan: Set[SSAValue] = frozenset()
         self.begun: dict[SSAValue, set[SSAValue]] = {}
         """The initial values of each loop-carried value that have separate types: constants, and those of several
         loops."""
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
-        self.steps = RoleParts(())
         self.accumulators = Accumulators(self.decisions, self.groups, self.quantized, self.unrounded)
 
     def run(self) -> Decisions:
-        control = [(op, *group) for op in self.function.walk() for group in together(op) if all(map(is_f32, group[1]))]
-        module = self.function.parent_op()
-        assert isinstance(module, ModuleOp)
-        self.not_numbers = _begun_by_nan(control)
-        self.may_be_nan = values_with_nan(module)
         numbers = [op for op in self.function.walk() if isinstance(op, Quantizable) and op not in self.masking]
-        operations = [op for op in numbers if self._is_on_floats(op)]
         chosen: list[Quantizable] = []
-        for op in operations:
+        for op in filter(data_places, numbers):
             reason = self._reason_for_float(op)
             if reason is None:
                 chosen.append(op)
@@ -180,8 +172,8 @@ class _Decider:
             self.groups.join_by(op, self._activations(op), filter(is_f32, op.results), limits)
         for state in self.states:
             self.groups.join(filter(is_f32, state))
-        begun = Counter(each.given for _, given, _ in control for each in given if each.user.regions)
-        for _, given, taken in control:
+        begun = Counter(each.given for _, given, _ in self.control for each in given if each.user.regions)
+        for _, given, taken in self.control:
             shared = {each.given for each in given if begun[each.given] > 1 or constant_array(each.given) is not None}
             self.groups.join((*taken, *(each.given for each in given if each.given not in shared)))
             self.forwarded.update(taken)
@@ -192,7 +184,7 @@ class _Decider:
             self._decide_operands(op)
             for result in filter(is_f32, op.results):
                 self.decisions.values[result] = self._type_of(result, op)
-        for op, given, taken in control:
+        for op, given, taken in self.control:
             self._hand_on(op, given, taken)
         return self.decisions
 
@@ -220,16 +212,11 @@ class _Decider:
         owner = operand.owner
         if not self.assignment.targets or not isinstance(owner, Operation) or owner not in self.quantized:
             return True
-        wishes = (
-            self.assignment.settled(each, Slot.OUTPUT, self.recipe.wish(each, Slot.OUTPUT)) for each in (op, owner)
-        )
-        return len({each.storage for each in wishes}) == 1
+        wishes = ((each, self.recipe.wish(each, Slot.OUTPUT)) for each in (op, owner))
+        one, other = (self.assignment.settled(each, Slot.OUTPUT, wish).storage for each, wish in wishes)
+        return one == other
 
     # Which operations
-
-    @staticmethod
-    def _is_on_floats(op: Quantizable) -> bool:
-        return any(slot is not None and is_float(value) for value, slot in op.operands_with_slots())
 
     def _reason_for_float(self, op: Quantizable) -> str | None:
         """Returns why `op` is not quantized, or `None` if it is."""
@@ -253,7 +240,7 @@ class _Decider:
             if not is_f32(value):
                 return FloatCause.NOT_F32.reason(type=value.type)
             array = constant_array(value)
-            if value in self.not_numbers or (array is not None and np.isnan(array).any()):
+            if value in self.not_numbers or has_nan(value):
                 return _NOT_A_NUMBER
             if value in self.may_be_nan:
                 return _MAY_BE_NAN
@@ -294,9 +281,8 @@ class _Decider:
         elsewhere."""
         choice = self.assignment.settled(op, slot, self.recipe.choice(op, slot), others)
         if not choice.storage.has_zero and slot is not Slot.WEIGHT:
-            raise op_error(
-                op, f"storage '{choice.storage}' is only supported for weights, but it is set for slot '{slot}'"
-            )
+            fault = f"storage '{choice.storage}' is only supported for weights, but it is set for slot '{slot}'"
+            raise op_error(op, fault)
         return choice
 
     def _accepted_around(self, members: Iterable[SSAValue], position: Operation) -> Iterator[Accepted | None]:
@@ -312,8 +298,8 @@ class _Decider:
                     yield None if slot is None else self._accepted(user, slot)
 
     def _accepted(self, op: Operation, slot: Slot) -> Accepted | None:
-        support = self.assignment.support(op)
-        return None if support is None else support.slot(slot)
+        candidate = self.assignment.candidate(op)
+        return None if candidate is None else candidate.support.slot(slot)
 
     def _decide_operands(self, op: Quantizable) -> None:
         for value in self._activations(op):
@@ -324,9 +310,8 @@ class _Decider:
         for position, slot in slots.items():
             if slot is Slot.INPUT and isinstance(op, MultipliesAndAdds) and self._is_wide(op.operands[position]):
                 self._narrow(op, position)
-        arrays = {position: array for position in slots if (array := constant_array(op.operands[position])) is not None}
         for wanted in (Slot.INPUT, Slot.WEIGHT):  # the bias must fit the scale of data and weights
-            for position, array in arrays.items():
+            for position, array in self._constants(op).items():
                 if slots[position] is wanted:
                     self.decisions.constants[op, position] = self._constant_type(op, position, wanted, array)
                     if (repair := self.recipe.wish(op, wanted).repair) != ALL_REPAIRS:
@@ -351,10 +336,8 @@ class _Decider:
         """Makes `op` read a residual stream, or an uneven value, in the type of its slot if that has fewer bits."""
         value, choice = op.operands[position], self._choice(op, Slot.INPUT)
         seen = observed(value)
-        if seen is None or (
-            choice.needs_statistics and seen.statistics is None
-        ):  # a loop-carried value has no statistics
-            return
+        if seen is None or (choice.needs_statistics and seen.statistics is None):
+            return  # a loop-carried value has no statistics
         if choice.storage.bits < self.decisions.values[value].bits:
             why = Reason(Basis.RANGE, op, Slot.INPUT, choice)
             self.decisions.operands[op, position] = self._from_ranges((op, position), [(_named(value), seen)], why)
@@ -372,7 +355,7 @@ class _Decider:
             self.group_types[root] = moved
         return self.group_types[root]
 
-    def _because(self, key: SSAValue | tuple[Operation, int], reason: Reason) -> None:
+    def _because(self, key: Key, reason: Reason) -> None:
         """Records the reason of a type; all values that share the type get the same reason."""
         self.decisions.reasons.update(dict.fromkeys((key, *reason.members), reason))
 
@@ -407,22 +390,23 @@ class _Decider:
         choice = self._choice(position, slot, self._accepted_around(members, position))
         for op in owners[1:]:
             if self.recipe.wish(op, slot) != self.recipe.wish(position, slot):
-                self.decisions.remarks.append((op, f"shares its type with {describe(position)}, whose rules apply"))
+                self.decisions.remark(op, f"shares its type with {describe(position)}, whose rules apply")
         movers = dict.fromkeys(op for op in owners if op.quantization_slots().shares_parameters)
         sources = [each for each in members if each.owner not in movers and each not in self.groups.limited]
         sources = [each for each in sources if each not in self.forwarded] or sources
-        constants = [(op, each) for op in movers for array in self._constants(op) if (each := _known(array))]
-        fixed = {self._fixed_range(each) for each in sources}
+        constants = [(op, _known(array)) for op in movers for array in self._constants(op).values()]
+        fixed = {fixed_range(each) for each in sources}
         why = Reason(Basis.RANGE, position, slot, choice, members=tuple(members))
         given = next(filter(None, map(given_type, members)), None)
         if given is not None:
             self._because(value, replace(why, basis=Basis.GIVEN))
             return given
-        begun = [(_named(each), found) for each in self._begun(members) if (found := self._seen(each)) is not None]
+        # The initial values of the loops that carry the members, if these have separate types.
+        initial = (each for member in members for each in self.begun.get(member, ()))
+        begun = [(_named(each), found) for each in initial if (found := self._seen(each)) is not None]
         known = fixed.pop() if len(fixed) == 1 and not constants else None
-        if known is not None and all(
-            known.minimum <= each.minimum and each.maximum <= known.maximum for _, each in begun
-        ):
+        ends = [end for _, each in begun for end in (each.minimum, each.maximum)]
+        if known is not None and all(known.minimum <= end <= known.maximum for end in ends):
             self._because(value, replace(why, basis=Basis.FIXED))
             with _parameters_of(position, _named(value)):
                 return fixed_type(known, choice)
@@ -431,35 +415,21 @@ class _Decider:
         seen += begun
         return self._from_ranges(value, seen, why, floor=flat_below(members, self.quantized, self.recipe))
 
-    def _begun(self, members: Iterable[SSAValue]) -> Iterator[SSAValue]:
-        """Yields the initial values of the loops that carry `members`, if these have separate types."""
-        return (each for member in members for each in self.begun.get(member, ()))
-
     @staticmethod
     def _seen(value: SSAValue) -> Observed | None:
         array = constant_array(value)
-        if array is None or not isinstance(value.owner, Operation):
-            return observed(value)
-        return _known(array)
-
-    def _constants(self, op: Quantizable) -> Iterator[Array]:
-        """Yields the constants that `op` moves."""
-        arrays = (constant_array(op.operands[position]) for position in slots_of(op))
-        return (array for array in arrays if array is not None)
+        return observed(value) if array is None else _known(array)
 
     @staticmethod
-    def _fixed_range(value: SSAValue) -> FixedRange | None:
-        owner = value.owner
-        return owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
+    def _constants(op: Quantizable) -> dict[int, Array]:
+        """Returns the constants among the operands of `op` that may be quantized, by operand index."""
+        arrays = {position: constant_array(op.operands[position]) for position in slots_of(op)}
+        return {position: array for position, array in arrays.items() if array is not None}
 
     # The range is the union of all ranges and 0: zero padding and ReLU need an exact zero (Jacob et al., 2018, section
     # 2.1).
     def _from_ranges(
-        self,
-        key: SSAValue | tuple[Operation, int],
-        seen: list[tuple[str, Observed]],
-        why: Reason,
-        floor: float = -math.inf,
+        self, key: Key, seen: list[tuple[str, Observed]], why: Reason, floor: float = -math.inf
     ) -> UniformQuantizedType:
         """Returns the type with one scale for the union of the ranges in `seen`, cut off below `floor`.
 
@@ -481,10 +451,9 @@ class _Decider:
 
     def _accumulator_type(self, op: Quantizable, value: SSAValue) -> UniformQuantizedType:
         choice = self._choice(op, Slot.ACCUMULATOR)
-        support = self.assignment.support(op)
-        is_added = support is not None and support.adder == str(
-            choice.storage
-        )  # the adder of the target holds the sums, or the target rejects the operation
+        candidate = self.assignment.candidate(op)
+        # The adder of the target holds the sums, or the target rejects the operation.
+        is_added = candidate is not None and candidate.support.adder == str(choice.storage)
         is_exact = choice.storage == types.STORAGE or is_added
         found = self.accumulators.sum_of(op) if is_exact else None
         why = Reason(Basis.RANGE, op, Slot.ACCUMULATOR, choice, headroom=HEADROOM if is_exact else 1.0)
@@ -575,12 +544,11 @@ class _Decider:
         self, op: Quantizable, position: int, choice: Choice, type_: UniformQuantizedType
     ) -> UniformQuantizedType:
         """Returns `type_`, the type of weights; binary weights are also recorded as signs."""
-        if not choice.storage.has_zero:
-            if type_.zero_points.any():
-                raise ValueError(
-                    f"binary weights must have zero point 0, but scheme '{choice.scheme}' gives another one"
-                )
-            self.decisions.signed.add((op, position))
+        if choice.storage.has_zero:
+            return type_
+        if type_.zero_points.any():
+            raise ValueError(f"binary weights must have zero point 0, but scheme '{choice.scheme}' gives another one")
+        self.decisions.signed.add((op, position))
         return type_
 
     # Bias
@@ -619,17 +587,13 @@ class _Decider:
         most = float((fitted.weight_scales / scales).max())
         assert position is not None
         if most > 2 and (coarser := self._coarser(op, position, data)) is not None:
-            taken = f"reads its data in {coarser.bits} bits instead of {data.bits}"
-            self.decisions.remarks.append(
-                (op, f"{taken}, because a 32-bit bias would make its weight scale {most:.3g} times larger")
-            )
+            why = f"a 32-bit bias would make its weight scale {most:.3g} times larger"
+            self.decisions.remark(op, f"reads its data in {coarser.bits} bits instead of {data.bits}, because {why}")
             fitted = fit_bias(low, high, coarser.scale, scales, is_power_of_two=choice.scheme.is_power_of_two)
         if fitted.raised.any():
             count, most = int(np.count_nonzero(fitted.raised)), float((fitted.weight_scales / scales).max())
             raised = "weight scale" if scales.size == 1 else f"{count} of its {scales.size} weight scales"
-            self.decisions.remarks.append(
-                (op, f"{raised} raised by up to {most:.3g} times, so that the bias fits 32 bits")
-            )
+            self.decisions.remark(op, f"{raised} raised by up to {most:.3g} times, so that the bias fits 32 bits")
         return fitted.weight_scales
 
     def _coarser(self, op: Quantizable, position: int, data: UniformQuantizedType) -> UniformQuantizedType | None:
@@ -650,21 +614,17 @@ class _Decider:
         value, product = op.operands[position], self.accumulators.product_type(op)
         array = constant_array(value)
         if product is None:  # block-wise weights: the bias is added in float
-            seen = observed(value) if array is None else _known(array)
+            seen = self._seen(value)
             assert seen is not None
             why = Reason(Basis.RANGE, op, Slot.BIAS, self._choice(op, Slot.BIAS))
             type_ = self._from_ranges((op, position), [("its bias", seen)], why)
-        elif product.granularity is Granularity.AXIS:
-            type_ = UniformQuantizedType.per_axis(product.storage, product.expressed_type, 0, product.scales)
         else:
-            type_ = product
-        if product is not None:
+            type_ = product.along(0) if product.granularity is Granularity.AXIS else product
             self._because((op, position), Reason(Basis.SUM, op, Slot.BIAS))
         (self.decisions.operands if array is None else self.decisions.constants)[op, position] = type_
         if self.recipe.wish(op, Slot.ACCUMULATOR).storage != types.STORAGE:
-            self.decisions.remarks.append(
-                (op, "keeps its 32-bit accumulator: rules for accumulators apply only to decomposed operations")
-            )
+            reason = "rules for accumulators apply only to decomposed operations"
+            self.decisions.remark(op, f"keeps its 32-bit accumulator: {reason}")
 
 
 def _in_float(edges: Edges, is_kept: Callable[[Operation], bool]) -> tuple[dict[Operation, str], Set[SSAValue]]:

@@ -19,7 +19,15 @@ from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import types
 from qmlir.quantization.assignment import Assignment
 from qmlir.quantization.choice import Reason
-from qmlir.quantization.retyping import hypothetical_clone, is_float, moves_values, place_of, refusal, slots_of
+from qmlir.quantization.retyping import (
+    hypothetical_clone,
+    is_float,
+    moves_values,
+    place_of,
+    reads_weights,
+    refusal,
+    slots_of,
+)
 from qmlir.quantization.shared_scales import Groups
 from qmlir.quantization.supports import inexpressible, mismatch
 from qmlir.quantization.types import SumBound
@@ -27,6 +35,11 @@ from qmlir.quantization.types import SumBound
 # The decisions for one function, and the operations that do not support the decided types.
 
 Types = dict[tuple[Operation, int], UniformQuantizedType]
+Key = SSAValue | tuple[Operation, int]
+"""A value, or an operand of an operation that has a type of its own."""
+
+Reasons = dict[Key, Reason]
+TargetSettings = dict[tuple[Operation, Slot], Mapping[str, str]]
 
 
 @dataclass
@@ -39,7 +52,7 @@ class Decisions:
     values: dict[SSAValue, UniformQuantizedType] = field(default_factory=dict[SSAValue, UniformQuantizedType])
     """The type of each computed value and argument."""
 
-    constants: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
+    constants: Types = field(default_factory=Types)
     """The type of each constant operand, by the operation that reads it and the operand index."""
 
     signed: set[tuple[Operation, int]] = field(default_factory=set[tuple[Operation, int]])
@@ -48,7 +61,7 @@ class Decisions:
     repairs: dict[tuple[Operation, int], str] = field(default_factory=dict[tuple[Operation, int], str])
     """The accuracy recovery passes that may change each weight, if a rule names them, by user and operand index."""
 
-    operands: Types = field(default_factory=dict[tuple[Operation, int], UniformQuantizedType])
+    operands: Types = field(default_factory=Types)
     """The type of each operand that an operation reads in a type other than that of the value, by operation and operand
     index: a computed bias is read in the type of the sum, and a residual stream in the type of a contraction's data."""
 
@@ -61,9 +74,7 @@ class Decisions:
     undefined: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """The operations that have no finite result for some value of an operand's type, each with the reason."""
 
-    reasons: dict[SSAValue | tuple[Operation, int], Reason] = field(
-        default_factory=dict[SSAValue | tuple[Operation, int], Reason]
-    )
+    reasons: Reasons = field(default_factory=Reasons)
     """The reason for each type, by the value, or by the operation and the index of its operand."""
 
     warnings: dict[Operation, str] = field(default_factory=dict[Operation, str])
@@ -75,16 +86,17 @@ class Decisions:
     targets: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """The target of each quantized operation, if the module names targets."""
 
-    target_settings: dict[tuple[Operation, Slot], Mapping[str, str]] = field(
-        default_factory=dict[tuple[Operation, Slot], Mapping[str, str]]
-    )
+    target_settings: TargetSettings = field(default_factory=TargetSettings)
     """The fields of each choice that a target sets, with their source, by operation and slot."""
+
+    def remark(self, op: Operation, text: str) -> None:
+        """Adds a remark on a decision that does not follow from the recipe alone."""
+        self.remarks.append((op, text))
 
     def note_targets(self, assignment: Assignment) -> None:
         """Records the target of each operation, the settings from targets, and the remarks of `assignment`."""
-        for op in self.quantized:
-            if (target := assignment.target(op)) is not None:
-                self.targets[op] = target.name
+        pairs = ((op, assignment.candidate(op)) for op in self.quantized)
+        self.targets |= {op: each.target.name for op, each in pairs if each is not None}
         for reason in self.reasons.values():
             self.target_settings[reason.op, reason.slot] = assignment.sources(reason.op, reason.slot)
         self.remarks += assignment.remarks.items()
@@ -108,31 +120,24 @@ def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operat
         return decisions.operand_type(at, at.operands.index(value)) or element_of(value)
 
     for op in decisions.quantized:
-        target, support = assignment.target(op), assignment.support(op)
-        if target is None or support is None:
+        if (candidate := assignment.candidate(op)) is None:
             continue
+        target, support = candidate.target, candidate.support
         operands, made = _elements(decisions, op), [decisions.values.get(result) for result in op.results]
         results = [each or element_of(result) for each, result in zip(made, op.results, strict=True)]
-        if (reason := mismatch(support, op, operands, results, element)) is not None:
+        reason = mismatch(support, op, operands, results, element)
+        with suppress(VerifyException), hypothetical_clone(op, operands, made) as as_decided:  # `refusals` reports it
+            reason = reason or inexpressible(target, support, as_decided)
+        if reason is not None:
             found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
-            continue
-        with (
-            suppress(VerifyException),
-            hypothetical_clone(op, operands, made) as as_decided,
-        ):  # `refusals` reports it
-            if (reason := inexpressible(target, support, as_decided)) is not None:
-                found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
     return found
 
 
 def refusals(decisions: Decisions) -> dict[Operation, str]:
     """Returns the operations that do not support the types decided for them, with the reasons."""
-    found: dict[Operation, str] = {}
-    for op in decisions.quantized:
-        results = [decisions.values.get(result) for result in op.results]
-        if (reason := refusal(op, _elements(decisions, op), results)) is not None:
-            found[op] = FloatCause.TYPES.reason(detail=reason)
-    return found
+    made = {op: [decisions.values.get(result) for result in op.results] for op in decisions.quantized}
+    reasons = ((op, refusal(op, _elements(decisions, op), results)) for op, results in made.items())
+    return {op: FloatCause.TYPES.reason(detail=reason) for op, reason in reasons if reason is not None}
 
 
 def moves_between_floats(decisions: Decisions, is_kept: Callable[[Operation], bool]) -> dict[Operation, str]:
@@ -202,21 +207,16 @@ class Accumulators:
         if not isinstance(owner, Quantizable) or not self.is_sum(owner) or self.groups.is_shared(value):
             return False
         users = [use.operation for use in value.uses]
-        return value in self.unrounded or (
-            bool(users)
-            and all(
-                isinstance(user, Quantizable)
-                and user in self.quantized
-                and user.quantization_slots().takes_accumulators
-                for user in users
-            )
-        )
+        return value in self.unrounded or (bool(users) and all(map(self._takes_accumulators, users)))
+
+    def _takes_accumulators(self, op: Operation) -> bool:
+        return isinstance(op, Quantizable) and op in self.quantized and op.quantization_slots().takes_accumulators
 
     def is_sum(self, op: Quantizable) -> bool:
         """Returns True if `op` is a contraction, or adds a value to the result of one."""
         if op not in self._is_sum:
             slots = op.quantization_slots()
-            is_contraction = Slot.WEIGHT in slots.operands.values() and slots.weight_channel_axis is not None
+            is_contraction = reads_weights(op) and slots.weight_channel_axis is not None
             owners = (operand.owner for operand in op.operands) if slots.takes_accumulators else ()
             self._is_sum[op] = op in self.quantized and (
                 is_contraction or any(isinstance(owner, Quantizable) and self.is_sum(owner) for owner in owners)
@@ -229,11 +229,8 @@ class Accumulators:
         Returns `None` if there is no such sum, or if an operation that requires rounded data reads a member.
         """
         inside = set(members)
-        givers = [
-            member
-            for member in members
-            if not isinstance(member.owner, Operation) or inside.isdisjoint(member.owner.operands)
-        ]
+        moved = {result for op in makers(members) if not inside.isdisjoint(op.operands) for result in op.results}
+        givers = [member for member in members if member not in moved]
         if len(members) == 1 or len(givers) != 1 or self.groups.limited & inside:
             return None
         owner = givers[0].owner
@@ -252,7 +249,7 @@ class Accumulators:
             found = self._sum_of_sums(op) if op.quantization_slots().takes_accumulators else self._sum_of_products(op)
             if found is not None and found.raised_by:
                 steps = f"2^{found.raised_by} times as large"
-                self.decisions.remarks.append((op, f"its sums overflow 32 bits: its accumulator uses a scale {steps}"))
+                self.decisions.remark(op, f"its sums overflow 32 bits: its accumulator uses a scale {steps}")
             self._sums[op] = None if found is None else found.fitted()
         return self._sums[op]
 

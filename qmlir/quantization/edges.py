@@ -41,7 +41,7 @@ from qmlir.ir.provenance import describe
 from qmlir.quantization.choice import Choice
 from qmlir.quantization.predicates import ENOUGH, computed_operands
 from qmlir.quantization.profiles.statistics import observed, observed_range, seen_statistics
-from qmlir.quantization.retyping import is_f32, may_be_quantized, slots_of
+from qmlir.quantization.retyping import is_f32, may_be_quantized, place_of, reads_weights, slots_of
 from qmlir.quantization.shared_scales import WORTH, width
 
 _AMPLIFIED = 6.0
@@ -104,10 +104,11 @@ def _relative(noise: F64, signal: F64) -> float:
 
 def _constant(op: Operation) -> tuple[F64, int] | None:
     """Returns the constant operand of a binary operation and its index, if exactly one operand is constant."""
-    arrays = [
-        (array, position) for position, value in enumerate(op.operands) if (array := constant_array(value)) is not None
-    ]
-    return (arrays[0][0].astype(np.float64), arrays[0][1]) if len(op.operands) == 2 and len(arrays) == 1 else None
+    arrays = {position: array for position, array in enumerate(map(constant_array, op.operands)) if array is not None}
+    if len(op.operands) != 2 or len(arrays) != 1:
+        return None
+    ((position, array),) = arrays.items()
+    return array.astype(np.float64), position
 
 
 def _gain(op: Operation) -> F64 | None:
@@ -139,10 +140,8 @@ class _Reader:
         roles = Counter(role_of(op) for op in ops if is_part(op))
         # The steps of a recurrent layer are alike: the last one is not an edge, or the layer could not be raised.
         repeated = {role for role, count in roles.items() if count > 1}
-        self.operations = [op for op in ops if self._may_count(op) and role_of(op) not in repeated]
-
-    def _may_count(self, op: Operation) -> bool:
-        return isinstance(op, Quantizable) and may_be_quantized(op) and op not in self.ignored and bool(op.results)
+        kept = (op for op in ops if isinstance(op, Quantizable) and may_be_quantized(op) and op not in self.ignored)
+        self.operations = [op for op in kept if op.results and role_of(op) not in repeated]
 
     # --- Loss by rounding ---------------------------------------------------------------------------------------------
 
@@ -150,18 +149,13 @@ class _Reader:
         """Returns the mean square of the noise from rounding `value` to its own type."""
         owner, slot = value.owner, Slot.OUTPUT
         if not isinstance(owner, Operation):
-            owner, slot = (
-                next((use.operation for use in value.uses if isinstance(use.operation, Quantizable)), None),
-                Slot.INPUT,
-            )
+            users = (use.operation for use in value.uses if isinstance(use.operation, Quantizable))
+            owner, slot = next(users, None), Slot.INPUT
         if owner is None:
             return 0.0
-        choice = self.wish(owner, slot)
-        fixed = (
-            owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) and slot is Slot.OUTPUT else None
-        )
-        reach = width([value])
-        if fixed is None and (seen := observed(value)) is not None:
+        choice, reach = self.wish(owner, slot), width([value])
+        slots = owner.quantization_slots() if isinstance(owner, Quantizable) and slot is Slot.OUTPUT else None
+        if (slots is None or slots.fixed_output is None) and (seen := observed(value)) is not None:
             low, high = seen.range(choice) if seen.statistics is not None else (seen.minimum, seen.maximum)
             low, high = min(low, 0.0), max(high, 0.0)
             reach = 2 * max(-low, high) if choice.scheme.is_symmetric else high - low
@@ -170,9 +164,7 @@ class _Reader:
     def _variation(self, value: SSAValue) -> F64:
         """Returns the mean square of the variation of each element of `value`, scaled by its constants."""
         scaled: list[tuple[SSAValue, F64]] = []
-        while (
-            value not in self._variations and isinstance(op := value.owner, Operation) and isinstance(op, Quantizable)
-        ):
+        while value not in self._variations and isinstance(op := value.owner, Quantizable):
             gain, computed = _gain(op), computed_operands(op)
             if gain is None or len(computed) != 1:
                 break
@@ -190,9 +182,8 @@ class _Reader:
     @staticmethod
     def _shares_of_channels(op: Quantizable) -> F64 | None:
         """Returns the variation of a contraction's channels relative to their mean, 1 for those in the usual unit."""
-        slots, weights = op.quantization_slots(), None
-        for position, slot in slots_of(op).items():
-            weights = constant_array(op.operands[position]) if slot is Slot.WEIGHT else weights
+        slots, position = op.quantization_slots(), place_of(op, Slot.WEIGHT)
+        weights = None if position is None else constant_array(op.operands[position])
         axis, along = slots.weight_channel_axis, slots.result_channel_axis
         if weights is None or axis is None or along is None or len(op.results) != 1:
             return None
@@ -206,11 +197,8 @@ class _Reader:
 
     # --- Outputs ------------------------------------------------------------------------------------------------------
 
-    def _leaves(self, op: Operation, leaving: Set[Operation]) -> bool:
-        """Returns True if the results of `op` are only read by float outputs and operations in `leaving`."""
-        return self._all_leave(uses_of(op), leaving)
-
     def _all_leave(self, uses: list[Use], leaving: Set[Operation]) -> bool:
+        """Returns True if only float outputs and operations in `leaving` read the values of these `uses`."""
         read = [use for use in uses if not _decides(use.operation)]
         return bool(read) and all(
             use.operation in leaving or use.operation in self.ignored or self._is_output(use, leaving) for use in read
@@ -232,8 +220,7 @@ class _Reader:
         found, leaving, losing = Edges(), set[Operation](), dict[Operation, str]()
         read: dict[Operation, bool] = {}
         for op in reversed(self.operations):
-            assert isinstance(op, Quantizable)
-            if not self._leaves(op, leaving):
+            if not self._all_leave(uses_of(op), leaving):
                 continue
             if _is_transparent(op):
                 leaving.add(op)
@@ -245,7 +232,6 @@ class _Reader:
             elif self._is_product(op) and (self._is_read(op, losing, read) or self._at_output(op) < ENOUGH):
                 found.sums.add(op.results[0])
         for op in self.operations:
-            assert isinstance(op, Quantizable)
             before = [value.owner for value in computed_operands(op) if isinstance(value.owner, Operation)]
             cause = next((each for each in before if each in found.in_float), None)
             if op in losing:
@@ -260,21 +246,16 @@ class _Reader:
     def _is_read(self, op: Operation, losing: dict[Operation, str], known: dict[Operation, bool]) -> bool:
         """Returns True if an operation in `losing` reads a result of `op`, moved or not; `known` caches results."""
         if op not in known:
-            users = {use.operation for use in uses_of(op)}
-            known[op] = any(
-                isinstance(user, Quantizable)
-                and (
-                    (user in losing and _is_elementwise(user))
-                    or (_is_transparent(user) and self._is_read(user, losing, known))
-                )
-                for user in users
+            users = {use.operation for use in uses_of(op) if isinstance(use.operation, Quantizable)}
+            known[op] = any(user in losing and _is_elementwise(user) for user in users) or any(
+                self._is_read(user, losing, known) for user in users if _is_transparent(user)
             )
         return known[op]
 
     @staticmethod
     def _is_product(op: Quantizable) -> bool:
         slots = op.quantization_slots()
-        is_contraction = Slot.WEIGHT in slots.operands.values() and slots.weight_channel_axis is not None
+        is_contraction = reads_weights(op) and slots.weight_channel_axis is not None
         return is_contraction and len(op.results) == 1
 
     def _at_output(self, op: Quantizable) -> float:
@@ -313,7 +294,6 @@ class _Reader:
         noises: dict[SSAValue, F64] = {}
         entering: dict[Operation, None] = {}
         for op in self.operations:
-            assert isinstance(op, Quantizable)
             computed = computed_operands(op)
             if not computed or not (_is_elementwise(op) or _is_transparent(op)):
                 continue

@@ -24,6 +24,7 @@ steps of 16 bits are too coarse for the other units, whose values are about 1. `
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -40,7 +41,7 @@ from qmlir.ir.interfaces import MultipliesAndAdds, Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.predicates import computed_operands, computing, is_passed_on
 from qmlir.quantization.profiles.statistics import observed_range, seen_statistics
-from qmlir.quantization.retyping import is_f32, is_float, moves_values, slots_of
+from qmlir.quantization.retyping import fixed_range, is_f32, is_float, moves_values, slots_of
 from qmlir.quantization.shared_scales import Groups
 
 Pair = tuple[SSAValue, SSAValue]
@@ -95,9 +96,10 @@ def find_feedback(function: FuncOp, named: Sequence[Pair], residual: Set[SSAValu
         for cycle in flow.unrolled(shared):
             if _is_layer(cycle):
                 layers.append(cycle)
+            elif residual.isdisjoint(cycle) and flow is exact:
+                found |= _rounding([cycle])
             elif residual.isdisjoint(cycle):
-                found |= _rounding([cycle] if flow is exact else [])
-                picked |= _picking([cycle] if flow is every else [])
+                picked |= _picking([cycle])
     if pairs and found:
         picked |= _given_scores(function, {given for given, _ in pairs})
     reaching = exact.before([*picked, *(value for op in found for value in op.operands)])
@@ -135,13 +137,9 @@ class _Flow:
         for op in self.function.walk():
             if isinstance(op, CONTROL):
                 continue
-            operands, results = (
-                [value for value in values if is_float(value) or not self.is_exact]
-                for values in (op.operands, op.results)
-            )
-            for operand in operands:
-                for result in results:
-                    self._add(operand, result)
+            for pair in product(op.operands, op.results):
+                if not self.is_exact or all(map(is_float, pair)):
+                    self._add(*pair)
 
     def _add(self, given: SSAValue, taken: SSAValue) -> None:
         self._after[given].append(taken)
@@ -276,7 +274,7 @@ def _is_gate(value: SSAValue) -> bool:
         return constant_array(op.lhs) is not None and _is_gate(op.rhs)
     if moves_values(op) and len(computed_operands(op)) == 1:
         return _is_gate(computed_operands(op)[0])
-    fixed = op.quantization_slots().fixed_output if isinstance(op, Quantizable) else None
+    fixed = fixed_range(value)
     return fixed is not None and 0 <= fixed.minimum < fixed.maximum <= 1
 
 

@@ -12,7 +12,7 @@ operation that computes new values, from a gap in the histogram.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import permutations
@@ -20,7 +20,7 @@ from itertools import permutations
 import numpy as np
 from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
@@ -59,8 +59,12 @@ _LARGEST = 1 << 20
 _RESHAPED = (ReshapeOp, TransposeOp, AxesOp, ExpandOp, TileOp)
 """Operations whose results have exactly the elements of their operands."""
 
+_ARITHMETIC: Mapping[type[Operation], np.ufunc] = {AddOp: np.add, SubOp: np.subtract, MulOp: np.multiply}
 _NUMBERED = (CastOp, WhereOp, NegOp, AddOp, SubOp, MulOp, *_RESHAPED)
 """Operations whose results have few distinct elements if their operands do."""
+
+
+_Numbers = dict[SSAValue, "tuple[float, ...] | None"]
 
 
 @dataclass(frozen=True)
@@ -137,9 +141,7 @@ class Fills:
     reasons: dict[Operation, str] = field(default_factory=dict[Operation, str], init=False)
     """The operations that read or compute a value with a fill, or only compute its mask, with the reasons for float."""
 
-    _numbers: dict[SSAValue, tuple[float, ...] | None] = field(
-        default_factory=dict[SSAValue, "tuple[float, ...] | None"], init=False
-    )
+    _numbers: _Numbers = field(default_factory=_Numbers, init=False)
 
     def __post_init__(self) -> None:
         for value in self.function.body.block.args:
@@ -194,9 +196,7 @@ class Fills:
             return _few_of(array) if is_f32(value) else None
         found: tuple[float, ...] | None = None
         match op:
-            case CastOp() if element_of(op.input) == i1:
-                found = (0.0, 1.0)
-            case CastOp() if as_integer(element_of(op.input)) is not None and self._is_bit(value):
+            case CastOp() if self._is_bit(element_of(op.input), value):
                 found = (0.0, 1.0)
             case WhereOp():
                 left, right = self.numbers(op.lhs), self.numbers(op.rhs)
@@ -215,9 +215,10 @@ class Fills:
         return None if found is None else tuple(sorted(set(found)))
 
     @staticmethod
-    def _is_bit(value: SSAValue) -> bool:
-        seen = observed(value)
-        return seen is not None and seen.minimum >= 0 and seen.maximum <= 1
+    def _is_bit(source: Attribute, value: SSAValue) -> bool:
+        """Returns True if `value`, which was cast from elements of type `source`, can only be 0 or 1."""
+        seen = observed(value) if as_integer(source) is not None else None
+        return source == i1 or (seen is not None and seen.minimum >= 0 and seen.maximum <= 1)
 
     def _computed(self, op: NegOp | AddOp | SubOp | MulOp) -> tuple[float, ...] | None:
         few = [self.numbers(each) for each in op.operands]
@@ -225,15 +226,7 @@ class Fills:
         if len(choices) < len(few) or math.prod(map(len, choices)) > _FEW**2:
             return None
         with np.errstate(all="ignore"):
-            match op:
-                case NegOp():
-                    found = -choices[0]
-                case AddOp():
-                    found = np.add.outer(*choices)
-                case SubOp():
-                    found = np.subtract.outer(*choices)
-                case MulOp():
-                    found = np.multiply.outer(*choices)
+            found = -choices[0] if isinstance(op, NegOp) else _ARITHMETIC[type(op)].outer(*choices)
         return tuple(found[np.isfinite(found)].tolist())
 
     def _reach(self, value: SSAValue) -> float:

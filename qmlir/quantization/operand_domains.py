@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Set
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue, Use
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.quant.evaluate import dequantize, quantize
@@ -28,7 +28,12 @@ from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.predicates import adds_up_positive
 from qmlir.quantization.profiles.statistics import observed
 from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.retyping import fixed_range
 from qmlir.quantization.supports import storage_of
+
+
+def _domain(op: Operation, position: int) -> Domain | None:
+    return list(op.domains())[position] if isinstance(op, Quantizable) else None
 
 
 def _end(type_: UniformQuantizedType, domain: Domain, edge: float, way: int) -> int:
@@ -48,17 +53,12 @@ def narrowed(type_: UniformQuantizedType, domain: Domain, low: float, high: floa
     if the limits would move `low` or `high` by more than half a step next to a hole, or by more than one step at an end
     of the domain; or if the scale is coarser than the domain allows.
     """
-    if (
-        type_.scale > domain.coarsest
-        or not domain.holds(np.array([low, high])).all()
-        or any(low < hole < high for hole in domain.holes)
-    ):
+    is_inside = domain.holds(np.array([low, high])).all() and not any(low < hole < high for hole in domain.holes)
+    if type_.scale > domain.coarsest or not is_inside:
         return None
     limits: list[int] = []
-    for way, nearest, end, limit in (
-        (1, low, domain.minimum, type_.storage_min),
-        (-1, high, domain.maximum, type_.storage_max),
-    ):
+    ends = (1, low, domain.minimum, type_.storage_min), (-1, high, domain.maximum, type_.storage_max)
+    for way, nearest, end, limit in ends:
         edges = [edge * way for edge in (end, *domain.holes) if np.isfinite(edge) and edge * way <= nearest * way]
         if edges:
             edge = max(edges) * way
@@ -72,20 +72,16 @@ def narrowed(type_: UniformQuantizedType, domain: Domain, low: float, high: floa
     first, last = limits
     if first >= last:
         return None
-    return UniformQuantizedType.per_tensor(
-        type_.storage, type_.expressed_type, type_.scale, type_.zero_point, (first, last)
-    )
+    return UniformQuantizedType.like(type_, type_.storage, type_.scales, type_.zero_points, (first, last))
 
 
 def _users(members: Iterable[SSAValue], quantized: Container[Operation]) -> Iterator[tuple[Operation, Domain]]:
     """Yields the quantized operations with a restricted domain that read one of `members`, each with the domain."""
     for member in members:
         for use in member.uses:
-            op = use.operation
-            if isinstance(op, Quantizable) and op in quantized:
-                domain = list(op.domains())[use.index]
-                if domain is not None:
-                    yield op, domain
+            domain = _domain(use.operation, use.index) if use.operation in quantized else None
+            if domain is not None:
+                yield use.operation, domain
 
 
 def _reach(value: SSAValue, reason: Reason) -> tuple[float, float] | None:
@@ -93,9 +89,8 @@ def _reach(value: SSAValue, reason: Reason) -> tuple[float, float] | None:
     seen = [(each.minimum, each.maximum) for each in reason.ranges]
     members = reason.members or (value,)
     seen += [(found.minimum, found.maximum) for found in map(observed, members) if found is not None]
-    if not seen and isinstance(value.owner, Quantizable):
-        fixed = value.owner.quantization_slots().fixed_output
-        seen = [] if fixed is None else [(fixed.minimum, fixed.maximum)]
+    if not seen and (fixed := fixed_range(value)) is not None:
+        seen = [(fixed.minimum, fixed.maximum)]
     return (min(low for low, _ in seen), max(high for _, high in seen)) if seen else None
 
 
@@ -131,7 +126,7 @@ def undefined_constants(decisions: Decisions) -> dict[Operation, str]:
     """Returns the operations that have no finite result for some element of a quantized constant, with the reasons."""
     found: dict[Operation, str] = {}
     for (op, position), type_ in decisions.constants.items():
-        domain = list(op.domains())[position] if isinstance(op, Quantizable) else None
+        domain = _domain(op, position)
         array = constant_array(op.operands[position])
         if domain is None or array is None or not array.size:
             continue
@@ -141,11 +136,6 @@ def undefined_constants(decisions: Decisions) -> dict[Operation, str]:
 
 
 # --- Operations that only compute such operands -----------------------------------------------------------------------
-
-
-def _has_domain(use: Use) -> bool:
-    op = use.operation
-    return isinstance(op, Quantizable) and list(op.domains())[use.index] is not None
 
 
 def _sums_products(op: Operation) -> bool:
@@ -168,7 +158,11 @@ def computed_for(function: FuncOp, undefined: Set[Operation]) -> dict[Operation,
     found: dict[Operation, str] = {}
     for op in reversed(list(function.walk())):
         uses = uses_of(op)
-        direct = [use.operation for use in uses if use.operation in undefined and _has_domain(use)]
+        direct = [
+            use.operation
+            for use in uses
+            if use.operation in undefined and _domain(use.operation, use.index) is not None
+        ]
         through = [use.operation for use in uses if use.operation in found]
         if not isinstance(op, Quantizable) or op in undefined:
             continue

@@ -29,19 +29,17 @@ from qmlir.ir.control_flow import reached
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.embeddings import is_table
-from qmlir.quantization.profiles.attributes import stats_of
 from qmlir.quantization.profiles.keys import unobserved, uses_behind_observers
-from qmlir.quantization.profiles.statistics import was_infinite
+from qmlir.quantization.profiles.statistics import stats_of, was_infinite
 
 
 def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:
     """Returns the constant weights of a matrix product as `[columns, channels]`; `None` for any other operation."""
     if not isinstance(op, MatMulOp):
         return None
-    array = constant_array(unobserved(op.rhs))
-    if is_table(unobserved(op.rhs)):  # shared with an embedding
-        return None
-    if array is None or array.ndim != 2 or array.dtype != np.float32:
+    value = unobserved(op.rhs)
+    array = constant_array(value)
+    if array is None or array.ndim != 2 or array.dtype != np.float32 or is_table(value):  # shared with an embedding
         return None
     return array.T if op.is_rhs_transposed else array
 
@@ -133,16 +131,12 @@ def hidden_before(last: MatMulOp) -> Hidden | None:
     for op in reached([unobserved(last.lhs).owner], before):
         if not isinstance(op, NnOp) or op.parent is not block or shape_of(op.results[0])[-1:] != (count,):
             return None
-        if weights_of(op) is None and not _is_elementwise(op):
+        if weights_of(op) is None and (not isinstance(op, UnaryOp | BinaryOp) or isinstance(op, ComparisonOp)):
             return None
         found.add(op)
     users = {use.operation for op in found for use in uses_behind_observers(op.results[0])}
     operations = tuple(op for op in block.ops if op in found and isinstance(op, NnOp))
     return Hidden(operations, last) if users <= {*found, last} else None
-
-
-def _is_elementwise(op: Operation) -> bool:
-    return isinstance(op, UnaryOp | BinaryOp) and not isinstance(op, ComparisonOp)
 
 
 def hidden_of(function: FuncOp) -> Iterator[Hidden]:

@@ -42,11 +42,8 @@ from qmlir.quantization.shared_scales import Groups, width
 
 def computed_operands(op: Quantizable) -> list[SSAValue]:
     """Returns the data operands of `op` that are not constant."""
-    return [
-        value
-        for value, slot in op.operands_with_slots()
-        if slot is not None and is_float(value) and constant_array(value) is None
-    ]
+    data = (value for value, slot in op.operands_with_slots() if slot is not None and is_float(value))
+    return [value for value in data if constant_array(value) is None]
 
 
 def residual_values(function: FuncOp) -> Set[SSAValue]:
@@ -62,11 +59,6 @@ def residual_values(function: FuncOp) -> Set[SSAValue]:
     summed = [op.operands[0] for op in norms if _adds_up(op.operands[0])]
     found = reached(summed, lambda value: _operands_of(value.owner, is_passed_on))
     return {value for value in found if isinstance(value.owner, Operation)}
-
-
-def residual_results(function: FuncOp) -> Set[Operation]:
-    """Returns the operations of `function` whose result is part of a residual stream."""
-    return makers(residual_values(function))
 
 
 def _operands_of(op: object, is_walked: Callable[[Quantizable], bool]) -> list[SSAValue]:
@@ -135,18 +127,13 @@ def adds_up_positive(op: Quantizable) -> bool:
 
     Terms do not cancel then, so the data needs the precision of the result, as in the bands of a spectrum.
     """
-    return isinstance(op, MultipliesAndAdds) and all(
-        (array >= 0).all()
-        if (array := constant_array(op.operands[position])) is not None
-        else _is_positive(position, op)
-        for position, slot in slots_of(op).items()
-        if slot is not Slot.BIAS
-    )
+    factors = (op.operands[position] for position, slot in slots_of(op).items() if slot is not Slot.BIAS)
+    return isinstance(op, MultipliesAndAdds) and all(map(_is_positive, factors))
 
 
-def _is_positive(position: int, op: Operation) -> bool:
-    seen = observed(op.operands[position])
-    return seen is not None and seen.minimum >= 0
+def _is_positive(value: SSAValue) -> bool:
+    array, seen = constant_array(value), observed(value)
+    return bool((array >= 0).all()) if array is not None else seen is not None and seen.minimum >= 0
 
 
 def squares_for_roots(function: FuncOp) -> Set[Operation]:
@@ -258,17 +245,10 @@ def uneven_values(function: FuncOp, in_float: Container[Operation] = ()) -> Set[
     for op in function.walk():  # a sum with another value still contains the parts
         if uneven and isinstance(op, Quantizable) and is_passed_on(op) and not uneven.isdisjoint(computed_operands(op)):
             uneven.update(*map(groups.members, filter(is_f32, op.results)))
-    for op in (
-        function.walk()
-    ):  # and needs no less precision than the products that it adds: the old and the new part of a cell
+    for op in function.walk():  # and needs as much precision as the products that it adds: both parts of a cell
         if isinstance(op, AddOp | SubOp) and not uneven.isdisjoint(op.results):
             uneven.update(value for value in computed_operands(op) if isinstance(value.owner, MulOp))
     return uneven
-
-
-def uneven_results(function: FuncOp) -> Set[Operation]:
-    """Returns the operations of `function` whose result is in `uneven_values(function)`."""
-    return makers(uneven_values(function))
 
 
 def _is_uneven(op: Quantizable, values: list[SSAValue]) -> bool:

@@ -78,7 +78,7 @@ class QuantizeFloatBias(RewritePattern):
         if not may_be_quantized(op) or not isinstance(op, Quantizable):
             return
         positions = {slot: position for position, slot in slots_of(op).items()}
-        if not {Slot.INPUT, Slot.WEIGHT, Slot.BIAS} <= set(positions) or not op.results[0].uses:
+        if not {Slot.INPUT, Slot.WEIGHT, Slot.BIAS} <= positions.keys() or not op.results[0].uses:
             return
         bias = op.operands[positions[Slot.BIAS]]
         array = constant_array(bias)
@@ -92,18 +92,14 @@ class QuantizeFloatBias(RewritePattern):
         product = product_type(data, weight, 0, op.quantization_slots().channel_repeats)
         if product is None:
             return
-        type_ = addend_type(array, product, array.ndim)
-        if type_ is None:
+        if (type_ := addend_type(array, product, array.ndim)) is None:
             self._stays(op, "the bias does not fit i32 with the scale of the accumulator")
             return
         stored = quantized_constant(bias, type_)
         error, step = np.abs(stored.array * type_.scales - array.astype(np.float64)).max(initial=0), result.scales.min()
         if error > step / 2:
-            self._stays(
-                op,
-                f"with the accumulator's scale {type_.scales.max():g} the bias would be off by {error:g}, more "
-                f"than half a quantization step of the result ({step:g})",
-            )
+            off = f"with the accumulator's scale {type_.scales.max():g} the bias would be off by {error:g}"
+            self._stays(op, f"{off}, more than half a quantization step of the result ({step:g})")
             return
         real = with_origins_of(stored, DequantizeCastOp(stored.result, bias.type))
         rewriter.insert([stored, real])
@@ -198,12 +194,8 @@ def _moved(type_: UniformQuantizedType, storage: Storage, shift: int) -> Uniform
     low, high = type_.storage_min + shift, type_.storage_max + shift
     if low < storage.minimum or high > storage.maximum or type_.granularity is Granularity.BLOCK:
         return None
-    held, zero_points = storage_type(storage), type_.zero_points + shift
-    if type_.granularity is Granularity.AXIS:
-        return UniformQuantizedType.per_axis(
-            held, type_.expressed_type, type_.axis, type_.scales, zero_points, (low, high)
-        )
-    return UniformQuantizedType.per_tensor(held, type_.expressed_type, type_.scale, int(zero_points), (low, high))
+    zero_points = type_.zero_points + shift
+    return UniformQuantizedType.like(type_, storage_type(storage), type_.scales, zero_points, (low, high))
 
 
 def same_numbers(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuantizedType | None:
@@ -280,9 +272,8 @@ class Refit(RewritePattern):
             else:
                 if (source, fitted) not in casts:
                     cast = QuantizeCastOp(op.operands[position], TensorType(fitted, shape_of(source)))
-                    casts[source, fitted] = with_origins_of(
-                        source.owner if isinstance(source.owner, Operation) else op, cast
-                    )
+                    maker = source.owner if isinstance(source.owner, Operation) else op
+                    casts[source, fitted] = with_origins_of(maker, cast)
                 operands[position] = casts[source, fitted].result
         fused = None if None in results else retyped(op, operands, results)
         if fused is not None:
@@ -343,12 +334,9 @@ class MoveDequantizeDown(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not _moves_values(op):
             return
-        operands = list(op.operands)
-        positions = data_places(op)
-        sources = {
-            position: source for position in positions if (source := dequantized_from(operands[position])) is not None
-        }
-        elements = {element_type(source.type) for source in sources.values()}
+        operands, positions = list(op.operands), data_places(op)
+        dequantized = {position: dequantized_from(operands[position]) for position in positions}
+        elements = {element_type(source.type) for source in dequantized.values() if source is not None}
         element = elements.pop() if len(elements) == 1 else None
         if not isinstance(element, UniformQuantizedType):
             return
@@ -356,7 +344,7 @@ class MoveDequantizeDown(RewritePattern):
             return
         constants: list[Operation] = []
         for position in positions:
-            source = sources.get(position) or self._stored(operands[position], element, constants)
+            source = dequantized[position] or self._stored(operands[position], element, constants)
             if source is None:
                 return
             operands[position] = source
@@ -379,10 +367,9 @@ class MoveDequantizeDown(RewritePattern):
         if array is None or element.granularity is not Granularity.TENSOR:
             return None
         try:
-            is_same = dequantize(quantize(array, element), element).tobytes() == array.tobytes()  # -0.0 is not 0.0
+            if dequantize(quantize(array, element), element).tobytes() != array.tobytes():  # -0.0 is not 0.0
+                return None
         except InterpretationError:  # NaN
-            return None
-        if not is_same:
             return None
         stored = quantized_constant(value, element)
         made.append(stored)
@@ -423,20 +410,17 @@ class MoveQuantizeUp(RewritePattern):
             return
         if len(positions) > 1 and len(found - {None}) == 1 and self._others_are_constants(op, positions):
             return
-        casts = {
-            position: with_origins_of(op, QuantizeCastOp(value, TensorType(element, shape_of(value))))
-            for position, value in enumerate(op.operands)
-            if position in positions
-        }
-        operands = [
-            casts[position].result if position in casts else value for position, value in enumerate(op.operands)
-        ]
+        operands, casts = list(op.operands), list[QuantizeCastOp]()
+        for position in positions:
+            type_ = TensorType(element, shape_of(operands[position]))
+            casts.append(with_origins_of(op, QuantizeCastOp(operands[position], type_)))
+            operands[position] = casts[-1].result
         moved = retyped(op, operands, [element if is_limit else None] * len(op.results))
         if moved is None:
-            for cast in casts.values():
+            for cast in casts:
                 cast.drop_all_references()
             return
-        rewriter.insert(list(casts.values()))
+        rewriter.insert(casts)
         replace_with_quantized(op, moved, rewriter)
 
     @staticmethod
@@ -493,9 +477,9 @@ class NarrowLimited(RewritePattern):
             return
         value, result = op.operands[0], op.results[0]
         wide, narrow = _uniform(value), _uniform(result)
-        if wide is None or narrow is None:
+        if wide is None or narrow is None or wide == narrow or not _contains(wide, narrow):
             return
-        if wide == narrow or not value.has_one_use() or not _rounds_to_its_type(value) or not _contains(wide, narrow):
+        if not value.has_one_use() or not _rounds_to_its_type(value):
             return
         old = value.type
         changed = rewriter.replace_value_with_new_type(value, TensorType(narrow, shape_of(value)))

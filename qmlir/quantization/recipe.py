@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.calibrators import calibrator_names, options
 from qmlir.arithmetic.schemes import Arithmetic, Scheme, Storage, scheme_names
+from qmlir.ir.control_flow import makers
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
@@ -23,9 +24,9 @@ from qmlir.quantization.predicates import (
     faint_results,
     given_in_part,
     read_by_roots,
-    residual_results,
+    residual_values,
     squares_for_roots,
-    uneven_results,
+    uneven_values,
 )
 from qmlir.quantization.recipe_text import AUTO, EFFORT, VERSION, VERSION_KEY, Effort, RecipeSource, RecipeText, spelled
 from qmlir.text.data import parse_toml
@@ -47,13 +48,13 @@ class Fact:
 
 
 FACTS: Mapping[str, Fact] = {
-    "residual": Fact((Slot.OUTPUT,), residual_results),
+    "residual": Fact((Slot.OUTPUT,), lambda function: makers(residual_values(function))),
     "low_sqnr_softmax": Fact((Slot.OUTPUT,), faint_results),
     "wide_logits": Fact((Slot.OUTPUT,), coarse_scores),
     "sqrt_operand": Fact((Slot.OUTPUT,), read_by_roots),
     "sqrt_square": Fact((Slot.OUTPUT,), squares_for_roots),
     "underused_output": Fact((Slot.OUTPUT,), given_in_part),
-    "mixed_range_concat": Fact((Slot.OUTPUT,), uneven_results),
+    "mixed_range_concat": Fact((Slot.OUTPUT,), lambda function: makers(uneven_values(function))),
     "low_sqnr_depthwise": Fact((Slot.OUTPUT,), amplified_results),
     "fed_back": Fact((Slot.OUTPUT,)),
     "slow_gate": Fact((Slot.OUTPUT,), slow_gates),
@@ -193,7 +194,7 @@ FOR_TABLES = f"{_BUILT_IN}embedding tables"
 _SYMMETRIC = {Scheme.ASYMMETRIC: Scheme.SYMMETRIC, Scheme.ASYMMETRIC_POW2: Scheme.SYMMETRIC_POW2}
 
 
-def built_in_rules(rules: Sequence[Rule] = ()) -> tuple[Rule, ...]:
+def built_in_rules(rules: Sequence[Rule]) -> tuple[Rule, ...]:
     """Returns the built-in rules, which apply after `rules` for all values and before those of a recipe.
 
     They are `WIDE_BY_DEFAULT` and a rule for embedding tables. A table has at least 8 bits, or more if all weights have
@@ -261,11 +262,8 @@ class Recipe:
 
     def asked(self, op: Operation, slot: Slot) -> dict[str, tuple[Any, str]]:
         """Returns the value and source of each field for `slot` of `op` that options, or rules of the recipe, set."""
-        said: dict[str, tuple[Any, str]] = {}
-        for _, rule in self._matching(op, slot):
-            if not rule.yields:
-                said |= {key: (value, rule.name or rule.sources.get(key, "")) for key, value in rule.settings.items()}
-        return said
+        pairs = ((rule, key) for _, rule in self._matching(op, slot) if not rule.yields for key in rule.settings)
+        return {key: (rule.settings[key], rule.name or rule.sources.get(key, "")) for rule, key in pairs}
 
     def asked_of_table(self, op: Operation) -> Mapping[str, Any]:
         """Returns the settings of the embedding table that `op` reads, from rules that match embedding tables."""
@@ -297,15 +295,12 @@ class Recipe:
         """Returns True if no rule leaves one of these `slots` of `op` in float."""
         texts = ((each.name, each.role, each.op_type, str(each)) for each in origins_of(op))
         self.names.update(filter(None, chain(_kinds(op), *texts)))
-        wanted = True
+        wanted = list[bool]()
         for slot in slots:
-            quantize = True
-            for position, rule in self._matching(op, slot):
-                if _QUANTIZE in rule.settings:
-                    self.used.add(position)
-                    quantize = bool(rule.settings[_QUANTIZE])
-            wanted = wanted and quantize
-        return wanted
+            said = {at: rule.settings[_QUANTIZE] for at, rule in self._matching(op, slot) if _QUANTIZE in rule.settings}
+            self.used.update(said)
+            wanted.append(next(reversed(said.values()), True))
+        return all(wanted)
 
     def _matching(self, op: Operation, slot: Slot) -> Iterator[tuple[int, Rule]]:
         known = {name for name, fact in FACTS.items() if slot in fact.slots and op in self.known[name]}
@@ -333,13 +328,7 @@ def _rule_error(name: str, message: str) -> DiagnosticError:
     return text_error(f"{name}: {message}")
 
 
-def _setting(name: str, key: str, value: Any) -> Any:
-    if key == _QUANTIZE:
-        if not isinstance(value, bool):
-            raise _rule_error(name, f"quantize must be true or false, but got {value!r}")
-        return value
-    if not isinstance(value, str):
-        raise _rule_error(name, f"{key} must be a string, but got {value!r}")
+def _setting(name: str, key: str, value: str) -> Any:
     try:
         return _READERS[key](spelled(key, value))
     except ValueError as error:
@@ -376,21 +365,22 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     settings: dict[str, Any] = {}
     matchers: dict[str, Any] = {}
     facts: dict[str, bool] = {}
+    known = (*_MATCHERS, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
     for key, value in table.items():
+        type_, wanted = (bool, "true or false") if key in FACTS or key == _QUANTIZE else (str, "a string")
+        if key in known and key != _CALIBRATOR and not issubclass(type(value), type_):
+            raise _rule_error(name, f"{key} must be {wanted}, but got {value!r}")
         if key in FACTS:
-            if not isinstance(value, bool):
-                raise _rule_error(name, f"{key} must be true or false, but got {value!r}")
             facts[key] = value
         elif key in _MATCHERS:
-            if not isinstance(value, str):
-                raise _rule_error(name, f"{key} must be a string, but got {value!r}")
             matchers[key] = value
+        elif key == _QUANTIZE:
+            settings[key] = value
+        elif key in _READERS:
+            settings[key] = _setting(name, key, value)
         elif key == _CALIBRATOR:
             settings |= _calibrator(name, value)
-        elif key in _READERS or key == _QUANTIZE:
-            settings[key] = _setting(name, key, value)
         else:
-            known = (*_MATCHERS, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR)
             if now := renamed(key, known, "recipe"):
                 raise _rule_error(name, now)
             raise _rule_error(name, f"unknown key '{key}'{nearest_name(key, known)} (available: {', '.join(known)})")
@@ -398,14 +388,14 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
         raise _rule_error(name, "sets nothing")
     limits = {fact: FACTS[fact].slots for fact in facts} | {key: _SLOTS[key] for key in settings if key in _SLOTS}
     if "slot" in matchers:
-        known, given = {slot.value: slot for slot in Slot}, matchers["slot"]
-        if given not in known:
-            near = nearest_name(given, known)
-            raise _rule_error(name, f"unknown slot '{given}'{near} (available: {', '.join(known)})")
+        slots_by_name, given = {slot.value: slot for slot in Slot}, matchers["slot"]
+        if given not in slots_by_name:
+            near = nearest_name(given, slots_by_name)
+            raise _rule_error(name, f"unknown slot '{given}'{near} (available: {', '.join(slots_by_name)})")
         for key, slots in limits.items():
             if given not in slots:
                 raise _rule_error(name, f"{key} is only for {_only(slots)}, but the rule is for slot '{given}'")
-        matchers["slot"] = known[given]
+        matchers["slot"] = slots_by_name[given]
     return Rule(settings, facts=facts, name=name, **matchers)
 
 
@@ -423,10 +413,8 @@ def read_rules(source: RecipeSource) -> list[Rule]:
     tables: Any = content.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in _entries(tables)):
         raise text_error(f"'{path}': rule must be a list of tables, each written [[rule]]")
-    return [
-        make_rule(table, f"'{path}', {_described(table, position)}")
-        for position, table in enumerate(_entries(tables), start=1)
-    ]
+    rows = enumerate(_entries(tables), start=1)
+    return [make_rule(table, f"'{path}', {_described(table, position)}") for position, table in rows]
 
 
 def effort_in(source: RecipeSource) -> Effort | None:
@@ -444,10 +432,8 @@ def _content(recipe: RecipeText) -> dict[str, Any]:
     content = parse_toml(recipe.text, f"'{path}'")
     for key in content:
         if key not in _TOP:
-            near = nearest_name(key, _TOP)
-            raise text_error(
-                f"'{path}': unknown key '{key}'{near} (a recipe has {EFFORT} at the top and [[rule]] tables)"
-            )
+            hint = f"{nearest_name(key, _TOP)} (a recipe has {EFFORT} at the top and [[rule]] tables)"
+            raise text_error(f"'{path}': unknown key '{key}'{hint}")
     if content.get(VERSION_KEY, VERSION) != VERSION:
         raise text_error(f"'{path}': {VERSION_KEY} must be {VERSION}, but got {content[VERSION_KEY]!r}")
     return content
@@ -485,8 +471,7 @@ class TypeOptions:
     def said(self) -> Iterator[tuple[str, dict[str, str]]]:
         """Yields each slot, the fields that options set for it, and the option that sets each field, in rule order."""
         for slot, by_field in _OPTIONS.items():
-            said = {field: option for field, option in by_field.items() if getattr(self, option)}
-            if said:
+            if said := {field: option for field, option in by_field.items() if getattr(self, option)}:
                 yield slot, said
 
     def rules(self) -> list[Rule]:

@@ -120,8 +120,7 @@ FOREIGN: Mapping[str, tuple[str, str] | str] = {
         ("qconfig", "qconfig_mapping", "quantization_config"), "use a recipe to choose it per node, operation or slot"
     ),
     **dict.fromkeys(
-        ("extra_options", "advanced_parameters"),
-        "use the settings scheme, weight_scheme, calibrator, exclude, …",
+        ("extra_options", "advanced_parameters"), "use the settings scheme, weight_scheme, calibrator, exclude, …"
     ),
     **dict.fromkeys(("model_output", "output_model"), "use the save method of the result, or --output"),
     "inplace": "the input model is never modified",

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -11,7 +12,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.type import get_element_type_or_self
 
-from qmlir import registry
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
 from qmlir.dialects.nn.elementwise.ops import ComparisonOp
@@ -20,17 +20,17 @@ from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCa
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor, shape_of
 from qmlir.ir.control_flow import reached, read_only_by
-from qmlir.ir.decomposition import COMPONENTS, Parts
+from qmlir.ir.decomposition import COMPONENTS
 from qmlir.ir.diagnostics import printable
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import MultipliesAndAdds, NumericallyDiscontinuous, Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.casts import fusion_refusal
 from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.masked_softmax import mask_arithmetic
+from qmlir.quantization.masks import mask_arithmetic
 from qmlir.quantization.profiles.keys import functions_of, is_constant
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.retyping import KEEP_FLOAT
+from qmlir.quantization.retyping import KEEP_FLOAT, slots_of, trial_parts
 from qmlir.text.tables import Readable, counted
 
 # Float arithmetic for operations that compare values, or compute scales from them.
@@ -64,10 +64,8 @@ def scales_dynamically(function: FuncOp) -> Set[Operation]:
         if not isinstance(op, Quantizable) or scales.isdisjoint(op.operands):
             continue
         found.add(op)
-        if all(
-            value in scales or (isinstance(value.owner, Operation) and is_constant(value.owner))
-            for value in op.operands
-        ):
+        makers = (value.owner for value in op.operands if value not in scales)
+        if all(isinstance(maker, Operation) and is_constant(maker) for maker in makers):
             scales.update(op.results)
     return found
 
@@ -87,11 +85,8 @@ def branch_remarks(function: FuncOp, quantized: Collection[Operation]) -> list[t
         "iterations than in float"
     )
     known = set(quantized)
-    return [
-        (op, remark)
-        for op in _deciding_comparisons(function)
-        if op in known or any(value.owner in known for value in op.operands)
-    ]
+    comparisons = _deciding_comparisons(function)
+    return [(op, remark) for op in comparisons if not known.isdisjoint((op, *(each.owner for each in op.operands)))]
 
 
 def _deciding_comparisons(function: FuncOp) -> Iterator[ComparisonOp]:
@@ -247,17 +242,14 @@ class Coverage(Readable):
         Returns:
             The fractions, then the operations in float with the reasons.
         """
-        products = ", ".join(
-            f"{100 * share(number, self.multiply_adds):.1f}% {elements}"
-            for elements, number in self.multiply_adds_by_elements.items()
-        )
+        parts = self.multiply_adds_by_elements.items()
+        products = ", ".join(f"{100 * share(number, self.multiply_adds):.1f}% {elements}" for elements, number in parts)
         text = [f"{self.quantized_operations} of {self.operations} operations compute on quantized values"]
         if products:
             text.append(f"multiply-adds: {products}")
         if self.masked:
-            text.append(
-                f"masks of {self.masked} softmax{'es' if self.masked > 1 else ''} are excluded from calibration ranges"
-            )
+            softmaxes = f"{self.masked} softmax{'es' if self.masked > 1 else ''}"
+            text.append(f"masks of {softmaxes} are excluded from calibration ranges")
         left = self.left_in_float
         if left:
             text.append(f"estimated time: {100 * self.integer_cost_share:.1f}% on quantized values")
@@ -324,11 +316,6 @@ def widened(recipe: Recipe, decisions: Iterable[Decisions]) -> tuple[WidenedValu
     return tuple(WidenedValues(cause, bits, values) for (cause, bits), values in counts.most_common())
 
 
-def _element(value: SSAValue) -> Attribute | None:
-    type_ = ranked_tensor(value.type)
-    return None if type_ is None else type_.get_element_type()
-
-
 def element_text(element: Attribute) -> str:
     """Formats an element type for tables: `i8` for stored 8-bit integers, `f32` for a profiled float."""
     if isinstance(element, UniformQuantizedType):
@@ -338,13 +325,10 @@ def element_text(element: Attribute) -> str:
 
 def _data_elements(op: Operation) -> list[Attribute]:
     """Returns the element types of the float and quantized data that `op` reads."""
-    values = (
-        [value for value, slot in op.operands_with_slots() if slot is not None]
-        if isinstance(op, Quantizable)
-        else op.operands
-    )
-    elements = (_element(value) for value in values)
-    return [each for each in elements if each is not None and kind_of(each) in (Kind.FLOAT, Kind.QUANTIZED)]
+    positions = slots_of(op) if isinstance(op, Quantizable) else range(len(op.operands))
+    types = (ranked_tensor(op.operands[position].type) for position in positions)
+    elements = (type_.get_element_type() for type_ in types if type_ is not None)
+    return [each for each in elements if kind_of(each) in (Kind.FLOAT, Kind.QUANTIZED)]
 
 
 def _reason(op: Operation) -> str:
@@ -366,14 +350,10 @@ def _unfused(op: Operation) -> str | None:
 
 def _parts(op: Operation) -> Iterator[tuple[Operation, int]]:
     """Yields the parts of a composite with types in `components`, or the operation itself, and how often each runs."""
-    decomposition = registry.decompositions().get(type(op)) if COMPONENTS in op.properties else None
-    if decomposition is None:
-        yield op, 1
-        return
-    parts = Parts(op, may_be_excerpt=True)
-    try:
-        if decomposition(op, parts) is None:
+    with trial_parts(op) if COMPONENTS in op.properties else nullcontext() as parts:
+        if parts is None:
             yield op, 1
+            return
         steps = max(shape_of(op.operands[0])[0], 1) if parts.is_excerpt else 1  # a dynamic length counts as one step
         repeated = {role for role, number in Counter(parts.roles).items() if parts.is_excerpt and number > 1}
         seen: set[str] = set()
@@ -381,8 +361,6 @@ def _parts(op: Operation) -> Iterator[tuple[Operation, int]]:
             if role not in repeated or role not in seen:
                 yield from ((each, count * (steps if role in repeated else 1)) for each, count in _parts(part))
             seen.add(role)
-    finally:
-        parts.discard()
 
 
 def _computed(op: Operation, reasons: Mapping[str, str], times: int) -> Computed | None:

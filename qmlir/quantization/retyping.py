@@ -6,14 +6,17 @@ from typing import TypeGuard
 
 from xdsl.dialects.builtin import Float32Type, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.normalization.ops import RowNormOp
+from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.infer import element_type
 from qmlir.ir.builtin_types import element_of, shape_of, tensor
-from qmlir.ir.interfaces import InferResultTypes, Quantizable, Slot
+from qmlir.ir.decomposition import Parts
+from qmlir.ir.interfaces import FixedRange, InferResultTypes, Quantizable, Slot
 
 KEEP_FLOAT = "nn.keep_float"
 """The attribute on an operation that a recipe leaves in float, even if there are casts around it."""
@@ -54,9 +57,20 @@ def place_of(op: Quantizable, wanted: Slot) -> int | None:
     return next((position for position, slot in slots_of(op).items() if slot is wanted), None)
 
 
+def fixed_range(value: SSAValue) -> FixedRange | None:
+    """Returns the range that the producer of `value` gives its results whatever it reads, or `None`."""
+    op = value.owner
+    return op.quantization_slots().fixed_output if isinstance(op, Quantizable) else None
+
+
 def moves_values(op: object) -> TypeGuard[Quantizable]:
     """Returns True if `op` only moves or selects values, so that its operands and results share a type."""
     return isinstance(op, Quantizable) and op.quantization_slots().shares_parameters
+
+
+def reads_weights(op: object) -> TypeGuard[Quantizable]:
+    """Returns True if `op` has a slot for weights, like contractions."""
+    return isinstance(op, Quantizable) and Slot.WEIGHT in op.quantization_slots().operands.values()
 
 
 def may_be_quantized(op: Operation) -> bool:
@@ -78,10 +92,10 @@ def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Att
         result.type if element is None or not is_float(result) else TensorType(element, shape_of(result))
         for result, element in zip(op.results, elements, strict=True)
     ]
-    made = _recreated(op, operands, types)
+    made = recreated(op, operands, types)
     try:
         if any(is_float(result) and element is None for result, element in zip(op.results, elements, strict=True)):
-            made = _inferred(made, elements)
+            _infer(made, elements)
         made.verify_()
     except VerifyException:
         made.drop_all_references()
@@ -91,19 +105,18 @@ def on_types(op: Operation, operands: Sequence[SSAValue], elements: Sequence[Att
     return made
 
 
-def _inferred(op: Operation, elements: Sequence[Attribute | None]) -> Operation:
+def _infer(op: Operation, elements: Sequence[Attribute | None]) -> None:
+    """Gives the results without an entry in `elements` the element types that `op` infers."""
     if not isinstance(op, InferResultTypes):
         raise VerifyException("does not support inference of result types")
-    types = [
-        TensorType(tensor(inferred).get_element_type(), shape_of(result)) if element is None else result.type
-        for result, inferred, element in zip(op.results, op.infer_result_types(), elements, strict=True)
-    ]
-    made = _recreated(op, op.operands, types)
-    op.drop_all_references()
-    return made
+    for result, inferred, element in zip(tuple(op.results), op.infer_result_types(), elements, strict=True):
+        if element is None:
+            type_ = TensorType(tensor(inferred).get_element_type(), shape_of(result))
+            Rewriter.replace_value_with_new_type(result, type_)
 
 
-def _recreated(op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]) -> Operation:
+def recreated(op: Operation, operands: Sequence[SSAValue], types: Sequence[Attribute]) -> Operation:
+    """Returns an operation like `op` on other operands, with results of other types; it may be invalid."""
     made = type(op).create(
         operands=operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)
     )
@@ -120,17 +133,29 @@ def hypothetical_clone(
     The copy exists inside the `with` block only. Raises `VerifyException` if the operation does not support these
     types.
     """
-    block = Block(
-        arg_types=[
-            TensorType(element, shape_of(value)) if element != element_of(value) else value.type
-            for value, element in zip(op.operands, operands, strict=True)
-        ]
-    )
+    types = [
+        TensorType(element, shape_of(value)) if element != element_of(value) else value.type
+        for value, element in zip(op.operands, operands, strict=True)
+    ]
+    block = Block(arg_types=types)
     made = on_types(op, block.args, elements)
     try:
         yield made
     finally:
         made.drop_all_references()
+
+
+@contextmanager
+def trial_parts(composite: Operation) -> Generator[Parts | None]:
+    """Yields the parts of `composite`, possibly of an excerpt; `None` if it has none.
+
+    The parts exist inside the `with` block only.
+    """
+    parts = Parts(composite, may_be_excerpt=True)
+    try:
+        yield None if decompose(composite, parts) is None else parts
+    finally:
+        parts.discard()
 
 
 def refusal(op: Operation, operands: Sequence[Attribute], elements: Sequence[Attribute | None]) -> str | None:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from xdsl.dialects.builtin import Float32Type, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -20,13 +19,11 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.elementwise.ops import ClipOp
 from qmlir.dialects.nn.recurrent.decompose import RECURRENCE, ROUNDED
-from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.control_flow import reached
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import Origin, origins_of, set_origins
-from qmlir.quantization.profiles.attributes import attach, calibrated_type
 from qmlir.quantization.profiles.keys import is_constant
-from qmlir.quantization.profiles.statistics import Observed, observed
+from qmlir.quantization.profiles.statistics import Observed, attach, observed, with_range
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import is_f32, moves_values, slots_of
 
@@ -40,22 +37,13 @@ def _is_part(op: object, name: str) -> bool:
 
 def _rounding(product: Operation) -> tuple[Origin, ...]:
     """Returns the origins of the part that rounds the state for `product`, such as `backward/hidden/rounded`."""
-    outer = (origin.role.split("/")[:-2] for origin in origins_of(product))
-    return tuple(
-        Origin(origin.name, origin.op_type, "/".join((*prefix, ROUNDED)))
-        for origin, prefix in zip(origins_of(product), outer, strict=True)
-    )
+    outer = ((each, each.role.split("/")[:-2]) for each in origins_of(product))
+    return tuple(replace(each, role="/".join((*prefix, ROUNDED))) for each, prefix in outer)
 
 
 def _products_of_states(function: FuncOp) -> Iterator[MatMulOp]:
-    for op in function.walk():
-        if (
-            isinstance(op, MatMulOp)
-            and _is_part(op, RECURRENCE)
-            and is_f32(op.lhs)
-            and not _is_part(op.lhs.owner, _RESET)
-        ):
-            yield op
+    products = (op for op in function.walk() if isinstance(op, MatMulOp) and _is_part(op, RECURRENCE))
+    return (op for op in products if is_f32(op.lhs) and not _is_part(op.lhs.owner, _RESET))
 
 
 def round_states(function: FuncOp, recipe: Recipe) -> None:
@@ -70,7 +58,7 @@ def round_states(function: FuncOp, recipe: Recipe) -> None:
         for state, products in readers.items():
             made = ClipOp.unbounded(state)
             set_origins(made, origins)
-            Rewriter.insert_op(made, InsertPoint.before(min(products, key=_position)))
+            Rewriter.insert_op(made, InsertPoint.before(products[0]))
             for product in products:
                 product.operands[0] = made.result
             parts.append(made)
@@ -101,27 +89,17 @@ def _moved(value: SSAValue) -> list[SSAValue] | None:
     return [op.operands[position] for position in slots_of(op)] if moves_values(op) and not is_constant(op) else None
 
 
-def _position(op: Operation) -> int:
-    assert op.parent is not None
-    return op.parent.get_operation_index(op)
-
-
-def _observed(source: SSAValue) -> Observed | None:
-    array = constant_array(source)
-    return observed(source) if array is None else Observed.of_constant(array)
-
-
 def _give_range(parts: Sequence[ClipOp]) -> None:
     """Gives the parts of all steps the joint range of their operands."""
-    found = map(_observed, _sources(part.input for part in parts))
+    sources = {source: constant_array(source) for source in _sources(part.input for part in parts)}
+    found = (observed(each) if array is None else Observed.of_constant(array) for each, array in sources.items())
     seen = [each for each in found if each is not None and (each.minimum or each.maximum)]  # zeros are in every range
     if not seen:
         return
     low, high = min(each.minimum for each in seen), max(each.maximum for each in seen)
     known = dict.fromkeys(StatsAttr.of_statistics(each.statistics) for each in seen if each.statistics is not None)
     for part in parts:
-        type_ = TensorType(calibrated_type(low, high, Float32Type()), shape_of(part.result))
-        result = Rewriter.replace_value_with_new_type(part.result, type_)
+        result = with_range(part.result, low, high)
         if all(each.statistics is not None for each in seen):
             attach(result, _together(known))
 

@@ -51,8 +51,7 @@ class QuantizeSettings(TypedDict, total=False):
     CPU."""
 
     keep_composites: Annotated[
-        Sequence[str],
-        SettingRow("composites to keep whole, by kind or node name", "those of the targets", "KIND,…"),
+        Sequence[str], SettingRow("composites to keep whole, by kind or node name", "those of the targets", "KIND,…")
     ]
     exclude: Annotated[
         str | Sequence[str],
@@ -66,20 +65,12 @@ class QuantizeSettings(TypedDict, total=False):
     scheme: Annotated[
         str,
         SettingRow(
-            "activation scheme: asymmetric, symmetric, …",
-            "asymmetric",
-            field="scheme",
-            choices=_names("schemes"),
+            "activation scheme: asymmetric, symmetric, …", "asymmetric", field="scheme", choices=_names("schemes")
         ),
     ]
     weight_scheme: Annotated[
         str,
-        SettingRow(
-            "weight scheme: symmetric, asymmetric, …",
-            "symmetric",
-            field="scheme",
-            choices=_names("schemes"),
-        ),
+        SettingRow("weight scheme: symmetric, asymmetric, …", "symmetric", field="scheme", choices=_names("schemes")),
     ]
     granularity: Annotated[
         str, SettingRow("weight granularity: channel, tensor, block:N", "channel", "KIND", "granularity")
@@ -109,8 +100,7 @@ class QuantizeSettings(TypedDict, total=False):
         ),
     ]
     accumulator_bits: Annotated[
-        int,
-        SettingRow("accumulator width of 8-bit contractions: 16 (for AVX2 without VNNI) or 32", "32", "N"),
+        int, SettingRow("accumulator width of 8-bit contractions: 16 (for AVX2 without VNNI) or 32", "32", "N")
     ]
     """With 16, weights are rounded so that no sum of `accumulator_pairs` product pairs overflows
     (`quant-fit-i16-accumulators`)."""

@@ -6,24 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from itertools import chain
+from os import PathLike
 from typing import Any, ClassVar, TypeVar, cast, get_type_hints
 
-from xdsl.dialects.builtin import ModuleOp
-
-from qmlir.dialects.target.attributes import targets_of
-from qmlir.ir.diagnostics import note, op_error, text_error
+from qmlir.ir.diagnostics import text_error
 from qmlir.ir.passes import TakesValues
-from qmlir.quantization.casts import drop_calibration, insert_casts
-from qmlir.quantization.decide import decide
-from qmlir.quantization.decisions import Decisions
-from qmlir.quantization.profiles.keys import functions_of
 from qmlir.quantization.recipe import Recipe, TypeOptions, make_recipe, read_rules
-from qmlir.quantization.recipe_text import RecipeSource, RecipeText, meant, setting_hint, spelled, text_of
-from qmlir.quantization.retyping import mark_parameters
-from qmlir.quantization.rounded_states import round_states
+from qmlir.quantization.recipe_text import RecipeText, meant, setting_hint, spelled, text_of
 from qmlir.quantization.setting_rows import QuantizeSettings as QuantizeSettings
 from qmlir.quantization.setting_rows import setting_rows as setting_rows
-from qmlir.quantization.shared_scales import states_of
 from qmlir.text.files import path_of
 
 
@@ -43,7 +34,11 @@ def normalize_settings(settings: QuantizeSettings) -> dict[str, Any]:
             found[name] = value if name == "exclude" or not field else spelled(field, text_of(value))
     recipe: Any = found.get("recipe") or ""
     if not isinstance(recipe, RecipeText):
-        recipe = str(path_of(recipe) if recipe else "") if _is_path(recipe) else RecipeText.of(recipe) or ""
+        recipe = (
+            str(path_of(recipe) if recipe else "")
+            if isinstance(recipe, str | PathLike)
+            else RecipeText.of(recipe) or ""
+        )
     excluded = names_in("exclude", found.pop("exclude", ()), split=False)
     if tables := [{"node": each, "quantize": False} for each in excluded]:
         read_rules(recipe)  # errors in the recipe are reported before the exclusions are added
@@ -90,10 +85,6 @@ def names_in(setting: str, value: Any, *, split: bool = True) -> tuple[str, ...]
     if not isinstance(value, Sequence) or not all(map(_is_text, cast(Sequence[Any], value))):
         raise text_error(f"{setting} must be names, but got {value!r}")
     return tuple(cast(Sequence[str], value))
-
-
-def _is_path(recipe: RecipeSource) -> bool:
-    return isinstance(recipe, str) or hasattr(recipe, "__fspath__")
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -159,9 +150,6 @@ class _Shown:
 
 # The options that all passes that decide types share: defaults for all values, and a recipe file for further rules.
 
-Watch = Callable[[Recipe, Sequence[Decisions]], None]
-"""A callback that receives a recipe and its decisions for each function of a module, before casts are inserted."""
-
 
 @dataclass(frozen=True)
 class TakesRecipe(TypeOptions, TakesValues):
@@ -176,42 +164,3 @@ class TakesRecipe(TypeOptions, TakesValues):
     def whole_recipe(self) -> Recipe:
         """Returns the recipe that combines the options, the built-in rules and the given recipe."""
         return make_recipe(self.rules(), self.given_recipe or self.recipe)
-
-
-def decide_and_insert(
-    module: ModuleOp,
-    recipe: Recipe,
-    *,
-    states: Sequence[str] = (),
-    assert_all_quantized: bool = False,
-    float_constants: bool = False,
-    watch: Watch | None = None,
-) -> list[Decisions]:
-    """Decides the types for every function of `module`, calls `watch` with the decisions, and inserts the casts.
-
-    Raises `DiagnosticError` if a rule of the recipe has no effect. If `assert_all_quantized` is set, also raises
-    `DiagnosticError` with a list of all operations in float, if there are any.
-    """
-    functions = functions_of(module)
-    targets = targets_of(module)
-    for function in functions:
-        round_states(function, recipe)
-    decided: list[Decisions] = []
-    for function in functions:
-        named = states_of(function, states) if function.sym_name.data == "main" else []
-        decided.append(decide(function, recipe, targets, named, keeps_integers=assert_all_quantized))
-    recipe.check_used()
-    if watch is not None:
-        watch(recipe, decided)
-    left = [(op, reason) for decisions in decided for op, reason in decisions.left_in_float.items()]
-    if assert_all_quantized and left:
-        notes = [note(op, f"not quantized: {reason}") for op, reason in left]
-        raise op_error(
-            module, f"has {len(left)} operation{'s that are' if len(left) > 1 else ' that is'} not quantized", notes
-        )
-    for function, decisions in zip(functions, decided, strict=True):
-        insert_casts(decisions, float_constants=float_constants)
-        if float_constants:
-            mark_parameters(function)
-        drop_calibration(function)
-    return decided

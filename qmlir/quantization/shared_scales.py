@@ -5,6 +5,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import takewhile
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -17,7 +19,7 @@ from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.profiles.statistics import observed_range
-from qmlir.quantization.retyping import is_f32, slots_of
+from qmlir.quantization.retyping import fixed_range, is_f32, slots_of
 
 # Values of a function that share one quantized type, because an operation moves them without a rescale.
 #
@@ -115,9 +117,7 @@ class Groups:
             operands = tuple(operands)
             own = set[SSAValue]()
             if len(operands) > 1 and not is_part(op):
-                low, high = (0.0, 0.0)
-                for each in operands:
-                    low, high = _hull((low, high), self._group(self.find(each)).range)
+                low, high = reduce(_hull, (self._group(self.find(each)).range for each in operands))
                 own = {each for each in operands if self._keeps_its_type(each, op, high - low)}
             self.join((*(each for each in operands if each not in own), *results))
             self._movers.add(op)
@@ -159,18 +159,11 @@ class Groups:
         root = self.find(value)
         group = self._group(root)
         readers = group.readers_of_kept if of_kept else group.readers
-        inside: list[Operation] = []
-        found = True
-        for user in readers:
-            if user is op:
-                continue
-            if not self._moves_inside(user, root, of_kept=of_kept):
-                found = False
-                break
-            inside.append(user)
+        others = (user for user in readers if user is not op)
+        inside = list(takewhile(lambda user: self._moves_inside(user, root, of_kept=of_kept), others))
         for user in inside:  # final, as groups only grow
             del readers[user]
-        return found
+        return readers.keys() <= {op}
 
     def _moves_inside(self, user: Operation, root: SSAValue, *, of_kept: bool) -> bool:
         return user in self._movers and all(
@@ -191,18 +184,14 @@ def _hull(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, 
 
 def _range(value: SSAValue) -> tuple[float, float]:
     """Returns the range of `value`, or (0, 0) if it is not known."""
-    owner = value.owner
-    fixed = owner.quantization_slots().fixed_output if isinstance(owner, Quantizable) else None
-    if fixed is not None:
+    if (fixed := fixed_range(value)) is not None:
         return fixed.minimum, fixed.maximum
     return observed_range(value) or (0.0, 0.0)
 
 
 def width(values: Iterable[SSAValue]) -> float:
     """Returns the width of the smallest range that includes 0 and `values`; 0 if no value has a known range."""
-    low, high = 0.0, 0.0
-    for value in values:
-        low, high = _hull((low, high), _range(value))
+    low, high = reduce(_hull, map(_range, values), (0.0, 0.0))
     return high - low
 
 
@@ -241,9 +230,8 @@ def states_of(function: FuncOp, entries: Iterable[str]) -> list[StatePair]:
             raise op_error(function, f"has no input '{name}' to use as a state{nearest_name(name, inputs)}")
         for enters, leaves in pairs:
             if leaves not in outputs:
-                raise op_error(
-                    function, f"has no output '{leaves}' for state '{enters}'{nearest_name(leaves, outputs)}"
-                )
+                near = nearest_name(leaves, outputs)
+                raise op_error(function, f"has no output '{leaves}' for state '{enters}'{near}")
             if enters in found or leaves in (each.leaves for each in found.values()):
                 raise op_error(function, f"state '{enters}={leaves}' reuses a name of another state")
             position = outputs.index(leaves)

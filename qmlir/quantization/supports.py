@@ -29,7 +29,7 @@ from qmlir.dialects.target.description import Accepted, Description, Support, pa
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.quantization import types as sums
-from qmlir.quantization.retyping import on_types
+from qmlir.quantization.retyping import on_types, reads_weights, slots_of
 
 
 def storage_of(type_: StoredType) -> Storage:
@@ -49,13 +49,9 @@ def schemes_of(type_: UniformQuantizedType) -> Scheme:
 
 def granularity_of(type_: UniformQuantizedType) -> str:
     """Returns `tensor`, `channel` or `block:N`, as in recipes."""
-    match type_.granularity:
-        case Granularity.TENSOR:
-            return "tensor"
-        case Granularity.AXIS:
-            return "channel"
-        case Granularity.BLOCK:
-            return f"block:{max(type_.block_sizes)}"
+    if type_.granularity is Granularity.BLOCK:
+        return f"block:{max(type_.block_sizes)}"
+    return "tensor" if type_.granularity is Granularity.TENSOR else "channel"
 
 
 @dataclass(frozen=True)
@@ -88,9 +84,9 @@ def _result_slots(op: Operation, support: Support, element: Attribute) -> Iterat
     """Yields the slots of a result: a sum may be an accumulator, by default only in 32 bits."""
     if isinstance(op, Quantizable):
         slots = op.quantization_slots()
-        is_sum = slots.takes_accumulators or Slot.WEIGHT in slots.operands.values()
+        is_sum = slots.takes_accumulators or reads_weights(op)
         is_wide = isinstance(element, UniformQuantizedType) and storage_of(element) == sums.STORAGE
-        if is_sum and (is_wide if support.accumulator is None else True):
+        if is_sum and (is_wide or support.accumulator is not None):
             yield Slot.ACCUMULATOR
     yield Slot.OUTPUT
 
@@ -110,8 +106,7 @@ def is_bias(op: Quantizable, position: int) -> bool:
     if not op.quantization_slots().takes_accumulators or len(op.operands) != 2:
         return False
     value, other = op.operands[position].owner, op.operands[1 - position].owner
-    is_sum = isinstance(other, Quantizable) and Slot.WEIGHT in other.quantization_slots().operands.values()
-    return is_sum and isinstance(value, Operation) and value.has_trait(ConstantLike)
+    return reads_weights(other) and isinstance(value, Operation) and value.has_trait(ConstantLike)
 
 
 def _operand_slots(op: Quantizable, support: Support, position: int, slot: Slot) -> tuple[Slot, ...]:
@@ -137,10 +132,7 @@ def mismatch(
     elements = _elements(op.operand_types) if operands is None else operands
     made = _elements(op.result_types) if results is None else results
     if isinstance(op, Quantizable):
-        pairs = enumerate(zip(op.operands_with_slots(), elements, strict=True))
-        asked = [
-            (_operand_slots(op, support, at, slot), element) for at, ((_, slot), element) in pairs if slot is not None
-        ]
+        asked = [(_operand_slots(op, support, at, slot), elements[at]) for at, slot in slots_of(op).items()]
     else:
         asked = [((Slot.INPUT,), element) for element in elements]
     asked += [(tuple(_result_slots(op, support, element)), element) for element in made]
@@ -227,24 +219,16 @@ def inexpressible(target: Description, support: Support, op: Operation) -> str |
     return None if None in faults or not faults else faults[0]
 
 
-def why_not(
-    target: Description,
-    op: Operation,
-    operands: Sequence[Attribute] | None = None,
-    results: Sequence[Attribute] | None = None,
-    *,
-    with_mode: bool = True,
-) -> str | None:
+def why_not(target: Description, op: Operation, *, with_mode: bool = True) -> str | None:
     """Returns why `target` does not compute `op`, by its role, properties, types and requantization; `None` if it does.
 
-    `operands` and `results` are element types to assume instead of those of `op`. If `with_mode` is false, the
-    requantization mode is not checked, because it is chosen later.
+    If `with_mode` is false, the requantization mode is not checked, because it is chosen later.
     """
     if (reason := target.why_not(op)) is not None:
         return reason
     reasons: list[str] = []
     for support in target.supports_of(op):
-        reason = mismatch(support, op, operands, results)
+        reason = mismatch(support, op)
         if reason is None and with_mode:
             reason = _wrong_mode(target, support, op)
         if reason is None:

@@ -90,9 +90,8 @@ def weight_type(
     if axis is not None and choice.granularity.is_channel:
         rows = np.moveaxis(array, axis, 0).reshape(array.shape[axis], -1)
         chosen = parameters(*_ranges(rows, choice), grid_of(choice))
-        return UniformQuantizedType.per_axis(
-            storage_type(choice.storage), f32, axis, fit(chosen.scales), chosen.zero_points, choice.storage.limits
-        )
+        held, limits = storage_type(choice.storage), choice.storage.limits
+        return UniformQuantizedType.per_axis(held, f32, axis, fit(chosen.scales), chosen.zero_points, limits)
     low, high = _ranges(array.reshape(1, -1), choice)
     chosen = parameters(low[0], high[0], grid_of(choice))
     return tensor_type(choice.storage, Parameters(fit(chosen.scales), chosen.zero_points))
@@ -115,10 +114,8 @@ def undivided_sum(
 def _ranges(rows: npt.NDArray[np.float32], choice: Choice) -> tuple[F64, F64]:
     """Returns the range of each row that the calibrator chooses."""
     if not choice.storage.has_zero and choice.calibrator != BY_BITS:
-        raise ValueError(
-            "binary weights do not support calibrators (their scale minimizes the error), but got "
-            f"'{choice.calibrator}'"
-        )
+        reason = "binary weights do not support calibrators (their scale minimizes the error)"
+        raise ValueError(f"{reason}, but got '{choice.calibrator}'")
     if choice.has_best_scale:
         best = ternary_scales if choice.storage.has_zero else binary_scales
         reach = best(rows, is_power_of_two=choice.scheme.is_power_of_two)
@@ -162,20 +159,17 @@ def _block_type(
     split = array.reshape(*array.shape[:sum_axis], size // block, block, *array.shape[sum_axis + 1 :])
     kept = (axis if axis < sum_axis else axis + 1, sum_axis)
     others = [position for position in range(split.ndim) if position not in kept]
-    counts = [
-        split.shape[position] if position in kept else 1 for position in range(split.ndim) if position != sum_axis + 1
-    ]
+    counts = [1] * array.ndim
+    counts[axis], counts[sum_axis] = array.shape[axis], size // block
     ordered = split.transpose(*sorted(kept), *others)
     rows = ordered.reshape(ordered.shape[0] * ordered.shape[1], -1)
     low, high = _ranges(rows, choice)
     if choice.has_least_error:
         low, high = _of_least_error(rows.astype(np.float64), low, high, choice)
     chosen = parameters(low.reshape(counts), high.reshape(counts), grid_of(choice))
-    blocks = dict(sorted([(axis, 1), (sum_axis, block)]))
-    storage = choice.storage
-    return UniformQuantizedType.per_block(
-        storage_type(storage), f32, blocks, chosen.scales, chosen.zero_points, storage.limits
-    )
+    blocks, held = dict(sorted([(axis, 1), (sum_axis, block)])), storage_type(choice.storage)
+    limits = choice.storage.limits
+    return UniformQuantizedType.per_block(held, f32, blocks, chosen.scales, chosen.zero_points, limits)
 
 
 # The types of accumulators: exact 32-bit sums of products, and sums of such sums.
@@ -215,10 +209,7 @@ def with_scales(
     type_: UniformQuantizedType, scales: npt.NDArray[np.float64], storage: Storage = STORAGE
 ) -> UniformQuantizedType:
     """Returns the accumulator type `type_` with other scales, and with a `storage` that is known to hold its sums."""
-    held = storage_type(storage)
-    if type_.granularity is Granularity.TENSOR:
-        return UniformQuantizedType.per_tensor(held, f32, float(scales), limits=storage.limits)
-    return UniformQuantizedType.per_axis(held, f32, type_.axis, scales, limits=storage.limits)
+    return UniformQuantizedType.like(type_, storage_type(storage), scales, limits=storage.limits)
 
 
 def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> UniformQuantizedType:
@@ -228,9 +219,7 @@ def no_finer(type_: UniformQuantizedType, exact: UniformQuantizedType) -> Unifor
     """
     if type_.granularity is not Granularity.TENSOR or type_.zero_points.any() or np.any(exact.scales < type_.scales):
         return type_
-    if exact.granularity is Granularity.TENSOR:
-        return UniformQuantizedType.per_tensor(type_.storage, f32, float(exact.scales))
-    return UniformQuantizedType.per_axis(type_.storage, f32, exact.axis, exact.scales)
+    return UniformQuantizedType.like(exact, type_.storage, exact.scales)
 
 
 def product_type(

@@ -6,7 +6,7 @@ from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.arithmetic.histogram import BINS
+from qmlir.arithmetic.statistics import BINS
 from qmlir.environment import default_environment
 from qmlir.interpreter.observers import MOMENTUM
 from qmlir.interpreter.profiling import RunOptions, run_profile

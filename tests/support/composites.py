@@ -11,9 +11,8 @@ from qmlir.environment import default_environment
 from qmlir.interpreter.run import interpret
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.verification import verify
-from qmlir.passes.general.canonicalize import Canonicalize
-from qmlir.passes.general.dce import Dce
-from qmlir.passes.primitive.nn_decompose import NnDecompose
+from qmlir.passes.general.simplification import Canonicalize, Dce
+from qmlir.passes.primitive.composites import NnDecompose
 from qmlir.passes.quantized.nn_raise import NnRaise
 from qmlir.text.parsing import parse_module
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from qmlir.arithmetic.functions.single import clamped, polynomial
-from qmlir.arithmetic.functions.steps import Steps, Value
+from qmlir.arithmetic.functions.steps import Definition, Steps, Value
 
 _LN2 = math.log(2)
 _INTEGER = 1.5 * 2.0**52
@@ -28,6 +28,15 @@ _LARGEST_EXPONENT = 300.0
 """A bound that exceeds the exponents of f32 in both directions and is within those of f64."""
 
 
+def rounded_once(function: Definition) -> Definition:
+    """Returns the function of f32 that widens its operands to f64, and rounds the result of `function` on them."""
+
+    def rounded(e: Steps, *operands: Value) -> Value:
+        return e.narrow(function(e, *map(e.wide, operands)))
+
+    return rounded
+
+
 # --- Exponentials and logarithms --------------------------------------------------------------------------------------
 
 
@@ -36,7 +45,8 @@ def _power_of_two(e: Steps, shifted: Value, r: Value) -> Value:
     return polynomial(_EXPONENTIAL, r) * e.of_bits(((e.bits(shifted) - _INTEGER_BITS) << 52) + _ONE_BITS)
 
 
-def _exp2(e: Steps, x: Value) -> Value:
+def exp2(e: Steps, x: Value) -> Value:
+    """Computes the base-2 exponential `2^x`."""
     x = clamped(e, x, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
     shifted = x + _INTEGER
     return _power_of_two(e, shifted, (x - (shifted - _INTEGER)) * _LN2)
@@ -74,55 +84,42 @@ def _of_positive(e: Steps, x: Value, result: Value) -> Value:
     return e.where(x > 0.0, finite, e.where(x == 0.0, -np.inf, x * np.nan))
 
 
-def _log1p(e: Steps, x: Value) -> Value:
+def log1p(e: Steps, x: Value) -> Value:
+    """Computes `ln(1 + x)`, accurately even near 0."""
     above = x + 1.0
     # First-order correction of the rounding error of the sum (Kahan).
     result = _log(e, above) + (x - (above - 1.0)) / above
     return _of_positive(e, above, e.where(above == 1.0, x, result))
 
 
-def exp2(e: Steps, x: Value) -> Value:
-    """Computes the base-2 exponential `2^x`."""
-    return e.narrow(_exp2(e, e.wide(x)))
-
-
-def log1p(e: Steps, x: Value) -> Value:
-    """Computes `ln(1 + x)`, accurately even near 0."""
-    return e.narrow(_log1p(e, e.wide(x)))
-
-
 def log2(e: Steps, x: Value) -> Value:
     """Computes the logarithm to base 2, exactly for powers of 2."""
-    x = e.wide(x)
-    return e.narrow(_of_positive(e, x, _log2(e, x)))
+    return _of_positive(e, x, _log2(e, x))
 
 
 def log10(e: Steps, x: Value) -> Value:
     """Computes the logarithm to base 10."""
-    x = e.wide(x)
-    return e.narrow(_of_positive(e, x, _log(e, x) * (1 / math.log(10))))
+    return _of_positive(e, x, _log(e, x) * (1 / math.log(10)))
 
 
 def power(e: Steps, x: Value, y: Value) -> Value:
     """Computes `x^y`; special cases are those of C's `pow`, such as NaN for negative `x` with noninteger `y`."""
-    x, y = e.wide(x), e.wide(y)
     size = e.absolute(x)
     logarithm = _of_positive(e, size, _log2(e, size))
-    result = _exp2(e, logarithm * y)
+    result = exp2(e, logarithm * y)
     half = y * 0.5
     is_odd = (e.round_even(y) == y) & (e.round_even(half) != half)
     result = e.where(is_odd, e.copysign(result, x), result)
     result = e.where((x < 0.0) & (x > -np.inf) & (e.round_even(y) != y), np.nan, result)
     result = e.where((size == 1.0) & (e.absolute(y) == np.inf), 1.0, result)
-    return e.narrow(e.where((x == 1.0) | (y == 0.0), 1.0, result))
+    return e.where((x == 1.0) | (y == 0.0), 1.0, result)
 
 
 def cbrt(e: Steps, x: Value) -> Value:
     """Computes the cube root, also of negative numbers."""
-    x = e.wide(x)
     # The computed logarithms of 0 and infinity are large enough to yield the correct results.
     root = e.copysign(_exp(e, _log(e, e.absolute(x)) * (1 / 3)), x)
-    return e.narrow(e.where(x == x, root, x))
+    return e.where(x == x, root, x)
 
 
 # --- Trigonometry -----------------------------------------------------------------------------------------------------
@@ -133,11 +130,6 @@ _TWO_OVER_PI = (0x0, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041,
 _BELOW_EIGHTH_TURN = 0.7853981
 _LOW_HALF = (1 << 32) - 1
 _HALF_TURN_OF_BITS = math.pi / 2 * 2.0**-62
-
-
-def _signed(bits: int) -> int:
-    """Reinterprets 64 bits as a signed integer."""
-    return bits - (1 << 64) if bits >> 63 else bits
 
 
 def _float_of(e: Steps, x: Value) -> Value:
@@ -161,7 +153,7 @@ def _quarter_turns(e: Steps, size: Value) -> tuple[Value, Value]:
     start = e.where(start < 0, 0, start)
     offset = start & 63
     after_64, after_128 = start >= 64, start >= 128
-    w = [_signed(word) for word in _TWO_OVER_PI]
+    w: list[int] = np.array(_TWO_OVER_PI, np.uint64).view(np.int64).tolist()
 
     def word(position: int) -> Value:
         return e.where(after_128, w[position + 2], e.where(after_64, w[position + 1], e.constant(w[position], start)))
@@ -223,39 +215,31 @@ def _arc_tangent(e: Steps, x: Value) -> Value:
     return polynomial(_ARC_TANGENT, r * r) * r + base
 
 
-def _of_one_minus(e: Steps, x: Value) -> Value:
-    """Computes `(1 - x) (1 + x)`, negative for `|x| > 1`."""
-    return (1.0 - x) * (x + 1.0)
-
-
 def asin(e: Steps, x: Value) -> Value:
     """Computes the arcsine, in `[-pi / 2, pi / 2]`."""
-    x = e.wide(x)
     size = e.absolute(x)
-    return e.narrow(e.copysign(_arc_tangent(e, size / e.sqrt(_of_one_minus(e, size))), x))
+    square = (1.0 - size) * (size + 1.0)  # negative beyond 1
+    return e.copysign(_arc_tangent(e, size / e.sqrt(square)), x)
 
 
 def acos(e: Steps, x: Value) -> Value:
     """Computes the arccosine, in `[0, pi]`."""
-    x = e.wide(x)
-    return e.narrow(_arc_tangent(e, e.sqrt((1.0 - x) / (x + 1.0))) * 2.0)
+    return _arc_tangent(e, e.sqrt((1.0 - x) / (x + 1.0))) * 2.0
 
 
 def atan(e: Steps, x: Value) -> Value:
     """Computes the arctangent, in `[-pi / 2, pi / 2]`."""
-    x = e.wide(x)
-    return e.narrow(e.copysign(_arc_tangent(e, e.absolute(x)), x))
+    return e.copysign(_arc_tangent(e, e.absolute(x)), x)
 
 
 def atan2(e: Steps, y: Value, x: Value) -> Value:
     """Computes the angle of the point `(x, y)`, in `[-pi, pi]`; zeros and infinities are treated as in C's `atan2`."""
-    y, x = e.wide(y), e.wide(x)
     rise, run = e.absolute(y), e.absolute(x)
     are_equal = (rise == run) & ((rise == 0.0) | (rise == np.inf))
     tangent = e.where(are_equal, e.where(rise == 0.0, rise, 1.0), rise / run)
     angle = _arc_tangent(e, tangent)
     is_behind = e.copysign(1.0, x) < 0.0
-    return e.narrow(e.copysign(e.where(is_behind, math.pi - angle, angle), y))
+    return e.copysign(e.where(is_behind, math.pi - angle, angle), y)
 
 
 # --- Hyperbolic functions ---------------------------------------------------------------------------------------------
@@ -263,36 +247,32 @@ def atan2(e: Steps, y: Value, x: Value) -> Value:
 
 def sinh(e: Steps, x: Value) -> Value:
     """Computes the hyperbolic sine."""
-    x = e.wide(x)
     raised = _exp(e, e.absolute(x))
     far = e.copysign((raised - 1.0 / raised) * 0.5, x)
-    return e.narrow(e.where(e.absolute(x) < 1.0, polynomial(_HYPERBOLIC_SINE, x * x) * x, far))
+    return e.where(e.absolute(x) < 1.0, polynomial(_HYPERBOLIC_SINE, x * x) * x, far)
 
 
 def cosh(e: Steps, x: Value) -> Value:
     """Computes the hyperbolic cosine."""
-    raised = _exp(e, e.absolute(e.wide(x)))
-    return e.narrow((raised + 1.0 / raised) * 0.5)
+    raised = _exp(e, e.absolute(x))
+    return (raised + 1.0 / raised) * 0.5
 
 
 def asinh(e: Steps, x: Value) -> Value:
     """Computes the inverse hyperbolic sine."""
-    x = e.wide(x)
     size = e.absolute(x)
     square = size * size
-    result = _log1p(e, square / (e.sqrt(square + 1.0) + 1.0) + size)
-    return e.narrow(e.where(size < np.inf, e.copysign(result, x), x))
+    result = log1p(e, square / (e.sqrt(square + 1.0) + 1.0) + size)
+    return e.where(size < np.inf, e.copysign(result, x), x)
 
 
 def acosh(e: Steps, x: Value) -> Value:
     """Computes the inverse hyperbolic cosine for `x >= 1`; NaN below 1."""
-    x = e.wide(x)
     above = x - 1.0
-    return e.narrow(e.where(x >= 1.0, _log1p(e, above + e.sqrt(above * (x + 1.0))), np.nan))
+    return e.where(x >= 1.0, log1p(e, above + e.sqrt(above * (x + 1.0))), np.nan)
 
 
 def atanh(e: Steps, x: Value) -> Value:
     """Computes the inverse hyperbolic tangent for `|x| <= 1`."""
-    x = e.wide(x)
     size = e.absolute(x)
-    return e.narrow(e.copysign(_log1p(e, (size + size) / (1.0 - size)) * 0.5, x))
+    return e.copysign(log1p(e, (size + size) / (1.0 - size)) * 0.5, x)

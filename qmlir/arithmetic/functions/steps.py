@@ -28,55 +28,42 @@ class Steps(Protocol):
 
     def constant(self, number: float, like: Value) -> Value:
         """Returns `number` as a value of the type of `like`."""
-        ...
 
     def where(self, condition: Condition, chosen: Value, otherwise: Value) -> Value:
         """Selects `chosen` if the condition is true and `otherwise` if not; one of them may be a number."""
-        ...
 
     def sqrt(self, x: Value) -> Value:
         """Computes the square root, rounded once."""
-        ...
 
     def round_even(self, x: Value) -> Value:
         """Rounds to the nearest integer, ties to even."""
-        ...
 
     def absolute(self, x: Value) -> Value:
         """Returns the absolute value of a float, by clearing its sign."""
-        ...
 
     def copysign(self, x: Value, sign: Value) -> Value:
         """Returns `x`, a value or a number, with the sign of `sign`; signs of zeros count."""
-        ...
 
     def bits(self, x: Value) -> Value:
         """Returns the bits of f32 as i32, or of f64 as i64."""
-        ...
 
     def of_bits(self, x: Value) -> Value:
         """Returns the float whose bits are the integer `x`."""
-        ...
 
     def shift_in_zeros(self, x: Value, count: Value) -> Value:
         """Shifts the bits of an integer right by `count`, logically."""
-        ...
 
     def wide(self, x: Value) -> Value:
         """Converts f32 to f64, or i32 to i64."""
-        ...
 
     def narrow(self, x: Value) -> Value:
         """Rounds f64 to f32."""
-        ...
 
     def real(self, x: Value) -> Value:
         """Converts an integer to f64, rounded once."""
-        ...
 
     def whole(self, x: Value) -> Value:
         """Converts an integral f64 to a 64-bit integer; the value must be in range."""
-        ...
 
 
 class FunctionSteps(Steps, Protocol):
@@ -84,23 +71,18 @@ class FunctionSteps(Steps, Protocol):
 
     def function(self, name: str, *operands: Value) -> Value:
         """Applies the function with the given name of a `math` operation, such as `exp` or `tanh`."""
-        ...
 
     def floor(self, x: Value) -> Value:
         """Rounds down to an integer."""
-        ...
 
     def ceil(self, x: Value) -> Value:
         """Rounds up to an integer."""
-        ...
 
     def maximum(self, x: Value, other: Value) -> Value:
         """Returns the maximum of two values, or of a value and a number, as defined in `qmlir.arithmetic.arrays`."""
-        ...
 
     def minimum(self, x: Value, other: Value) -> Value:
         """Returns the minimum of two values, or of a value and a number, as defined in `qmlir.arithmetic.arrays`."""
-        ...
 
 
 Definition = Callable[..., Value]

@@ -18,10 +18,6 @@ from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
 from qmlir.ir.builtin_types import element_of, shape_of
 
 
-def _straight_through(op: StraightThroughOp, at: Lowering) -> Sequence[SSAValue]:
-    return (at.value(op.hard),)
-
-
 def _tqt(op: FakeQuantOp, log2_threshold: Scalar) -> tuple[Scalar, Scalar]:
     steps = op.bits.value.data - (1 if op.is_signed else 0)
     exponent = STEPS.ceil(log2_threshold.to(f64)) - steps
@@ -91,5 +87,5 @@ def _row_norm(op: RowNormOp, at: Lowering) -> Sequence[SSAValue]:
 LOWERINGS: dict[type[Operation], Lower] = {
     FakeQuantOp: _fake_quant,
     RowNormOp: _row_norm,
-    StraightThroughOp: _straight_through,
+    StraightThroughOp: lambda op, at: (at.value(op.hard),),
 }

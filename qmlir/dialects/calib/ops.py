@@ -45,8 +45,21 @@ from qmlir.ir.builtin_types import reshaped_like, tensor
 from qmlir.ir.interfaces import HasSideEffect, InferResultTypes, Recomputable
 
 
+def _verify_axis(axis: int, type_: Attribute) -> None:
+    rank = tensor(type_).get_num_dims()
+    if not 0 <= axis < rank:
+        raise VerifyException(f"axis {axis} is out of range for rank {rank}")
+
+
+class _KeepsShape(IRDLOperation, InferResultTypes):
+    """An operation whose result has the shape of its first operand."""
+
+    def infer_result_types(self) -> Sequence[TypeAttribute]:
+        return [reshaped_like(tensor(self.results[0].type), self.operands[0].type)]
+
+
 @irdl_op_definition
-class ObserveOp(IRDLOperation, InferResultTypes):
+class ObserveOp(_KeepsShape):
     """Returns its operand, and lets the runtime record statistics of it under `key`.
 
     `observers` are the names of package observers, which record additional data.
@@ -74,12 +87,8 @@ class ObserveOp(IRDLOperation, InferResultTypes):
     def verify_(self) -> None:
         if not self.key.data:
             raise VerifyException("key must not be empty")
-        rank = len(tensor(self.input.type).get_shape())
-        if self.axis is not None and not 0 <= self.axis.value.data < rank:
-            raise VerifyException(f"axis {self.axis.value.data} is out of range for rank {rank}")
-
-    def infer_result_types(self) -> Sequence[TypeAttribute]:
-        return [reshaped_like(tensor(self.result.type), self.input.type)]
+        if self.axis is not None:
+            _verify_axis(self.axis.value.data, self.input.type)
 
 
 METHODS: Mapping[str, tuple[str, ...]] = {
@@ -94,7 +103,7 @@ METHODS: Mapping[str, tuple[str, ...]] = {
 
 
 @irdl_op_definition
-class FakeQuantOp(IRDLOperation, InferResultTypes):
+class FakeQuantOp(_KeepsShape):
     """Computes fake quantization with trainable parameters: `(clip(rne(x / s) + z, n, p) - z) * s`.
 
     Each parameter is one number or, with `axis`, one number for each index of that axis. The limits are
@@ -154,25 +163,20 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
 
     def beside(self, rank: int) -> list[int]:
         """Returns the shape of a parameter that broadcasts to a tensor of rank `rank`."""
-        layout = [1] * rank
-        if self.axis is not None:
-            layout[self.axis.value.data] = -1
-        return layout if self.axis is not None else []
+        return [] if self.axis is None else [-1 if each == self.axis.value.data else 1 for each in range(rank)]
 
     def verify_(self) -> None:
         shape, element = tensor(self.input.type).get_shape(), expressed_type(element_type(self.input.type))
         if element not in (f32, f64):
             raise VerifyException(f"input must be f32 or f64, but got '{self.input.type}'")
         if tensor(self.result.type).get_shape() != shape or expressed_type(element_type(self.result.type)) != element:
-            raise VerifyException(
-                f"result must have type {element} and the shape of the input, but got '{self.result.type}'"
-            )
+            wanted = f"result must have type {element} and the shape of the input"
+            raise VerifyException(f"{wanted}, but got '{self.result.type}'")
         if not 1 <= self.bits.value.data <= 32:
             raise VerifyException(f"bits must be in [1, 32], but got {self.bits.value.data}")
-        axis = None if self.axis is None else self.axis.value.data
-        if axis is not None and not 0 <= axis < len(shape):
-            raise VerifyException(f"axis {axis} is out of range for rank {len(shape)}")
-        self._verify_parameters(TensorType(element, () if axis is None else (shape[axis],)))
+        if self.axis is not None:
+            _verify_axis(self.axis.value.data, self.input.type)
+        self._verify_parameters(TensorType(element, () if self.axis is None else (shape[self.axis.value.data],)))
 
     def _verify_parameters(self, expected: Attribute) -> None:
         method = self.method.data
@@ -180,9 +184,8 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
         if names is None:
             raise VerifyException(f"method must be one of {', '.join(METHODS)}, but got '{method}'")
         if len(names) != len(self.parameters):
-            raise VerifyException(
-                f"method '{method}' expects parameters {' and '.join(names)}, but got {len(self.parameters)}"
-            )
+            wanted = " and ".join(names)
+            raise VerifyException(f"method '{method}' expects parameters {wanted}, but got {len(self.parameters)}")
         for name, value in zip(names, self.parameters, strict=True):
             if value.type != expected:
                 raise VerifyException(f"parameter '{name}' must have type '{expected}', but got '{value.type}'")
@@ -191,12 +194,9 @@ class FakeQuantOp(IRDLOperation, InferResultTypes):
         if method.startswith("lsq") and self.limits[1] < 1:
             raise VerifyException(f"method '{method}' requires signed = false")
 
-    def infer_result_types(self) -> Sequence[TypeAttribute]:
-        return [reshaped_like(tensor(self.result.type), self.input.type)]
-
 
 @irdl_op_definition
-class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
+class StraightThroughOp(_KeepsShape, Recomputable):
     """Returns `hard`, and passes its gradient to `soft`: the straight-through estimator.
 
     `hard` is a function of `soft` whose derivative is 0 almost everywhere, such as rounding. The estimator is that of
@@ -214,12 +214,9 @@ class StraightThroughOp(IRDLOperation, InferResultTypes, Recomputable):
     assembly_format = "$hard `for` $soft attr-dict `:` type($result)"
     traits = traits_def(Pure())
 
-    def infer_result_types(self) -> Sequence[TypeAttribute]:
-        return [reshaped_like(tensor(self.result.type), self.hard.type)]
-
 
 @irdl_op_definition
-class RowNormOp(IRDLOperation, InferResultTypes):
+class RowNormOp(_KeepsShape):
     """Normalizes rows of integers with a common scale, represented as floats, bit-identically to a quantized norm.
 
     `input` holds integers `d = q - z` with `|d| < 2^bits`. A row spans all axes from `axis` on and has `n` elements.
@@ -269,18 +266,12 @@ class RowNormOp(IRDLOperation, InferResultTypes):
     def verify_(self) -> None:
         type_ = tensor(self.input.type)
         if type_.get_element_type() != f32 or self.scale.type != TensorType(f32, ()):
-            raise VerifyException(
-                f"expected integers held in f32 and one scale, but got '{self.input.type}' and '{self.scale.type}'"
-            )
-        axis, rank = self.axis.value.data, len(type_.get_shape())
-        if not 0 <= axis < rank:
-            raise VerifyException(f"axis {axis} is out of range for rank {rank}")
+            found = f"'{self.input.type}' and '{self.scale.type}'"
+            raise VerifyException(f"expected integers held in f32 and one scale, but got {found}")
+        _verify_axis(self.axis.value.data, type_)
         if not 1 <= self.bits.value.data <= 16:
             raise VerifyException(f"bits must be in [1, 16], but got {self.bits.value.data}")
         try:
             self.bounds()
         except ValueError as error:
             raise VerifyException(f"has no integer arithmetic: {error}") from error
-
-    def infer_result_types(self) -> Sequence[TypeAttribute]:
-        return [reshaped_like(tensor(self.result.type), self.input.type)]

@@ -42,9 +42,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.histogram import Histogram
-from qmlir.arithmetic.moments import AGREEMENT, Moments, sum_of
-from qmlir.arithmetic.statistics import BatchRanges, Statistics, Summary
+from qmlir.arithmetic.statistics import AGREEMENT, BatchRanges, Histogram, Moments, Statistics, Summary, sum_of
 from qmlir.dialects.quant.syntax import parse_real, real_text
 from qmlir.ir.builtin_types import as_dense, dense
 from qmlir.ir.diagnostics import DiagnosticError
@@ -237,9 +235,8 @@ class StatsAttr(ParametrizedAttribute):
         """Returns the attribute for a summary, with a range for each index of `axis` if these are given."""
         numbers = [summary.minimum, summary.maximum, summary.mean, summary.deviation]
         fields = _bytes(numbers), IntAttr(summary.count), IntAttr(axis), _bytes(minima), _bytes(maxima)
-        return StatsAttr(
-            *fields, recorded or DictionaryAttr({}), StringAttr(json.dumps(kept, sort_keys=True) if kept else "")
-        )
+        data = StringAttr(json.dumps(kept, sort_keys=True) if kept else "")
+        return StatsAttr(*fields, recorded or DictionaryAttr({}), data)
 
     @staticmethod
     def of_statistics(statistics: Statistics) -> "StatsAttr":
@@ -296,16 +293,13 @@ class StatsAttr(ParametrizedAttribute):
         if not np.isfinite(everything).all():
             raise VerifyException("statistics must be finite")
         if not summary.minimum <= summary.mean <= summary.maximum:
-            raise VerifyException(
-                f"expected min <= mean <= max, but got {summary.minimum}, {summary.mean}, {summary.maximum}"
-            )
+            found = f"{summary.minimum}, {summary.mean}, {summary.maximum}"
+            raise VerifyException(f"expected min <= mean <= max, but got {found}")
         if summary.deviation < 0:
             raise VerifyException(f"std must be >= 0, but got {summary.deviation}")
         if self.axis_minima.size != self.axis_maxima.size:
-            raise VerifyException(
-                f"expected the same number of minima and maxima, but got {self.axis_minima.size} and "
-                f"{self.axis_maxima.size}"
-            )
+            found = f"{self.axis_minima.size} and {self.axis_maxima.size}"
+            raise VerifyException(f"expected the same number of minima and maxima, but got {found}")
         if (self.axis.data < 0) != (self.axis_minima.size == 0):
             raise VerifyException("axis and per-axis ranges must be given together")
         if (self.axis_minima > self.axis_maxima).any():
@@ -321,9 +315,8 @@ class StatsAttr(ParametrizedAttribute):
         except ValueError as error:
             raise VerifyException(f"cannot decode the recorded statistics: {error}") from error
         if statistics.histogram.total != self.count.data:
-            raise VerifyException(
-                f"the histogram must count all {self.count.data} values, but counts {statistics.histogram.total}"
-            )
+            found = statistics.histogram.total
+            raise VerifyException(f"the histogram must count all {self.count.data} values, but counts {found}")
         summary, tolerance = self.summary, AGREEMENT * max(-self.summary.minimum, self.summary.maximum)
         found = statistics.mean - summary.mean, statistics.deviation - summary.deviation
         if not all(abs(each) <= tolerance for each in found):
@@ -334,10 +327,10 @@ class StatsAttr(ParametrizedAttribute):
         with parser.in_angle_brackets():
             numbers: list[float] = []
             for name in _NUMBERS:
-                numbers.append(_parse_field(parser, name))
+                _parse_name(parser, name)
+                numbers.append(parse_real(parser))
                 parser.parse_punctuation(",")
-            parser.parse_keyword("count")
-            parser.parse_punctuation("=")
+            _parse_name(parser, "count")
             count = parser.parse_integer(False)
             axis, minima, maxima, recorded, kept = -1, [], [], DictionaryAttr({}), ""
             is_more = parser.parse_optional_punctuation(",") is not None
@@ -349,8 +342,7 @@ class StatsAttr(ParametrizedAttribute):
             if is_more:
                 recorded = _parse_recorded(parser, count)
                 if parser.parse_optional_punctuation(",") is not None:
-                    parser.parse_keyword("kept")
-                    parser.parse_punctuation("=")
+                    _parse_name(parser, "kept")
                     kept = parser.parse_str_literal()
         known = [_bytes(numbers), IntAttr(count), IntAttr(axis), _bytes(minima), _bytes(maxima)]
         return [*known, recorded, StringAttr(kept)]
@@ -377,23 +369,20 @@ def _bytes(values: npt.ArrayLike) -> BytesAttr:
     return BytesAttr(np.asarray(values, dtype="<f8").tobytes())
 
 
-def _parse_field(parser: AttrParser, name: str) -> float:
+def _parse_name(parser: AttrParser, name: str) -> None:
     parser.parse_keyword(name)
     parser.parse_punctuation("=")
-    return parse_real(parser)
 
 
 def _parse_list(parser: AttrParser, name: str) -> list[float]:
     parser.parse_punctuation(",")
-    parser.parse_keyword(name)
-    parser.parse_punctuation("=")
+    _parse_name(parser, name)
     return parser.parse_comma_separated_list(AttrParser.Delimiter.SQUARE, lambda: parse_real(parser))
 
 
 def _parse_recorded(parser: AttrParser, count: int) -> DictionaryAttr:
     if parser.parse_optional_keyword("exact") is None:
-        parser.parse_keyword("recorded")
-        parser.parse_punctuation("=")
+        _parse_name(parser, "recorded")
         return DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
     parser.parse_punctuation("=")
     position = parser.pos

@@ -15,12 +15,10 @@ from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.exact_sums import exact_matmul, sum_dtype
+from qmlir.arithmetic.arrays import Array, exact_matmul, magnitude, sum_dtype
 from qmlir.arithmetic.functions.single import reciprocal_roots
 from qmlir.arithmetic.requantization import (
     Mode,
-    magnitude,
     requantize_double_round,
     requantize_qlinear,
     requantize_shift,

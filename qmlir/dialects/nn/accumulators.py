@@ -13,8 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.exact_sums import limits_of_products, limits_of_sums
+from qmlir.arithmetic.arrays import Array, limits_of_products, limits_of_sums
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction.ops import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp

@@ -16,8 +16,8 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import requantization
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, magnitude, requantize
+from qmlir.arithmetic.arrays import Array, magnitude
+from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, requantize
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.result_shapes import Windows, taps
 from qmlir.dialects.quant.evaluate import dequantize, quantize

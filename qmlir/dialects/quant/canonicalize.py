@@ -74,8 +74,8 @@ def _dequantized(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType] | Non
     return (stored, element) if element.granularity is Granularity.TENSOR else None
 
 
-def _rescaled(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType, UniformQuantizedType] | None:
-    """Matches `dcast(qcast(dcast(x)))`; returns the inner float, the type of `x`, and the intermediate type."""
+def _rescaled(value: SSAValue) -> tuple[SSAValue, SSAValue, UniformQuantizedType, UniformQuantizedType] | None:
+    """Matches `dcast(qcast(dcast(x)))`; returns the inner float, `x`, the type of `x`, and the intermediate type."""
     if not isinstance(value.owner, DequantizeCastOp) or not isinstance(value.owner.input.owner, QuantizeCastOp):
         return None
     between = element_type(value.owner.input.type)
@@ -83,21 +83,12 @@ def _rescaled(value: SSAValue) -> tuple[SSAValue, UniformQuantizedType, UniformQ
     source = _dequantized(real)
     if source is None or not isinstance(between, UniformQuantizedType):
         return None
-    return (real, source[1], between) if between.granularity is Granularity.TENSOR else None
-
-
-def _stored(real: SSAValue) -> SSAValue:
-    assert isinstance(real.owner, DequantizeCastOp)
-    return real.owner.input
+    return (real, *source, between) if between.granularity is Granularity.TENSOR else None
 
 
 @lru_cache(maxsize=1024)
 def is_kept(
-    source: UniformQuantizedType,
-    between: UniformQuantizedType,
-    target: UniformQuantizedType | None,
-    *,
-    is_inside: bool = False,
+    source: UniformQuantizedType, between: UniformQuantizedType, target: UniformQuantizedType | None, *, is_inside: bool
 ) -> bool:
     """Returns whether a rescale to `between` leaves every value of `source` unchanged.
 
@@ -130,12 +121,11 @@ class FoldExactRescale(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DequantizeCastOp, rewriter: PatternRewriter, /) -> None:
         found = _rescaled(op.result)
-        if (
-            found is not None
-            and found[0].type == op.result.type
-            and is_kept(found[1], found[2], None, is_inside=self.is_inside(_stored(found[0])))
-        ):
-            rewriter.replace(op, [], [found[0]])
+        if found is None or found[0].type != op.result.type:
+            return
+        real, stored, source, between = found
+        if is_kept(source, between, None, is_inside=self.is_inside(stored)):
+            rewriter.replace(op, [], [real])
 
 
 @dataclass(frozen=True)
@@ -149,9 +139,10 @@ class FoldRescaleChain(RewritePattern):
         found, target = _rescaled(op.input), element_type(op.result.type)
         if found is None or not isinstance(target, UniformQuantizedType) or found[0].type != op.input.type:
             return
-        is_inside = self.is_inside(_stored(found[0]))
-        if target.granularity is Granularity.TENSOR and is_kept(found[1], found[2], target, is_inside=is_inside):
-            op.operands[0] = found[0]
+        real, stored, source, between = found
+        is_tensor = target.granularity is Granularity.TENSOR
+        if is_tensor and is_kept(source, between, target, is_inside=self.is_inside(stored)):
+            op.operands[0] = real
             rewriter.handle_operation_modification(op)
 
 

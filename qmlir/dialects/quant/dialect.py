@@ -2,11 +2,8 @@
 
 from xdsl.ir import Dialect
 
-from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
+from qmlir.dialects import operations_in
+from qmlir.dialects.quant import ops
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType
 
-Quant = Dialect(
-    "quant",
-    [QuantizeCastOp, DequantizeCastOp, StorageCastOp],
-    [AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType],
-)
+Quant = Dialect("quant", operations_in(ops), [AnyQuantizedType, CalibratedQuantizedType, UniformQuantizedType])

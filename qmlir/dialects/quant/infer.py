@@ -130,27 +130,21 @@ def verify_quantized_tensor(type_: Attribute) -> None:
     if not isinstance(quantized, UniformType) or quantized.granularity is Granularity.TENSOR:
         return
     kind = "per-axis" if quantized.granularity is Granularity.AXIS else "sub-channel"
-    if unranked_tensor(type_) is not None:
-        if quantized.granularity is Granularity.BLOCK:
-            raise VerifyException("tensor containing the sub-channel quantized type must be ranked")
-        return
-    ranked = ranked_tensor(type_)
-    if ranked is None:
+    verify = _verify_axis if quantized.granularity is Granularity.AXIS else _verify_blocks
+    if (ranked := ranked_tensor(type_)) is not None:
+        verify(quantized, ranked.get_shape())
+    elif unranked_tensor(type_) is None:
         raise VerifyException(f"scalar types may not use {kind} quantization")
-    if quantized.granularity is Granularity.AXIS:
-        _verify_axis(quantized, ranked.get_shape())
-    else:
-        _verify_blocks(quantized, ranked.get_shape())
+    elif quantized.granularity is Granularity.BLOCK:
+        raise VerifyException("tensor containing the sub-channel quantized type must be ranked")
 
 
 def _verify_axis(quantized: UniformType, shape: tuple[int, ...]) -> None:
     if quantized.axis >= len(shape):
         raise VerifyException(f"quantized dimension {quantized.axis} must be less than tensor rank {len(shape)}")
-    size = shape[quantized.axis]
-    if size not in (DYNAMIC_INDEX, quantized.scales.size):
-        raise VerifyException(
-            f"quantized dimension size {size} does not match number of scales {quantized.scales.size}"
-        )
+    size, scales = shape[quantized.axis], quantized.scales.size
+    if size not in (DYNAMIC_INDEX, scales):
+        raise VerifyException(f"quantized dimension size {size} does not match number of scales {scales}")
 
 
 def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
@@ -164,20 +158,17 @@ def _verify_blocks(quantized: UniformType, shape: tuple[int, ...]) -> None:
     for axis, (size, count) in enumerate(zip(shape, counts, strict=True)):
         if size == 0:
             raise VerifyException("tensor dimension size of zero is not allowed with sub-channel quantization")
-        if size == DYNAMIC_INDEX and axis in blocks:
-            continue
         if size == DYNAMIC_INDEX:
+            if axis in blocks:
+                continue
             size = 1  # an axis without blocks has a single parameter
         block = blocks.get(axis, size)
         if size % block:
-            raise VerifyException(
-                f"tensor dimension size {size} at axis {axis} must be divisible by the corresponding block size {block}"
-            )
+            found = f"tensor dimension size {size} at axis {axis}"
+            raise VerifyException(f"{found} must be divisible by the corresponding block size {block}")
         if count != size // block:
-            raise VerifyException(
-                f"number of scales along axis {axis} should be {size // block} ({size} elements in blocks of "
-                f"{block}), but got {count}"
-            )
+            expected = f"{size // block} ({size} elements in blocks of {block})"
+            raise VerifyException(f"number of scales along axis {axis} should be {expected}, but got {count}")
 
 
 def spread(quantized: UniformType, shape: tuple[int, ...], values: Array) -> Array:

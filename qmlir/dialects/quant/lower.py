@@ -1,6 +1,6 @@
-"""Lowering of `quant` casts to arithmetic on stored integers."""
+"""Lowering of `quant` casts to arithmetic on stored integers, and their padding rule."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import Float32Type, IntegerType
@@ -11,9 +11,10 @@ from qmlir.arithmetic.schemes import SMALLEST_SCALE
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, is_unsigned, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
+from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, zero_of
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import CastOperation, DequantizeCastOp, QuantizeCastOp, StorageCastOp
-from qmlir.dialects.quant.types import Granularity, StoredType, UniformFloatType, UniformQuantizedType
+from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import Codes
 
 # Low-precision floats that equal integers times a power of two.
@@ -32,20 +33,10 @@ def same_integers(type_: UniformFloatType) -> tuple[UniformQuantizedType, int] |
     bits = largest.bit_length() + 1
     scales = np.ldexp(type_.scales, -below)
     is_finite_only = codes.nan is None and codes.infinity is None
-    if bits > _WIDEST or not is_finite_only or not isinstance(type_.expressed_type, Float32Type):
+    is_f32 = isinstance(type_.expressed_type, Float32Type) and not (scales < SMALLEST_SCALE).any()
+    if bits > _WIDEST or not is_finite_only or not is_f32:
         return None
-    if (scales < SMALLEST_SCALE).any():
-        return None
-    storage, expressed, limits = IntegerType(bits), type_.expressed_type, (-largest, largest)
-    match type_.granularity:
-        case Granularity.TENSOR:
-            found = UniformQuantizedType.per_tensor(storage, expressed, float(scales.item()), 0, limits)
-        case Granularity.AXIS:
-            found = UniformQuantizedType.per_axis(storage, expressed, type_.axis, scales, 0, limits)
-        case Granularity.BLOCK:
-            blocks = dict(zip(type_.axes, type_.block_sizes, strict=True))
-            found = UniformQuantizedType.per_block(storage, expressed, blocks, scales, 0, limits)
-    return found, below
+    return UniformQuantizedType.like(type_, IntegerType(bits), scales, limits=(-largest, largest)), below
 
 
 # Lowering of the `quant` casts to arithmetic on stored integers.
@@ -81,3 +72,16 @@ LOWERINGS: dict[type[Operation], Lower] = {
     DequantizeCastOp: _through_reals,
     StorageCastOp: _storage_cast,
 }
+
+
+# The padding rule of casts: an element that is 0 remains 0.
+
+
+def _cast(op: CastOperation, at: PaddingSite) -> Sequence[PaddedValue]:
+    at.data()
+    facts = at.facts(op.input)
+    has_zero = zero_of(op.input) is not None and zero_of(op.result) is not None
+    return [PaddedValue(facts.axes, facts.zeros if has_zero else frozenset())]
+
+
+PADDINGS: Mapping[type[Operation], Rule] = {CastOperation: _cast}

@@ -27,10 +27,8 @@ def _verify_shapes(source: Attribute, result: Attribute) -> None:
     is_unranked = [unranked_tensor(type_) is not None for type_ in (source, result)]
     shapes = [None if each is None else each.get_shape() for each in ranked]
     if is_unranked[0] != is_unranked[1] or shapes[0] != shapes[1]:
-        raise VerifyException(
-            "operand and result must both be scalars or both tensors of one shape, but got "
-            f"'{brief_text(source)}' and '{brief_text(result)}'"
-        )
+        found = f"'{brief_text(source)}' and '{brief_text(result)}'"
+        raise VerifyException(f"operand and result must both be scalars or both tensors of one shape, but got {found}")
 
 
 class CastOperation(IRDLOperation, InferResultTypes, ABC):
@@ -66,10 +64,8 @@ def _verify_expressed(expressed: Attribute, quantized: Attribute, roles: tuple[s
     if quantized.expressed_type is None:
         raise VerifyException(f"{roles[1]} must have expressed type {expressed}, but got '{quantized}'")
     if quantized.expressed_type != expressed:
-        raise VerifyException(
-            f"expressed type in quantized type expected to match {roles[0]} type: "
-            f"{quantized.expressed_type} and {expressed}"
-        )
+        types = f"{quantized.expressed_type} and {expressed}"
+        raise VerifyException(f"expressed type in quantized type expected to match {roles[0]} type: {types}")
 
 
 @irdl_op_definition
@@ -102,16 +98,13 @@ class StorageCastOp(CastOperation):
         integer, quantized = (source, result) if isinstance(result, QuantizedType) else (result, source)
         if isinstance(quantized, UniformFloatType):
             if integer != quantized.storage:
-                raise VerifyException(
-                    f"expected a quantized type and its storage type, but got '{integer}' and '{quantized}'"
-                )
+                found = f"'{integer}' and '{quantized}'"
+                raise VerifyException(f"expected a quantized type and its storage type, but got {found}")
             return
         stored = as_integer(integer)
         if stored is None or not isinstance(quantized, QuantizedType):
-            raise VerifyException(
-                f"expected one quantized type and its storage type, but got '{brief_text(source)}' and "
-                f"'{brief_text(result)}'"
-            )
+            found = f"'{brief_text(source)}' and '{brief_text(result)}'"
+            raise VerifyException(f"expected one quantized type and its storage type, but got {found}")
         if stored != IntegerType(stored.width.data):
             raise VerifyException(f"storage must be a signless integer, but got '{stored}'")
         if not isinstance(quantized, StoredType) or stored != IntegerType(quantized.bits):

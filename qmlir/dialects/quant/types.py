@@ -2,22 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    ArrayAttr,
-    BytesAttr,
-    IntAttr,
-    IntegerType,
-    NoneAttr,
-    Signedness,
-    StringAttr,
-)
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, BytesAttr, IntAttr, IntegerType, NoneAttr, Signedness, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -101,11 +93,8 @@ def _has_scale(expressed: Attribute, scales: npt.NDArray[np.float64]) -> npt.NDA
 
 def _verify_scales(scales: npt.NDArray[np.float64], expressed: Attribute) -> None:
     if len(bad := np.argwhere(~_has_scale(expressed, scales))):
-        low, high = _SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE)
-        position = tuple(bad[0].tolist())
-        raise VerifyException(
-            f"scale {scales[position]} out of expressed type range [{low}, {high}]{at_place(position)}"
-        )
+        position, accepted = tuple(bad[0].tolist()), list(_SCALE_LIMITS.get(expressed.name, _ANY_POSITIVE))
+        raise VerifyException(f"scale {scales[position]} out of expressed type range {accepted}{at_place(position)}")
 
 
 def at_place(position: tuple[int, ...]) -> str:
@@ -151,6 +140,7 @@ def uniform_parameters(
     ]
 
 
+@dataclass(frozen=True, init=False)
 class UniformType(QuantizedType):
     """A quantized type with scales: `real = scale * (stored - zero_point)`."""
 
@@ -174,17 +164,21 @@ class UniformType(QuantizedType):
     def zero_points(self) -> npt.NDArray[np.int64]:
         """The zero points, read-only, in the shape of `scales`."""
 
-    @abstractmethod
-    def along(self, axis: int) -> "UniformType":
+    def along(self, axis: int) -> Self:
         """Returns this per-axis type with its parameters along a different axis, as after a transpose."""
+        return self._laid_out({axis: 1}, self.scales, self.zero_points)
 
-    @abstractmethod
-    def permuted(self, order: Sequence[int]) -> "UniformType":
+    def permuted(self, order: Sequence[int]) -> Self:
         """Returns this per-block type after a transpose: axis `i` of the result is axis `order[i]` of this type."""
+        blocks = dict(sorted(zip(map(list(order).index, self.axes), self.block_sizes, strict=True)))
+        return self._laid_out(blocks, self.scales.transpose(order), self.zero_points.transpose(order))
 
-    def permuted_blocks(self, order: Sequence[int]) -> dict[int, int]:
-        """Returns the block size of each axis after a transpose by `order`; see `permuted`."""
-        return dict(sorted(zip(map(list(order).index, self.axes), self.block_sizes, strict=True)))
+    def _laid_out(self, blocks: dict[int, int], scales: npt.ArrayLike, zero_points: npt.ArrayLike) -> Self:
+        """Returns a type of the same storage and granularity, with other axes and parameters."""
+        held = self.parameters[: 3 if isinstance(self, StoredType) else 1]
+        layout = self.granularity, tuple(blocks), tuple(blocks.values())
+        parameters = uniform_parameters(held, self.expressed, *layout, scales, zero_points)
+        return type(self).new(parameters[: len(self.parameters)])
 
     @property
     def granularity(self) -> Granularity:
@@ -250,8 +244,7 @@ class UniformType(QuantizedType):
             case Granularity.AXIS:
                 printer.print_string(f":{self.axis}, ")
             case Granularity.BLOCK:
-                pairs = zip(self.axes, self.block_sizes, strict=True)
-                blocks = ", ".join(f"{axis}:{size}" for axis, size in pairs)
+                blocks = ", ".join(f"{axis}:{size}" for axis, size in zip(self.axes, self.block_sizes, strict=True))
                 printer.print_string(f":{{{blocks}}}, ")
         rounded = self._as_read if self.granularity is Granularity.BLOCK else None
         printer.print_string(syntax.parameter_text(self.scales, self.zero_points, rounded))
@@ -268,25 +261,13 @@ class UniformType(QuantizedType):
 # floats of 8 bits or fewer (`UniformFloatType`). These are separate classes that share one name in the IR, because
 # arithmetic on stored integers would be wrong on stored floats.
 
-__all__ = [
-    "AnyQuantizedType",
-    "CalibratedQuantizedType",
-    "Granularity",
-    "QuantizedType",
-    "StoredType",
-    "UniformFloatType",
-    "UniformQuantizedType",
-    "UniformType",
-    "holds_nan",
-    "storage_limits",
-]
-
 
 def storage_limits(storage: IntegerType) -> tuple[int, int]:
     """Returns the smallest and the largest value of a storage type; a signless type counts as signed."""
     return integer_limits(storage.width.data, is_signed=storage.signedness.data is not Signedness.UNSIGNED)
 
 
+@dataclass(frozen=True, init=False)
 class StoredType(QuantizedType):
     """A quantized type whose values are stored as integers, within limits that it declares."""
 
@@ -331,7 +312,11 @@ class StoredType(QuantizedType):
             printer.print_string(f"<{self.storage_min}:{self.storage_max}>")
 
 
-def _storage_parameters(storage: IntegerType, limits: tuple[int, int] | None) -> list[Attribute]:
+Limits = tuple[int, int]
+"""The smallest and largest stored integer."""
+
+
+def _storage_parameters(storage: IntegerType, limits: Limits | None) -> list[Attribute]:
     # Upstream prints si8 as i8: they are one storage type, represented as signless.
     if storage.signedness.data is Signedness.SIGNED:
         storage = IntegerType(storage.width.data)
@@ -345,9 +330,6 @@ class AnyQuantizedType(StoredType):
 
     name = "quant.any"
 
-    storage: IntegerType = param_def()
-    storage_minimum: IntAttr = param_def()
-    storage_maximum: IntAttr = param_def()
     expressed: Attribute = param_def()
 
     @property
@@ -436,24 +418,11 @@ class UniformQuantizedType(UniformType, StoredType):
     name = "quant.uniform"
 
     storage: IntegerType = param_def()
-    storage_minimum: IntAttr = param_def()
-    storage_maximum: IntAttr = param_def()
-    expressed: Attribute = param_def()
-    granularity_name: StringAttr = param_def()
-    axis_list: ArrayAttr[IntAttr] = param_def()
-    block_size_list: ArrayAttr[IntAttr] = param_def()
-    parameter_shape_list: ArrayAttr[IntAttr] = param_def()
-    scale_bytes: BytesAttr = param_def()
     zero_point_bytes: BytesAttr = param_def()
 
     @classmethod
     def per_tensor(
-        cls,
-        storage: IntegerType,
-        expressed: AnyFloat,
-        scale: float,
-        zero_point: int = 0,
-        limits: tuple[int, int] | None = None,
+        cls, storage: IntegerType, expressed: AnyFloat, scale: float, zero_point: int = 0, limits: Limits | None = None
     ) -> "UniformQuantizedType":
         """Returns the type with one scale and zero point for all values."""
         parameters = _storage_parameters(storage, limits)
@@ -467,7 +436,7 @@ class UniformQuantizedType(UniformType, StoredType):
         axis: int,
         scales: npt.ArrayLike,
         zero_points: npt.ArrayLike = 0,
-        limits: tuple[int, int] | None = None,
+        limits: Limits | None = None,
     ) -> "UniformQuantizedType":
         """Returns the type with one scale and zero point for each index of `axis`; `scales` has shape `[channels]`."""
         parameters = _storage_parameters(storage, limits)
@@ -481,7 +450,7 @@ class UniformQuantizedType(UniformType, StoredType):
         block_sizes: dict[int, int],
         scales: npt.ArrayLike,
         zero_points: npt.ArrayLike = 0,
-        limits: tuple[int, int] | None = None,
+        limits: Limits | None = None,
     ) -> "UniformQuantizedType":
         """Returns the type with one scale and zero point for each block; `block_sizes` maps an axis to its block size.
 
@@ -491,6 +460,19 @@ class UniformQuantizedType(UniformType, StoredType):
         parameters = _storage_parameters(storage, limits)
         axes, sizes = tuple(block_sizes), tuple(block_sizes.values())
         return cls.new(uniform_parameters(parameters, expressed, Granularity.BLOCK, axes, sizes, scales, zero_points))
+
+    @classmethod
+    def like(
+        cls,
+        type_: UniformType,
+        storage: IntegerType,
+        scales: npt.ArrayLike,
+        zero_points: npt.ArrayLike = 0,
+        limits: Limits | None = None,
+    ) -> "UniformQuantizedType":
+        """Returns a type of the granularity, axes and blocks of `type_`, with other parameters."""
+        parameters, layout = _storage_parameters(storage, limits), (type_.granularity, type_.axes, type_.block_sizes)
+        return cls.new(uniform_parameters(parameters, type_.expressed, *layout, scales, zero_points))
 
     @classmethod
     def new(cls, params: Sequence[Attribute]) -> Any:
@@ -518,11 +500,8 @@ class UniformQuantizedType(UniformType, StoredType):
         low, high = storage_limits(self.storage)  # narrower limits may exclude 0, for a divisor
         bad = np.argwhere((zero_points < low) | (zero_points > high))
         if len(bad):
-            position = tuple(bad[0].tolist())
-            accepted = f"[{low}, {high}]"
-            raise VerifyException(
-                f"zero point {zero_points[position]} out of storage range {accepted}{at_place(position)}"
-            )
+            position, found = tuple(bad[0].tolist()), f"zero point {zero_points[tuple(bad[0])]}"
+            raise VerifyException(f"{found} out of storage range [{low}, {high}]{at_place(position)}")
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -553,29 +532,13 @@ class UniformQuantizedType(UniformType, StoredType):
             return uniform_parameters([floating], expressed, granularity, axes, block_sizes, scales, 0)[:-1]
         if granularity is Granularity.BLOCK and storage.signedness.data is Signedness.UNSIGNED:
             zero_points = syntax.read_unsigned(zero_points, storage.width.data)
-        return uniform_parameters(
-            _storage_parameters(storage, limits),
-            expressed,
-            granularity,
-            axes,
-            block_sizes,
-            scales,
-            zero_points,
-        )
+        held = _storage_parameters(storage, limits)
+        return uniform_parameters(held, expressed, granularity, axes, block_sizes, scales, zero_points)
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             self.print_storage(printer)
             self.print_layout(printer)
-
-    def along(self, axis: int) -> "UniformQuantizedType":
-        limits = self.storage_min, self.storage_max
-        return self.per_axis(self.storage, self.expressed_type, axis, self.scales, self.zero_points, limits)
-
-    def permuted(self, order: Sequence[int]) -> "UniformQuantizedType":
-        limits, blocks = (self.storage_min, self.storage_max), self.permuted_blocks(order)
-        scales, zero_points = self.scales.transpose(order), self.zero_points.transpose(order)
-        return self.per_block(self.storage, self.expressed_type, blocks, scales, zero_points, limits)
 
 
 @irdl_attr_definition
@@ -588,12 +551,6 @@ class UniformFloatType(UniformType):
     name = "quant.uniform"
 
     storage: SmallFloat = param_def()
-    expressed: Attribute = param_def()
-    granularity_name: StringAttr = param_def()
-    axis_list: ArrayAttr[IntAttr] = param_def()
-    block_size_list: ArrayAttr[IntAttr] = param_def()
-    parameter_shape_list: ArrayAttr[IntAttr] = param_def()
-    scale_bytes: BytesAttr = param_def()
 
     @classmethod
     def of(
@@ -630,13 +587,6 @@ class UniformFloatType(UniformType):
         with printer.in_angle_brackets():
             printer.print_attribute(self.storage)
             self.print_layout(printer)
-
-    def along(self, axis: int) -> "UniformFloatType":
-        return self.of(self.storage, self.expressed_type, self.scales, Granularity.AXIS, {axis: 1})
-
-    def permuted(self, order: Sequence[int]) -> "UniformFloatType":
-        scales, blocks = self.scales.transpose(order), self.permuted_blocks(order)
-        return self.of(self.storage, self.expressed_type, scales, Granularity.BLOCK, blocks)
 
 
 def holds_nan(quantized: QuantizedType) -> bool:

@@ -125,7 +125,7 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
 
 @dataclass
 class DecisionReader:
-    """Records the decisions of passes about `node` in `module`, as a `Watch` of `qmlir.quantization.settings`."""
+    """Records the decisions of passes about `node` in `module`; a `Watch` of `qmlir.passes.quantized.quant_casts`."""
 
     module: ModuleOp
     node: NamedNode

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from qmlir.arithmetic import histogram as fine
+from qmlir.arithmetic import statistics as fine
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.infer import broadcast_parameters

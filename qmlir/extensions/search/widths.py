@@ -21,7 +21,7 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.verification import verify
-from qmlir.passes.quantized.quant_assign_types import take_apart
+from qmlir.passes.quantized.quant_casts import take_apart
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE, QuantizeOptions
 from qmlir.quantization.choice import Choice

@@ -8,6 +8,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from qmlir.ir.control_flow import reached
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.limits import budget, over
 from qmlir.ir.passes import count
@@ -22,39 +23,33 @@ def _callees(function: FuncOp) -> set[str]:
 
 
 def _recursive(functions: dict[str, FuncOp]) -> set[str]:
-    """Returns the functions that can reach themselves through calls: strongly connected components (Tarjan, 1972)."""
+    """Returns the functions that can reach themselves through calls: components in both directions (Sharir, 1981)."""
     callees = {name: _callees(function) & functions.keys() for name, function in functions.items()}
-    numbers: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    open_: dict[str, None] = {}
+    callers: dict[str, set[str]] = {name: set() for name in callees}
+    for name, called in callees.items():
+        for callee in called:
+            callers[callee].add(name)
+    entered: set[str] = set()
+    finished: dict[str, None] = {}
+    waiting = list(callees)
+    while waiting:
+        if (name := waiting[-1]) in entered:
+            finished.setdefault(waiting.pop())
+        else:
+            entered.add(name)
+            waiting += callees[name] - entered
+    done: set[str] = set()
     found: set[str] = set()
-    for start in callees:
-        entered = [] if start in numbers else [(start, iter(callees[start]))]
-        while entered:
-            name, rest = entered[-1]
-            if name not in numbers:
-                numbers[name] = lowest[name] = len(numbers)
-                open_[name] = None
-            callee = next(rest, None)
-            if callee is not None and callee not in numbers:
-                entered.append((callee, iter(callees[callee])))
-            elif callee is not None:
-                if callee in open_:
-                    lowest[name] = min(lowest[name], numbers[callee])
-            else:
-                entered.pop()
-                if entered:
-                    lowest[entered[-1][0]] = min(lowest[entered[-1][0]], lowest[name])
-                if lowest[name] == numbers[name]:
-                    component = {name}
-                    while (last := open_.popitem()[0]) != name:
-                        component.add(last)
-                    found |= component if len(component) > 1 or name in callees[name] else set()
+    for name in reversed(finished):
+        if name not in done:
+            component = set(reached([name], lambda each: callers[each] - done))
+            done.update(component)
+            found |= component if len(component) > 1 or name in callees[name] else set()
     return found
 
 
-def _inline_call(call: CallOp, function: FuncOp) -> int:
-    """Replaces `call` by the body of `function`, and returns the number of operations that this created."""
+def _inline_call(call: CallOp, function: FuncOp) -> list[Operation]:
+    """Replaces `call` by the body of `function`, and returns the operations that this created."""
     block = call.parent
     if block is None:
         raise op_error(call, "must be in a block")
@@ -63,17 +58,16 @@ def _inline_call(call: CallOp, function: FuncOp) -> int:
         raise op_error(call, f"operand types must match function '@{function.sym_name.data}'")
     values: dict[SSAValue, SSAValue] = dict(zip(arguments, call.operands, strict=True))
     returned: list[SSAValue] = []
-    made = 0
+    made: list[Operation] = []
     for op in function.body.block.ops:
         if isinstance(op, ReturnOp):
             returned = [values.get(operand, operand) for operand in op.operands]
             continue
         clone: Operation = op.clone(values)
-        # The node of the call follows the node inside the function: both identify the operation.
-        for nested in operations_in(clone):
-            hand_on((call,), nested)
-            made += 1
+        made += operations_in(clone)
         block.insert_op_before(clone, call)
+    for op in made:  # the node of the call follows the node inside the function: both identify the operation
+        hand_on((call,), op)
     for old, new in zip(call.results, returned, strict=True):
         old.replace_all_uses_with(new)
     call.detach()
@@ -133,17 +127,11 @@ class Inline(ModulePass):
             elif len(function.body.blocks) != 1:
                 emit_remark(call, f"is not inlined: function '@{name}' has more than one block")
             else:
-                before = call.prev_op
-                following = call.next_op
-                block = call.parent
-                made += _inline_call(call, function)
+                created = _inline_call(call, function)
+                made += len(created)
                 if made > budget(_BUDGET):
                     # A chain of functions that each call the next one twice grows exponentially.
-                    raise op_error(
-                        function, f"cannot be inlined again: the number of new operations is {over(_BUDGET)}"
-                    )
-                first = before.next_op if before else (block.first_op if block else None)
-                while first is not None and first is not following:
-                    pending.extend(nested for nested in operations_in(first) if isinstance(nested, CallOp))
-                    first = first.next_op
+                    reason = f"the number of new operations is {over(_BUDGET)}"
+                    raise op_error(function, f"cannot be inlined again: {reason}")
+                pending += [each for each in created if isinstance(each, CallOp)]
                 count("calls inlined")

@@ -4,7 +4,7 @@ multipliers."""
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -141,12 +141,8 @@ def _state_elements(function: FuncOp) -> None:
         added = [_attributes_of(each, is_quantized and name == "arg_attrs") for each in types]
         if not any(each.data for each in added):
             continue
-        old = function.properties.get(name)
-        before = (
-            cast(ArrayAttr[DictionaryAttr], old).data
-            if isinstance(old, ArrayAttr)
-            else [DictionaryAttr({})] * len(added)
-        )
+        old = function.arg_attrs if name == "arg_attrs" else function.res_attrs
+        before = [DictionaryAttr({})] * len(added) if old is None else old
         joined = [DictionaryAttr({**a.data, **b.data}) for a, b in zip(before, added, strict=True)]
         function.properties[name] = ArrayAttr(joined)
 

@@ -181,8 +181,7 @@ def _write_index(builder: Builder, expression: AffineExpr) -> SSAValue:
             return builder.insert(arith.ConstantOp(IntegerAttr(expression.value, IndexType()))).result
         case AffineBinaryOpExpr():
             operands = [_write_index(builder, side) for side in (expression.lhs, expression.rhs)]
-            kind = _INDEX_OPERATIONS[expression.kind]
-            op = kind.create(operands=operands, result_types=[IndexType()])
+            op = _INDEX_OPERATIONS[expression.kind].create(operands=operands, result_types=[IndexType()])
             return builder.insert(op).results[0]
         case _:
             raise NotImplementedError(f"symbols are not supported in {expression}")
@@ -229,13 +228,10 @@ class InlineSplats(RewritePattern):
             return
         assembly = Assembly(op, rest)
         for reading, number in known:
-            constant = assembly.builder.insert(
-                arith.ConstantOp.build(
-                    properties={"value": number}, result_types=[get_element_type_or_self(reading.value.type)]
-                )
-            )
+            element = get_element_type_or_self(reading.value.type)
+            constant = arith.ConstantOp.build(properties={"value": number}, result_types=[element])
             assert reading.argument is not None
-            assembly.values[reading.argument] = constant.results[0]
+            assembly.values[reading.argument] = assembly.builder.insert(constant).results[0]
         made = assembly.finish(assembly.inline(op.body.block))
         rewriter.replace(op, [made], list(made.results))
 
@@ -277,17 +273,11 @@ class PropagateUnitDims(RewritePattern):
             AffineExpr.constant(0) if size == 1 else AffineExpr.dimension(dim) for dim, size in enumerate(ranges)
         ]
         maps = [attribute.data for attribute in op.indexing_maps.data]
-        changed = [
-            AffineMap(
-                map_.num_dims,
-                0,
-                tuple(
-                    _settled(each, settled, ranges, size)
-                    for each, size in zip(map_.results, sizes_of(value), strict=True)
-                ),
-            )
-            for map_, value in zip(maps, (*op.inputs, *op.outputs), strict=True)
-        ]
+        changed: list[AffineMap] = []
+        for map_, value in zip(maps, (*op.inputs, *op.outputs), strict=True):
+            pairs = zip(map_.results, sizes_of(value), strict=True)
+            results = tuple(_settled(each, settled, ranges, size) for each, size in pairs)
+            changed.append(AffineMap(map_.num_dims, 0, results))
         if changed != maps:
             op.properties["indexing_maps"] = ArrayAttr([AffineMapAttr(map_) for map_ in changed])
             rewriter.notify_op_modified(op)
@@ -333,8 +323,7 @@ class FoldReshapeIntoAccess(FoldIntoAccess):
             return reading
         taken = iter([reading.map_.results[axis] for axis in real_axes(target)])
         results = [AffineExpr.constant(0) if size == 1 else next(taken) for size in source]
-        map_ = type(reading.map_)(reading.map_.num_dims, 0, tuple(results))
-        return OperandAccess(reshape.source, map_, reading.argument)
+        return OperandAccess(reshape.source, AffineMap(reading.map_.num_dims, 0, tuple(results)), reading.argument)
 
 
 # --- Epilogues --------------------------------------------------------------------------------------------------------
@@ -408,10 +397,10 @@ def _dimensions_by(slot: OperandAccess, ranges: Sequence[int], shape: Sequence[i
         elif size != 1 or not is_always_zero(expression, ranges):
             return None
     # An iterator with one step and without an axis in the slot is always 0.
-    dims = [
-        AffineExpr.constant(0) if dim is None and size == 1 else dim for dim, size in zip(dims, ranges, strict=True)
+    zero = AffineExpr.constant(0)
+    known = [
+        zero if dim is None else dim for dim, size in zip(dims, ranges, strict=True) if dim is not None or size == 1
     ]
-    known = [dim for dim in dims if dim is not None]
     return known if len(known) == len(dims) else None
 
 
@@ -463,64 +452,43 @@ class DropExtremum(RewritePattern):
             rewriter.replace(op, [], [pair[1]])
 
 
+_Resize = arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp
+
+
 class MergeCasts(RewritePattern):
     """Merges two integer resizes into one if the first loses no bits of the value."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(
-        self, op: arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp, rewriter: PatternRewriter, /
-    ) -> None:
-        if as_integer(op.result.type) is None:
+    def match_and_rewrite(self, op: _Resize, rewriter: PatternRewriter, /) -> None:
+        wanted, inner = as_integer(op.result.type), defining(op.input)
+        if wanted is None:
             return
-        inner = defining(op.input)
         match op, inner:
             case arith.TruncIOp(), arith.TruncIOp():
-                self._resize(op, inner.input, arith.ExtSIOp, rewriter)
-            case arith.TruncIOp(), arith.ExtSIOp() | arith.ExtUIOp():
-                self._resize(op, inner.input, type(inner), rewriter)
-            case arith.ExtSIOp(), arith.ExtSIOp() | arith.ExtUIOp():
-                self._resize(op, inner.input, type(inner), rewriter)
+                extend = arith.ExtSIOp
+            case arith.TruncIOp() | arith.ExtSIOp(), arith.ExtSIOp() | arith.ExtUIOp():
+                extend = type(inner)
             case arith.ExtUIOp(), arith.ExtUIOp():
-                self._resize(op, inner.input, arith.ExtUIOp, rewriter)
+                extend = arith.ExtUIOp
             case arith.ExtSIOp(), arith.TruncIOp():
                 low, high = integer_limits(integer_bits(op.input))
                 found = signed_range(inner.input)
-                if low <= found[0] and found[1] <= high:
-                    self._resize(op, inner.input, arith.ExtSIOp, rewriter)
+                if not low <= found[0] <= found[1] <= high:
+                    return
+                extend = arith.ExtSIOp
             case _:
-                pass
-
-    @staticmethod
-    def _resize(
-        op: arith.TruncIOp | arith.ExtSIOp | arith.ExtUIOp,
-        source: SSAValue,
-        extend: type[arith.ExtSIOp] | type[arith.ExtUIOp],
-        rewriter: PatternRewriter,
-    ) -> None:
-        wanted, found = as_integer(op.result.type), integer_bits(source)
-        assert wanted is not None
-        if found == wanted.width.data:
+                return
+        source, bits = inner.input, integer_bits(inner.input)
+        if bits == wanted.width.data:
             rewriter.replace(op, [], [source])
-        elif found < wanted.width.data:
+        elif bits < wanted.width.data:
             rewriter.replace(op, [extend(source, wanted)])
         else:
             rewriter.replace(op, [arith.TruncIOp(source, wanted)])
 
 
-@dataclass(frozen=True)
-class _Bound:
-    """The limit that an extremum operation moves, and how it reads integers."""
-
-    is_lower: bool
-    is_unsigned: bool
-
-
-_BOUNDS: dict[type[Operation], _Bound] = {
-    arith.MaxSIOp: _Bound(is_lower=True, is_unsigned=False),
-    arith.MinSIOp: _Bound(is_lower=False, is_unsigned=False),
-    arith.MaxUIOp: _Bound(is_lower=True, is_unsigned=True),
-    arith.MinUIOp: _Bound(is_lower=False, is_unsigned=True),
-}
+_LOWER, _UNSIGNED = (arith.MaxSIOp, arith.MaxUIOp), (arith.MaxUIOp, arith.MinUIOp)
+"""The extremum operations that limit integers from below, and those that read them as unsigned."""
 
 
 class ClampInRequantize(RewritePattern):
@@ -535,35 +503,28 @@ class ClampInRequantize(RewritePattern):
     def match_and_rewrite(
         self, op: arith.MaxSIOp | arith.MinSIOp | arith.MaxUIOp | arith.MinUIOp, rewriter: PatternRewriter, /
     ) -> None:
-        bound = _BOUNDS[type(op)]
+        is_lower, is_unsigned = (isinstance(op, each) for each in (_LOWER, _UNSIGNED))
         if as_integer(op.result.type) is None:
             return
         for source, other in (op.operands, op.operands[::-1]):
             inner, number, extended = defining(source), known_integer(other), None
-            extension = arith.ExtUIOp if bound.is_unsigned else arith.ExtSIOp
+            extension = arith.ExtUIOp if is_unsigned else arith.ExtSIOp
             if isinstance(inner, extension) and source.has_one_use():
                 source, inner, extended = inner.input, defining(inner.input), inner
             if not isinstance(inner, RequantizeOp) or number is None or not source.has_one_use():
                 continue
             bits = integer_bits(source)
-            lowest, highest = integer_limits(bits, is_signed=not bound.is_unsigned)
+            lowest, highest = integer_limits(bits, is_signed=not is_unsigned)
             low, high = inner.limits
-            if bound.is_unsigned:
+            if is_unsigned:
                 number = wrapped(number, integer_bits(other), is_signed=False)
             if low < lowest or high > highest or not low <= number <= high:
                 continue
-            limits = (number, high) if bound.is_lower else (low, number)
-            made = RequantizeOp(
-                inner.accumulator,
-                list(inner.parameters),
-                inner.result.type,
-                inner.mode,
-                inner.zero_point.value.data,
-                limits,
-            )
-            rewriter.replace(
-                op, [made] if extended is None else [made, type(extended)(made.result, extended.result.type)]
-            )
+            limits, zero_point = (number, high) if is_lower else (low, number), inner.zero_point.value.data
+            parameters = list(inner.parameters)
+            made = RequantizeOp(inner.accumulator, parameters, inner.result.type, inner.mode, zero_point, limits)
+            behind = [] if extended is None else [type(extended)(made.result, extended.result.type)]
+            rewriter.replace(op, [made, *behind])
             return
 
 
@@ -573,25 +534,22 @@ class MergeClamps(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: arith.MaxSIOp | arith.MinSIOp, rewriter: PatternRewriter, /) -> None:
         inner, number = defining(op.lhs), known_integer(op.rhs)
-        if number is None or not isinstance(inner, arith.MaxSIOp | arith.MinSIOp) or type(inner) is not type(op):
+        if not isinstance(inner, arith.MaxSIOp | arith.MinSIOp) or type(inner) is not type(op):
             return
         first = known_integer(inner.rhs)
-        if first is None:
+        if number is None or first is None:
             return
-        is_larger = isinstance(op, arith.MaxSIOp)
-        chosen = op.rhs if (number >= first) == is_larger else inner.rhs
+        chosen = op.rhs if (number >= first) == isinstance(op, arith.MaxSIOp) else inner.rhs
         rewriter.replace(op, [type(op)(inner.lhs, chosen)])
 
 
 def _offset(op: Operation | None) -> tuple[SSAValue, int] | None:
     """Returns the value to which `op` adds a constant, and the constant, or `None`."""
     if isinstance(op, arith.AddiOp | arith.SubiOp) and as_integer(op.result.type) is not None:
-        number = known_integer(op.rhs)
-        if number is not None:
+        if (number := known_integer(op.rhs)) is not None:
             return op.lhs, number if isinstance(op, arith.AddiOp) else -number
-        first = known_integer(op.lhs)
-        if isinstance(op, arith.AddiOp) and first is not None:
-            return op.rhs, first
+        if isinstance(op, arith.AddiOp) and (number := known_integer(op.lhs)) is not None:
+            return op.rhs, number
     return None
 
 

@@ -15,12 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from qmlir.analysis.operand_accesses import (
-    Structured,
-    computes_only,
-    forget_origins_in_bodies,
-    slice_of,
-)
+from qmlir.analysis.operand_accesses import Structured, computes_only, forget_origins_in_bodies, slice_of
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, extracted
 from qmlir.dialects.kernel.ops import RequantizeOp
@@ -164,10 +159,7 @@ class Tabulate(RewritePattern):
     """Replaces the chain that ends in the last byte worth a table."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Structured):
-            return
-        best = _best(op.body.block)
-        if best is None:
+        if not isinstance(op, Structured) or (best := _best(op.body.block)) is None:
             return
         chain, table = best
         constant = rewriter.insert(constant_for(op, table, i8)).result

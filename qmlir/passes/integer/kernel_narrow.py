@@ -80,9 +80,8 @@ def _readers(op: Structured, steps: int) -> list[Structured] | None:
         body = sum(1 for _ in reader.body.walk())
         is_read = len(slots) == sum(operand is result for operand in reader.operands) and reader.parent is op.parent
         is_captured = any(operand is result for each in reader.body.walk() for operand in each.operands)
-        if not is_read or is_captured or points_of(reader) > points_of(op) or body + steps > MOST_OPERATIONS:
-            return None
-        if _is_ordered_sum(reader):
+        is_costly = points_of(reader) > points_of(op) or body + steps > MOST_OPERATIONS or _is_ordered_sum(reader)
+        if not is_read or is_captured or is_costly:
             return None
     return readers
 

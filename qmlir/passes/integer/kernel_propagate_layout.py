@@ -108,44 +108,32 @@ def _is_free(value: SSAValue) -> bool:
     return isinstance(defining(value), tensor.EmptyOp | FillOp) or constant_array(value) is not None
 
 
-class _OnTransposes(RewritePattern):
-    """A pattern on transposes that have users."""
+class SimplifyTranspose(RewritePattern):
+    """Composes a transpose with the one that it reads, or replaces it by a reshape or a constant."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
         order = transpose_order(op)
-        if order is None or not op.results[0].uses:
-            return
-        value = self.rewrite(op, order, rewriter)
+        value = None if order is None or not op.results[0].uses else self._value(op, order, rewriter)
         if value is not None:
             # The producer of the value does not need the provenance that the users have already.
-            users = {use.operation: None for use in op.results[0].uses}
-            told = merged_origins(users)
+            told = merged_origins(use.operation for use in op.results[0].uses)
             set_origins(op, [origin for origin in origins_of(op) if origin not in told])
             rewriter.replace(op, [], [value])
 
-    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
+    @staticmethod
+    def _value(op: GenericOp, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
         """Returns the value that replaces the transpose `op`, or `None`."""
-        raise NotImplementedError
-
-
-class Compose(_OnTransposes):
-    """Composes two transposes into one, and removes identity transposes."""
-
-    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
-        if order == sorted(order):
-            return op.operands[0]
-        found = _source(op.operands[0], op)
-        return None if found is None else transpose(rewriter, found[0], [found[1][axis] for axis in order])
-
-
-class FoldConstant(_OnTransposes):
-    """Folds transposes of constants, and of filled or empty tensors."""
-
-    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
         source = op.operands[0]
-        type_ = _tensor([sizes_of(source)[axis] for axis in order], element_of(source))
-        return _moved(source, type_, lambda array: array.transpose(order), rewriter)
+        if order == sorted(order):
+            return source
+        if (found := _source(source, op)) is not None:
+            return transpose(rewriter, found[0], [found[1][axis] for axis in order])
+        shape = sizes_of(source)
+        turned, real = [shape[axis] for axis in order], [axis for axis in order if shape[axis] != 1]
+        if real == sorted(real):
+            return _reshape(rewriter, source, turned)
+        return _moved(source, _tensor(turned, element_of(source)), lambda array: array.transpose(order), rewriter)
 
 
 class FoldReshapedConstant(RewritePattern):
@@ -180,16 +168,6 @@ def _moved(
         return None
     data = np.ascontiguousarray(move(array)).tobytes()
     return rewriter.insert(arith.ConstantOp(dense(data, type_), type_)).result
-
-
-class TransposeAsReshape(_OnTransposes):
-    """Replaces a transpose that only moves unit axes by a reshape."""
-
-    def rewrite(self, op: Operation, order: Order, rewriter: PatternRewriter) -> SSAValue | None:
-        source = op.operands[0]
-        shape = sizes_of(source)
-        real = [axis for axis in order if shape[axis] != 1]
-        return _reshape(rewriter, source, [shape[axis] for axis in order]) if real == sorted(real) else None
 
 
 # --- Reading through transposes ---------------------------------------------------------------------------------------
@@ -275,10 +253,9 @@ def _relaid(op: GenericOp, readings: Sequence[OperandAccess], order: Order, outp
         if isinstance(inner, IndexOp):
             inner.properties["dim"] = IntegerAttr(order.index(inner.dim.value.data), i64)
     with_rows_along(body.block, order.index)
-    maps = [*(reading.map_ for reading in readings), AffineMap.identity(len(order))]
+    maps = map(AffineMapAttr, (*(reading.map_ for reading in readings), AffineMap.identity(len(order))))
     values = [reading.value for reading in readings]
-    attributes = [AffineMapAttr(map_) for map_ in maps]
-    made = GenericOp(values, [output], body, attributes, op.iterator_types, [output.type])
+    made = GenericOp(values, [output], body, [*maps], op.iterator_types, [output.type])
     made.attributes.update(op.attributes)
     return made
 
@@ -286,51 +263,34 @@ def _relaid(op: GenericOp, readings: Sequence[OperandAccess], order: Order, outp
 # --- Through movement -------------------------------------------------------------------------------------------------
 
 
-def _static(op: tensor.InsertSliceOp | tensor.ExtractSliceOp) -> tuple[list[int], list[int], list[int]] | None:
+def _static(op: tensor.InsertSliceOp | tensor.ExtractSliceOp) -> tuple[tuple[int, ...], ...] | None:
     if len(op.offsets) or len(op.sizes) or len(op.strides):
         return None
-    return (
-        list(integer_list(op.static_offsets)),
-        list(integer_list(op.static_sizes)),
-        list(integer_list(op.static_strides)),
-    )
+    return integer_list(op.static_offsets), integer_list(op.static_sizes), integer_list(op.static_strides)
 
 
-def _permuted(values: Sequence[int], order: Order) -> list[int]:
-    """Returns values by axis of a transpose's result as values by axis of its source."""
-    return [values[order.index(axis)] for axis in range(len(order))]
+class ThroughSlice(RewritePattern):
+    """Inserts a slice before it is transposed, or extracts it before the whole tensor is transposed.
 
-
-class ThroughInsert(RewritePattern):
-    """Inserts a slice before it is transposed, if the destination has the same transpose or may have any layout."""
+    The destination of an insertion must have the same transpose, or any layout.
+    """
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: tensor.InsertSliceOp, rewriter: PatternRewriter, /) -> None:
-        found, static = _source(op.source, op), _static(op)
-        if found is None or static is None or len(sizes_of(op.source)) != len(sizes_of(op.dest)):
-            return
-        source, order = found
-        whole = _source(op.dest, op)
-        if not (_is_free(op.dest) or (whole is not None and whole[1] == order)):
-            return
-        dest = transpose(rewriter, op.dest, inverse(order))
-        offsets, sizes, strides = (_permuted(values, order) for values in static)
-        made = rewriter.insert(tensor.InsertSliceOp.get(source, dest, sizes, offsets, strides))
-        rewriter.replace(op, [], [transpose(rewriter, made.result, order)])
-
-
-class ThroughExtract(RewritePattern):
-    """Extracts a slice of a transposed tensor before the tensor is transposed."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: tensor.ExtractSliceOp, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: tensor.InsertSliceOp | tensor.ExtractSliceOp, rewriter: PatternRewriter, /) -> None:
         found, static = _source(op.source, op), _static(op)
         if found is None or static is None or len(sizes_of(op.source)) != len(sizes_of(op.result)):
             return
         source, order = found
-        offsets, sizes, strides = (_permuted(values, order) for values in static)
-        type_ = _tensor(sizes, element_of(source))
-        made = rewriter.insert(tensor.ExtractSliceOp(source, offsets, sizes, strides, type_))
+        offsets, sizes, strides = ([values[axis] for axis in inverse(order)] for values in static)
+        if isinstance(op, tensor.InsertSliceOp):
+            whole = _source(op.dest, op)
+            if not (_is_free(op.dest) or (whole is not None and whole[1] == order)):
+                return
+            dest = transpose(rewriter, op.dest, inverse(order))
+            made = tensor.InsertSliceOp.get(source, dest, sizes, offsets, strides)
+        else:
+            made = tensor.ExtractSliceOp(source, offsets, sizes, strides, _tensor(sizes, element_of(source)))
+        rewriter.insert(made)
         rewriter.replace(op, [], [transpose(rewriter, made.result, order)])
 
 
@@ -348,16 +308,12 @@ class ThroughReshape(RewritePattern):
             return
         source, order = found
         shape, target = sizes_of(op.source), sizes_of(op.result)
-        by_units = only_unit_axes_differ(shape, target)
-        if by_units:
+        if only_unit_axes_differ(shape, target):
             within, axes = list(range(len(order))), self._axes_of_units(shape, target, order)
         else:
             groups = [([order[axis] for axis in left], right) for left, right in common_groups(shape, target)]
             groups.sort(key=lambda group: min(group[0], default=0))
-            within, axes = (
-                [axis for left, _ in groups for axis in left],
-                [axis for _, right in groups for axis in right],
-            )
+            within, axes = ([axis for group in groups for axis in group[side]] for side in (0, 1))
             is_inside = within != sorted(within)
             if not self._are_blocks(groups) or (is_inside and (axes == sorted(axes) or not self._is_taken_back(op))):
                 return
@@ -395,13 +351,9 @@ class FoldTransposeIntoWeights(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
-        reshape = defining(op.x)
-        if isinstance(op.accumulator_type, AnyFloat) or constant_array(op.w) is None:
-            return
-        if not isinstance(reshape, ReshapeOp):
-            return
-        found = _source(reshape.source, op)
-        if found is None:
+        reshape, is_float = defining(op.x), isinstance(op.accumulator_type, AnyFloat)
+        found = _source(reshape.source, op) if isinstance(reshape, ReshapeOp) else None
+        if not isinstance(reshape, ReshapeOp) or found is None or is_float or constant_array(op.w) is None:
             return
         source, order = found
         shape = sizes_of(reshape.source)
@@ -432,8 +384,8 @@ class RecordAnyOrder(RewritePattern):
 
 
 PATTERNS: tuple[RewritePattern, ...] = (
-    EraseUnused(), Compose(), TransposeAsReshape(), FoldConstant(), FoldReshapedConstant(), FoldTransposeIntoAccess(),
-    MatchOperandLayout(), ThroughInsert(), ThroughExtract(), ThroughReshape(), FoldTransposeIntoWeights(),
+    EraseUnused(), SimplifyTranspose(), FoldReshapedConstant(), FoldTransposeIntoAccess(),
+    MatchOperandLayout(), ThroughSlice(), ThroughReshape(), FoldTransposeIntoWeights(),
     RecordAnyOrder(),
 )  # fmt: skip
 

@@ -37,10 +37,6 @@ class Magnitudes:
     def __init__(self, ranges: ValueRanges):
         self.ranges = ranges
 
-    def of_integer(self, value: SSAValue) -> float:
-        """Returns an upper bound on the magnitude of an integer value."""
-        return float(max(map(abs, self.ranges[value].values)))
-
     def of_float(self, value: SSAValue) -> float:
         """Returns an upper bound on the magnitude of a float value."""
         if isinstance(value, BlockArgument):
@@ -53,7 +49,7 @@ class Magnitudes:
                 number = abs(float(constant.value.data))
                 return python_math.inf if python_math.isnan(number) else number
             case arith.SIToFPOp():
-                return self.of_integer(op.input) * _ROUNDING
+                return float(max(map(abs, self.ranges[op.input].values))) * _ROUNDING
             case arith.MulfOp():
                 return self._product(op.lhs, op.rhs)
             case arith.AddfOp() | arith.SubfOp():
@@ -178,10 +174,9 @@ def _saturate_rounding(rounding: _Rounding, magnitudes: Magnitudes) -> None:
     value = rounding.rounded.operand
     last, zero_point = rounding.converted.result.get_user_of_unique_use(), 0
     if isinstance(last, arith.AddiOp):
-        known = known_integer(last.rhs)
-        if known is None:
+        if (zero_point := known_integer(last.rhs)) is None:
             return
-        zero_point, last = known, last.result.get_user_of_unique_use()
+        last = last.result.get_user_of_unique_use()
     limits = rounding.low + zero_point, rounding.high + zero_point
     if not isinstance(last, arith.TruncIOp) or not _is_inside(last.result.type, limits):
         return
@@ -193,10 +188,7 @@ def _saturate_rounding(rounding: _Rounding, magnitudes: Magnitudes) -> None:
 
 def _is_inside(type_: Attribute, limits: tuple[int, int]) -> bool:
     bits = bits_of(type_)
-    if bits is None or bits not in (8, 16):
-        return False
-    own = signed_range(bits).values
-    return own[0] <= limits[0] <= limits[1] <= own[1]
+    return bits in (8, 16) and Interval(*limits).is_in(signed_range(bits))
 
 
 def _saturate_requantization(op: RequantizeOp, magnitudes: Magnitudes) -> None:
@@ -232,7 +224,7 @@ class _Shift:
         types = op.accumulator.type, op.result.type
         if op.mode.mode is not Mode.SHIFT or types[0] not in (i32, i64) or bits_of(types[1]) not in range(1, 65):
             return None
-        (fewest, most), (low, high) = (ranges[value].values for value in (op.parameters[0], op.accumulator))
+        (fewest, most), (low, high) = ranges[op.parameters[0]].values, ranges[op.accumulator].values
         if (fewest < 0 <= most) or most >= _BITS:
             return None
         reach = (low << -fewest, high << -fewest) if most < 0 else (low - 1, high + _half(most))
@@ -275,12 +267,10 @@ class _Shift:
         """Adds the half and the zero point to a constant addend of the sum `value`; returns False if there is none."""
         parent = self.op.parent_op()
         added = _addend(value, parent) if isinstance(parent, ContractionOp) else None
-        if added is None or not isinstance(parent, ContractionOp):
+        if added is None or not isinstance(parent, ContractionOp) or added.type != i32:
             return False
         position = added.index - 1
         array, shifts = elements_of_constant(parent.epilogue[position]), np.array(self.positions)
-        if added.type != i32:
-            return False
         if self.positions is None:
             parameter = cast(BlockArgument, self.op.parameters[0])
             if parent.epilogue_maps.data[position] != parent.epilogue_maps.data[parameter.index - 1]:

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float64Type, ModuleOp, TensorType, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -44,10 +44,6 @@ def _cast(value: SSAValue, type_: AnyTensor, point: InsertPoint) -> SSAValue:
     return cast.result
 
 
-def _gives_f32(op: Operation) -> bool:
-    return isinstance(op, CastOp) and element_of(op.result) == f32
-
-
 def _is_leaving(op: Operation) -> bool:
     """Returns True if `op` casts f32 for operations outside the `nn` dialect only, as this pass leaves it."""
     if not isinstance(op, CastOp) or element_of(op.input) != f32:
@@ -60,7 +56,7 @@ def _enter(values: Iterable[SSAValue], point: InsertPoint) -> None:
     for value in tuple(values):
         type_ = _in_f32(value)
         users = [use.operation for use in value.uses if isinstance(use.operation, NnOp)]
-        if type_ is not None and not all(map(_gives_f32, users)):
+        if type_ is not None and not all(isinstance(user, CastOp) and element_of(user.result) == f32 for user in users):
             cast = _cast(value, type_, point)
             value.replace_uses_with_if(cast, lambda use, users=users: use.operation in users)
 
@@ -131,13 +127,9 @@ class NnComputeInF32(ModulePass):
             else:
                 _leave(op, declared)
                 _enter(op.results, InsertPoint.after(op))
-        for block in _blocks(function):
+        for block in list(function.walk_blocks()):
             _enter(block.args, InsertPoint.at_start(block))
         if declared:
             names = sorted({str(type_.get_element_type()) for type_ in declared.values()})
             count("functions computed in f32")
             emit_remark(function, f"computes in f32 what the model computes in {' and '.join(names)}")
-
-
-def _blocks(function: FuncOp) -> list[Block]:
-    return [block for op in (function, *function.body.walk()) for region in op.regions for block in region.blocks]

@@ -17,10 +17,16 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.decomposition import components_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
 from qmlir.ir.passes import TakesValues, count
-from qmlir.quantization.profiles.attributes import attach, attach_parts, set_ranges, tied_statistics
 from qmlir.quantization.profiles.keys import KeyedValue, has_parameters, keyed_parts, keyed_values, open_composites
 from qmlir.quantization.profiles.profile import Profile, model_digest
-from qmlir.quantization.profiles.statistics import observed, set_ranges_before_biases
+from qmlir.quantization.profiles.statistics import (
+    attach,
+    attach_parts,
+    observed,
+    set_ranges,
+    set_ranges_before_biases,
+    tied_statistics,
+)
 from qmlir.quantization.retyping import moves_values
 
 SHOWN = 3
@@ -28,8 +34,7 @@ SHOWN = 3
 
 
 def _remove_observers(module: ModuleOp) -> None:
-    observers = [op for op in module.walk() if isinstance(op, ObserveOp)]
-    for observer in observers:
+    for observer in [op for op in module.walk() if isinstance(op, ObserveOp)]:
         observer.result.replace_all_uses_with(observer.input)
         Rewriter.erase_op(observer)
 
@@ -117,11 +122,8 @@ class CalibApplyProfile(TakesValues):
                 self._report(_missing(profile, filter(_is_conditional, wanted)), Severity.WARNING)
             self._report([*problems, *_missing(profile, filterfalse(_is_conditional, wanted))], Severity.ERROR)
         known = {key: each for key, each in profile.values.items() if each.count}  # infinities alone are no range
-        entries = {
-            each.value: known[each.key]
-            for each in keyed_values(op)
-            if each.key in known and not has_parameters(each.value)
-        }
+        profiled = (each for each in keyed_values(op) if each.key in known and not has_parameters(each.value))
+        entries = {each.value: known[each.key] for each in profiled}
         without_elements = {key for key, each in profile.values.items() if each.is_empty}
         _fill_in_empty(op, entries, {each.value for each in keyed_values(op) if each.key in without_elements})
         _remove_observers(op)

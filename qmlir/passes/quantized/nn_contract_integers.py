@@ -7,17 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    AnyFloat,
-    FloatAttr,
-    IntegerType,
-    ModuleOp,
-    Signedness,
-    TensorType,
-    f32,
-    f64,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, ModuleOp, Signedness, TensorType, f32, f64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -68,9 +58,8 @@ class IntegralRange(NamedTuple):
 def moved_values(op: Operation) -> list[SSAValue]:
     """Returns the operands whose elements `op` only moves, selects or pads with zeros; an empty list for other
     operations."""
-    if not isinstance(op, NnOp) or not op.quantization_slots().shares_parameters:
-        return []
-    if isinstance(op, ScatteringOp) and op.reduction.data in op.ARITHMETIC:
+    is_sum = isinstance(op, ScatteringOp) and op.reduction.data in op.ARITHMETIC
+    if not isinstance(op, NnOp) or not op.quantization_slots().shares_parameters or is_sum:
         return []
     return [value for value, slot in op.operands_with_slots() if slot is not None]
 
@@ -101,16 +90,11 @@ def _of(op: Operation, found: dict[SSAValue, IntegralRange]) -> IntegralRange | 
             taken = found.get(op.operands[0])
             return None if taken is None else IntegralRange(max(taken.low, 0.0), max(taken.high, 0.0))
         case MaxOp() | MinOp():
-            pair = [found.get(value) for value in op.operands]
-            known = [each for each in pair if each is not None]
-            choose = max if isinstance(op, MaxOp) else min
-            is_known = len(known) == len(pair)
+            known = [each for value in op.operands if (each := found.get(value)) is not None]
+            choose, is_known = max if isinstance(op, MaxOp) else min, len(known) == len(op.operands)
             return IntegralRange(choose(x.low for x in known), choose(x.high for x in known)) if is_known else None
-        case _ if _may_choose_of_nothing(op):
-            return None
         case _:
-            return _of_moved([found.get(value) for value in moved_values(op)])
-    return None
+            return None if _may_choose_of_nothing(op) else _of_moved([found.get(value) for value in moved_values(op)])
 
 
 def _may_choose_of_nothing(op: Operation) -> bool:
@@ -147,7 +131,8 @@ def _of_constant(op: ConstantOp) -> IntegralRange | None:
 
 
 def _of_clip(op: ClipOp, taken: IntegralRange | None) -> IntegralRange | None:
-    low, high = (_bound(each, none) for each, none in ((op.minimum, -math.inf), (op.maximum, math.inf)))
+    limits = (op.minimum, -math.inf), (op.maximum, math.inf)
+    low, high = (none if each is None else float(each.value.data) for each, none in limits)
     if taken is None or not all(math.isinf(each) or each.is_integer() for each in (low, high)):
         return None
     return IntegralRange(min(max(taken.low, low), high), min(max(taken.high, low), high))
@@ -158,10 +143,6 @@ def _of_cast(taken: IntegralRange | None, element: Attribute) -> IntegralRange |
     if taken is None or element not in (f32, f64):
         return None
     return IntegralRange(*(float(np.float32(each)) if element == f32 else each for each in taken))
-
-
-def _bound(given: FloatAttr | None, none: float) -> float:
-    return none if given is None else float(given.value.data)
 
 
 def _of_moved(taken: list[IntegralRange | None]) -> IntegralRange | None:
@@ -219,10 +200,9 @@ class _Integers:
             Rewriter.insert_op(made, InsertPoint.after(op))
             return made.results[0]
         casts: list[Operation] = []
-        source = value
         if element_of(value) != f32:
             casts.append(CastOp(operands=[value], result_types=[TensorType(f32, shape_of(value))]))
-            source = casts[-1].results[0]
+        source = casts[0].results[0] if casts else value
         casts.append(QuantizeCastOp(source, TensorType(element, shape_of(value))))
         Rewriter.insert_op([with_origins_of(op, each) for each in casts], InsertPoint.after(op))
         return casts[-1].results[0]

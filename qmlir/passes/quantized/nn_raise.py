@@ -27,7 +27,7 @@ from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.passes.primitive.nn_decompose import Decompose
+from qmlir.passes.primitive.composites import Decompose
 from qmlir.quantization.assignment import is_wanted_whole, raising_fault
 
 
@@ -50,6 +50,11 @@ def _composites() -> dict[str, type[NnOp]]:
     return {each.name: each for each in registry.decompositions() if issubclass(each, NnOp)}
 
 
+def _replace(found: Raised) -> None:
+    found.replace()
+    count("composites raised")
+
+
 def raise_excerpt(root: Operation) -> NnOp | Refusal:
     """Raises the parts of an excerpt to the innermost composite whose mark `root` carries.
 
@@ -62,8 +67,7 @@ def raise_excerpt(root: Operation) -> NnOp | Refusal:
     if isinstance(found, Refusal):
         return found
     set_marks(found.composite, outer)
-    found.replace()
-    count("composites raised")
+    _replace(found)
     return found.composite
 
 
@@ -120,7 +124,7 @@ class _Raising:
         set_marks(found.composite, marks[1:])
         if not is_wanted:
             self.borrowed[found.composite] = None
-        self._replace(found)
+        _replace(found)
         return found.composite
 
     def raise_candidates(self, roots: Iterable[Operation]) -> None:
@@ -155,7 +159,7 @@ class _Raising:
             if self._wants(kind, root):
                 self.remarks.setdefault(root, f"looks like a cell of {kind.name}, but is not raised: {error}")
             return False
-        self._replace(found)
+        _replace(found)
         return True
 
     def _raise_candidate(self, root: Operation) -> bool:
@@ -167,15 +171,11 @@ class _Raising:
             found = self._composed(value, templates(operation, properties, value, nearest=candidate.nearest))
             if isinstance(found, Raised):
                 set_marks(found.composite, marks_on(root))
-                self._replace(found)
+                _replace(found)
                 return True
             if found.is_computed:
                 self.remarks.setdefault(root, f"looks like {operation.name}, but is not raised: {found.reason}")
         return False
-
-    def _replace(self, found: Raised) -> None:
-        found.replace()
-        count("composites raised")
 
 
 def _apply_patterns(module: ModuleOp, targets: Iterable[Description], ctx: Context) -> None:

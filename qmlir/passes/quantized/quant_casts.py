@@ -1,17 +1,66 @@
-"""`quant-insert-casts`, `quant-propagate-types` and `quant-fuse-casts`: insert, move and fuse casts."""
+"""Passes that decide types, and insert, move, fuse and store the casts between floats and quantized values.
 
+- `quant-insert-casts`, `quant-propagate-types` and `quant-fuse-casts`: insert, move and fuse casts.
+- `quant-assign-types`: decides types, and makes operations compute on quantized values.
+- `quant-dequantize-composites`: computes quantized composites in float if their parts have no types.
+- `quant-store-constants` and `quant-store-states`: store constants, and states that callers carry, as integers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, i64
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint, Rewriter
 
+from qmlir import registry
+from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.raising.groups import Refusal
+from qmlir.dialects.nn.requantize import decompose
+from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
+from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.target.attributes import targets_of
+from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.ir.decomposition import COMPONENTS, Keep, Parts, mark_composite, marks_on
+from qmlir.ir.diagnostics import emit_remark, note, op_error
 from qmlir.ir.passes import MEANING, Preservation
-from qmlir.quantization.casts import FUSION_PATTERNS, rewrite
+from qmlir.ir.provenance import name_results, origins_of, set_origins, tensor_names
+from qmlir.passes.quantized.nn_raise import raise_excerpt
+from qmlir.quantization.casts import (
+    FUSION_PATTERNS,
+    QuantizeConstant,
+    drop_calibration,
+    insert_casts,
+    plain_tensor,
+    rewrite,
+)
+from qmlir.quantization.decide import decide
+from qmlir.quantization.decisions import Decisions
+from qmlir.quantization.profiles.keys import functions_of, open_composites
+from qmlir.quantization.profiles.statistics import PARTS, hand_on_parts
 from qmlir.quantization.propagation import PATTERNS, Refit, ShareRequantize
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.settings import TakesRecipe, Watch, decide_and_insert
+from qmlir.quantization.retyping import (
+    REPAIR,
+    TRAINABLE,
+    UNROUNDED,
+    mark_kept_in_float,
+    mark_parameters,
+    recreated,
+    trial_parts,
+)
+from qmlir.quantization.rounded_states import round_states
+from qmlir.quantization.settings import TakesRecipe
+from qmlir.quantization.shared_scales import StatePair, states_of
+from qmlir.specialization.inputs import function_of
+
+Watch = Callable[[Recipe, Sequence[Decisions]], None]
+"""A callback that receives a recipe and its decisions for each function of a module, before casts are inserted."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +118,30 @@ class QuantInsertCasts(TakesRecipe):
         self.insert(op, self.whole_recipe())
 
     def insert(self, op: ModuleOp, recipe: Recipe) -> None:
-        """Decides the types according to `recipe`, and inserts the casts."""
-        decide_and_insert(
-            op,
-            recipe,
-            states=self.states,
-            assert_all_quantized=self.assert_all_quantized,
-            float_constants=self.float_constants,
-            watch=self.watch,
-        )
+        """Decides the types of each function according to `recipe`, calls `watch`, and inserts the casts.
+
+        Raises `DiagnosticError` if a rule of the recipe has no effect, or if an operation stays in float although
+        `assert_all_quantized` is set.
+        """
+        functions, targets, decided = functions_of(op), targets_of(op), list[Decisions]()
+        for function in functions:
+            round_states(function, recipe)
+        for function in functions:
+            named = states_of(function, self.states) if function.sym_name.data == "main" else []
+            decided.append(decide(function, recipe, targets, named, keeps_integers=self.assert_all_quantized))
+        recipe.check_used()
+        if self.watch is not None:
+            self.watch(recipe, decided)
+        left = [(each, reason) for decisions in decided for each, reason in decisions.left_in_float.items()]
+        if self.assert_all_quantized and left:
+            notes = [note(each, f"not quantized: {reason}") for each, reason in left]
+            operations = f"{len(left)} operation{'s that are' if len(left) > 1 else ' that is'}"
+            raise op_error(op, f"has {operations} not quantized", notes)
+        for function, decisions in zip(functions, decided, strict=True):
+            insert_casts(decisions, float_constants=self.float_constants)
+            if self.float_constants:
+                mark_parameters(function)
+            drop_calibration(function)
 
 
 @dataclass(frozen=True)
@@ -173,3 +237,326 @@ class QuantFuseCasts(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rewrite(op, FUSION_PATTERNS, ctx)
+
+
+# `quant-assign-types`: types are decided, and operations are fused with the casts around them.
+
+_UNRAISED = "not quantized: its sequence length is dynamic, so either all of its parts are quantized or none, and {}"
+
+_EXCERPT = "nn.excerpt"
+"""A temporary attribute on the last parts of an excerpt, which holds the number of their composite."""
+
+
+def _put_parts(op: NnOp, parts: Parts) -> None:
+    """Replaces `op` by its `parts`, which this function builds, with its statistics and the names of its results."""
+    results = decompose(op, parts)
+    assert results is not None
+    hand_on_parts(op, parts)
+    name_results(results, tensor_names(op))
+    mark_composite(op, results, parts.operations)
+    Rewriter.replace_op(op, parts.operations, results)
+
+
+def take_apart(module: ModuleOp) -> None:
+    """Replaces each composite of dynamic or large length with the parts of a few steps, so that their types can be
+    decided.
+    """
+    for number, op in enumerate(open_composites(module)):
+        parts = Parts(op, may_be_excerpt=True)
+        _put_parts(op, parts)
+        for part in filter(marks_on, parts.operations):
+            part.attributes[_EXCERPT] = IntegerAttr(number, i64)
+
+
+def _put_together(module: ModuleOp) -> dict[int, str]:
+    """Raises each excerpt to its composite with the types of its parts; returns the reason for each that cannot be
+    raised."""
+    refused: dict[int, str] = {}
+    for root in list(module.walk()):
+        number = root.attributes.get(_EXCERPT)
+        if root.parent is None or not isinstance(number, IntegerAttr) or number.value.data in refused:
+            continue
+        found = raise_excerpt(root)
+        if isinstance(found, Refusal):
+            refused[number.value.data] = found.reason
+    return refused
+
+
+def _without(module: ModuleOp, before: Region, refused: Mapping[int, str]) -> None:
+    """Restores `module` to its state `before`, without raising the composites whose numbers are in `refused`.
+
+    A composite of known length is replaced by all of its parts; one of dynamic length stays in float.
+    """
+    module.detach_region(module.body)
+    module.add_region(before)
+    composites = open_composites(module)
+    for number, reason in refused.items():
+        op = composites[number]
+        if DYNAMIC_INDEX not in shape_of(op.operands[0])[:1]:
+            _put_parts(op, Parts(op))
+            continue
+        op.properties.pop(COMPONENTS)
+        op.attributes.pop(PARTS, None)
+        mark_kept_in_float(op)
+        emit_remark(op, _UNRAISED.format(reason))
+
+
+@dataclass(frozen=True)
+class QuantAssignTypes(QuantInsertCasts):
+    """Decides the quantized type of every profiled value, and gives the value this type.
+
+    The pass combines `quant-insert-casts` and `quant-fuse-casts`: operations stay the same, and only types change.
+    Casts remain at the module boundary and around operations left in float. The options are those of
+    `quant-insert-casts`.
+
+    A recurrent layer that `nn-decompose` kept whole because its length is dynamic or large stays whole, and gets one
+    type for each of its parts, shared by all time steps. If the steps cannot share their types, a layer of known length
+    is unrolled into the parts of all steps, and a layer of dynamic length stays in float.
+
+    Before (run with `activations=u8 scheme=asymmetric_pow2`):
+
+    ```mlir
+    func.func @main(%x: tensor<2x!quant.calibrated<f32<-1.0:1.0>>>) -> tensor<2x!quant.calibrated<f32<0.0:1.0>>> {
+      %0 = nn.sigmoid %x
+          : (tensor<2x!quant.calibrated<f32<-1.0:1.0>>>) -> tensor<2x!quant.calibrated<f32<0.0:1.0>>> {origin = "s"}
+      func.return %0 : tensor<2x!quant.calibrated<f32<0.0:1.0>>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = quant.qcast %x : tensor<2xf32> to tensor<2x!quant.uniform<u8:f32, 0.015625:64>>
+      %1 = nn.sigmoid %0 : (tensor<2x!quant.uniform<u8:f32, 0.015625:64>>)
+          -> tensor<2x!quant.uniform<u8:f32, 0.00390625>> {origin = "s"}
+      %2 = quant.dcast %1 {origin = "s"} : tensor<2x!quant.uniform<u8:f32, 0.00390625>> to tensor<2xf32>
+      func.return %2 : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "quant-assign-types"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        recipe = self.whole_recipe()
+        while True:
+            before = op.body.clone() if open_composites(op) else None
+            take_apart(op)
+            self.insert(op, recipe)
+            rewrite(op, FUSION_PATTERNS, ctx)
+            refused = _put_together(op)
+            if not refused or before is None:
+                return
+            _without(op, before, refused)
+
+
+# `quant-dequantize-composites`: quantized composites whose parts have no types compute in float.
+
+
+def _is_quantized(value: SSAValue) -> bool:
+    return isinstance(element_of(value), UniformQuantizedType)
+
+
+def _has_parts(op: Operation) -> bool:
+    with trial_parts(op) as parts:
+        return parts is not None
+
+
+@dataclass(frozen=True)
+class OpenComposite(RewritePattern):
+    """`f(x) -> qcast(f(dcast(x)))` for a quantized composite that does not store types for its parts."""
+
+    keep: Keep
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, NnOp) or type(op) not in registry.decompositions() or op in self.keep:
+            return
+        if op.components is not None or not any(map(_is_quantized, (*op.operands, *op.results))) or _has_parts(op):
+            return
+        casts = [
+            DequantizeCastOp(value, plain_tensor(value)) if _is_quantized(value) else None for value in op.operands
+        ]
+        operands = [value if cast is None else cast.result for value, cast in zip(op.operands, casts, strict=True)]
+        types = [plain_tensor(result) if _is_quantized(result) else result.type for result in op.results]
+        real = recreated(op, operands, types)
+        real.properties.pop("requantize", None)
+        if not _has_parts(real):
+            real.drop_all_references()
+            for cast in filter(None, casts):
+                cast.drop_all_references()
+            return
+        pairs = list(zip(real.results, op.results, strict=True))
+        behind = [QuantizeCastOp(new, old.type) if _is_quantized(old) else None for new, old in pairs]
+        made = [each for each in (*casts, real, *behind) if each is not None]
+        for each in made:
+            set_origins(each, origins_of(op))
+        rewriter.insert(made)
+        results = [new if cast is None else cast.result for new, cast in zip(real.results, behind, strict=True)]
+        rewriter.replace(op, [], results)
+
+
+@dataclass(frozen=True)
+class QuantDequantizeComposites(ModulePass):
+    """Makes a quantized composite whose parts have no types compute in float between casts.
+
+    The casts keep the quantization parameters of the composite's operands and results. The parts that `nn-decompose`
+    creates later have no parameters, so only they are profiled (`calib-insert-observers`) and get types from
+    `quant-assign-types`. Composites with `components` already have types for their parts and are left unchanged. So are
+    composites that `keep` names; it has the same meaning as in `nn-decompose`. If the composite was computed in
+    integers, its result may change by one quantization step.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.25:-128>> {
+      %0 = nn.gelu %x : (tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.25:-128>>
+          {origin = "act"}
+      func.return %0 : tensor<4x!quant.uniform<i8:f32, 0.25:-128>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.25:-128>> {
+      %0 = quant.dcast %x {origin = "act"} : tensor<4x!quant.uniform<i8:f32, 0.5>> to tensor<4xf32>
+      %1 = nn.gelu %0 : tensor<4xf32> {origin = "act"}
+      %2 = quant.qcast %1 {origin = "act"} : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 0.25:-128>>
+      func.return %2 : tensor<4x!quant.uniform<i8:f32, 0.25:-128>>
+    }
+    ```
+    """
+
+    name = "quant-dequantize-composites"
+    preserves: ClassVar[Preservation] = MEANING
+
+    keep: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, [OpenComposite(Keep(self.keep))], ctx)
+
+
+# `quant-store-constants` and `quant-store-states`: floats that stayed for training, and states, become integers.
+
+
+@dataclass(frozen=True)
+class QuantStoreConstants(ModulePass):
+    """Quantizes the constants that `quant-assign-types{float_constants}` kept in float for training or accuracy
+    recovery.
+
+    Before:
+
+    ```mlir
+    func.func @main() -> tensor<2x!quant.uniform<i8:f32, 0.5>> {
+      %0 = nn.constant dense<[1.0, -2.0]> : tensor<2xf32> {nn.trainable, origin = "w"}
+      %1 = quant.qcast %0 {origin = "w"} : tensor<2xf32> to tensor<2x!quant.uniform<i8:f32, 0.5>>
+      func.return %1 : tensor<2x!quant.uniform<i8:f32, 0.5>>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main() -> tensor<2x!quant.uniform<i8:f32, 0.5>> {
+      %0 = nn.constant dense<[2, -4]> : tensor<2xi8> -> tensor<2x!quant.uniform<i8:f32, 0.5>> {origin = "w"}
+      func.return %0 : tensor<2x!quant.uniform<i8:f32, 0.5>>
+    }
+    ```
+    """
+
+    name = "quant-store-constants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for constant in op.walk():
+            if isinstance(constant, ConstantOp):
+                for mark in (TRAINABLE, REPAIR, UNROUNDED):
+                    constant.attributes.pop(mark, None)
+        rewrite(op, (QuantizeConstant(),), ctx)
+
+
+def _casts(argument: BlockArgument) -> list[QuantizeCastOp]:
+    return [use.operation for use in argument.uses if isinstance(use.operation, QuantizeCastOp)]
+
+
+def _stored(value: SSAValue) -> SSAValue:
+    """Returns the value that is dequantized to `value`, or `value` itself."""
+    return value.owner.input if isinstance(value.owner, DequantizeCastOp) else value
+
+
+def _fault(state: StatePair) -> str | None:
+    """Returns why a state cannot have one type at its input and its output, or `None`."""
+    taken: set[Attribute] = {cast.result.type for cast in _casts(state.argument)}
+    given = _stored(state.returned).type
+    if (taken or {state.argument.type}) == {given}:
+        return None
+    found = " and ".join(sorted(str(each) for each in taken)) or str(state.argument.type)
+    return f"state must have one type, but input '{state.enters}' is '{found}' and output '{state.leaves}' is '{given}'"
+
+
+def _store(state: StatePair) -> None:
+    stored, returned = _stored(state.returned), state.returned.owner
+    state.end.operands[state.position] = stored
+    if isinstance(returned, DequantizeCastOp) and returned.result.first_use is None:
+        Rewriter.erase_op(returned)
+    casts, plain, block = _casts(state.argument), state.argument.type, state.argument.block
+    others = [(use.operation, use.index) for use in state.argument.uses if use.operation not in casts]
+    argument = Rewriter.replace_value_with_new_type(state.argument, stored.type)
+    for cast in casts:
+        cast.result.replace_all_uses_with(argument)
+        Rewriter.erase_op(cast)
+    if casts and others:  # readers in float
+        dequantized = DequantizeCastOp(argument, plain)
+        Rewriter.insert_op(dequantized, InsertPoint.at_start(block))
+        for op, position in others:
+            op.operands[position] = dequantized.result
+
+
+@dataclass(frozen=True)
+class QuantStoreStates(ModulePass):
+    """Passes the states of a function in and out as stored integers, so that no casts run between successive calls.
+
+    `states` pairs an input with the output that is passed to it in the next call, as in `state=next_state`; a star
+    matches the same text on both sides, as in `past_*=present_*`. The casts at these inputs and outputs are removed. It
+    is an error if the input and the output have different types; `quant-assign-types` with the same `states` makes the
+    types equal.
+
+    Before (run with `states="h=h_next"`):
+
+    ```mlir
+    !h = !quant.uniform<i8:f32, 0.5>
+    func.func @main(%h: tensor<2xf32> {nn.name = "h"}) -> (tensor<2xf32> {nn.name = "h_next"}) {
+      %0 = quant.qcast %h : tensor<2xf32> to tensor<2x!h>
+      %1 = nn.relu %0 : (tensor<2x!h>) -> tensor<2x!h>
+      %2 = quant.dcast %1 : tensor<2x!h> to tensor<2xf32>
+      func.return %2 : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !h = !quant.uniform<i8:f32, 0.5>
+    func.func @main(%h: tensor<2x!h> {nn.name = "h"}) -> (tensor<2x!h> {nn.name = "h_next"}) {
+      %0 = nn.relu %h : (tensor<2x!h>) -> tensor<2x!h>
+      func.return %0 : tensor<2x!h>
+    }
+    ```
+    """
+
+    name = "quant-store-states"
+    # The values stay, but the function has other inputs: no input is valid for both modules.
+    preserves: ClassVar[Preservation] = MEANING
+
+    states: tuple[str, ...] = ()
+    function: str = "main"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.states:
+            return
+        function = function_of(op, self.function)
+        for state in states_of(function, self.states):
+            if (fault := _fault(state)) is not None:
+                raise op_error(function, fault)
+            _store(state)
+        function.update_function_type()

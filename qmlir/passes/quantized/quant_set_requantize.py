@@ -73,9 +73,8 @@ class QuantSetRequantize(ModulePass):
 
     def __post_init__(self) -> None:
         if self.mode != Mode.SHIFT and self.ties is not None:
-            if self.mode is None:
-                raise ValueError("ties require mode shift, but no mode is given")
-            raise ValueError(f"ties require mode shift, but got mode {self.mode}")
+            found = "no mode is given" if self.mode is None else f"got mode {self.mode}"
+            raise ValueError(f"ties require mode shift, but {found}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         targets = targets_of(op)
@@ -97,9 +96,8 @@ def _set_by_scales(op: NnOp) -> bool:
     types = [element_of(value) for value in (*op.operands, *op.results) if isinstance(value.type, TensorType)]
     types += [] if op.components is None else op.components.data.values()
     scales = [np.asarray(each.scales, np.float32) for each in types if isinstance(each, UniformQuantizedType)]
-    if op.requantize is not None or not all(are_powers_of_two(each).all() for each in scales):
-        return False
-    if divides_by_dynamic_size(op):
+    is_shift = all(are_powers_of_two(each).all() for each in scales) and not divides_by_dynamic_size(op)
+    if op.requantize is not None or not is_shift:
         return False
     if set_requantization(op, Mode.SHIFT, Ties.UP) is None:
         return True

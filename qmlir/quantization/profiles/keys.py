@@ -17,16 +17,14 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import WhereOp
 from qmlir.dialects.nn.logic.ops import IsNaNOp, NotOp
-from qmlir.dialects.nn.requantize import decompose
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.control_flow import reached
-from qmlir.ir.decomposition import Parts
 from qmlir.ir.provenance import Origin, origins_of, tensor_name
 from qmlir.ir.signature import inputs_of
-from qmlir.quantization.retyping import moves_values
+from qmlir.quantization.retyping import moves_values, trial_parts
 
 # Values that may be NaN because the model selects, joins or moves a constant with NaN, such as the "no value" marker of
 # a mask.
@@ -35,7 +33,8 @@ from qmlir.quantization.retyping import moves_values
 # profiling reports.
 
 
-def _has_nan(value: SSAValue) -> bool:
+def has_nan(value: SSAValue) -> bool:
+    """Returns True if `value` is a constant with a NaN."""
     array = constant_array(value)
     return array is not None and array.dtype.kind not in "iub" and bool(np.isnan(array).any())
 
@@ -53,10 +52,7 @@ def _replaces_nan(op: Operation, value: SSAValue) -> bool:
 def values_with_nan(module: ModuleOp) -> Set[SSAValue]:
     """Returns the values that a NaN from a constant may reach; a `where` that replaces NaN stops it."""
     starts: list[SSAValue] = [
-        result
-        for op in module.walk()
-        if moves_values(op) and any(_has_nan(operand) for operand in op.operands)
-        for result in op.results
+        result for op in module.walk() if moves_values(op) and any(map(has_nan, op.operands)) for result in op.results
     ]
 
     def after(value: SSAValue) -> Iterator[SSAValue]:
@@ -187,9 +183,8 @@ def _keyed(function: FuncOp, prefix: str, nans: Set[SSAValue]) -> Iterator[Keyed
     for op, base in bases.items():
         for position, result in enumerate(op.results):
             if is_float(result):
-                yield KeyedValue(
-                    f"{base}#{position}" if position else base, result, op, is_constant(op), result in nans
-                )
+                key = f"{base}#{position}" if position else base
+                yield KeyedValue(key, result, op, is_constant(op), result in nans)
 
 
 def keyed_values(module: ModuleOp) -> list[KeyedValue]:
@@ -212,11 +207,8 @@ def _parts_decide(op: Operation) -> TypeGuard[NnOp]:
     """Returns True if `op` is a float composite that stays whole for its length and is quantized by its parts."""
     if not isinstance(op, NnOp) or op.components is None or not is_float(op.results[0]):
         return False
-    parts = Parts(op, may_be_excerpt=True)
-    try:
-        return decompose(op, parts) is not None and parts.is_excerpt
-    finally:
-        parts.discard()
+    with trial_parts(op) as parts:
+        return parts is not None and parts.is_excerpt
 
 
 def open_composites(module: ModuleOp) -> list[NnOp]:
@@ -226,19 +218,12 @@ def open_composites(module: ModuleOp) -> list[NnOp]:
 
 def keyed_parts(op: NnOp) -> dict[str, str]:
     """Returns the key of each part with a range, by role; `op` is one of the `open_composites`."""
-    parts = Parts(op, may_be_excerpt=True)
-    try:
-        decompose(op, parts)
-        return {
-            role: "+".join(map(str, origins_of(part)))
-            for role, part in zip(parts.roles, parts.operations, strict=True)
-            if has_range(part)
-        }
-    finally:
-        parts.discard()
+    with trial_parts(op) as parts:
+        pairs = () if parts is None else zip(parts.roles, parts.operations, strict=True)
+        return {role: "+".join(map(str, origins_of(part))) for role, part in pairs if _has_range(part)}
 
 
-def has_range(part: Operation) -> bool:
+def _has_range(part: Operation) -> bool:
     """Returns True if a part of a composite computes new floats: it is not constant, and does not only move values."""
     return not is_constant(part) and not moves_values(part) and len(part.results) == 1 and is_float(part.results[0])
 

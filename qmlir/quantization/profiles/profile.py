@@ -15,8 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic.moments import AGREEMENT, sum_of
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import AGREEMENT, Statistics, sum_of
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
@@ -136,15 +135,15 @@ VERSION, OLD_VERSION = 2, 1
 
 _EXTREME_SAMPLES = "extreme_samples"
 
+_ABSENT: Mapping[str, Any] = {
+    "axis": None, "axis_minima": [], "axis_maxima": [], "batches": None, "kept": {}, "infinities": [0, 0],
+}  # fmt: skip
+"""The fields that an entry lacks if they have these values."""
 _HEAD = ("value", "minimum", "maximum", "mean", "deviation")
 
 
 class ProfileError(ValueError):
     """Raised if a text is not a valid profile; the message states why."""
-
-
-def _tool() -> str:
-    return f"qmlir {version('qmlir')}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,7 +168,7 @@ class Profile(Readable):
     passes: str = ""
     """The text of the pipeline that ran on the model before profiling."""
 
-    tool: str = field(default_factory=_tool)
+    tool: str = field(default_factory=lambda: f"qmlir {version('qmlir')}")
     """Name and version of the tool that recorded the profile."""
 
     extreme_samples: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
@@ -272,9 +271,8 @@ class Profile(Readable):
             raise ProfileError(f"format must be '{FORMAT}', but got {head['format']!r}")
         version_ = head.get("version")
         if version_ not in (OLD_VERSION, VERSION):
-            raise ProfileError(
-                f"unsupported version {version_!r} (this qmlir reads versions {OLD_VERSION} and {VERSION})"
-            )
+            known = f"this qmlir reads versions {OLD_VERSION} and {VERSION}"
+            raise ProfileError(f"unsupported version {version_!r} ({known})")
         model, values = _of_type(head, "model", dict), _of_type(head, "values", dict)
         digest = ModelDigest(_of_type(model, "structure", str), _of_type(model, "weights", str))
         samples = _of_type(head, "samples", int)
@@ -299,15 +297,9 @@ def _json(content: Any) -> str:
 
 def _entry(statistics: Statistics) -> dict[str, Any]:
     fields = statistics.to_dict()
-    if statistics.axis is None:
-        for name in ("axis", "axis_minima", "axis_maxima"):
-            del fields[name]
-    if statistics.batches is None:
-        del fields["batches"]
-    if not statistics.kept:
-        del fields["kept"]
-    if not any(statistics.infinities):
-        del fields["infinities"]
+    absent = [name for name in ("batches", "kept", "infinities") if fields[name] == _ABSENT[name]]
+    absent += ("axis", "axis_minima", "axis_maxima") if statistics.axis is None else ()
+    fields = {name: each for name, each in fields.items() if name not in absent}
     return {**fields, "mean": statistics.mean, "std": statistics.deviation} if statistics.count else fields
 
 
@@ -334,9 +326,8 @@ def _extreme_samples(key: str, entry: Any) -> tuple[int, int] | None:
         return None
     numbers = cast(list[Any], found) if isinstance(found, list) else []
     if len(numbers) != 2 or not all(type(each) is int and each >= 0 for each in numbers):
-        raise ProfileError(
-            f"value '{key}': field \"{_EXTREME_SAMPLES}\" must be two numbers >= 0, but got {_json(found)}"
-        )
+        wanted = f'field "{_EXTREME_SAMPLES}" must be two numbers >= 0'
+        raise ProfileError(f"value '{key}': {wanted}, but got {_json(found)}")
     return numbers[0], numbers[1]
 
 
@@ -348,10 +339,7 @@ def _statistics(key: str, entry: Any, *, is_old: bool) -> Statistics:
         _check_sums(given)
         if is_old:
             given = _with_float_sums(given)
-        missing: dict[str, Any] = {
-            "axis": None, "axis_minima": [], "axis_maxima": [], "batches": None, "kept": {}, "infinities": [0, 0],
-        }  # fmt: skip
-        statistics = Statistics.from_dict({**missing, **given})
+        statistics = Statistics.from_dict({**_ABSENT, **given})
         _check(statistics)
         expected = _entry(statistics)
     except (ValueError, OverflowError, ZeroDivisionError) as error:
@@ -405,9 +393,8 @@ def _check(statistics: Statistics) -> None:
         raise ValueError("range must be finite")
     slack = AGREEMENT * max(-statistics.minimum, statistics.maximum)  # for roundings of the sum
     if not statistics.minimum - slack <= moments.mean <= statistics.maximum + slack:
-        raise ValueError(
-            f"mean must lie in the range [{statistics.minimum}, {statistics.maximum}], but got {moments.mean}"
-        )
+        ends = f"[{statistics.minimum}, {statistics.maximum}]"
+        raise ValueError(f"mean must lie in the range {ends}, but got {moments.mean}")
     if (histogram.counts < 0).any():
         raise ValueError(f"histogram counts must be >= 0, but got {int(histogram.counts.min())}")
     if histogram.counts.ndim != 1:
@@ -416,10 +403,8 @@ def _check(statistics: Statistics) -> None:
         raise ValueError(f"the histogram must count all {moments.count} values, but counts {histogram.total}")
     edges = histogram.edges
     if not (edges[0] <= statistics.minimum <= edges[1] and edges[-2] <= statistics.maximum <= edges[-1]):
-        raise ValueError(
-            f"the range [{statistics.minimum}, {statistics.maximum}] does not match that of the histogram, "
-            f"[{edges[0]}, {edges[-1]}]"
-        )
+        ends = f"[{statistics.minimum}, {statistics.maximum}]"
+        raise ValueError(f"the range {ends} does not match that of the histogram, [{edges[0]}, {edges[-1]}]")
     batches = statistics.batches
     if batches is not None:
         if batches.count < 1:

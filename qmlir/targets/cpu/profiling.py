@@ -32,7 +32,7 @@ from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.builtin_types import dense, sizes_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
 from qmlir.ir.interfaces import MultipliesAndAdds, volume
-from qmlir.passes.profiled.calib_attach_records import AFTER, attach_records
+from qmlir.passes.profiled.calib_observers import AFTER, attach_records
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.quantization.profiles.keys import open_composites
 from qmlir.specialization.batch import observed_images

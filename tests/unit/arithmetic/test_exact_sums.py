@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from qmlir.arithmetic.exact_sums import limits_of_products, limits_of_sums, sum_dtype
+from qmlir.arithmetic.arrays import limits_of_products, limits_of_sums, sum_dtype
 
 
 @pytest.mark.parametrize(

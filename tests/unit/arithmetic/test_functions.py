@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from qmlir.arithmetic.functions import FUNCTIONS, ON_ARRAYS
-from qmlir.arithmetic.functions.erf import erf
+from qmlir.arithmetic.functions import FUNCTIONS, ON_ARRAYS, erf
 from qmlir.dialects.nn.formulas import sigmoid
 from tests.support.documents import ROOT, rows_of, table_at
 

@@ -15,10 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from qmlir.arithmetic import moments
-from qmlir.arithmetic.histogram import SMALLEST_EXPONENT, Histogram
-from qmlir.arithmetic.moments import Moments, run_sums
-from qmlir.arithmetic.statistics import NotANumberError, Statistics
+from qmlir.arithmetic import statistics as module
+from qmlir.arithmetic.statistics import SMALLEST_EXPONENT, Histogram, Moments, NotANumberError, Statistics, run_sums
 from qmlir.interpreter.observers import RunRanges
 
 Array = npt.NDArray[Any]
@@ -159,7 +157,7 @@ def test_sums_of_a_run_do_not_depend_on_the_order_or_on_other_runs(values: Array
         shuffled = alone[random.sample(range(alone.size), alone.size)]
         assert run_sums(shuffled[None, None], sizes[run : run + 1]).tolist() == expected[run : run + 1].tolist()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moments, "_CHUNK", chunk)
+        patch.setattr(module, "_SUMMED_CHUNK", chunk)
         assert run_sums(values, sizes).tolist() == expected.tolist()
 
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load, save
 
-from qmlir.arithmetic.moments import Moments
-from qmlir.arithmetic.statistics import Statistics
+from qmlir.arithmetic.statistics import Moments, Statistics
 from qmlir.interpreter.observers import RunFigures
 from qmlir.interpreter.profiling import ProfilePart
 from qmlir.ir.diagnostics import DiagnosticError

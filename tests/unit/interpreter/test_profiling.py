@@ -22,7 +22,7 @@ from qmlir.interpreter.profiling import ExecutionMode, Interpreted, Machine, Run
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Run, Samples
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
-from qmlir.passes.primitive.nn_decompose import NnDecompose
+from qmlir.passes.primitive.composites import NnDecompose
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import PROFILE
 from qmlir.quantization.profiles.keys import keyed_values

@@ -25,7 +25,7 @@ from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.verification import verify
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
-from qmlir.quantization.profiles.attributes import attach, calibrated_type
+from qmlir.quantization.profiles.statistics import attach, calibrated_type
 
 ENVIRONMENT = default_environment()
 Array = np.ndarray

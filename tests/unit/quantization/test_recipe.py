@@ -20,8 +20,8 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.ir.interfaces import Slot
+from qmlir.passes.quantized.quant_casts import QuantInsertCasts
 from qmlir.quantization.recipe import Recipe, make_rule, read_rules
-from qmlir.quantization.settings import decide_and_insert
 from tests.unit.quantization.random_graphs import Graph, calibrate, outputs_of, run_passes, watch
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "reference" / "recipe.md"
@@ -35,7 +35,7 @@ def decide(module: ModuleOp, *tables: dict[str, Any]) -> list[str]:
     """Put the casts by these rules; the remarks."""
     remarks: list[Diagnostic] = []
     with diagnostic_handler(remarks.append):
-        decide_and_insert(module, recipe(*tables))
+        QuantInsertCasts().insert(module, recipe(*tables))
     return [each.message for each in remarks]
 
 

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.exact_sums import as_integers, exact_matmul, sum_dtype
-from qmlir.arithmetic.requantization import accumulator_scale, magnitude, to_f32
+from qmlir.arithmetic.arrays import Array, as_integers, exact_matmul, magnitude, sum_dtype
+from qmlir.arithmetic.requantization import accumulator_scale, to_f32
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.dialects.nn import evaluation
 from qmlir.dialects.nn.contraction import ops

@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
-from qmlir.arithmetic.arrays import Array, maximum, minimum
-from qmlir.arithmetic.requantization import Mode, Sum, accumulator_scale, magnitude, requantize, sigmoid
+from qmlir.arithmetic.arrays import Array, magnitude, maximum, minimum
+from qmlir.arithmetic.requantization import Mode, Sum, accumulator_scale, requantize, sigmoid
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn import evaluation

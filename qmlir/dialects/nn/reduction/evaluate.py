@@ -8,8 +8,16 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
-from qmlir.arithmetic.arrays import Array, Extreme, maximum, minimum, ordered_mean, ordered_product, ordered_sum
-from qmlir.arithmetic.requantization import magnitude
+from qmlir.arithmetic.arrays import (
+    Array,
+    Extreme,
+    magnitude,
+    maximum,
+    minimum,
+    ordered_mean,
+    ordered_product,
+    ordered_sum,
+)
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.dialects.nn.base import element_limits
 from qmlir.dialects.nn.evaluation import centered, exact_reals, is_integral, rescaled, widened

@@ -1,7 +1,7 @@
 """Lowers `kernel.record` to loops: one pass over a value for its range and counts, one for its sums and histogram.
 
 A record doesn't depend on the order of the elements, so each lane of a vector is reduced separately. Minima, maxima,
-counts and sums are integers; `qmlir.arithmetic.moments` describes the integer sums of floats. Elements that aren't
+counts and sums are integers; `qmlir.arithmetic.statistics` describes the integer sums of floats. Elements that aren't
 finite are counted by kind. The sums and the histogram treat them as 0, and their count is subtracted from bin 0 at the
 end.
 """
@@ -19,8 +19,6 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from qmlir.arithmetic.histogram import SMALLEST_EXPONENT
-from qmlir.arithmetic.moments import SPARE_BITS, rounding_addend
 from qmlir.arithmetic.records import (
     COUNT,
     COUNTS,
@@ -37,6 +35,7 @@ from qmlir.arithmetic.records import (
     RUN_WORDS,
     ZEROS,
 )
+from qmlir.arithmetic.statistics import SMALLEST_EXPONENT, SPARE_BITS, rounding_addend
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.record import RecordOp

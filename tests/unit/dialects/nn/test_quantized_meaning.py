@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, f32
 
-from qmlir.arithmetic.exact_sums import sum_dtype
+from qmlir.arithmetic.arrays import sum_dtype
 from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.environment import default_environment

@@ -22,7 +22,7 @@ from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.upstream.scalars import wrap
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
-from qmlir.passes.integer.kernel_analyze_ranges import ContractionBounds, KernelAnalyzeRanges, bounds_of
+from qmlir.passes.integer.verification import ContractionBounds, KernelAnalyzeRanges, bounds_of
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import COMPILE

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.environment import default_environment
-from qmlir.passes.profiled.calib_insert_observers import CalibInsertObservers
+from qmlir.passes.profiled.calib_observers import CalibInsertObservers
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.quantization.profiles.keys import keyed_values

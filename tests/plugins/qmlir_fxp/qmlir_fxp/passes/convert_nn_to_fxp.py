@@ -26,7 +26,7 @@ from qmlir.ir.conversion import ConvertForwarding, Legality, TypeConversion, con
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.passes import EVERY_BIT, Preservation
 from qmlir.ir.provenance import hand_on
-from qmlir.passes.primitive.nn_decompose import Decompose
+from qmlir.passes.primitive.composites import Decompose
 from qmlir.text.elements import dense_array
 from qmlir_fxp.dialect import ops
 from qmlir_fxp.dialect.block import WINDOW

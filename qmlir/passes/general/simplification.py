@@ -1,18 +1,107 @@
-"""`cse`: merges equal operations; the remaining operation gets the provenance of all of them."""
+"""`canonicalize`, `cse`, `dce` and `symbol-dce`: simplify operations, merge equal ones, and erase unused ones."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AnyFloat, ModuleOp, UnregisteredOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnregisteredOp,
+)
+from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import ConstantLike, IsolatedFromAbove
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
+from xdsl.traits import ConstantLike, HasCanonicalizationPatternsTrait, IsolatedFromAbove, SymbolOpInterface
 from xdsl.utils.type import get_element_type_or_self
 
-from qmlir.ir.effects import has_no_effect, is_terminator
-from qmlir.ir.passes import count
+from qmlir import registry
+from qmlir.ir.effects import erase_dead, has_no_effect, is_terminator
+from qmlir.ir.interfaces import RegisteredCanonicalization
+from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, Origin, hand_on, origins_of
+from qmlir.ir.rewriting import DEFAULT_BUDGET, apply_patterns_greedily, pattern_name
+
+# `canonicalize`: the patterns and folds of every operation, until nothing changes.
+
+
+class OwnPatterns(RewritePattern):
+    """Applies the patterns from an operation's traits, and those registered for its dialect."""
+
+    def __init__(self) -> None:
+        self._patterns: dict[type[Operation], tuple[RewritePattern, ...]] = {}
+        self.tried: RewritePattern = self
+        """The pattern that was tried last."""
+
+    def may_match(self, kind: type[Operation], /) -> bool:
+        """Returns True if operations of the class `kind` have patterns."""
+        return bool(self._patterns_of(kind))
+
+    @property
+    def pattern_name(self) -> str:
+        """The name of the pattern that was tried last, for messages."""
+        return type(self).__name__ if self.tried is self else pattern_name(self.tried)
+
+    def _patterns_of(self, kind: type[Operation]) -> tuple[RewritePattern, ...]:
+        if kind not in self._patterns:
+            traits = kind.get_traits_of_type(HasCanonicalizationPatternsTrait)
+            own = [pattern for trait in traits for pattern in trait.get_patterns(kind)]
+            if not any(isinstance(trait, RegisteredCanonicalization) for trait in traits):
+                own += registry.patterns(f"{kind.dialect_name()}.canonicalize")
+            self._patterns[kind] = tuple(own)
+        return self._patterns[kind]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        for pattern in self._patterns_of(type(op)):
+            self.tried = pattern
+            pattern.match_and_rewrite(op, rewriter)
+            if rewriter.has_done_action:
+                return
+
+
+@dataclass(frozen=True)
+class Canonicalize(ModulePass):
+    """Canonicalizes a module: folds and simplifies operations, and erases unused ones.
+
+    Each operation provides its own patterns, including operations defined by other packages. Patterns never change a
+    result. If there are more than `budget` rewrites per operation, the pass fails with an error that names the pattern.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+      %0 = nn.transpose %x {permutation = [1, 0]} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+      %1 = nn.transpose %0 {permutation = [1, 0]} : (tensor<3x2xf32>) -> tensor<2x3xf32>
+      func.return %1 : tensor<2x3xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+      func.return %x : tensor<2x3xf32>
+    }
+    ```
+    """
+
+    name = "canonicalize"
+    preserves: ClassVar[Preservation] = ROUNDED
+
+    budget: int = DEFAULT_BUDGET
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        statistics = apply_patterns_greedily(op, [OwnPatterns()], ctx, folding=True, budget=self.budget)
+        erase_dead(op.body)
+        count("rewrites", sum(statistics.counts.values()))
+
+
+# `cse`: equal operations become one, which gets the provenance of all of them.
 
 
 def _attributes(op: Operation) -> dict[str, Attribute]:
@@ -189,3 +278,111 @@ class Cse(ModulePass):
         merger.merge_in_region(op.body, {})
         for existing, others in merger.merged.items():  # all at once: one by one, each would copy all names so far
             hand_on(others, existing)
+
+
+# `dce` and `symbol-dce`: dead operations, and private functions that are never called.
+
+
+@dataclass(frozen=True)
+class Dce(ModulePass):
+    """Erases operations without side effects whose results do not reach an operation with side effects or a terminator.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = nn.relu %x : tensor<2xf32>
+      func.return %x : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      func.return %x : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "dce"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        erase_dead(op.body, PatternRewriterListener(operation_removal_handler=[lambda _: count("operations erased")]))
+
+
+def _symbols_in(attribute: Attribute) -> Iterator[str]:
+    match attribute:
+        case SymbolRefAttr():
+            yield attribute.root_reference.data
+        case ArrayAttr():
+            for element in attribute.data:
+                yield from _symbols_in(element)
+        case DictionaryAttr():
+            for element in attribute.data.values():
+                yield from _symbols_in(element)
+        case ParametrizedAttribute():
+            for parameter in attribute.parameters:
+                yield from _symbols_in(parameter)
+        case _:
+            return
+
+
+def _named_in(op: Operation) -> set[str]:
+    return {
+        name
+        for nested in op.walk()
+        for attribute in (*nested.properties.values(), *nested.attributes.values())
+        for name in _symbols_in(attribute)
+    }
+
+
+def _is_private(op: Operation) -> bool:
+    visibility = op.properties.get("sym_visibility", op.attributes.get("sym_visibility"))
+    return isinstance(visibility, StringAttr) and visibility.data == "private"
+
+
+@dataclass(frozen=True)
+class SymbolDce(ModulePass):
+    """Erases private functions (and other private symbols) that no live operation references.
+
+    Before:
+
+    ```mlir
+    func.func private @unused(%x: tensor<2xf32>) -> tensor<2xf32> {
+      func.return %x : tensor<2xf32>
+    }
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      func.return %x : tensor<2xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      func.return %x : tensor<2xf32>
+    }
+    ```
+    """
+
+    name = "symbol-dce"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        symbols: dict[str, Operation] = {}
+        pending: list[Operation] = []
+        for child in op.body.block.ops:
+            trait = child.get_trait(SymbolOpInterface)
+            symbol = trait.get_sym_attr_name(child) if trait else None
+            if symbol is None or not _is_private(child):
+                pending.append(child)
+            else:
+                symbols[symbol.data] = child
+        while pending:
+            for name in _named_in(pending.pop()):
+                if (found := symbols.pop(name, None)) is not None:
+                    pending.append(found)
+        for dead in symbols.values():
+            dead.detach()
+            dead.erase()
+        count("symbols erased", len(symbols))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from qmlir.arithmetic.functions.erf import erf
+from qmlir.arithmetic.functions import erf
 
 GENERATOR = np.random.default_rng(3)
 ENDS = [end for value in (0.0, 0.46875, 4.0, 6.0) for end in (np.nextafter(value, -9), value, np.nextafter(value, 9))]

@@ -17,7 +17,7 @@ from qmlir.arithmetic.statistics import BatchRanges, Statistics
 from qmlir.dialects.calib.types import StatsAttr
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.quantization.profiles.attributes import attach, calibrated_type, statistics_of
+from qmlir.quantization.profiles.statistics import attach, calibrated_type, statistics_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 
