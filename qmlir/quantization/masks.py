@@ -43,7 +43,7 @@ from qmlir.dialects.nn.logic.ops import AndOp, NotOp
 from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, SliceOp, TransposeOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.raising.spellings import defining_op
-from qmlir.dialects.nn.shapes.ops import ExpandOp, TileOp, TriluOp
+from qmlir.dialects.nn.shapes.ops import ExpandOp, ShapeOp, TileOp, TriluOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.ir.provenance import assign_role, origins_of
@@ -166,8 +166,12 @@ class MaskReader:
     def _moved(self, op: Operation, value: SSAValue, role: str = "mask") -> SSAValue:
         """Returns `value` moved as `op` moves its first operand, after expanding it to the shape of that operand."""
         shape = shape_of(op.operands[0])
-        if shape_of(value) != shape and DYNAMIC_INDEX not in shape:
-            value = self._ranged(self._add(build(ExpandOp, [value], {"shape": shape}), role), _range(value))
+        if shape_of(value) != shape:
+            if DYNAMIC_INDEX in shape:
+                expanded = build(ExpandOp, [value, self._add(build(ShapeOp, [op.operands[0]]), role)])
+            else:
+                expanded = build(ExpandOp, [value], {"shape": shape})
+            value = self._ranged(self._add(expanded, role), _range(value))
         moved = op.clone({op.operands[0]: value})
         assert isinstance(moved, NnOp)
         for name in set(moved.attributes) - {"origin", "op_type"}:
