@@ -123,15 +123,10 @@ class Assignment:
                     return f"{text}, but target '{candidate.target.name}' supports {has}"
         return None
 
-    def support(self, op: Operation) -> Support | None:
-        """Returns the entry for `op` in the description of its current target; `None` if it has no target."""
+    def candidate(self, op: Operation) -> Candidate | None:
+        """Returns the current target of `op`, with its entry for `op`; `None` if it has none."""
         candidates = self._candidates.get(op)
-        return candidates[0].support if candidates else None
-
-    def target(self, op: Operation) -> Description | None:
-        """Returns the current target of `op`; `None` if it has none."""
-        candidates = self._candidates.get(op)
-        return candidates[0].target if candidates else None
+        return candidates[0] if candidates else None
 
     def advance(self, op: Operation, reason: str) -> bool:
         """Moves `op` to its next candidate target, and records `reason`; returns False if there is no next one."""
@@ -150,9 +145,9 @@ class Assignment:
         target supports, the first one that all these slots accept is used. If there is none, the target's first value
         is used, and the other slots may reject it.
         """
-        if not self.targets or (support := self.support(op)) is None:
+        if (candidate := self.candidate(op)) is None:
             return choice
-        own, asked = support.slot(slot), self.recipe.asked(op, slot)
+        own, asked = candidate.support.slot(slot), self.recipe.asked(op, slot)
         accepted = [each for each in (own, *others) if each is not None]
         changed: dict[str, Any] = {}
         for name, (_, accepts) in _ACCEPTS.items():
@@ -166,9 +161,7 @@ class Assignment:
             value = fitting[0] if fitting else next(iter(_preferred(name, own)), present)
             if value != present:
                 changed[name] = value
-        target = self.target(op)
-        assert target is not None
-        self._sources[op, slot] = dict.fromkeys(changed, f"target '{target.name}'")
+        self._sources[op, slot] = dict.fromkeys(changed, f"target '{candidate.target.name}'")
         return replace(choice, **changed)
 
     def sources(self, op: Operation, slot: Slot) -> Mapping[str, str]:

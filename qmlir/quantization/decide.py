@@ -312,8 +312,8 @@ class _Decider:
                     yield None if slot is None else self._accepted(user, slot)
 
     def _accepted(self, op: Operation, slot: Slot) -> Accepted | None:
-        support = self.assignment.support(op)
-        return None if support is None else support.slot(slot)
+        candidate = self.assignment.candidate(op)
+        return None if candidate is None else candidate.support.slot(slot)
 
     def _decide_operands(self, op: Quantizable) -> None:
         for value in self._activations(op):
@@ -481,8 +481,8 @@ class _Decider:
 
     def _accumulator_type(self, op: Quantizable, value: SSAValue) -> UniformQuantizedType:
         choice = self._choice(op, Slot.ACCUMULATOR)
-        support = self.assignment.support(op)
-        is_added = support is not None and support.adder == str(
+        candidate = self.assignment.candidate(op)
+        is_added = candidate is not None and candidate.support.adder == str(
             choice.storage
         )  # the adder of the target holds the sums, or the target rejects the operation
         is_exact = choice.storage == types.STORAGE or is_added

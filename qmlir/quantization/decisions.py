@@ -83,8 +83,8 @@ class Decisions:
     def note_targets(self, assignment: Assignment) -> None:
         """Records the target of each operation, the settings from targets, and the remarks of `assignment`."""
         for op in self.quantized:
-            if (target := assignment.target(op)) is not None:
-                self.targets[op] = target.name
+            if (candidate := assignment.candidate(op)) is not None:
+                self.targets[op] = candidate.target.name
         for reason in self.reasons.values():
             self.target_settings[reason.op, reason.slot] = assignment.sources(reason.op, reason.slot)
         self.remarks += assignment.remarks.items()
@@ -108,9 +108,9 @@ def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operat
         return decisions.operand_type(at, at.operands.index(value)) or element_of(value)
 
     for op in decisions.quantized:
-        target, support = assignment.target(op), assignment.support(op)
-        if target is None or support is None:
+        if (candidate := assignment.candidate(op)) is None:
             continue
+        target, support = candidate.target, candidate.support
         operands, made = _elements(decisions, op), [decisions.values.get(result) for result in op.results]
         results = [each or element_of(result) for each, result in zip(made, op.results, strict=True)]
         if (reason := mismatch(support, op, operands, results, element)) is not None:
