@@ -174,8 +174,7 @@ class MaskReader:
             value = self._ranged(self._add(expanded, role), _range(value))
         moved = op.clone({op.operands[0]: value})
         assert isinstance(moved, NnOp)
-        for name in set(moved.attributes) - {"origin", "op_type"}:
-            del moved.attributes[name]
+        moved.attributes.clear()
         type_ = TensorType(element_of(value), shape_of(op.results[0]))
         Rewriter.replace_value_with_new_type(moved.results[0], type_)
         return self._add(moved, role)
@@ -283,15 +282,14 @@ class MaskReader:
             case NegOp():
                 return self.mask(op.input, -sign)
             case AddOp():
-                left = self.mask(op.lhs, sign)
-                right = None if left is None else self.mask(op.rhs, sign)
-                return None if left is None or right is None else self._joined(left, right, value)
+                if (left := self.mask(op.lhs, sign)) is None or (right := self.mask(op.rhs, sign)) is None:
+                    return None
+                return self._joined(left, right, value)
             case TriluOp():
-                inner = self.mask(op.input, sign)
-                outside = None if inner is None else self._moved(op, self._not(inner.keep))  # elsewhere it adds 0
-                return (
-                    None if outside is None or inner is None else replace(inner, keep=self._not(outside), source=value)
-                )
+                if (inner := self.mask(op.input, sign)) is None:
+                    return None
+                outside = self._moved(op, self._not(inner.keep))  # elsewhere it adds 0
+                return replace(inner, keep=self._not(outside), source=value)
             case _ if isinstance(op, _MOVED):
                 inner = self.mask(op.operands[0], sign)
                 if inner is not None:

@@ -242,8 +242,7 @@ def _positions(
     """
     shape = shape_of(op.input)
     kept, sizes = _kept_map(len(shape), (axis,)), [size for index, size in enumerate(shape) if index != axis]
-    start: Number = 0.0 if isinstance(best, AnyFloat) else 0
-    outputs = [(at.fill(sizes, best, start), kept) for _ in range(count)]
+    outputs = [(at.fill(sizes, best, 0), kept) for _ in range(count)]
 
     def body(*scalars: Scalar) -> Sequence[Scalar]:
         *rest, index = scalars
