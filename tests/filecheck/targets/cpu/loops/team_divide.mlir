@@ -58,6 +58,21 @@ builtin.module attributes {kernel.target = #kernel.target<isa = "generic", threa
     func.return
   }
 
+  // Operations for one thread that follow each other are one region: threads wait once.
+  func.func private @writes(%x: memref<3x5xi32>, %n: i32) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    memref.store %n, %x[%c0, %c0] : memref<3x5xi32>
+    memref.store %n, %x[%c1, %c0] : memref<3x5xi32>
+    "scf.parallel"(%c0, %c3, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%i: index):
+      memref.store %n, %x[%i, %c1] : memref<3x5xi32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    func.return
+  }
+
   func.func private @alone(%x: memref<3x5xi32>, %y: memref<3x5xi32>) {
     "memref.copy"(%x, %y) : (memref<3x5xi32>, memref<3x5xi32>) -> ()
     func.return
@@ -134,6 +149,12 @@ builtin.module attributes {kernel.target = #kernel.target<isa = "generic", threa
 // CHECK: team.chunks ([[V6:%.+]], [[V7:%.+]]) of 3 in 1 {
 // CHECK-NEXT: [[V8:%.+]] = arith.constant 1 : index
 // CHECK-NEXT: scf.for {{.+}} = [[V6]] to [[V7]] step [[V8]] {
+// CHECK-LABEL: @writes(
+// CHECK: team.single {
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: memref.store
+// CHECK-NOT: team.single
+// CHECK: team.chunks
 // CHECK-LABEL: @alone(
 // CHECK-SAME: [[V0:%.+]]: memref<3x5xi32>, [[V1:%.+]]: memref<3x5xi32>)
 // CHECK-NEXT: "memref.copy"([[V0]], [[V1]]) : (memref<3x5xi32>, memref<3x5xi32>) -> ()

@@ -105,6 +105,15 @@ def test_multipliers_that_no_word_holds_together() -> None:
         np.testing.assert_array_equal(qmlir.interpret(made, [x])["output0"], wanted)
 
 
+def test_a_multiplier_that_is_too_large_leaves_all_in_float() -> None:
+    multipliers = np.array([2.0**25, 2.7e-9], np.float32)
+    made, told = _lowered(_module(2, 4, Mode.F32, multipliers, 0, 8))
+    assert "a multiplier is too large or too small" in told[0].message
+    x = np.array([[0, -(1 << 31)], [1, 0], [-1, 1 << 30], [3, (1 << 31) - 1]], np.int32)
+    wanted = _reference(Mode.F32, x, multipliers, 0, 8)
+    np.testing.assert_array_equal(qmlir.interpret(made, [x])["output0"], wanted)
+
+
 @pytest.mark.parametrize(
     ("indices", "rows"), [("d0, d1", [0, 1, 2, 3]), ("d0 floordiv 2, d1", [0, 0, 1, 1]), ("1, d1", [1] * 4)]
 )
