@@ -159,7 +159,7 @@ class FloatChain:
 
 
 def _times(direction: Direction | None, factor: Array | None) -> Direction | None:
-    if direction is None or factor is None or not np.isfinite(factor).all():
+    if direction is None or factor is None:
         return None
     return direction * np.sign(factor.reshape(-1)).astype(np.int64)
 

@@ -302,7 +302,7 @@ def _made(steps: StepPositions, factors: Integers, shift: int, bits: int, offset
         return None
     addends = _common(low, high, shift, offset)
     reach, (least, most) = _reach(steps, factors, addends), integer_limits(bits)
-    if not _is_stored(factors, addends, bits) or not least <= reach[0] <= reach[1] <= most:
+    if not _is_stored(factors, addends, bits) or reach[0] < least or reach[1] > most:
         return None
     shorter = [each[:1] if (each == each[0]).all() else each for each in factors]
     return IntegerSteps(shorter, addends, shift, bits, steps.low, steps.high, (reach[0] >> shift, reach[1] >> shift))

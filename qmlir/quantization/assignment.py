@@ -120,7 +120,7 @@ class Assignment:
         return None
 
     def candidate(self, op: Operation) -> Candidate | None:
-        """Returns the target and the support to which `op` is assigned; `None` if there are no targets."""
+        """Returns the current target of `op`, with its entry for `op`; `None` if it has none."""
         candidates = self._candidates.get(op)
         return candidates[0] if candidates else None
 
@@ -141,9 +141,9 @@ class Assignment:
         target supports, the first one that all these slots accept is used. If there is none, the target's first value
         is used, and the other slots may reject it.
         """
-        if not (candidates := self._candidates.get(op)):
+        if (candidate := self.candidate(op)) is None:
             return choice
-        own, asked = candidates[0].support.slot(slot), self.recipe.asked(op, slot)
+        own, asked = candidate.support.slot(slot), self.recipe.asked(op, slot)
         accepted = [each for each in (own, *others) if each is not None]
         changed: dict[str, Any] = {}
         for name, (_, accepts, preferred) in _FIELDS.items():
@@ -158,7 +158,7 @@ class Assignment:
             value: Any = next(fitting, wanted[0] if wanted else present)
             if value != present:
                 changed[name] = value
-        self._sources[op, slot] = dict.fromkeys(changed, f"target '{candidates[0].target.name}'")
+        self._sources[op, slot] = dict.fromkeys(changed, f"target '{candidate.target.name}'")
         return replace(choice, **changed)
 
     def sources(self, op: Operation, slot: Slot) -> Mapping[str, str]:

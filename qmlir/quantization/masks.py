@@ -50,7 +50,7 @@ from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, SliceOp, Transpose
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.raising.spellings import defining_op
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp, ReduceMinOp, ReduceOp
-from qmlir.dialects.nn.shapes.ops import ExpandOp, TileOp, TriluOp
+from qmlir.dialects.nn.shapes.ops import ExpandOp, ShapeOp, TileOp, TriluOp
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of
 from qmlir.ir.control_flow import read_only_by
 from qmlir.ir.evaluation import evaluate
@@ -169,12 +169,15 @@ class MaskReader:
     def _moved(self, op: Operation, value: SSAValue, role: str = "mask") -> SSAValue:
         """Returns `value` moved as `op` moves its first operand, after expanding it to the shape of that operand."""
         shape = shape_of(op.operands[0])
-        if shape_of(value) != shape and DYNAMIC_INDEX not in shape:
-            value = self._ranged(self._add(build(ExpandOp, [value], {"shape": shape}), role), _range(value))
+        if shape_of(value) != shape:
+            if DYNAMIC_INDEX in shape:
+                expanded = build(ExpandOp, [value, self._add(build(ShapeOp, [op.operands[0]]), role)])
+            else:
+                expanded = build(ExpandOp, [value], {"shape": shape})
+            value = self._ranged(self._add(expanded, role), _range(value))
         moved = op.clone({op.operands[0]: value})
         assert isinstance(moved, NnOp)
-        for name in set(moved.attributes) - {"origin", "op_type"}:
-            del moved.attributes[name]
+        moved.attributes.clear()
         type_ = TensorType(element_of(value), shape_of(op.results[0]))
         Rewriter.replace_value_with_new_type(moved.results[0], type_)
         return self._add(moved, role)
@@ -281,14 +284,13 @@ class MaskReader:
             case NegOp():
                 return self.mask(op.input, -sign)
             case AddOp():
-                left = self.mask(op.lhs, sign)
-                right = None if left is None else self.mask(op.rhs, sign)
-                return None if left is None or right is None else self._joined(left, right, value)
-            case TriluOp():
-                inner = self.mask(op.input, sign)
-                outside = None if inner is None else self._moved(op, self._not(inner.keep))  # elsewhere it adds 0
-                if outside is None or inner is None:
+                if (left := self.mask(op.lhs, sign)) is None or (right := self.mask(op.rhs, sign)) is None:
                     return None
+                return self._joined(left, right, value)
+            case TriluOp():
+                if (inner := self.mask(op.input, sign)) is None:
+                    return None
+                outside = self._moved(op, self._not(inner.keep))  # elsewhere it adds 0
                 return replace(inner, keep=self._not(outside), source=value)
             case _ if isinstance(op, _MOVED):
                 inner = self.mask(op.operands[0], sign)

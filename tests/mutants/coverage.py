@@ -106,10 +106,13 @@ def _folders(path: str) -> tuple[str, str]:
 
 def mirrored_files(path: str) -> list[str]:
     """The test files that stand where the module stands, those with its name first."""
-    found = [each.relative_to(ROOT).as_posix() for folder in _folders(path) for each in (ROOT / folder).glob("*.*")]
-    tests = [name for name in found if name.endswith(".mlir") or "/test_" in name]
+    found = [
+        each.relative_to(ROOT).as_posix()
+        for folder, pattern in zip(_folders(path), ("*.mlir", "test_*.py"), strict=True)
+        for each in (ROOT / folder).glob(pattern)
+    ]
     stem = PurePosixPath(path).stem
-    return sorted(tests, key=lambda name: (not PurePosixPath(name).name.removeprefix("test_").startswith(stem), name))
+    return sorted(found, key=lambda name: (not PurePosixPath(name).name.removeprefix("test_").startswith(stem), name))
 
 
 def is_mirrored(test: str, path: str) -> bool:

@@ -3,9 +3,12 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 import pytest
 
+from tests.mutants import running
+from tests.mutants.coverage import mirrored_files
 from tests.mutants.mutations import ROOT, applied, drawn, mutants_of, subjects
 from tests.mutants.survivors import Explained, explained, mutants_explained
 
@@ -75,6 +78,24 @@ def test_the_command_kills_and_lists_survivors() -> None:
     assert [": killed by tests/unit/" in line for line in verdicts if noticed in line] == [True]
     assert [": survives " in line for line in verdicts if unnoticed in line] == [True]
     assert (ROOT / path).read_bytes() == before
+
+
+def test_data_next_to_tests_is_no_test() -> None:
+    """`tests/unit/specialization` also contains modules, from which pytest collects nothing and fails."""
+    files = mirrored_files("qmlir/specialization/padding.py")
+    assert files[0] == "tests/unit/specialization/test_padding.py"
+    assert all(PurePosixPath(name).name.startswith("test_") for name in files)
+
+
+def test_a_process_without_a_result_is_no_kill(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "qmlir/targets/cpu/scheduled/bufferization/aliases.py"
+
+    def failing(*_: object) -> None:
+        raise OSError("the folder is gone")
+
+    monkeypatch.setattr(running, "load_mutant", failing)
+    with pytest.raises(RuntimeError, match=r"no result for [^\n]*\n(.|\n)*the folder is gone"):
+        list(running.verdicts(iter([(next(mutants_of(path)), ["tests/mutants/test_mutants.py"], 0.0)]), 1))
 
 
 def test_an_explanation_whose_code_has_changed_has_no_mutant() -> None:

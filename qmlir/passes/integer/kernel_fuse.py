@@ -545,7 +545,7 @@ class MergeClamps(RewritePattern):
 
 def _offset(op: Operation | None) -> tuple[SSAValue, int] | None:
     """Returns the value to which `op` adds a constant, and the constant, or `None`."""
-    if isinstance(op, arith.AddiOp | arith.SubiOp) and as_integer(op.result.type) is not None:
+    if isinstance(op, arith.AddiOp | arith.SubiOp):
         if (number := known_integer(op.rhs)) is not None:
             return op.lhs, number if isinstance(op, arith.AddiOp) else -number
         if isinstance(op, arith.AddiOp) and (number := known_integer(op.lhs)) is not None:

@@ -119,7 +119,7 @@ def _set_by_targets(op: NnOp, targets: Sequence[Description]) -> bool:
             mode, ties = parse_requantization(text)
             if mode is Mode.QLINEAR:  # an imported model's own arithmetic, never set for other operations
                 if before is not None and before.mode is mode:
-                    return True
+                    return False
                 continue
             if (found := set_requantization(op, mode, ties or Ties.EVEN)) is None:
                 return True

@@ -97,11 +97,6 @@ class Problem:
         """Returns the place of `phase`."""
         return phase % self.positions
 
-    def is_valid(self, plan: Sequence[int]) -> bool:
-        """Returns true if each operation is at a place that can compute it, and runs after those that it depends on."""
-        is_able = all(self.position(phase) in node.costs for phase, node in zip(plan, self.nodes, strict=True))
-        return is_able and all(plan[first] <= plan[second] for first, second in self.edges)
-
     def crossings(self, plan: Sequence[int]) -> Iterator[tuple[Value, int, bool]]:
         """Yields each crossing of `plan`: its value, the phase of the part, and True for a result of the part."""
         for value in self.values:

@@ -19,10 +19,12 @@ WAYS: dict[str, Callable[..., Array]] = {"f32": requantize_f32, "qlinear": requa
 
 def apply_steps(steps: IntegerSteps, *integers: Any) -> Array:
     """The formula `clamp((sum of a * factor + addend) >> shift)` on integers that broadcast to `[channels, places]`."""
-    total = steps.addends[:, None] + sum(
-        np.asarray(each, np.int64) * factor[:, None] for each, factor in zip(integers, steps.factors, strict=True)
-    )
-    return np.clip(total >> steps.shift, steps.low, steps.high)
+    return np.clip(_sums(steps, *integers) >> steps.shift, steps.low, steps.high)
+
+
+def _sums(steps: IntegerSteps, *integers: Any) -> Array:
+    products = zip(integers, steps.factors, strict=True)
+    return steps.addends[:, None] + sum(np.asarray(each, np.int64) * factor[:, None] for each, factor in products)
 
 
 def _requantization(way: str, multipliers: Array, zero_point: int, bits: int = 8) -> Callable[[Array], Array]:
@@ -132,6 +134,21 @@ def test_the_integer_mode_is_found_again() -> None:
     np.testing.assert_array_equal(apply_steps(fitted, positions), function(positions))
 
 
+def test_any_32_bit_accumulator_has_a_formula() -> None:
+    """The integer mode is a product and a shift for every accumulator; a wider input is rejected."""
+    function = lambda positions: requantize_single_round(positions, 47453133 << 5, 55, -3, (-128, 127))  # noqa: E731
+    range_ = -(1 << 31), (1 << 31) - 1
+    steps = steps_of(function, *_ends(range_, 1))
+    assert steps is not None
+    fitted = fit_steps(steps, offset=-3)
+    assert fitted is not None
+    positions = _around(steps, range_)
+    np.testing.assert_array_equal(apply_steps(fitted, positions), function(positions))
+    wider = steps_of(function, *_ends((range_[0] - 1, range_[1]), 1))
+    assert wider is not None
+    assert fit_steps(wider, offset=-3) is None
+
+
 def test_ties_to_even_have_no_sum_and_shift() -> None:
     steps = steps_of(_requantization("f32", np.array([0.5]), 0), *_ends((-200, 200), 1))
     assert steps is not None
@@ -187,6 +204,8 @@ def test_channels_of_one_value_or_few_beside_others(way: str, seed: int) -> None
         assert -bits <= fitted.addends.min() <= fitted.addends.max() < bits
         inside = low[:, None] + rng.integers(0, spans[:, None] + 1, (5, 4000))
         for positions in (low[:, None], (low + spans)[:, None], inside):
+            sums = _sums(fitted, positions)
+            assert -bits <= sums.min() <= sums.max() < bits
             np.testing.assert_array_equal(apply_steps(fitted, positions), function(positions))
     assert found >= 3  # of 6; in the others a channel of few values needs so large a factor that the rest has too few
 

@@ -1,5 +1,6 @@
 """Ordered sums against a loop in Python's floats, which are f64, and against NumPy where every sum is exact."""
 
+import tracemalloc
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -51,6 +52,16 @@ def test_as_a_loop(shape: tuple[int, ...], axes: tuple[int, ...], dtype: Any) ->
 def test_several_blocks() -> None:
     x = GENERATOR.integers(-100, 100, (70, 9000)).astype(np.float32)
     assert ordered_sum(x, (1,)).tolist() == x.sum(axis=1, keepdims=True).tolist()
+
+
+def test_a_large_array_is_not_converted_to_f64_as_a_whole() -> None:
+    x = np.ones((64, 1 << 16), np.float32)
+    tracemalloc.start()
+    try:
+        assert (ordered_sum(x, (1,)) == 1 << 16).all()
+        assert tracemalloc.get_traced_memory()[1] < x.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_f32_is_added_up_in_f64() -> None:

@@ -138,6 +138,7 @@ def test_a_state_that_the_caller_feeds_back(form: str) -> None:
 
 _TWINS = "a = MatMul (x, wz) b = Tanh (a) c = Neg (x) d = MatMul (c, wz) e = Tanh (d) z = Add (b, e)"
 _FILTER = "a = MatMul (x, wz) b = Tanh (a) c = MatMul (b, wr) d = Tanh (c) e = MatMul (d, wz) z = Tanh (e)"
+_SKIP = "a = MatMul (x, wz) b = Tanh (a) z = Add (x, b)"
 _TWICE = "a = MatMul (x, wz) b = Tanh (a) c = MatMul (b, wz) z = Tanh (c)"
 _NORM = "m{0} = MatMul (x{0}, wz) t{0} = Tanh (m{0}) s{0} = Add (x{0}, t{0}) x{1} = LayerNormalization (s{0}, gamma)"
 _STREAM = f"x0 = Tanh (x) {' '.join(_NORM.format(position, position + 1) for position in range(3))} z = Identity (x3)"
@@ -150,6 +151,7 @@ _STACK = """last, z = Loop (steps, yes, x) <body = step (int64 i, bool go, float
     [
         pytest.param(_TWINS, (4, 8), (4, 8), id="twins"),
         pytest.param(_FILTER, (4, 8), (4, 8), id="filter"),
+        pytest.param(_SKIP, (4, 8), (4, 8), id="skip"),
         pytest.param(_TWICE, (4, 8), (4, 8), id="twice"),
         pytest.param(_STREAM, (4, 8), (4, 8), id="stream"),
         pytest.param("z, h = GRU <hidden_size = 8> (x, W, R)", (3, 4, 8), (3, 1, 4, 8), id="layer"),

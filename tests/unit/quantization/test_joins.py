@@ -21,7 +21,9 @@ _JOINS = {
 """How a small and a large value become one."""
 
 
-def _model(join: str, readers: str) -> ModelProto:
+def _model(join: str, readers: str, *, is_read_first: bool = False) -> ModelProto:
+    """The readers are computed after the join, or before it."""
+    nodes = [f"{join} y = Abs (j)", readers]
     columns = 16 if "Concat" in join else 8
     numbers = [", ".join(f"{value:.6f}" for value in each.reshape(-1)) for each in _WEIGHTS]
     return parser.parse_model(f"""
@@ -33,9 +35,7 @@ def _model(join: str, readers: str) -> ModelProto:
          int64 axis = {{0}}> {{
             p = MatMul (x, wp)
             q = MatMul (large, wq)
-            {join}
-            y = Abs (j)
-            {readers}
+            {" ".join(nodes[::-1] if is_read_first else nodes)}
         }}""")
 
 
@@ -80,6 +80,11 @@ def test_other_readers_of_a_part_lose_nothing(join: str, ratio: float) -> None:
     module = _quantized(join, _OTHER, ratio)
     assert _decibels(module, ratio) > 31
     assert len(_types(module)) == 1  # integers of one type are joined
+
+
+def test_so_it_is_if_they_are_computed_before_the_join() -> None:
+    model = qmlir.load(_model(_JOINS["concat"], _OTHER, is_read_first=True))
+    assert _decibels(qmlir.quantize(model, _samples(6.0, 32, 0), validate=False).module, 6.0) > 31
 
 
 @pytest.mark.parametrize("settings", [{"activations": "i16"}, {"scheme": "symmetric_pow2"}, {"granularity": "tensor"}])

@@ -424,3 +424,27 @@ def test_open_sizes() -> None:
             wanted.append(qmlir.interpret(module, given)["y"])
             found.append(ours["y"])
         assert _decibels(np.stack(wanted), np.stack(found)) > 30
+
+
+REPEATED = f"""<ir_version: 8, opset_import: ["": 18]>
+g (float[N,2,T,{WIDTH}] x, bool[T,T] b) => (float[N,2,T,T] p) <{CONSTANTS}> {{
+  {SCORES} n = Shape<start=0, end=1>(s) sides = Shape<start=2>(s) sizes = Concat<axis=0>(n, sides)
+  zeros = Expand(zero, sizes) m0 = Where(b, zeros, low) m = Unsqueeze(m0, k) t = Add(s, m) {SOFTMAX}
+}}"""
+
+
+def test_a_mask_of_open_sizes_is_repeated_before_it_is_moved() -> None:
+    """The mask of one sample is filled into zeros of all samples, which then get an axis of heads."""
+    module, random = qmlir.load(onnx.parser.parse_model(REPEATED)), np.random.default_rng(1)
+
+    def sample(length: int) -> dict[str, np.ndarray]:
+        x = random.normal(size=(3, 2, length, WIDTH)).astype(np.float32)
+        return {"x": x, "b": np.tril(np.ones((length, length), bool))}
+
+    made = qmlir.quantize(module, [sample(length) for length in (8, 12)]).module
+    (softmax,) = (op for op in made.walk() if isinstance(op, SoftmaxOp))
+    assert softmax.mask is not None
+    given = sample(9)
+    wanted, found = (qmlir.interpret(each, given)["p"] for each in (module, made))
+    assert not found[~np.broadcast_to(given["b"], found.shape)].any()
+    np.testing.assert_allclose(found, wanted, atol=0.05)

@@ -20,6 +20,7 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.ir.interfaces import Slot
+from qmlir.ir.provenance import Origin, set_origins
 from qmlir.passes.quantized.quant_casts import QuantInsertCasts
 from qmlir.quantization.recipe import Recipe, make_rule, read_rules
 from tests.unit.quantization.random_graphs import Graph, calibrate, outputs_of, run_passes, watch
@@ -133,6 +134,17 @@ def test_a_rule_that_others_overrule_is_reported() -> None:
     module, _ = net()
     with pytest.raises(DiagnosticError, match=r"these rules of the recipe have no effect: rule 1$"):
         decide(module, {"op": "max_pool", "storage": "u8"})
+
+
+def test_a_rule_names_a_part_of_two_layers_by_one_of_them() -> None:
+    graph = Graph(0)
+    part = graph.add(activations.TanhOp, graph.input(graph.array(2))).owner
+    set_origins(part, [Origin("a", role="hidden/rounded"), Origin("b", role="backward/hidden/rounded")])
+    named = [
+        recipe({"origin": origin, "storage": "i8"}).names_part(part, Slot.OUTPUT)
+        for origin in ("a/hidden/rounded", "b/backward/hidden/rounded", "a/*")
+    ]
+    assert named == [True, True, False]
 
 
 def test_sharing_a_type_against_a_rule_is_told() -> None:

@@ -25,6 +25,9 @@ func.func @main(%x: tensor<2x4x!x>, %z: tensor<2x4x!z>, %n: tensor<2x4x!n>, %w: 
   %sum = nn.matmul %x, %w {transpose_b = true} : (tensor<2x4x!x>, tensor<2x4x!w>) -> tensor<2x2x!a>
   %blocks = nn.matmul %x, %k {transpose_b = true} : (tensor<2x4x!x>, tensor<2x4x!k>) -> tensor<2x2x!x>
   %biased = nn.add %sum, %b : (tensor<2x2x!a>, tensor<2x!s>) -> tensor<2x2x!x> {role = "bias_add", origin = "fc"}
+  %k8 = nn.constant dense<3> : tensor<2xi8> -> tensor<2x!x>
+  %offset8 = nn.add %blocks, %k8 : (tensor<2x2x!x>, tensor<2x!x>) -> tensor<2x2x!x>
+  %scaled = nn.mul %blocks, %k8 : (tensor<2x2x!x>, tensor<2x!x>) -> tensor<2x2x!x>
   %moved = nn.transpose %x {permutation = [1, 0]} : (tensor<2x4x!x>) -> tensor<4x2x!x>
   func.return
 }
@@ -78,6 +81,9 @@ _POW2 = Accepted(schemes=("asymmetric_pow2",))
         ("biased", Support("nn.add", input=Accepted(("i8",)), accumulator=Accepted(("i32",))),
          "target 'dsp' does not support it: input in i16 (supported: i8)"),
         ("biased", Support("nn.add", role="*gate/*"), "target 'dsp' does not support it"),
+        ("offset8", Support("nn.*", bias=Accepted(("i32",))),
+         "target 'dsp' does not support it: bias in i8 (supported: i32)"),
+        ("scaled", Support("nn.*", bias=Accepted(("i32",))), None),
         ("moved", Support("nn.transpose", properties={"permutation": ((1, 0), (0, 1))}), None),
         ("moved", Support("nn.transpose", properties={"permutation": ((0, 1),)}),
          "target 'dsp' does not support it: permutation = [1, 0] (supported: [0, 1])"),

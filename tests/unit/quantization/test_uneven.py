@@ -123,6 +123,22 @@ def test_parts_that_layers_join_one_by_one_have_16_bits_if_a_constant_levels_the
     assert 10 * np.log10(np.square(wanted).sum() / np.square(found - wanted).sum()) > 25  # with 8 bits at 6: 18.0
 
 
+@pytest.mark.parametrize(("factor", "matters"), [(16.0, True), (15.0, False)])
+def test_a_small_part_matters_from_a_quarter_of_the_largest_on(factor: float, matters: bool) -> None:
+    """Parts of 1, 8 and 64, joined one by one: constants scale the last two to 64, and the first to 16 or less."""
+    first, second, last = (f"!quant.calibrated<f32<0.0:{end}.0>>" for end in (1, 8, 64))
+    module = parsed(f"""
+        func.func @main(%1: tensor<1x1x{first}>, %2: tensor<1x1x{second}>, %3: tensor<1x1x{last}>) -> tensor<1x3xf32> {{
+          %4 = nn.concat %1, %2 {{axis = 1}} : (tensor<1x1x{first}>, tensor<1x1x{second}>) -> tensor<1x2x{second}>
+          %5 = nn.concat %4, %3 {{axis = 1}} : (tensor<1x2x{second}>, tensor<1x1x{last}>) -> tensor<1x3x{last}>
+          %6 = nn.constant dense<[[{factor}, 8.0, 1.0]]> : tensor<1x3xf32>
+          %7 = nn.mul %5, %6 : (tensor<1x3x{last}>, tensor<1x3xf32>) -> tensor<1x3xf32>
+          func.return %7 : tensor<1x3xf32>
+        }}""")
+    (joined,) = (op.lhs for op in module.walk() if isinstance(op, MulOp))
+    assert (joined in uneven_values(function_of(module, "main"))) is matters
+
+
 def test_a_long_chain_of_joins() -> None:
     """The first part of 200 is 32 times smaller than the last one, and a constant levels them."""
     x, y = (f"!quant.calibrated<f32<-{end}.0:{end}.0>>" for end in (1, 32))

@@ -210,9 +210,10 @@ def test_options() -> None:
     ):
         with pytest.raises(DiagnosticError, match=message):
             parse_values(function, entries)
-    with pytest.raises(
-        DiagnosticError, match="invalid shape 'x=3xa': expected NAME=SIZExSIZE, such as image=1x3x224x224"
-    ):
-        parse_shapes(["x=3xa"])
+    for entry in ("x=3xa", "3x4", "=3x4"):
+        with pytest.raises(
+            DiagnosticError, match=f"invalid shape '{entry}': expected NAME=SIZExSIZE, such as image=1x3x224x224"
+        ):
+            parse_shapes([entry])
     with pytest.raises(DiagnosticError, match=r"unknown function 'man'; did you mean 'main'\? \(available: main\)"):
         function_of(module_of("func.func @main() { func.return }"), "man")

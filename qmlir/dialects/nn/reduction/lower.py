@@ -226,8 +226,7 @@ def _positions(
 ) -> SSAValue:
     """Returns the index of the best element; elements and the previous best have `count` scalars each."""
     shape = shape_of(at.op.operands[0])
-    start: Number = 0.0 if isinstance(best, AnyFloat) else 0
-    outputs = [_output(at, shape, (axis,), best, start) for _ in range(count)]
+    outputs = [_output(at, shape, (axis,), best, 0) for _ in range(count)]
 
     def body(*scalars: Scalar) -> Sequence[Scalar]:
         *rest, index = scalars

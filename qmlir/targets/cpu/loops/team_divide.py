@@ -193,9 +193,11 @@ def _chunks(op: scf.ParallelOp) -> ChunksOp:
         write.loop(axes[0][-1], *body.args).take(op.body.block)
     else:
         (outer,), (inner,) = axes
-        size = write.number(inner.count)
-        last = write.made(arith.CeilDivSIOp(body.args[1], size)) if inner.count > 1 else body.args[1]
-        first = write.made(arith.FloorDivSIOp(body.args[0], size)) if inner.count > 1 else body.args[0]
+        first, last = body.args
+        if inner.count > 1:
+            size = write.number(inner.count)
+            last = write.made(arith.CeilDivSIOp(last, size))
+            first = write.made(arith.FloorDivSIOp(first, size))
         write = write.loop(outer, first, last)
         base = write.made(arith.MuliOp(write.position, write.number(inner.count)))
         low = write.made(arith.MaxSIOp(write.made(arith.SubiOp(body.args[0], base)), write.number(0)))

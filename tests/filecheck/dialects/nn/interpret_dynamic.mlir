@@ -1,5 +1,7 @@
 // RUN: qmlir run %s
 
+!rows = !quant.uniform<i8:f32:{0:1, 1:1}, {{{1.0}, {1.0}, {1.0}, {0.5}}, {{1.0}, {1.0}, {1.0}, {0.0009765625}}}>
+
 // From -1 to 254 in 255 steps of 1: the zero point is 1, and halves go to even numbers before it is added.
 func.func @steps() {
   %x = nn.constant dense<[-1.0, 0.0, 0.5, 1.5, 254.0]> : tensor<5xf32>
@@ -59,6 +61,17 @@ func.func @nothing_in_onnx_runtime() {
   %q, %s, %z = nn.dynamic_quantize %x {zeros = "onnxruntime"} : (tensor<2xf32>) -> (tensor<2xui8>, tensor<f32>, tensor<ui8>)
   %3 = nn.constant dense<2.0> : tensor<f32>
   check.expect_eq %s, %3 : tensor<f32>
+  func.return
+}
+
+// Both directions, with one scale per row: those of the cell gates are 0.5, as below, and 2^-10, so that the second state
+// is tanh(2 * 2^-10 * 255) / 2.
+func.func @lstm_in_both_directions() {
+  %x = nn.constant dense<255.0> : tensor<1x1x1xf32>
+  %w = nn.constant dense<[[[0], [0], [0], [2]], [[0], [0], [0], [2]]]> : tensor<2x4x1xi8> -> tensor<2x4x1x!rows>
+  %h, %l, %c = nn.dynamic_lstm %x, %w, %w {hidden_size = 1, direction = "bidirectional"} : (tensor<1x1x1xf32>, tensor<2x4x1x!rows>, tensor<2x4x1x!rows>) -> (tensor<1x2x1x1xf32>, tensor<2x1x1xf32>, tensor<2x1x1xf32>)
+  %0 = nn.constant dense<[[[0.5]], [[0.23028987]]]> : tensor<2x1x1xf32>
+  check.expect_close %c, %0 {relative = 1.0e-6} : tensor<2x1x1xf32>
   func.return
 }
 

@@ -66,6 +66,9 @@ func.func private @axis_negative(!quant.uniform<i8:f32:-1, {0.1}>)
 // expected-error @+1 {{illegal block size: 0}}
 func.func private @block_size(!quant.uniform<i8:f32:{0:0}, {0.1}>)
 // -----
+// expected-error @+1 {{illegal block size: 9223372036854775808}}
+func.func private @block_size_width(!quant.uniform<i8:f32:{0:9223372036854775808}, {0.1}>)
+// -----
 // expected-error @+1 {{ranks are not consistent between elements}}
 func.func private @ragged(!quant.uniform<i8:f32:{0:1, 1:2}, {{0.1}, {0.3, 0.4}}>)
 // -----

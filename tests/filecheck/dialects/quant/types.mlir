@@ -16,6 +16,8 @@ func.func private @alias(!quant.any<!byte>)
 func.func private @nested(!quant.uniform<i8:f32:0, {{0.5, 0.25}, {1.0:1, 2.0}}>)
 // Floats of 8 bits and fewer as storage have no zero point.
 func.func private @floats(!quant.uniform<f8E4M3FN:f32, 0.5>, !quant.uniform<f8E5M2:f16:1, {0.5, 0.25}>, !quant.uniform<f4E2M1FN:bf16:{0:2}, {{0.5}, {0.25:0}}>)
+// Upstream stores a block size in 64 bits.
+func.func private @largest_block(!quant.uniform<i8:f32:{0:9223372036854775807}, {0.25}>)
 
 // CHECK: !q0 = !quant.uniform<i8:f32, 0.10000000149011612>
 // CHECK-NEXT: !q1 = !quant.uniform<i8:f32, 1.000000e+00>
@@ -30,6 +32,7 @@ func.func private @floats(!quant.uniform<f8E4M3FN:f32, 0.5>, !quant.uniform<f8E5
 // CHECK-NEXT: !q10 = !quant.uniform<f8E4M3FN:f32, 5.000000e-01>
 // CHECK-NEXT: !q11 = !quant.uniform<f8E5M2:f16:1, {5.000000e-01, 2.500000e-01}>
 // CHECK-NEXT: !q12 = !quant.uniform<f4E2M1FN:bf16:{0:2}, {{\{\{}}5.000000e-01}, {2.500000e-01}}>
+// CHECK-NEXT: !q13 = !quant.uniform<i8:f32:{0:9223372036854775807}, {2.500000e-01}>
 // CHECK-LABEL: @storage(
 // CHECK-SAME: !quant.any<i8>, !quant.any<u8:f32>, !quant.any<i8:f32>, !quant.any<u4:f16>, !quant.any<i32>) -> ()
 // CHECK-LABEL: @limits(
@@ -48,3 +51,5 @@ func.func private @floats(!quant.uniform<f8E4M3FN:f32, 0.5>, !quant.uniform<f8E5
 // CHECK-SAME: !q9) -> ()
 // CHECK-LABEL: @floats(
 // CHECK-SAME: !q10, !q11, !q12) -> ()
+// CHECK-LABEL: @largest_block(
+// CHECK-SAME: !q13) -> ()

@@ -136,3 +136,13 @@ func.func @floats(%x: tensor<1x4xf32>, %w: tensor<1x4xf32>) -> tensor<1x1xf32> {
   }
   func.return %0 : tensor<1x1xf32>
 }
+// -----
+// A Winograd algorithm scales its sums by 2^2; they are any numbers of 32 bits before they are divided by that.
+func.func @winograd(%x: tensor<1x4x4x1xi8>, %w: tensor<3x4x4x1xi16>) -> tensor<1x2x2x3xi32> {
+  // expected-remark @+1 {{'kernel.winograd' op sums are in [-536870912, 536870911]}}
+  %0 = kernel.winograd ins(%x, %w : tensor<1x4x4x1xi8>, tensor<3x4x4x1xi16>) -> tensor<1x2x2x3xi32> {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x2x2x3xi32>
+}

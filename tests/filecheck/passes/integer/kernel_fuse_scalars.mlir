@@ -109,3 +109,22 @@ func.func @beyond_the_limits(%x: tensor<4xi32>) -> tensor<4xi8> {
   } -> tensor<4xi8>
   func.return %0 : tensor<4xi8>
 }
+
+// Indices have no known number of bits, so constants that are added to them are not merged.
+// CHECK-LABEL: @indices(
+// CHECK: arith.addi {{.+}} : index
+// CHECK-NEXT: arith.addi {{.+}} : index
+// CHECK-NEXT: arith.index_cast
+func.func @indices() -> tensor<4xi32> {
+  %e = tensor.empty() : tensor<4xi32>
+  %0 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<4xi32>) {
+  ^bb0(%o: i32):
+    %i = linalg.index 0 : index
+    %c = arith.constant 1 : index
+    %j = arith.addi %i, %c : index
+    %k = arith.addi %j, %c : index
+    %n = arith.index_cast %k : index to i32
+    linalg.yield %n : i32
+  } -> tensor<4xi32>
+  func.return %0 : tensor<4xi32>
+}

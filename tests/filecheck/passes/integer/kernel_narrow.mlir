@@ -230,3 +230,30 @@ func.func @ordered(%x: tensor<2x8xi8>, %w: tensor<4x8xi8>, %y: tensor<2xf64>) ->
   } -> tensor<2xf64>
   func.return %3 : tensor<2xf64>
 }
+
+// Five operations are more than a reader repeats: the floats are stored.
+// CHECK-LABEL: @five_steps(
+// CHECK: kernel.matmul {{.*}} -> tensor<2x4xf32>
+// CHECK: linalg.generic {{.*}} ins({{.+}} : tensor<2x4xf32>)
+func.func @five_steps(%x: tensor<2x8xi8>, %w: tensor<4x8xi8>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = kernel.matmul ins(%x, %w : tensor<2x8xi8>, tensor<4x8xi8>) -> tensor<2x4xf32> {
+  ^bb0(%sum: i32):
+    %z = arith.constant 3 : i32
+    %s = arith.constant 5.000000e-01 : f32
+    %t = arith.constant 1.250000e-01 : f32
+    %1 = arith.trunci %sum : i32 to i8
+    %2 = arith.extsi %1 : i8 to i32
+    %3 = arith.subi %2, %z : i32
+    %4 = arith.sitofp %3 : i32 to f32
+    %5 = arith.mulf %4, %s : f32
+    %6 = arith.mulf %5, %t : f32
+    kernel.yield %6 : f32
+  }
+  %7 = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%0 : tensor<2x4xf32>) outs(%y : tensor<2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %8 = arith.maximumf %a, %o : f32
+    linalg.yield %8 : f32
+  } -> tensor<2xf32>
+  func.return %7 : tensor<2xf32>
+}

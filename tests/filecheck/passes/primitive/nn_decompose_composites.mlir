@@ -97,6 +97,14 @@ func.func @activations(%x: tensor<2xf32>) -> tensor<2xf32> {
   func.return %5 : tensor<2xf32>
 }
 
+// CELU divides by alpha: it stays whole with 0.
+// CHECK-LABEL: @celu_by_zero(
+// CHECK-NEXT: nn.celu {{.*}} {alpha = 0.0}
+func.func @celu_by_zero(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = nn.celu %x {alpha = 0.0} : tensor<2xf32>
+  func.return %0 : tensor<2xf32>
+}
+
 // A part that is a composite itself is decomposed too; its roles nest, and it can stay.
 // KEEP-LABEL: @attention
 // KEEP: nn.softmax {{.*}} {origin = "attn", role = "softmax"}

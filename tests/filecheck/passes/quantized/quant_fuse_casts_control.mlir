@@ -103,3 +103,22 @@ func.func @until(%x: tensor<2x!x>, %limit: i32) -> tensor<2xf32> {
 // CHECK-NEXT: scf.yield [[V10]], [[V9]] : i32, tensor<2x!q0>
 // CHECK: [[V11:%.+]] = quant.dcast [[V4]] : tensor<2x!q0> to tensor<2xf32>
 // CHECK-NEXT: func.return [[V11]] : tensor<2xf32>
+
+// What a loop only passes on stays stored, and an operation in it reads its floats.
+// CHECK-LABEL: @passed_on(
+// CHECK: scf.for {{.+}} iter_args([[STATE:%.+]] = {{%.+}}, {{.+}}) -> (tensor<2x!q0>, tensor<2xf32>) {
+// CHECK-NEXT: [[REAL:%.+]] = quant.dcast [[STATE]]
+// CHECK-NEXT: nn.sin [[REAL]]
+// CHECK: scf.yield [[STATE]], {{.+}} : tensor<2x!q0>, tensor<2xf32>
+func.func @passed_on(%x: tensor<2x!x>, %f: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %many = arith.constant 99 : index
+  %0 = quant.dcast %x : tensor<2x!x> to tensor<2xf32>
+  %1, %2 = scf.for %i = %zero to %many step %one iter_args(%state = %0, %sum = %f) -> (tensor<2xf32>, tensor<2xf32>) {
+    %3 = nn.sin %state : tensor<2xf32>
+    %4 = nn.add %sum, %3 : tensor<2xf32>
+    scf.yield %state, %4 : tensor<2xf32>, tensor<2xf32>
+  }
+  func.return %1, %2 : tensor<2xf32>, tensor<2xf32>
+}

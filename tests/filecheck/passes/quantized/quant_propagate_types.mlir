@@ -186,6 +186,18 @@ func.func @bias_stays(%x: tensor<1x1x!quant.uniform<i8:f32, 1.0e-8>>) -> (tensor
   func.return %3, %5 : tensor<1x1x!quant.uniform<i8:f32, 0.25>>, tensor<1x1xf32>
 }
 
+// If only the weights were dequantized, the bias has no scale of sums: it stays a float, as the contraction does.
+// CHECK-LABEL: func.func @weights_alone(
+// CHECK: nn.fully_connected {{.*}} : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+func.func @weights_alone(%x: tensor<1x1xf32>) -> tensor<1x1x!x> {
+  %w = nn.constant dense<1> : tensor<1x1xi8> -> tensor<1x1x!x>
+  %b = nn.constant dense<0.3> : tensor<1xf32>
+  %0 = quant.dcast %w : tensor<1x1x!x> to tensor<1x1xf32>
+  %1 = nn.fully_connected %x, %0, %b : (tensor<1x1xf32>, tensor<1x1xf32>, tensor<1xf32>) -> tensor<1x1xf32>
+  %2 = quant.qcast %1 : tensor<1x1xf32> to tensor<1x1x!x>
+  func.return %2 : tensor<1x1x!x>
+}
+
 // Operands of other types are rescaled where they are joined, one by one; the one that has the type already is not.
 func.func @rescaled(%a: tensor<2x!quant.uniform<i8:f32, 0.5>>, %b: tensor<3x!quant.uniform<i8:f32, 0.25:-3>>, %c: tensor<2xf32>) -> tensor<7x!quant.uniform<i8:f32, 0.25:-3>> {
   %0 = quant.dcast %a : tensor<2x!quant.uniform<i8:f32, 0.5>> to tensor<2xf32>

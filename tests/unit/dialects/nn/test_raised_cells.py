@@ -46,6 +46,10 @@ NEAR = {
         CELL.replace("so@ = Sigmoid (o@)", "so@ = Relu (o@)"),
         "its output gate must apply nn.sigmoid, but applies 'nn.relu' op (out2)",
     ),
+    "function of the kept state": (
+        CELL.replace("sf@ = Sigmoid (f@)", "sf@ = Relu (f@)"),
+        "its forget gate must apply nn.sigmoid, but applies 'nn.relu' op (forget2)",
+    ),
     "biases": (
         CELL.replace("s@ = MatMul (h, R)", "r@ = MatMul (h, R) [hb@] s@ = Add (r@, b)"),
         "'nn.add' op (xb2) and 'nn.add' op (hb2) both add a bias, but only one of them may",

@@ -36,10 +36,10 @@ print(*sys.modules)
 
 NOT_NEEDED = (
     "numba", "onnx", "onnxruntime", "rich", "email.mime", "qmlir.targets.cpu.lowering",
-    "qmlir.targets.cpu.emitters.numba.build", "qmlir.interpreter.run", "qmlir.passes.integer", "qmlir.targets.cpu.loops", "qmlir.onnx.importer",
-    "qmlir.onnx.reading", "qmlir.workflows.quantizing", "qmlir.workflows.folder", "qmlir.pipelines",
-    "qmlir.quantization", "qmlir.targets.heterogeneous", "qmlir.targets.partitioning", "qmlir.dialects.kernel.dialect",
-    "qmlir.dialects.calib.dialect",
+    "qmlir.targets.cpu.emitters.numba.build", "qmlir.interpreter.run", "qmlir.passes.integer",
+    "qmlir.targets.cpu.loops", "qmlir.onnx.importer", "qmlir.onnx.reading", "qmlir.workflows.quantizing",
+    "qmlir.workflows.folder", "qmlir.pipelines", "qmlir.quantization", "qmlir.targets.heterogeneous",
+    "qmlir.targets.partitioning", "qmlir.dialects.kernel.dialect", "qmlir.dialects.calib.dialect",
 )  # fmt: skip
 """What a warm start has no use for."""
 

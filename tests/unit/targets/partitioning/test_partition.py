@@ -123,6 +123,26 @@ def test_a_report() -> None:
     ]
 
 
+_TIE = """
+!x = !quant.uniform<i8:f32, 0.25>
+func.func @main(%x: tensor<4x!x>) -> tensor<4x!x> {
+  %0 = nn.tanh %x : tensor<4x!x>
+  %1 = nn.sigmoid %0 : tensor<4x!x>
+  func.return %1 : tensor<4x!x>
+}
+"""
+
+
+def test_of_places_of_equal_cost_the_preferred_one_is_chosen() -> None:
+    """Only `b` computes the sigmoid. With the tanh on `a`, two more transfers of 4 bytes cross the border; on `b`, half
+    the tanh's 4 / 0.25 is lost."""
+    module = parse_module(default_environment().new_context(), _TIE, "test.mlir")
+    targets = [Description("a", supports=(Support("nn.tanh"),)), Description("b", supports=(Support("nn.*"),))]
+    (report,) = partition(module, targets, Preferences(transfer_bytes=0, intensity=0.25))
+    assert [part.target for part in report.parts] == ["a", "b"]
+    assert report.bytes == 16
+
+
 def test_nothing_for_a_device() -> None:
     module = _module()
     (report,) = partition(module, [Description("other")], Preferences())

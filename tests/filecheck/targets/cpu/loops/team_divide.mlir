@@ -40,6 +40,39 @@ builtin.module attributes {kernel.target = #kernel.target<isa = "generic", threa
     func.return
   }
 
+  // If the inner loop has one step, the steps of both are those of the outer one.
+  func.func private @one_step(%x: memref<3x5xi32>) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    "scf.parallel"(%c0, %c3, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%i: index):
+      %n = arith.index_cast %i : index to i32
+      "scf.parallel"(%c0, %c1, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+      ^bb0(%j: index):
+        memref.store %n, %x[%i, %j] : memref<3x5xi32>
+        scf.reduce
+      }) : (index, index, index) -> ()
+      scf.reduce
+    }) : (index, index, index) -> ()
+    func.return
+  }
+
+  // Operations for one thread that follow each other are one region: threads wait once.
+  func.func private @writes(%x: memref<3x5xi32>, %n: i32) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c3 = arith.constant 3 : index
+    memref.store %n, %x[%c0, %c0] : memref<3x5xi32>
+    memref.store %n, %x[%c1, %c0] : memref<3x5xi32>
+    "scf.parallel"(%c0, %c3, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+    ^bb0(%i: index):
+      memref.store %n, %x[%i, %c1] : memref<3x5xi32>
+      scf.reduce
+    }) : (index, index, index) -> ()
+    func.return
+  }
+
   func.func private @alone(%x: memref<3x5xi32>, %y: memref<3x5xi32>) {
     "memref.copy"(%x, %y) : (memref<3x5xi32>, memref<3x5xi32>) -> ()
     func.return
@@ -112,6 +145,16 @@ builtin.module attributes {kernel.target = #kernel.target<isa = "generic", threa
 // CHECK-NEXT: [[V25:%.+]] = arith.addi [[V24]], [[V21]] : i32
 // CHECK-NEXT: memref.store [[V25]], [[V1]][[[V12]], [[V23]]] : memref<3x5xi32>
 // CHECK: func.return
+// CHECK-LABEL: @one_step(
+// CHECK: team.chunks ([[V6:%.+]], [[V7:%.+]]) of 3 in 1 {
+// CHECK-NEXT: [[V8:%.+]] = arith.constant 1 : index
+// CHECK-NEXT: scf.for {{.+}} = [[V6]] to [[V7]] step [[V8]] {
+// CHECK-LABEL: @writes(
+// CHECK: team.single {
+// CHECK-NEXT: memref.store
+// CHECK-NEXT: memref.store
+// CHECK-NOT: team.single
+// CHECK: team.chunks
 // CHECK-LABEL: @alone(
 // CHECK-SAME: [[V0:%.+]]: memref<3x5xi32>, [[V1:%.+]]: memref<3x5xi32>)
 // CHECK-NEXT: "memref.copy"([[V0]], [[V1]]) : (memref<3x5xi32>, memref<3x5xi32>) -> ()

@@ -5,6 +5,11 @@ func.func @dynamic(%x: tensor<?xi8>) -> tensor<?xi8> {
   func.return %x : tensor<?xi8>
 }
 // -----
+func.func @unranked(%x: tensor<*xi8>) -> tensor<*xi8> {
+  // expected-error @-1 {{'func.func' op @unranked must have static shapes, but got tensor<*xi8>}}
+  func.return %x : tensor<*xi8>
+}
+// -----
 func.func private @declared(tensor<4xi8>) -> tensor<4xi8>
 // expected-error @-1 {{'func.func' op @declared has no body}}
 // -----

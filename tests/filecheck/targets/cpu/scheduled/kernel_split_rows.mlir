@@ -288,3 +288,22 @@ func.func @same(%x: tensor<2xf32>) -> tensor<2x8xf32> {
   } -> tensor<2x8xf32>
   func.return %1 : tensor<2x8xf32>
 }
+
+// Exponentials that only an ordered sum reads are stored, too: its loop, in which each addition waits, only adds.
+// CHECK-LABEL: @sum_of_exponentials(
+// CHECK: math.exp
+// CHECK-NEXT: linalg.yield {{.+}} : f32
+// CHECK: arith.extf
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: linalg.yield {{.+}} : f64
+func.func @sum_of_exponentials(%x: tensor<4x8xf32>) -> tensor<4x8xf64> {
+  %e = tensor.empty() : tensor<4x8xf64>
+  %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf64>) {
+  ^bb0(%a: f32, %o: f64):
+    %1 = math.exp %a : f32
+    %2 = arith.extf %1 : f32 to f64
+    %3 = kernel.row_sum %2 {dims = array<i64: 1>} : f64
+    linalg.yield %3 : f64
+  } -> tensor<4x8xf64>
+  func.return %0 : tensor<4x8xf64>
+}

@@ -20,20 +20,24 @@ from tests.support.residual import residual_network
 LIMITS = {8: (-128, 127), 16: (-32768, 32767)}
 
 
-def _module(channels: int, positions: int, mode: Mode, multipliers: Array, zero_point: int, bits: int) -> ModuleOp:
+def _module(
+    channels: int, positions: int, mode: Mode, multipliers: Array, zero_point: int, bits: int, indices: str = "d1"
+) -> ModuleOp:
+    """Requantizes `[positions, channels]`; the multiplier of an element `(d0, d1)` is the one at `indices`."""
     blob = multipliers.astype(np.float32).tobytes().hex().upper()
-    dense = f'"0x{blob}"' if channels > 1 else repr(float(np.float32(multipliers[0])))
+    dense = f'"0x{blob}"' if multipliers.size > 1 else repr(float(np.float32(multipliers[0])))
+    type_ = f"tensor<{'x'.join(map(str, multipliers.shape))}xf32>"
     low, high = LIMITS[bits]
     shape = f"{positions}x{channels}"
     return parsed(f"""
 func.func @main(%x: tensor<{shape}xi32>) -> tensor<{shape}xi{bits}> {{
-  %m = arith.constant dense<{dense}> : tensor<{channels}xf32>
+  %m = arith.constant dense<{dense}> : {type_}
   %e = tensor.empty() : tensor<{shape}xi{bits}>
   %r = linalg.generic {{
       indexing_maps = [
-          affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+          affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ({indices})>, affine_map<(d0, d1) -> (d0, d1)>],
       iterator_types = ["parallel", "parallel"]}}
-      ins(%x, %m : tensor<{shape}xi32>, tensor<{channels}xf32>) outs(%e : tensor<{shape}xi{bits}>) {{
+      ins(%x, %m : tensor<{shape}xi32>, {type_}) outs(%e : tensor<{shape}xi{bits}>) {{
   ^bb0(%a: i32, %f: f32, %o: i{bits}):
     %q = kernel.requantize %a, %f {{
       mode = #kernel.requantize<{mode}>, zero_point = {zero_point}, minimum = {low}, maximum = {high}
@@ -99,6 +103,27 @@ def test_multipliers_that_no_word_holds_together() -> None:
     for x in (_ties(rng, multipliers, 2000), rng.integers(-(1 << 31), 1 << 31, (2000, 4)).astype(np.int32)):
         wanted = _reference(Mode.F32, x, multipliers, 9, 8)
         np.testing.assert_array_equal(qmlir.interpret(made, [x])["output0"], wanted)
+
+
+def test_a_multiplier_that_is_too_large_leaves_all_in_float() -> None:
+    multipliers = np.array([2.0**25, 2.7e-9], np.float32)
+    made, told = _lowered(_module(2, 4, Mode.F32, multipliers, 0, 8))
+    assert "a multiplier is too large or too small" in told[0].message
+    x = np.array([[0, -(1 << 31)], [1, 0], [-1, 1 << 30], [3, (1 << 31) - 1]], np.int32)
+    wanted = _reference(Mode.F32, x, multipliers, 0, 8)
+    np.testing.assert_array_equal(qmlir.interpret(made, [x])["output0"], wanted)
+
+
+@pytest.mark.parametrize(
+    ("indices", "rows"), [("d0, d1", [0, 1, 2, 3]), ("d0 floordiv 2, d1", [0, 0, 1, 1]), ("1, d1", [1] * 4)]
+)
+def test_multipliers_that_are_not_one_per_channel(indices: str, rows: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    multipliers = 2.0 ** rng.uniform(-10, -6, (max(rows) + 1, 3))
+    made, _ = _lowered(_module(3, 4, Mode.F32, multipliers, 5, 8, indices))
+    x = rng.integers(-10_000, 10_000, (4, 3)).astype(np.int32)
+    wanted = _reference(Mode.F32, x, multipliers[rows], 5, 8)
+    np.testing.assert_array_equal(qmlir.interpret(made, [x])["output0"], wanted)
 
 
 def test_a_rounding_that_is_wrong_is_found_out() -> None:
