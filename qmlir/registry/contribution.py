@@ -186,7 +186,7 @@ FIELDS: Mapping[str, Room] = {
     ),
     "variants": Room(
         RowForm.NAMES,
-        "variant of contraction loops to its `LoopVariant` (`qmlir/targets/cpu/loops/contraction/tiles.py`), which "
+        "variant of contraction loops to its `LoopVariant` (`qmlir/targets/cpu/loops/tiles.py`), which "
         "rows of instruction sets and schedules name",
     ),
     "emitters": Room(

@@ -19,8 +19,6 @@ from qmlir.dialects.simd.base import is_signless
 from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
 from qmlir.dialects.simd.memory import BYTE_VALUES, GatherOp
 from qmlir.ir.builtin_types import memref_type
-from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense, load, store
-from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held
 from qmlir.targets.cpu.loops.emitter import (
     Emitter,
     Index,
@@ -31,7 +29,9 @@ from qmlir.targets.cpu.loops.emitter import (
     strides_of,
     times,
 )
+from qmlir.targets.cpu.loops.geometry import innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, ValueWriter, collapse_axes
+from qmlir.targets.cpu.loops.vector_lowerings import form_of, has_form, is_held
 
 # Data movement that interleaves four rows of bytes: it reads a register of each row, interleaves the four registers,
 # and writes them contiguously.

@@ -16,8 +16,16 @@ from qmlir.analysis.operand_accesses import INTEGER_DIVISIONS, computes_only, is
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.ir.builtin_types import lies_outside, memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, emit_place, expand_join, plain_axes, step_along, strides_of
-from qmlir.targets.cpu.loops.requantize import expand_requantize
+from qmlir.targets.cpu.loops.emitter import (
+    Emitter,
+    Index,
+    emit_place,
+    expand_join,
+    expand_requantize,
+    plain_axes,
+    step_along,
+    strides_of,
+)
 
 # A structured operation on memrefs as a loop nest: its accesses, its iterators, and which iterators become one loop.
 #

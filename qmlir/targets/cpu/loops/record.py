@@ -40,8 +40,8 @@ from qmlir.arithmetic.records import (
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.record import RecordOp
-from qmlir.targets.cpu.loops.contraction.geometry import load, without_gaps
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_binary, strides_of, times
+from qmlir.targets.cpu.loops.geometry import load, without_gaps
 from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
 from qmlir.targets.cpu.loops.structured import replace_by_loops
 

@@ -27,9 +27,8 @@ from qmlir.ir.builtin_types import integer_list, memref_type
 from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import set_origins
-from qmlir.targets.cpu.loops.contraction.geometry import load, store
-from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add
+from qmlir.targets.cpu.loops.geometry import load, store
 from qmlir.targets.cpu.loops.lanes import InterleavedWriter, LaneWriter, lanes_for, terms_for, turns_of
 from qmlir.targets.cpu.loops.nests import (
     Access,
@@ -42,6 +41,7 @@ from qmlir.targets.cpu.loops.nests import (
     plan_of,
     reassociation,
 )
+from qmlir.targets.cpu.loops.vector_lowerings import form_of, has_form
 
 # Reductions whose order matters: eight rows are the lanes of one vector, and each lane adds the terms of its row in
 # order.

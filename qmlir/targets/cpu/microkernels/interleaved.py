@@ -28,10 +28,10 @@ from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, InterleaveHighOp, InterleaveLowOp, Signs
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.epilogue import SumTile, write_body
-from qmlir.targets.cpu.loops.contraction.geometry import EpilogueOperand, Operand, Place, load, store
-from qmlir.targets.cpu.loops.contraction.tiles import TiledVariant, TileWriter
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, times
+from qmlir.targets.cpu.loops.epilogue import SumTile, write_body
+from qmlir.targets.cpu.loops.geometry import EpilogueOperand, Operand, Place, load, store
+from qmlir.targets.cpu.loops.tiles import TiledVariant, TileWriter
 
 QUAD = 4
 """The number of bytes per 32-bit lane, and of lanes per 128-bit block."""

@@ -18,9 +18,8 @@ from qmlir.dialects.kernel.rows import RowFusionOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.levels import check_level
-from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases, has_tensors, is_tensor_type, results_written
-from qmlir.targets.cpu.scheduled.bufferization.placement import place_buffers
-from qmlir.targets.cpu.scheduled.bufferization.rewriting import BufferRewriter, Globals, rows_together
+from qmlir.targets.cpu.scheduled.aliases import Aliases, has_tensors, is_tensor_type, place_buffers, results_written
+from qmlir.targets.cpu.scheduled.rewriting import BufferRewriter, Globals, rows_together
 
 
 def _is_destination(use: Use) -> bool:

@@ -23,7 +23,7 @@ from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import RESULT
-from qmlir.targets.cpu.scheduled.bufferization.aliases import as_memory, destination_style
+from qmlir.targets.cpu.scheduled.aliases import as_memory, destination_style
 from qmlir.targets.cpu.scheduled.kernel_plan_memory import is_view, views_of
 
 

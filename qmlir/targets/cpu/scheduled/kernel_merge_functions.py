@@ -34,8 +34,8 @@ from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on
-from qmlir.targets.cpu.scheduled.bufferization.aliases import destination_style
-from qmlir.targets.cpu.scheduled.bufferization.rewriting import Globals
+from qmlir.targets.cpu.scheduled.aliases import destination_style
+from qmlir.targets.cpu.scheduled.rewriting import Globals
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of integers that fill their memory."""

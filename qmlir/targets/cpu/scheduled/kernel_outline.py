@@ -31,7 +31,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on, merged_origins
-from qmlir.targets.cpu.scheduled.bufferization.aliases import (
+from qmlir.targets.cpu.scheduled.aliases import (
     AnyMemRef,
     as_memory,
     destination_style,

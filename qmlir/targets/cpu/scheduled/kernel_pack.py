@@ -40,7 +40,7 @@ from qmlir.ir.passes import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa.predicates import centered_weights, has_signs
-from qmlir.targets.cpu.scheduled.bufferization.aliases import results_written
+from qmlir.targets.cpu.scheduled.aliases import results_written
 from qmlir.targets.cpu.scheduled.kernel_fuse_attention import group_rows
 from qmlir.targets.cpu.scheduled.packing import (
     PackWidened,

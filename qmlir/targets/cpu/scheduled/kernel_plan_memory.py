@@ -26,8 +26,8 @@ from qmlir.ir.passes import WritesFiles, count
 from qmlir.ir.provenance import origins_of
 from qmlir.levels import check_level
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.bufferization.aliases import memory_type
-from qmlir.targets.cpu.scheduled.bufferization.rewriting import allocation
+from qmlir.targets.cpu.scheduled.aliases import memory_type
+from qmlir.targets.cpu.scheduled.rewriting import allocation
 from qmlir.text.elements import dense_dtype
 from qmlir.text.writing import write_file
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IndexType, MemRefType, TensorType, i8
 from xdsl.dialects.tensor import ExtractSliceOp
 from xdsl.utils.test_value import create_ssa_value
 
-from qmlir.targets.cpu.scheduled.bufferization.aliases import (
+from qmlir.targets.cpu.scheduled.aliases import (
     are_disjoint,
     is_contiguous,
     memory_type,

@@ -23,8 +23,9 @@ from qmlir.dialects.simd.base import bits_of, tile_of
 from qmlir.dialects.simd.memory import LoadGroupSplatOp, PrefetchOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue, SumTile, for_each, lanes_of_part, write_element
-from qmlir.targets.cpu.loops.contraction.geometry import (
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
+from qmlir.targets.cpu.loops.epilogue import Epilogue, SumTile, for_each, lanes_of_part, write_element
+from qmlir.targets.cpu.loops.geometry import (
     Geometry,
     Operand,
     Place,
@@ -33,7 +34,6 @@ from qmlir.targets.cpu.loops.contraction.geometry import (
     load_tile,
     readings_of,
 )
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
 from qmlir.targets.cpu.loops.nests import collapse_axes
 from qmlir.targets.cpu.loops.structured import replace_by_loops
 

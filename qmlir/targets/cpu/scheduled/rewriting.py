@@ -42,8 +42,9 @@ from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import RESULT
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.bufferization.aliases import (
+from qmlir.targets.cpu.scheduled.aliases import (
     Aliases,
+    Placement,
     destination_style,
     has_tensors,
     is_contiguous,
@@ -54,7 +55,6 @@ from qmlir.targets.cpu.scheduled.bufferization.aliases import (
     results_written,
     subview,
 )
-from qmlir.targets.cpu.scheduled.bufferization.placement import Placement
 
 # Constants become `memref.global`s; equal constants share one global, which is named after the first value.
 

@@ -18,9 +18,16 @@ from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, scalar_of
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.lanes import RoundToIntOp
 from qmlir.dialects.simd.memory import GatherOp
-from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense
-from qmlir.targets.cpu.loops.emitter import CONVERSIONS, Emitter, VectorEmitter, expand_join, expanded, function_name
-from qmlir.targets.cpu.loops.requantize import expand_requantize
+from qmlir.targets.cpu.loops.emitter import (
+    CONVERSIONS,
+    Emitter,
+    VectorEmitter,
+    expand_join,
+    expand_requantize,
+    expanded,
+    function_name,
+)
+from qmlir.targets.cpu.loops.geometry import innermost_is_dense
 
 
 def is_held(element: Attribute, *, in_memory: bool) -> bool:
