@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from copy import copy
 from itertools import product
 from math import prod
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 from xdsl.builder import Builder
@@ -15,9 +15,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerType,
-    MemRefType,
-    NoneAttr,
-    StridedLayoutAttr,
     bf16,
     f16,
     f32,
@@ -58,7 +55,7 @@ from qmlir.dialects.simd.lanes import (
     SelectOp,
     StackOp,
 )
-from qmlir.ir.builtin_types import as_integer, bounds_of
+from qmlir.ir.builtin_types import AnyMemRef, as_integer, bounds_of, memref_type
 from qmlir.ir.diagnostics import op_error
 
 # `Emitter` creates scalar operations; `VectorEmitter` overrides it for vectors. An expansion written against `Emitter`
@@ -184,9 +181,8 @@ class Emitter(ArithBuilder):
 
     def load(self, memory: SSAValue, position: Sequence[Index]) -> SSAValue:
         """Loads the element at index `position`."""
-        type_ = cast(MemRefType[Attribute], memory.type)
-        indices = [self.index(index) for index in position]
-        return self.insert(memref.LoadOp(operands=[memory, indices], result_types=[type_.get_element_type()]))
+        indices, element = [self.index(index) for index in position], memory_of(memory).get_element_type()
+        return self.insert(memref.LoadOp(operands=[memory, indices], result_types=[element]))
 
     def store(self, value: SSAValue, memory: SSAValue, position: Sequence[Index]) -> None:
         """Stores `value` at index `position`."""
@@ -358,14 +354,16 @@ def emit_place(emit: Emitter, map_: AffineMap, dims: Sequence[Index], ranges: Se
     return [emit_expression(emit, expression, dims, ranges) for expression in map_.results]
 
 
-def strides_of(type_: MemRefType[Attribute]) -> tuple[int | None, ...] | None:
-    """Returns the stride of each axis in elements (`None` if dynamic); `None` for a layout without strides."""
-    layout, shape = type_.layout, type_.get_shape()
-    if isinstance(layout, StridedLayoutAttr):
-        return tuple(layout.get_strides())
-    if isinstance(layout, NoneAttr):
-        return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
-    return None
+def memory_of(value: SSAValue) -> AnyMemRef:
+    """Returns the type of a value, which must be a memref."""
+    found = memref_type(value)
+    assert found is not None
+    return found
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Returns the row-major strides of a shape, in elements."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def step_along(dim: int, map_: AffineMap, strides: Sequence[int | None], rank: int) -> int:

@@ -26,7 +26,7 @@ from qmlir.targets.cpu.loops.emitter import (
     add,
     bits_of,
     interleave_bytes,
-    strides_of,
+    memory_of,
     times,
 )
 from qmlir.targets.cpu.loops.geometry import innermost_is_dense, load, store
@@ -71,11 +71,9 @@ def _is_dense(access: Access) -> bool:
 
 def _ends_in(access: Access, *dims: int) -> bool:
     """Returns true if the last axes of an operand are the iterators `dims`, and its other axes don't use them."""
-    type_ = memref_type(access.value)
-    results = access.map_.results
-    used = [each.used_dims() for each in results]
+    used = [each.used_dims() for each in access.map_.results]
     is_last = used[-len(dims) :] == [{dim} for dim in dims] and not any(each & set(dims) for each in used[: -len(dims)])
-    return type_ is not None and is_last
+    return memref_type(access.value) is not None and is_last
 
 
 class InterleavedWriter(ValueWriter):
@@ -90,9 +88,7 @@ class InterleavedWriter(ValueWriter):
 
     def write(self, emit: Emitter) -> None:
         (target,) = self.nest.outputs
-        type_ = memref_type(target.value)
-        assert type_ is not None
-        rank = type_.get_num_dims()
+        rank = memory_of(target.value).get_num_dims()
         groups = [*([axis] for axis in range(rank - 2)), [rank - 2, rank - 1]]
         self.memory: SSAValue = collapse_axes(emit, target.value, groups)
         super().write(emit)
@@ -277,7 +273,7 @@ def _is_beside(access: Access, dim: int) -> bool:
     if type_ is None or dim not in access.map_.used_dims():
         return True
     *leading, last = access.map_.results
-    strides = strides_of(type_)
+    strides = type_.get_strides()
     is_apart = all(dim not in each.used_dims() for each in leading)
     return strides is not None and strides[-1] == 1 and is_apart and _counts_by_one(last, dim)
 
@@ -432,9 +428,7 @@ class LaneWriter(ValueWriter):
         """Looks up the bytes at the indices of all lanes in one row of a table."""
         table, *rows, positions = (values.get(operand, operand) for operand in op.operands)
         ones = [1] * len(rows)
-        found = memref_type(table)
-        assert found is not None
-        whole = memref.SubviewOp.infer_result_type(found, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1])
+        whole = memref.SubviewOp.infer_result_type(memory_of(table), [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1])
         layout = StridedLayoutAttr([1], whole.get_offset())
         row = memref.SubviewOp.get(
             table, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1], MemRefType(op.res.type, [BYTE_VALUES], layout)

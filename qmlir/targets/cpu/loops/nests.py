@@ -22,9 +22,9 @@ from qmlir.targets.cpu.loops.emitter import (
     emit_place,
     expand_join,
     expand_requantize,
+    memory_of,
     plain_axes,
     step_along,
-    strides_of,
 )
 
 # A structured operation on memrefs as a loop nest: its accesses, its iterators, and which iterators become one loop.
@@ -45,7 +45,7 @@ class Access:
     def steps(self, rank: int) -> list[int]:
         """Returns, for each iterator, the distance in memory per iteration, in elements."""
         type_ = memref_type(self.value)
-        strides = None if type_ is None else strides_of(type_)
+        strides = None if type_ is None else type_.get_strides()
         return [0 if strides is None else step_along(dim, self.map_, strides, rank) for dim in range(rank)]
 
 
@@ -256,7 +256,7 @@ def _operand(access: Access) -> _Operand:
     type_ = memref_type(access.value)
     if type_ is None:
         return _Operand(access)
-    strides = strides_of(type_) or (None,) * len(type_.get_shape())
+    strides = type_.get_strides() or (None,) * len(type_.get_shape())
     axes = zip(type_.get_shape(), strides, access.map_.results, strict=True)
     groups = [_Axes([axis], *each) for axis, each in enumerate(axes)]
     last = max((axis for axis, group in enumerate(groups) if group.size != 1), default=None)
@@ -283,9 +283,8 @@ def reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[Intege
 
 def collapse_axes(emit: Emitter, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
     """Emits a view of a memref that collapses each group of adjacent axes, which must have no gaps, to one axis."""
-    type_ = memref_type(value)
-    assert type_ is not None
-    shape, strides, layout = type_.get_shape(), strides_of(type_), type_.layout
+    type_ = memory_of(value)
+    shape, strides, layout = type_.get_shape(), type_.get_strides(), type_.layout
     sizes = [math.prod(shape[axis] for axis in group) for group in groups]
     if isinstance(layout, StridedLayoutAttr) and strides is not None:
         # The stride of a group is that of its innermost axis whose size isn't 1.

@@ -21,7 +21,7 @@ from xdsl.rewriter import InsertPoint
 
 from qmlir.analysis.symbols import common_groups
 from qmlir.dialects.kernel.attributes import OVERWRITTEN, SCHEDULE, ScheduleAttr
-from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.simd.lanes import InterleaveHighOp, InterleaveLowOp
 from qmlir.ir.builtin_types import integer_list, memref_type
 from qmlir.ir.control_flow import terminator_of
@@ -261,10 +261,8 @@ class CopyToLoops(RewritePattern):
 
 def copy_nest(source: SSAValue, destination: SSAValue) -> Nest:
     """Returns the loop nest that copies `source` to `destination`, of equal shape."""
-    type_ = memref_type(destination)
-    assert type_ is not None
-    shape = type_.get_shape()
-    body = Block(arg_types=[type_.get_element_type()] * 2)
+    shape, element = shaped(destination)
+    body = Block(arg_types=[element] * 2)
     body.add_op(scf.YieldOp(body.args[0]))
     accesses = [
         Access(value, AffineMap.identity(len(shape)), argument)

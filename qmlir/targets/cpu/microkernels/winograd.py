@@ -9,7 +9,6 @@ read out of bounds; it stores only elements that the previous tile didn't.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import i16, i32
@@ -25,7 +24,16 @@ from qmlir.dialects.simd.base import tile_of
 from qmlir.dialects.simd.lanes import TransposeOp
 from qmlir.dialects.simd.memory import PrefetchOp
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, emit_expression, times
+from qmlir.targets.cpu.loops.emitter import (
+    Emitter,
+    Index,
+    VectorEmitter,
+    add,
+    bits_of,
+    emit_expression,
+    row_major,
+    times,
+)
 from qmlir.targets.cpu.loops.epilogue import Epilogue, SumTile
 from qmlir.targets.cpu.loops.geometry import (
     Geometry,
@@ -39,7 +47,7 @@ from qmlir.targets.cpu.loops.geometry import (
     stride_along,
 )
 from qmlir.targets.cpu.loops.nests import collapse_axes
-from qmlir.targets.cpu.loops.tiles import LoopVariant
+from qmlir.targets.cpu.loops.tiles import LINE_BYTES, LoopVariant, joined
 from qmlir.targets.cpu.microkernels.broadcast_fma import I16_PAIRS
 
 MOST_SHARES = 4
@@ -47,9 +55,6 @@ MOST_SHARES = 4
 
 Each share transforms all inputs again, which takes 3 of its 100 µs for 7x7x512.
 """
-
-LINE_BYTES = 64
-"""The bytes that one prefetch loads: a cache line."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +92,6 @@ def _least(emit: Emitter, value: Index, limit: int) -> Index:
     if isinstance(value, int):
         return min(value, limit)
     return emit.binary(arith.MinSIOp, value, emit.index(limit))
-
-
-def scratch_strides(memory: SSAValue) -> list[int]:
-    """Returns the distance between neighbors along each axis of scratch memory, which is row-major, in elements."""
-    shape = shaped(memory)[0]
-    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def batched(values: Sequence[SSAValue], size: int) -> Iterator[Sequence[SSAValue]]:
@@ -380,7 +379,7 @@ class WinogradWriter:
 
         def write(inner: VectorEmitter, channel: Index, valid: int | None) -> None:
             moved = transform(inner, self.form.input, self._tile_of_input(inner, position, channel, valid))
-            rows, columns, *_ = scratch_strides(stages.inputs)
+            rows, columns, *_ = row_major(shaped(stages.inputs)[0])
             store_tile(inner, moved, stages.inputs, [0, 0, tile, channel], (columns, rows))
 
         if whole:
@@ -533,9 +532,7 @@ class WinogradWriter:
         """Where the next weights that a run asks for begin: each has its share of them."""
         if self.weights is None:
             return 0
-        number: Index = 0
-        for position, size in zip(weights, (1, self.form.tile, self.form.tile), strict=False):
-            number = add(emit, times(emit, number, size), position)
+        number = joined(emit, weights, (1, self.form.tile, self.form.tile)[: len(weights)])
         next_ = times(emit, add(emit, number, 1), self.steps * self._elements)
         return add(emit, next_, times(emit, run, self._share * self.steps))
 
@@ -558,7 +555,7 @@ class WinogradWriter:
         for start in range(0, valid, lanes):
             total: SSAValue | None = None
             for products in stages.products:
-                strides = scratch_strides(products)[:2]
+                strides = row_major(shaped(products)[0])[:2]
                 loaded = load_tile(emit.over(size, size), products, [0, 0, tile, start], strides)
                 own = self._unscaled(emit.over(step, step), transform(emit, self.form.output, loaded))
                 total = own if total is None else emit.binary(arith.AddiOp, total, own)

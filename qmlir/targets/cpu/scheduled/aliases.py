@@ -20,41 +20,21 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
 from qmlir import registry
 from qmlir.analysis.operand_accesses import permutation_of
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.dialects.kernel.rows import RowFusionOp
-from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.builtin_types import AnyMemRef, integer_list
 from qmlir.ir.interfaces import Destination, DestinationStyle
 from qmlir.ir.passes import count
+from qmlir.targets.cpu.loops.emitter import memory_of, row_major
 
 # Slices of tensors as memrefs: strided types, and overlap of slices.
 
-AnyMemRef: TypeAlias = MemRefType[Attribute]
 SliceOp: TypeAlias = tensor.ExtractSliceOp | tensor.InsertSliceOp
-
-
-def as_memory(type_: Attribute) -> AnyMemRef | None:
-    """Returns `type_` if it is a memref type, else `None`."""
-    return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None
-
-
-def memory_type(type_: Attribute) -> AnyMemRef:
-    """Returns `type_`, which must be a memref type."""
-    assert isinstance(type_, MemRefType)
-    return cast(AnyMemRef, type_)
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """Returns the row-major strides of a shape, in elements."""
-    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
-
-
-def strides_of(type_: AnyMemRef) -> tuple[int | None, ...]:
-    """Returns the strides of a memref in elements; `None` for dynamic ones."""
-    return tuple(type_.get_strides() or ())
 
 
 def is_contiguous(type_: AnyMemRef) -> bool:
@@ -62,7 +42,7 @@ def is_contiguous(type_: AnyMemRef) -> bool:
     shape = type_.get_shape()
     if not math.prod(shape):
         return True
-    axes = zip(shape, strides_of(type_), row_major(shape), strict=True)
+    axes = zip(shape, type_.get_strides() or (), row_major(shape), strict=True)
     return all(size == 1 or found == wanted for size, found, wanted in axes)
 
 
@@ -93,10 +73,10 @@ def subview(source: SSAValue, op: SliceOp, shape: Sequence[int]) -> memref.Subvi
     """Returns the view of the memref `source` that the slice `op` extracts or overwrites, as a memref of `shape`."""
     offsets, sizes = _mixed(op.static_offsets, op.offsets), _mixed(op.static_sizes, op.sizes)
     strides = _mixed(op.static_strides, op.strides)
-    whole = memref.SubviewOp.infer_result_type(memory_type(source.type), offsets, sizes, strides)
+    whole = memref.SubviewOp.infer_result_type(memory_of(source), offsets, sizes, strides)
     known = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
     kept = _kept_axes(known, shape)
-    steps = strides_of(whole)
+    steps = whole.get_strides() or ()
     layout = StridedLayoutAttr([steps[axis] for axis in kept], whole.get_offset())
     type_ = MemRefType(whole.get_element_type(), [known[axis] for axis in kept], layout)
     return memref.SubviewOp.get(source, offsets, sizes, strides, type_)
@@ -655,10 +635,8 @@ class _Placer:
                 self._move_in_front(self.begins.get(op.tensor, ()), writer)
             if op.parent is not writer.parent:  # a constant of an outer block stands in front anyhow
                 continue
-            block = writer.parent
-            assert block is not None
             op.detach()
-            block.insert_op_before(op, writer)
+            Rewriter.insert_op(op, InsertPoint.before(writer))
             position[op] = position[writer] - 1  # behind all that the writer stands behind, as far as anybody asks
 
     # --- Loops --------------------------------------------------------------------------------------------------------

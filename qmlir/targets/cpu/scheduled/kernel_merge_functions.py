@@ -184,13 +184,10 @@ class _Caller:
         shared = CallOp(kernel.sym_name.data, arguments, [])
         shared.attributes = dict(call.attributes)
         shared.location = call.location
-        block = call.parent
-        assert block is not None
-        block.insert_op_before(shared, call)
-        Rewriter.erase_op(call)
+        Rewriter.replace_op(call, shared)
 
     def _memory(self, call: CallOp, elements: DenseIntOrFPElementsAttr) -> SSAValue:
-        function: Operation | None = call.parent_op()
+        function = call.parent_op()
         while not isinstance(function, FuncOp):
             assert function is not None
             function = function.parent_op()

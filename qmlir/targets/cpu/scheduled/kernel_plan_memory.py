@@ -14,19 +14,18 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 
 from qmlir.dialects.kernel.attributes import overwritten
-from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.ir.diagnostics import emit_remark, op_error, text_error
 from qmlir.ir.limits import budget, over
 from qmlir.ir.passes import WritesFiles, count
 from qmlir.ir.provenance import origins_of
 from qmlir.levels import check_level
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.aliases import memory_type
 from qmlir.targets.cpu.scheduled.rewriting import allocation
 from qmlir.text.elements import dense_dtype
 from qmlir.text.writing import write_file
@@ -248,9 +247,9 @@ def names_of(buffer: Buffer) -> str:
     """Returns the label of a buffer: the names and types of its allocations."""
     parts: list[str] = []
     for op in buffer.allocations:
-        type_: Attribute = op.memref.type
-        shape = "x".join(map(str, memory_type(type_).get_shape())) or "scalar"
-        parts.append(f"{op.memref.name_hint or 'buffer'} {shape} {memory_type(type_).get_element_type()}")
+        sizes, element = shaped(op.memref)
+        shape = "x".join(map(str, sizes)) or "scalar"
+        parts.append(f"{op.memref.name_hint or 'buffer'} {shape} {element}")
     return ", ".join(parts)
 
 

@@ -53,7 +53,7 @@ from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import evaluate_if_defined
 from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.isa.predicates import has_offset_bytes
-from qmlir.targets.cpu.scheduled.aliases import row_major
+from qmlir.targets.cpu.loops.emitter import row_major
 from qmlir.targets.cpu.scheduled.schedule import tile_rows
 from qmlir.text.elements import narrowed, stored_integers
 
