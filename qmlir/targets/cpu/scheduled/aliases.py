@@ -6,16 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-from xdsl.dialects import memref, scf, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    MemRefType,
-    NoneAttr,
-    StridedLayoutAttr,
-    TensorType,
-    UnrankedTensorType,
-)
+from xdsl.dialects import builtin, memref, scf, tensor
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
@@ -49,13 +40,13 @@ def is_contiguous(type_: AnyMemRef) -> bool:
 def reshaped_type(type_: AnyMemRef, shape: Sequence[int]) -> AnyMemRef:
     """Returns the type of a contiguous memref of `type_` after a reshape to `shape`."""
     offset = type_.get_offset()
-    layout = NoneAttr() if offset == 0 else StridedLayoutAttr(row_major(shape), offset)
-    return MemRefType(type_.get_element_type(), shape, layout)
+    layout = builtin.NoneAttr() if offset == 0 else builtin.StridedLayoutAttr(row_major(shape), offset)
+    return builtin.MemRefType(type_.get_element_type(), shape, layout)
 
 
-def _mixed(static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+def _mixed(static: builtin.DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
     given = iter(dynamic)
-    return [next(given) if value == DYNAMIC_INDEX else value for value in integer_list(static)]
+    return [next(given) if value == builtin.DYNAMIC_INDEX else value for value in integer_list(static)]
 
 
 def _kept_axes(sizes: Sequence[int], reduced: Sequence[int]) -> list[int]:
@@ -74,11 +65,11 @@ def subview(source: SSAValue, op: SliceOp, shape: Sequence[int]) -> memref.Subvi
     offsets, sizes = _mixed(op.static_offsets, op.offsets), _mixed(op.static_sizes, op.sizes)
     strides = _mixed(op.static_strides, op.strides)
     whole = memref.SubviewOp.infer_result_type(memory_of(source), offsets, sizes, strides)
-    known = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
+    known = [size if isinstance(size, int) else builtin.DYNAMIC_INDEX for size in sizes]
     kept = _kept_axes(known, shape)
     steps = whole.get_strides() or ()
-    layout = StridedLayoutAttr([steps[axis] for axis in kept], whole.get_offset())
-    type_ = MemRefType(whole.get_element_type(), [known[axis] for axis in kept], layout)
+    layout = builtin.StridedLayoutAttr([steps[axis] for axis in kept], whole.get_offset())
+    type_ = builtin.MemRefType(whole.get_element_type(), [known[axis] for axis in kept], layout)
     return memref.SubviewOp.get(source, offsets, sizes, strides, type_)
 
 
@@ -110,7 +101,7 @@ def bounds(op: SliceOp) -> tuple[list[float], list[float]]:
 
 def _ranges(op: SliceOp) -> list[range] | None:
     lists = [integer_list(each) for each in (op.static_offsets, op.static_sizes, op.static_strides)]
-    if any(DYNAMIC_INDEX in each for each in lists):
+    if any(builtin.DYNAMIC_INDEX in each for each in lists):
         return None
     return [range(offset, offset + size * stride, stride) for offset, size, stride in zip(*lists, strict=True)]
 
@@ -194,7 +185,7 @@ def results_written(op: Operation) -> Sequence[Destination]:
 
 def is_tensor_type(type_: Attribute) -> bool:
     """Returns true for tensor types, which are bufferized."""
-    return isinstance(type_, TensorType | UnrankedTensorType)
+    return isinstance(type_, builtin.TensorType | builtin.UnrankedTensorType)
 
 
 def is_tensor(value: SSAValue) -> bool:
