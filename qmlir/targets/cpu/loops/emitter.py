@@ -42,6 +42,7 @@ from qmlir.arithmetic.functions.single import reciprocal_root
 from qmlir.arithmetic.requantization import FRACTION_BITS, Mode, Ties
 from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Number, Scalar, number_attribute
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, scalar_of
+from qmlir.dialects.simd import base as simd
 from qmlir.dialects.simd.base import AnyVector, element_of, lanes_of, tile_of
 from qmlir.dialects.simd.base import vector as vector_type
 from qmlir.dialects.simd.lanes import (
@@ -50,12 +51,11 @@ from qmlir.dialects.simd.lanes import (
     ConvertOp,
     InterleaveHighOp,
     InterleaveLowOp,
-    InterleaveOp,
     RoundToIntOp,
     SelectOp,
     StackOp,
 )
-from qmlir.ir.builtin_types import AnyMemRef, as_integer, bounds_of, memref_type
+from qmlir.ir.builtin_types import AnyMemRef, bounds_of, memref_type
 from qmlir.ir.diagnostics import op_error
 
 # `Emitter` creates scalar operations; `VectorEmitter` overrides it for vectors. An expansion written against `Emitter`
@@ -75,10 +75,8 @@ _MAGIC_BITS = int(np.float32(_MAGIC).view(np.int32))
 
 
 def bits_of(type_: Attribute) -> int:
-    """Returns the bit width of an integer type, or of the elements of an integer vector."""
-    integer = as_integer(scalar_of(type_))
-    assert integer is not None
-    return integer.width.data
+    """Returns the bit width of a number type, or of the elements of a vector."""
+    return simd.bits_of(scalar_of(type_))
 
 
 class Emitter(ArithBuilder):
@@ -246,7 +244,7 @@ class VectorEmitter(Emitter):
         """Returns the parts of a tile along its first axis."""
         return [self.at_place(value, place) for place in range(tile_of(value)[0])]
 
-    def _by_registers(
+    def by_registers(
         self, write: Callable[["VectorEmitter", Sequence[SSAValue]], SSAValue], *values: SSAValue
     ) -> SSAValue:
         """Returns the tile of the results of `write` for each register of `values`, with an emitter of registers."""
@@ -277,14 +275,14 @@ class VectorEmitter(Emitter):
     def part(self, value: SSAValue, start: int, count: int) -> SSAValue:
         """Extracts `count` consecutive lanes of each register, beginning at lane `start`."""
         if self.tile:
-            return self._by_registers(lambda alone, values: alone.part(values[0], start, count), value)
+            return self.by_registers(lambda alone, values: alone.part(values[0], start, count), value)
         mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
         return self.insert(vector.ShuffleOp(value, value, mask, result_type=vector_type(count, scalar_of(value.type))))
 
     def joined(self, first: SSAValue, second: SSAValue) -> SSAValue:
         """Concatenates the lanes of two registers, or of the registers of two tiles."""
         if self.tile:
-            return self._by_registers(lambda alone, values: alone.joined(*values), first, second)
+            return self.by_registers(lambda alone, values: alone.joined(*values), first, second)
         lanes = 2 * lanes_of(first)
         mask = DenseArrayBase.from_list(i64, list(range(lanes)))
         return self.insert(vector.ShuffleOp(first, second, mask, result_type=vector_type(lanes, element_of(first))))
@@ -422,10 +420,6 @@ _FEWEST_LANES = 16
 _HALVES = (InterleaveLowOp, InterleaveHighOp)
 
 
-def _turned(emit: VectorEmitter, kind: type[InterleaveOp], a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit.insert(kind(a, b))
-
-
 def expand_join(emit: Emitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
     """Emits the value whose bytes are `parts`, least significant first: scalars or vectors, as `emit` creates."""
     if isinstance(emit, VectorEmitter) and emit.lanes >= _FEWEST_LANES:
@@ -438,7 +432,7 @@ def expand_join(emit: Emitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValu
 
 
 def _interleaved(emit: VectorEmitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
-    numbers = [_as(emit, each, op.result.type, emit.lanes // 4) for each in interleave_bytes(emit, parts)]
+    numbers = [reinterpreted(emit, each, op.result.type) for each in interleave_bytes(emit, parts)]
     while len(numbers) > 1:
         numbers = [emit.joined(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
     return numbers[0]
@@ -446,17 +440,17 @@ def _interleaved(emit: VectorEmitter, op: JoinOp, parts: Sequence[SSAValue]) -> 
 
 def interleave_bytes(emit: VectorEmitter, parts: Sequence[SSAValue]) -> list[SSAValue]:
     """Interleaves four vectors of bytes; returns four vectors in order. Bytes are paired first, then the pairs."""
-    lanes = emit.lanes
     pairs = [
-        [_as(emit, _turned(emit, kind, parts[first], parts[first + 1]), i16, lanes // 2) for first in (0, 2)]
+        [reinterpreted(emit, emit.insert(kind(parts[first], parts[first + 1])), i16) for first in (0, 2)]
         for kind in _HALVES
     ]
-    return [_as(emit, _turned(emit, kind, low, high), i8, lanes) for low, high in pairs for kind in _HALVES]
+    return [reinterpreted(emit, emit.insert(kind(low, high)), i8) for low, high in pairs for kind in _HALVES]
 
 
-def _as(emit: VectorEmitter, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
+def reinterpreted(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
     """Bitcasts a vector to another element type."""
-    return emit.insert(ConvertOp(value, Conversion.BITCAST, emit.with_lanes(lanes).typed(element)))
+    lanes = lanes_of(value) * bits_of(value.type) // bits_of(element)
+    return emit.insert(ConvertOp(value, Conversion.BITCAST, vector_type(lanes, element, tile_of(value))))
 
 
 class ExpandJoin(RewritePattern):

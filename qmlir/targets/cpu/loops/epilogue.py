@@ -429,14 +429,12 @@ class Epilogue:
             self._write_whole(tile)
         else:
             for row in range(tile.rows):
-                self._write_row(tile, tile.registers(row), tile.place_of(row))
-
-    def _write_row(self, tile: SumTile, registers: Sequence[SSAValue], position: Sequence[Index]) -> None:
-        if self.together is not None:
-            self._write_together(tile, self.together, registers, position)
-            return
-        written = [self._body(tile, register, vector, position) for vector, register in enumerate(registers)]
-        self._store(tile, written, position)
+                registers, position = tile.registers(row), tile.place_of(row)
+                if self.together is not None:
+                    self._write_together(tile, self.together, registers, position)
+                else:
+                    written = [self._body(tile, each, vector, position) for vector, each in enumerate(registers)]
+                    self._store(tile, written, position)
 
     def _write_whole(self, tile: SumTile) -> None:
         """Stores the results of a tile without partial registers; all of its registers are computed at once."""

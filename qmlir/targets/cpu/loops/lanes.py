@@ -14,7 +14,6 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr
 
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import is_signless
 from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
 from qmlir.dialects.simd.memory import BYTE_VALUES, GatherOp
@@ -31,7 +30,7 @@ from qmlir.targets.cpu.loops.emitter import (
 )
 from qmlir.targets.cpu.loops.geometry import innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, ValueWriter, collapse_axes
-from qmlir.targets.cpu.loops.vector_lowerings import form_of, has_form, is_held
+from qmlir.targets.cpu.loops.vector_lowerings import form_of, has_form, is_held, is_scalar
 
 # Data movement that interleaves four rows of bytes: it reads a register of each row, interleaves the four registers,
 # and writes them contiguously.
@@ -339,7 +338,7 @@ class LaneWriter(ValueWriter):
         self.dims[self.inner] = position
         values = self._vector_values(emit, [*self.loads, *self._read_outputs()], count)
         for output, value in zip(self.nest.outputs, self.terminator.operands, strict=True):
-            vector = self._vector(emit, values, value)
+            vector = vector_value(emit, values, value)
             store(emit, vector, output.value, self._position(emit, output), count)
 
     def _read_outputs(self) -> list[Access]:
@@ -389,7 +388,7 @@ class LaneWriter(ValueWriter):
         term = widened_term(total)
         assert term is not None
         (before,) = (values[value] for value in total.operands if value is not term.result)
-        return add_bytes(emit, before, self._vector(emit, values, term.input), term)
+        return add_bytes(emit, before, vector_value(emit, values, term.input), term)
 
     def _vector_values(
         self, emit: VectorEmitter, accesses: Sequence[Access], count: int | None,
@@ -420,7 +419,7 @@ class LaneWriter(ValueWriter):
             elif isinstance(op, memref.LoadOp) and len(op.indices) > 1:
                 values[op.res] = self._look_up(emit, values, op)
             else:
-                operands = [self._vector(emit, values, operand) for operand in op.operands]
+                operands = [vector_value(emit, values, operand) for operand in op.operands]
                 values[op.results[0]] = form.write(emit, op, operands)
         return values
 
@@ -434,22 +433,21 @@ class LaneWriter(ValueWriter):
             table, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1], MemRefType(op.res.type, [BYTE_VALUES], layout)
         )
         emit.builder.insert(row)
-        return emit.insert(GatherOp(row.result, self._splat(emit, positions), emit.typed(op.res.type)))
+        return emit.insert(
+            GatherOp(row.result, emit.splat(positions) if is_scalar(positions) else positions, emit.typed(op.res.type))
+        )
 
-    @staticmethod
-    def _splat(emit: VectorEmitter, value: SSAValue) -> SSAValue:
-        return value if scalar_of(value.type) != value.type else emit.splat(value)
 
-    def _vector(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
-        """Returns a value of the body as a vector; memrefs are unchanged."""
-        found = values.get(value, value)
-        if isinstance(found.type, MemRefType) or scalar_of(found.type) != found.type:
-            return found
-        match value.owner:
-            case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as number):
-                return emit.constant(number.value.data, value.type)
-            case _:
-                return emit.splat(found)
+def vector_value(emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
+    """Returns a value of a body, which `values` may map to another one, as a vector; memrefs are unchanged."""
+    found = values.get(value, value)
+    if not is_scalar(found):
+        return found
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as number):
+            return emit.constant(number.value.data, value.type)
+        case _:
+            return emit.splat(found)
 
 
 def _folded(emit: VectorEmitter, kind: type[Operation], values: Sequence[SSAValue]) -> SSAValue:

@@ -10,8 +10,8 @@ from copy import copy
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, ArrayAttr, DenseArrayBase, FloatAttr, IndexType, IntegerAttr, i64
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, DenseArrayBase, IndexType, i64
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import FillOp, IndexOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -30,7 +30,7 @@ from qmlir.ir.provenance import set_origins
 from qmlir.targets.cpu.loops import nests
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add
 from qmlir.targets.cpu.loops.geometry import load, store
-from qmlir.targets.cpu.loops.lanes import InterleavedWriter, LaneWriter, lanes_for, terms_for, turns_of
+from qmlir.targets.cpu.loops.lanes import InterleavedWriter, LaneWriter, lanes_for, terms_for, turns_of, vector_value
 from qmlir.targets.cpu.loops.vector_lowerings import form_of, has_form
 
 # Reductions whose order matters: eight rows are the lanes of one vector, and each lane adds the terms of its row in
@@ -177,17 +177,8 @@ class TransposedWriter(nests.ValueWriter):
         for op in self.pending:
             form = form_of(op)
             assert form is not None
-            values[op.results[0]] = form.write(emit, op, [self._vector(emit, values, each) for each in op.operands])
-        return [self._vector(emit, values, value) for value in self.terminator.operands]
-
-    def _vector(self, emit: VectorEmitter, values: dict[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
-        if value in values:
-            return values[value]
-        match value.owner:
-            case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as number):
-                return emit.constant(number.value.data, value.type)
-            case _:
-                return emit.splat(value)
+            values[op.results[0]] = form.write(emit, op, [vector_value(emit, values, each) for each in op.operands])
+        return [vector_value(emit, values, value) for value in self.terminator.operands]
 
 
 def write_nest(emit: Emitter, nest: nests.Nest, schedule: ScheduleAttr | None) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i8, i16, i32, i64
 from xdsl.dialects.vector import ShuffleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import shaped
@@ -28,7 +28,7 @@ from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, InterleaveHighOp, InterleaveLowOp, Signs
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, times
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, reinterpreted, times
 from qmlir.targets.cpu.loops.epilogue import SumTile, write_body
 from qmlir.targets.cpu.loops.geometry import EpilogueOperand, Operand, Place, load, store
 from qmlir.targets.cpu.loops.tiles import TiledVariant, TileWriter
@@ -44,12 +44,6 @@ def _shuffled(emit: Emitter, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> 
     """The chosen lanes of two vectors, those of `b` counted behind those of `a`."""
     mask = DenseArrayBase.from_list(i64, list(lanes))
     return emit.insert(ShuffleOp(a, b, mask, result_type=vector(len(lanes), element_of(a))))
-
-
-def _bits(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
-    """The bits of a vector as elements of another type."""
-    lanes = lanes_of(value) * bits_of(element_of(value)) // bits_of(element)
-    return emit.insert(ConvertOp(value, Conversion.BITCAST, vector(lanes, element)))
 
 
 def interleaved_channels(lanes: int, registers: int) -> Array:
@@ -274,8 +268,8 @@ class DepthwiseWriter(TileWriter):
         if self.group < QUAD:
             return self._halves(emit, read[0], read[1], 8)
         first, second = (self._halves(emit, read[pair], read[pair + 1], 16) for pair in (0, 2))
-        pairs = zip(*([_bits(emit, each, i16) for each in half] for half in (first, second)), strict=True)
-        return [_bits(emit, each, i8) for low, high in pairs for each in self._halves(emit, low, high, 8)]
+        pairs = zip(*([reinterpreted(emit, each, i16) for each in half] for half in (first, second)), strict=True)
+        return [reinterpreted(emit, each, i8) for low, high in pairs for each in self._halves(emit, low, high, 8)]
 
     def _channels(self, emit: VectorEmitter) -> Array:
         """The channel of each lane of the registers of sums."""
@@ -359,7 +353,7 @@ def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[li
         if not each.result.uses:
             each.detach()
             each.erase()
-    return [_bits(emit, each, i8) for each in wide], bits_of(element_of(wide[0])) // 8
+    return [reinterpreted(emit, each, i8) for each in wide], bits_of(element_of(wide[0])) // 8
 
 
 class Interleaved(TiledVariant):

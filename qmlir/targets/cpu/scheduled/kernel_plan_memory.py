@@ -46,7 +46,7 @@ def aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Lifetime:
     """A buffer of `size` bytes that is used from step `start` to step `end`, inclusive."""
 
@@ -118,18 +118,11 @@ _VIEWS = (memref.SubviewOp, memref.CastOp, ReshapeOp, memref.ViewOp)
 
 
 @dataclass(eq=False)
-class Buffer:
+class Buffer(Lifetime):
     """The memory of one allocation, or of several that reuse it in place."""
 
     allocations: list[memref.AllocOp]
     values: list[SSAValue]
-    size: int
-    start: int
-    end: int
-
-    def lifetime(self) -> Lifetime:
-        """Returns the lifetime of the buffer."""
-        return Lifetime(self.size, self.start, self.end)
 
 
 def bytes_of(op: memref.AllocOp) -> int:
@@ -197,7 +190,7 @@ class Lifetimes:
         if not steps:
             self.unused.append(op)
             return
-        buffer = Buffer([op], views, bytes_of(op), min(steps), max(steps))
+        buffer = Buffer(bytes_of(op), min(steps), max(steps), [op], views)
         for view in views:
             self._of[view] = buffer
 
@@ -462,11 +455,10 @@ class KernelPlanMemory(WritesFiles):
             return
         for buffer in buffers:
             _check_budget(buffer.allocations[0], buffer.size)
-        wanted = [buffer.lifetime() for buffer in buffers]
-        layout = plan_arena(wanted)
+        layout = plan_arena(buffers)
         _check_budget(function, layout.peak)
         together = sum(aligned(buffer.size) * len(buffer.allocations) for buffer in buffers)
-        lowest = most_alive(wanted)
+        lowest = most_alive(buffers)
         count("bytes of the arena", layout.peak)
         count("bytes of all buffers", together)
         count("bytes alive at one time", lowest)
