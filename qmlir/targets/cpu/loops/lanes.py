@@ -433,9 +433,8 @@ class LaneWriter(ValueWriter):
             table, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1], MemRefType(op.res.type, [BYTE_VALUES], layout)
         )
         emit.builder.insert(row)
-        return emit.insert(
-            GatherOp(row.result, emit.splat(positions) if is_scalar(positions) else positions, emit.typed(op.res.type))
-        )
+        positions = emit.splat(positions) if is_scalar(positions) else positions
+        return emit.insert(GatherOp(row.result, positions, emit.typed(op.res.type)))
 
 
 def vector_value(emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
