@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, Float8E8M0FNUType, IntegerType, f32, f64, i8, i32, i64
+from xdsl.dialects.builtin import AnyFloat, Float8E8M0FNUType, IntegerType, f32, f64, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -290,8 +289,14 @@ def largest(element: UniformQuantizedType) -> int:
     return max(abs(limit - int(point)) for limit in limits for point in (points.min(), points.max()))
 
 
-def _dtype(type_: Attribute) -> npt.DTypeLike:
-    return {f32: np.float32, f64: np.float64, i8: np.int8, i32: np.int32, i64: np.int64}[cast(Any, type_)]
+_DTYPES: dict[Attribute, type[np.generic]] = {
+    i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, f32: np.float32, f64: np.float64,
+}  # fmt: skip
+
+
+def dtype_of(element: Attribute) -> type[np.generic]:
+    """Returns the NumPy type of an element type that code computes with."""
+    return _DTYPES[element]
 
 
 def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
@@ -318,7 +323,7 @@ def centered(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     assert element is not None
     _, zero_points = broadcast_parameters(element, tensor_type(value.type).get_shape())
     wide = wide_type(element)
-    offset = parameter(at, zero_points.astype(_dtype(wide)), wide, map_)
+    offset = parameter(at, zero_points.astype(dtype_of(wide)), wide, map_)
     operand = Input(at.value(value), map_, is_unsigned(element))
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
@@ -356,7 +361,7 @@ def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
 def _scales(at: Lowering, element: UniformType, shape: Sequence[int], map_: AffineMap) -> Parameter:
     arithmetic = _arithmetic(element.expressed)
     scales, _ = broadcast_parameters(element, tuple(shape))
-    return parameter(at, scales.astype(_dtype(arithmetic)), arithmetic, map_)
+    return parameter(at, scales.astype(dtype_of(arithmetic)), arithmetic, map_)
 
 
 def _saturated(whole: Scalar, zero_point: Scalar, limits: tuple[int, int], result: IntegerType) -> Scalar:
@@ -382,7 +387,7 @@ def quantizing(
     """
     arithmetic = _arithmetic(element.expressed)
     scales, zero_points = broadcast_parameters(element, tuple(shape))
-    scale = parameter(at, scales.astype(_dtype(arithmetic)), arithmetic, map_)
+    scale = parameter(at, scales.astype(dtype_of(arithmetic)), arithmetic, map_)
     offset = parameter(at, zero_points.astype(np.int64), i64, map_)
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
 
@@ -568,7 +573,7 @@ def _rescaling(
     """Rescales integers by `kernel.requantize` with the parameters `arrays`."""
     types = RequantizeOp.PARAMETERS[mode.mode]
     parameters = [
-        find(np.asarray(each).astype(_dtype(type_)), type_) for each, type_ in zip(arrays, types, strict=True)
+        find(np.asarray(each).astype(dtype_of(type_)), type_) for each, type_ in zip(arrays, types, strict=True)
     ]
     offset = find(zero_points.astype(np.int64), i64)
 

@@ -123,7 +123,7 @@ def _operator(name: str, *, is_reversed: bool = False) -> "Callable[[Scalar, Sca
     """Returns the method of an operator, a row of the table; `is_reversed` exchanges its operands."""
 
     def method(self: "Scalar", other: "Scalar | Number") -> "Scalar":
-        return self._binary(name, other, is_reversed=is_reversed)
+        return self.binary(name, other, is_reversed=is_reversed)
 
     return method
 
@@ -166,7 +166,8 @@ class Scalar:
     def _choice(self) -> int:
         return 0 if self.is_float else 2 if self.unsigned else 1
 
-    def _binary(self, name: str, other: "Scalar | Number", *, is_reversed: bool = False) -> "Scalar":
+    def binary(self, name: str, other: "Scalar | Number", *, is_reversed: bool = False) -> "Scalar":
+        """Applies the operator `name` of the table to this value and another one."""
         operation = _BINARY[name][self._choice()]
         pair = self.value, self._other(other).value
         return self.made(self.builder.binary(operation, *(reversed(pair) if is_reversed else pair)))
@@ -192,11 +193,11 @@ class Scalar:
 
     def minimum(self, other: "Scalar | Number") -> "Scalar":
         """Returns the minimum of two values; NaN if either float is NaN."""
-        return self._binary("minimum", other)
+        return self.binary("minimum", other)
 
     def maximum(self, other: "Scalar | Number") -> "Scalar":
         """Returns the maximum of two values; NaN if either float is NaN."""
-        return self._binary("maximum", other)
+        return self.binary("maximum", other)
 
     def clamp(self, low: Number, high: Number) -> "Scalar":
         """Returns the value clamped to `[low, high]`."""

@@ -3,6 +3,7 @@
 The instruction set of the module determines which instructions exist. Every CPU supports all other `simd` operations.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -80,13 +81,16 @@ def _halves(write: _Writer, op: DotAccumulateOp) -> SSAValue:
     """Two dot products of half the lanes; on a tile, for each of its registers."""
     operands = op.accumulator, op.x, op.w
     if is_tile(op.result):
-        return write.over(*tile_of(op.result)).by_registers(
-            lambda alone, values: alone.insert(DotAccumulateOp(*values, op.signs.data)), *operands
-        )
+
+        def of_registers(alone: VectorEmitter, values: Sequence[SSAValue]) -> SSAValue:
+            accumulator, x, w = values
+            return alone.insert(DotAccumulateOp(accumulator, x, w, op.signs.data))
+
+        return write.over(*tile_of(op.result)).by_registers(of_registers, *operands)
     results: list[SSAValue] = []
     for half in range(2):
-        parts = [write.part(value, half * lanes_of(value) // 2, lanes_of(value) // 2) for value in operands]
-        results.append(write.insert(DotAccumulateOp(*parts, op.signs.data)))
+        accumulator, x, w = (write.part(each, half * lanes_of(each) // 2, lanes_of(each) // 2) for each in operands)
+        results.append(write.insert(DotAccumulateOp(accumulator, x, w, op.signs.data)))
     return write.joined(*results)
 
 

@@ -179,14 +179,18 @@ class TileWriter:
             # Threads divide blocks and tiles together, so that the smaller tile is one more step of the loop.
             self._loop(emit, whole + 1, lambda inner, tile: self._write_any_tile(inner, channels, done, tile))
             return
+        self._over_tiles(emit, done, lambda inner, place, count: self._write_tile(inner, channels, place, count))
 
-        def write(inner: VectorEmitter, tile: Index) -> None:
-            self._write_tile(inner, channels, [*done, times(inner, tile, rows)], rows)
-
+    def _over_tiles(
+        self, emit: VectorEmitter, done: Sequence[Index], write: Callable[[VectorEmitter, list[Index], int], None]
+    ) -> None:
+        """`write` for the first position of each tile of a run, and the number of its rows."""
+        rows = self.schedule.rows
+        whole, rest = divmod(self.geometry.positions[-1], rows)
         if whole:
-            self._loop(emit, whole, write)
+            self._loop(emit, whole, lambda inner, tile: write(inner, [*done, times(inner, tile, rows)], rows))
         if rest:
-            self._write_tile(emit, channels, [*done, whole * rows], rest)
+            write(emit, [*done, whole * rows], rest)
 
     def _write_any_tile(self, emit: VectorEmitter, channels: _Channels, done: Sequence[Index], tile: Index) -> None:
         """A tile of a run, of which the last one is smaller."""

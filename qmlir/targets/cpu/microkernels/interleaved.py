@@ -207,19 +207,10 @@ class DepthwiseWriter(TileWriter):
             initial = self._parameter(emit, self.geometry.readings[start.operand], channel, valid)
         shared = _Block(channel, valid, weights, initial, self._parameters(emit, channel, valid))
 
-        self._over_rows(emit, done, lambda inner, row: self._write_row(inner, shared, row))
+        def write(inner: VectorEmitter, positions: list[Index], rows: int) -> None:
+            self._write_columns(inner, shared, positions, rows)
 
-    def _write_row(self, emit: VectorEmitter, block: _Block, done: list[Index]) -> None:
-        rows = self.schedule.rows
-        whole, rest = divmod(self.geometry.positions[-1], rows)
-        if whole:
-            self._loop(
-                emit,
-                whole,
-                lambda inner, tile: self._write_columns(inner, block, [*done, times(inner, tile, rows)], rows),
-            )
-        if rest:
-            self._write_columns(emit, block, [*done, whole * rows], rest)
+        self._over_rows(emit, done, lambda inner, row: self._over_tiles(inner, row, write))
 
     def _parameters(self, emit: VectorEmitter, channel: Index, valid: int) -> list[list[SSAValue]] | None:
         """The epilogue operands of a block in the order of the sums, where each is of the channels alone."""

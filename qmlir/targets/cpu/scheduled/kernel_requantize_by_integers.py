@@ -456,10 +456,9 @@ class ExactSteps:
             kept = self._by_own_exponents(accumulator, numbers).clamp(least - zero_point, most - zero_point)
             return kept + zero_point if zero_point else kept
         scaled = self._rounded(self._product(self._rounded(accumulator), self._constant(numbers)))
-        if op.mode.mode is Mode.QLINEAR and zero_point:
-            scaled = self._rounded(self._sum(scaled, self._constant(np.array(float(np.float32(zero_point))))))
-            zero_point = 0
-        elif op.mode.mode is Mode.QLINEAR:
+        if op.mode.mode is Mode.QLINEAR:
+            if zero_point:
+                scaled = self._rounded(self._sum(scaled, self._constant(np.array(float(np.float32(zero_point))))))
             zero_point = 0
         whole = self._whole(scaled)
         assert whole.value is not None

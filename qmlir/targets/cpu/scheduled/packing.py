@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -17,9 +16,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     TensorType,
     f32,
-    f64,
     i8,
-    i16,
     i32,
     i64,
 )
@@ -41,7 +38,7 @@ from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Body, Input, Lowering, constant_array, integer_types, unchanged
-from qmlir.dialects.kernel.lowering.quantized import plain_decoded, plain_place
+from qmlir.dialects.kernel.lowering.quantized import dtype_of, plain_decoded, plain_place
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, product_weights, window_weights, winograd_weights
@@ -319,10 +316,6 @@ def expanded_weights(at: Lowering, weights: SSAValue, layout: WeightLayout) -> S
 # Packing weights into the layout of a variant, and the corrections of sums that this requires. Constants are packed
 # with NumPy, computed weights by structured operations.
 
-_DTYPES: dict[Attribute, type[np.generic]] = {
-    i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, f32: np.float32, f64: np.float64,
-}  # fmt: skip
-
 
 def pack_computed(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue:
     """Emits operations that pack weights computed at run time.
@@ -449,7 +442,7 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
     zero_points = None if op.weight_zero_points is None else at.known(op.weight_zero_points)
     if known is not None and (op.weight_zero_points is None or zero_points is not None):
         if isinstance(source, AnyFloat):
-            return PackedWeights(known.astype(_DTYPES[element]), None)
+            return PackedWeights(known.astype(dtype_of(element)), None)
         offset: Any = number
         if zero_points is not None:
             rows = zero_points.astype(np.int64)
@@ -457,7 +450,7 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
         moved = stored_integers(known, source, is_unsigned=is_unsigned)
         if zero_points is not None or number != more:
             moved = moved.astype(np.int64) - offset + more
-        made = moved.astype(_DTYPES[element], copy=False)
+        made = moved.astype(dtype_of(element), copy=False)
         if not np.array_equal(made, moved):
             raise at.error(f"has weights in [{moved.min()}, {moved.max()}], but its schedule packs them as {element}")
         return PackedWeights(made, None)
@@ -495,7 +488,7 @@ def correction(op: ContractionOp, at: Lowering, weights: PackedWeights, offset: 
         known = op.form.sums_of_weights(weights.array) if isinstance(op, WinogradOp) else weights.array
         axes = (-1,) if is_product else tuple(range(1, known.ndim))
         sums = known.astype(np.int64).sum(axis=axes)
-        return cast(Array, -offset * sums).astype(_DTYPES[element])
+        return cast(Array, -offset * sums).astype(dtype_of(element))
     assert weights.value is not None
     shape = shaped(weights.value)[0]
     axes = (len(shape) - 1,) if is_product else tuple(range(1, len(shape)))
@@ -508,9 +501,11 @@ def _multiplied_sums(at: Lowering, source: Input, axes: Sequence[int], start: SS
     """Emits `factor` times the sums of `source` over `axes`, which begin with `start`."""
     kept, element = shaped(start)
     sums = at.reduce(source, axes, start, lambda each, so_far: so_far + each.to(element))
-    return at.compute(
-        [Input(sums, AffineMap.identity(len(kept)))], kept, element, partial(Scalar.__mul__, other=factor)
-    )
+
+    def multiplied(total: Scalar) -> Scalar:
+        return total * factor
+
+    return at.compute([Input(sums, AffineMap.identity(len(kept)))], kept, element, multiplied)
 
 
 def row_correction(op: ContractionOp, at: Lowering, weights: PackedWeights) -> SSAValue | None:
