@@ -33,7 +33,7 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_typ
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.ops import YieldOp as KernelYieldOp
-from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
+from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp, weights_of
 from qmlir.dialects.kernel.variants import SCALAR, Variant
 from qmlir.ir.control_flow import reached
 from qmlir.ir.passes import ROUNDED, Preservation
@@ -288,7 +288,9 @@ class PackContraction(RewritePattern):
             return
         at = Lowering(op, rewriter, integer_types())
         packed_by = LayoutAttr.of(schedule.variant, schedule.vectors, schedule.lanes)
-        variant, layout = packed_by.variant, packing.weights_of(op, packed_by)
+        variant, layout = packed_by.variant, weights_of(packed_by, op)
+        if layout.fault:
+            raise at.error(layout.fault)
         element = variant.element or op.accumulator_type
         if variant.most_terms is not None and layout.terms > variant.most_terms:
             raise at.error(

@@ -36,17 +36,16 @@ from qmlir.analysis.operand_accesses import (
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
-from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
+from qmlir.dialects.kernel.contraction import ContractionOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Body, Input, Lowering, constant_array, integer_types, unchanged
 from qmlir.dialects.kernel.lowering.quantized import dtype_of, plain_decoded, plain_place
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, product_weights, window_weights, winograd_weights
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp
 from qmlir.dialects.kernel.variants import Variant, WeightLayout, variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.control_flow import has_uses, terminator_of
-from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import evaluate_if_defined
 from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.isa.predicates import has_offset_bytes
@@ -372,21 +371,6 @@ def moved_from(value: SSAValue, position: Sequence[AffineExpr]) -> tuple[SSAValu
         position = [each.replace_dims_and_symbols(dims, ()) for each in reading.map_.results]
         value = reading.value
     return value, position
-
-
-def weights_of(op: ContractionOp, layout: LayoutAttr) -> WeightLayout:
-    """Returns how to pack the weights of `op` into `layout`."""
-    match op:
-        case WinogradOp():
-            found = winograd_weights(layout, op)
-        case ConvOp():
-            found = window_weights(layout, op)
-        case _:
-            *batches, channels, terms = shaped(op.w)[0]
-            found = product_weights(layout, math.prod(batches), channels, terms)
-    if found.fault:
-        raise op_error(op, found.fault)
-    return found
 
 
 @dataclass(frozen=True)
