@@ -9,21 +9,7 @@ from typing import Self
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects import arith, math, memref, scf, vector
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseArrayBase,
-    IndexType,
-    IntegerType,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects import arith, builtin, math, memref, scf, vector
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -66,7 +52,7 @@ from qmlir.ir.diagnostics import op_error
 Index = SSAValue | int
 """A constant index, or a value of type `index`."""
 
-_INDEX = IndexType()
+_INDEX = builtin.IndexType()
 
 _MAGIC = 1.5 * 2**23
 """Added to an f32 of magnitude up to 2^22, this leaves the integer (rounded ties to even) in the low bits."""
@@ -113,7 +99,7 @@ class Emitter(ArithBuilder):
             yield self, 0
             return
         bounds = self.index(start), self.index(end), self.index(step)
-        block = Block(arg_types=[IndexType()])
+        block = Block(arg_types=[builtin.IndexType()])
         inner = self.at_end(block)
         yield inner, block.args[0]
         if threads:
@@ -131,7 +117,7 @@ class Emitter(ArithBuilder):
         if (start, end, step) == (0, 1, 1):
             return write(self, 0, values)
         bounds = self.index(start), self.index(end), self.index(step)
-        block = Block(arg_types=[IndexType(), *(value.type for value in values)])
+        block = Block(arg_types=[builtin.IndexType(), *(value.type for value in values)])
         inner = self.at_end(block)
         inner.builder.insert(scf.YieldOp(*write(inner, block.args[0], block.args[1:])))
         return self.builder.insert(scf.ForOp(*bounds, values, block)).results
@@ -157,7 +143,7 @@ class Emitter(ArithBuilder):
         """Clamps `value` to [low, high], which its type must represent exactly. A float must not be NaN."""
         element = scalar_of(value.type)
         bounds = self.constant(low, element), self.constant(high, element)
-        if not isinstance(element, AnyFloat):
+        if not isinstance(element, builtin.AnyFloat):
             return self.binary(arith.MinSIOp, self.binary(arith.MaxSIOp, value, bounds[0]), bounds[1])
         # CPUs fuse a compare and a select into one instruction; arith.maximumf must also handle NaN and -0.
         value = self.select(self.compare("ogt", value, bounds[0]), value, bounds[0])
@@ -174,8 +160,8 @@ class Emitter(ArithBuilder):
         that constant, are the integer.
         """
         shifted = self.binary(arith.AddfOp, value, self.constant(_MAGIC, scalar_of(value.type)))
-        bits = self.convert(arith.BitcastOp, shifted, i32)
-        return self.binary(arith.AddiOp, bits, self.constant(offset - _MAGIC_BITS, i32))
+        bits = self.convert(arith.BitcastOp, shifted, builtin.i32)
+        return self.binary(arith.AddiOp, bits, self.constant(offset - _MAGIC_BITS, builtin.i32))
 
     def load(self, memory: SSAValue, position: Sequence[Index]) -> SSAValue:
         """Loads the element at index `position`."""
@@ -276,7 +262,7 @@ class VectorEmitter(Emitter):
         """Extracts `count` consecutive lanes of each register, beginning at lane `start`."""
         if self.tile:
             return self.by_registers(lambda alone, values: alone.part(values[0], start, count), value)
-        mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
+        mask = builtin.DenseArrayBase.from_list(builtin.i64, list(range(start, start + count)))
         return self.insert(vector.ShuffleOp(value, value, mask, result_type=vector_type(count, scalar_of(value.type))))
 
     def joined(self, first: SSAValue, second: SSAValue) -> SSAValue:
@@ -284,7 +270,7 @@ class VectorEmitter(Emitter):
         if self.tile:
             return self.by_registers(lambda alone, values: alone.joined(*values), first, second)
         lanes = 2 * lanes_of(first)
-        mask = DenseArrayBase.from_list(i64, list(range(lanes)))
+        mask = builtin.DenseArrayBase.from_list(builtin.i64, list(range(lanes)))
         return self.insert(vector.ShuffleOp(first, second, mask, result_type=vector_type(lanes, element_of(first))))
 
     def lane(self, value: SSAValue, position: int) -> SSAValue:
@@ -396,14 +382,14 @@ def function_name(op: Operation) -> str | None:
     """Returns the name of the `FUNCTIONS` entry that `op` computes in f32, f16 or bf16; else `None`."""
     dialect, _, name = op.name.partition(".")
     is_function = dialect == math.Math.name and name in FUNCTIONS
-    return name if is_function and scalar_of(op.results[0].type) in (f32, f16, bf16) else None
+    return name if is_function and scalar_of(op.results[0].type) in (builtin.f32, builtin.f16, builtin.bf16) else None
 
 
 def expanded(emitter: Emitter, name: str, operands: Sequence[SSAValue]) -> SSAValue:
     """Emits the function `name` (such as `exp`) of f32, f16 or bf16 values; f16 and bf16 are computed in f32."""
     scalars = [Scalar(operand, emitter) for operand in operands]
     element = scalars[0].type
-    return FUNCTIONS[name].definition(STEPS, *(each.to(f32) for each in scalars)).to(element).value
+    return FUNCTIONS[name].definition(STEPS, *(each.to(builtin.f32) for each in scalars)).to(element).value
 
 
 def expanded_root(emitter: Emitter, value: SSAValue) -> SSAValue:
@@ -424,11 +410,13 @@ def expand_join(emit: Emitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValu
     """Emits the value whose bytes are `parts`, least significant first: scalars or vectors, as `emit` creates."""
     if isinstance(emit, VectorEmitter) and emit.lanes >= _FEWEST_LANES:
         return _interleaved(emit, op, parts)
-    whole = emit.convert(arith.ExtUIOp, parts[0], i32)
+    whole = emit.convert(arith.ExtUIOp, parts[0], builtin.i32)
     for position, part in enumerate(parts[1:], 1):
-        moved = emit.binary(arith.ShLIOp, emit.convert(arith.ExtUIOp, part, i32), emit.constant(8 * position, i32))
+        moved = emit.binary(
+            arith.ShLIOp, emit.convert(arith.ExtUIOp, part, builtin.i32), emit.constant(8 * position, builtin.i32)
+        )
         whole = emit.binary(arith.OrIOp, whole, moved)
-    return emit.convert(arith.BitcastOp, whole, f32) if op.result.type == f32 else whole
+    return emit.convert(arith.BitcastOp, whole, builtin.f32) if op.result.type == builtin.f32 else whole
 
 
 def _interleaved(emit: VectorEmitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
@@ -441,10 +429,10 @@ def _interleaved(emit: VectorEmitter, op: JoinOp, parts: Sequence[SSAValue]) -> 
 def interleave_bytes(emit: VectorEmitter, parts: Sequence[SSAValue]) -> list[SSAValue]:
     """Interleaves four vectors of bytes; returns four vectors in order. Bytes are paired first, then the pairs."""
     pairs = [
-        [reinterpreted(emit, emit.insert(kind(parts[first], parts[first + 1])), i16) for first in (0, 2)]
+        [reinterpreted(emit, emit.insert(kind(parts[first], parts[first + 1])), builtin.i16) for first in (0, 2)]
         for kind in _HALVES
     ]
-    return [reinterpreted(emit, emit.insert(kind(low, high)), i8) for low, high in pairs for kind in _HALVES]
+    return [reinterpreted(emit, emit.insert(kind(low, high)), builtin.i8) for low, high in pairs for kind in _HALVES]
 
 
 def reinterpreted(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
@@ -504,7 +492,7 @@ def expand_requantize(
             moved = _by_multiplier(emit, accumulator, *parameters, is_double=op.mode.mode is Mode.DOUBLE_ROUND)
     kept = emit.clamp(moved, *bounds)
     if zero_point:
-        kept = emit.binary(arith.AddiOp, kept, emit.constant(zero_point, i64))
+        kept = emit.binary(arith.AddiOp, kept, emit.constant(zero_point, builtin.i64))
     return emit.resize(kept, result)
 
 
@@ -528,16 +516,16 @@ def _rounded(emit: Emitter, scaled: SSAValue, zero_point: int, bounds: tuple[int
     if max(map(abs, bounds)) <= _EXACT_ROUNDING:
         return emit.round_to_integer(emit.clamp(scaled, *bounds), zero_point)
     # f32 can't represent every 32-bit bound, but f64 can.
-    rounded = emit.convert(arith.ExtFOp, emit.round_even(scaled), f64)
-    whole = emit.convert(arith.FPToSIOp, emit.clamp(rounded, *bounds), i64)
-    return emit.binary(arith.AddiOp, whole, emit.constant(zero_point, i64))
+    rounded = emit.convert(arith.ExtFOp, emit.round_even(scaled), builtin.f64)
+    whole = emit.convert(arith.FPToSIOp, emit.clamp(rounded, *bounds), builtin.i64)
+    return emit.binary(arith.AddiOp, whole, emit.constant(zero_point, builtin.i64))
 
 
 def _by_multiplier(
     emit: Emitter, accumulator: SSAValue, multiplier: SSAValue, shift: SSAValue, *, is_double: bool
 ) -> SSAValue:
     """`(acc * multiplier + nudge) >> shift` in i64, which holds 32 bits by 31 and the nudge."""
-    value, factor, amount = (Scalar(emit.resize(each, i64), emit) for each in (accumulator, multiplier, shift))
+    value, factor, amount = (Scalar(emit.resize(each, builtin.i64), emit) for each in (accumulator, multiplier, shift))
     # The lanes that a partial vector lacks are 0: for these, shifting the half out of 2^amount must also be defined.
     nudge = STEPS.shift_in_zeros(value.constant(1) << amount, 1)
     if is_double:
@@ -548,7 +536,7 @@ def _by_multiplier(
 
 
 def _by_shift(emit: Emitter, accumulator: SSAValue, shift: SSAValue, ties: Ties, bounds: tuple[int, int]) -> SSAValue:
-    value, amount = (Scalar(emit.resize(each, i64), emit) for each in (accumulator, shift))
+    value, amount = (Scalar(emit.resize(each, builtin.i64), emit) for each in (accumulator, shift))
     goes_right = amount > 0
     right = _shifted_right(value, amount, ties, bits_of(accumulator.type))
     return goes_right.select(right, _shifted_left(value, amount, bounds)).value
@@ -596,6 +584,6 @@ class ExpandRequantize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: RequantizeOp, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op.result.type, IntegerType):
+        if isinstance(op.result.type, builtin.IntegerType):
             emit = Emitter(rewriter, rewriter)
             rewriter.replace(op, [], [expand_requantize(emit, op, op.accumulator, list(op.parameters))])

@@ -7,19 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    AnyFloat,
-    ArrayAttr,
-    DenseArrayBase,
-    FloatAttr,
-    TensorType,
-    f32,
-    i8,
-    i32,
-    i64,
-)
+from xdsl.dialects import arith, builtin
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -187,14 +175,14 @@ class _Product:
 def _product(op: GenericOp) -> _Product | None:
     block = op.body.block
     product = terminator_of(block).operands[0].owner
-    if not isinstance(product, arith.MulfOp) or product.result.type != f32:
+    if not isinstance(product, arith.MulfOp) or product.result.type != builtin.f32:
         return None
     for scale, number in itertools.permutations(product.operands):
         if isinstance(scale, BlockArgument) and scale.block is block and 0 < scale.index < len(op.inputs):
             scales = read_elements(op, scale.index)
         else:
             found = scale.owner.value if isinstance(scale.owner, arith.ConstantOp) else None
-            is_one = isinstance(found, FloatAttr)
+            is_one = isinstance(found, builtin.FloatAttr)
             scales = np.full(shaped(op.results[0])[0], found.value.data, np.float32) if is_one else None
         if scales is not None:
             return _Product(scales, scale, number)
@@ -263,9 +251,9 @@ def _of_codes(held: HeldWeights) -> Body:
     format_ = held.variant.weight_float
 
     def body(code: Scalar, scale: Scalar) -> Scalar:
-        wide = code.to(i32)
+        wide = code.to(builtin.i32)
         if format_ is None:
-            return scale * wide.to(f32)
+            return scale * wide.to(builtin.f32)
         moved = wide << plain_place(format_)
         return scale * Scalar(plain_decoded(wide.builder, moved.value, format_), wide.builder)
 
@@ -296,12 +284,12 @@ def expanded_weights(at: Lowering, weights: SSAValue, layout: WeightLayout) -> S
     """
     op = elementwise_owner(weights)
     element = shaped(weights)[1]
-    if op is None or not isinstance(element, AnyFloat) or layout.variant.element is not None:
+    if op is None or not isinstance(element, builtin.AnyFloat) or layout.variant.element is not None:
         return None
-    dequantized = dequantized_weights(weights) if element == f32 else None
+    dequantized = dequantized_weights(weights) if element == builtin.f32 else None
     held = None if dequantized is None else dequantized.held(OF_BYTES)
     if held is not None:
-        arrays, elements, body = [held.codes, held.scales], [i8, f32], _of_codes(held)
+        arrays, elements, body = [held.codes, held.scales], [builtin.i8, builtin.f32], _of_codes(held)
     else:
         arrays, elements, body = _inputs(op), [shaped(each)[1] for each in op.inputs], _of_inputs(op)
     if arrays is None:
@@ -406,7 +394,7 @@ def packed_weights(op: ContractionOp, at: Lowering, element: Attribute, more: in
     number = op.weight_zero_point.value.data
     if more:
         return replace(_less(op, at, element, number, more), offset=more)
-    if element == i8 and has_offset_bytes(op):
+    if element == builtin.i8 and has_offset_bytes(op):
         taken = BYTE_MIDDLE if op.weight_unsigned is not None else 0
         return replace(_less(op, at, element, taken), offset=number - taken)
     return _less(op, at, element, number)
@@ -420,12 +408,12 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
     source, shape = shaped(op.w)[1], shaped(op.w)[0]
     is_unsigned = op.weight_unsigned is not None
     known = at.known(op.w)
-    if known is None and element == f32 == source and (op.schedule is None or op.schedule.variant != FUSED):
+    if known is None and element == builtin.f32 == source and (op.schedule is None or op.schedule.variant != FUSED):
         stored = dequantized_weights(op.w)
         known = None if stored is None else stored.reals()
     zero_points = None if op.weight_zero_points is None else at.known(op.weight_zero_points)
     if known is not None and (op.weight_zero_points is None or zero_points is not None):
-        if isinstance(source, AnyFloat):
+        if isinstance(source, builtin.AnyFloat):
             return PackedWeights(known.astype(dtype_of(element)), None)
         offset: Any = number
         if zero_points is not None:
@@ -444,14 +432,14 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
     if op.weight_zero_points is not None:
         inputs.append(Input(op.weight_zero_points, _rows(op, len(shape))))
 
-    is_flipped = is_unsigned and source == element == i8 and number - more == BYTE_MIDDLE and len(inputs) == 1
+    is_flipped = is_unsigned and source == element == builtin.i8 and number - more == BYTE_MIDDLE and len(inputs) == 1
 
     def body(weight: Scalar, *offsets: Scalar) -> Scalar:
         if weight.is_float:
             return weight.to(element)
         if is_flipped:
             return signed_byte(weight)
-        wide = weight.to(i64 if element == i64 else i32)
+        wide = weight.to(builtin.i64 if element == builtin.i64 else builtin.i32)
         wide = wide - (offsets[0].to(wide.type) if offsets else number)
         return (wide + more if more else wide).to(element)
 
@@ -465,7 +453,7 @@ def correction(op: ContractionOp, at: Lowering, weights: PackedWeights, offset: 
     `sum x w - offset * sum(w) - p * sum (x' - z_x)`; `row_correction` returns the last term.
     """
     element = op.accumulator_type
-    if not offset or isinstance(element, AnyFloat):
+    if not offset or isinstance(element, builtin.AnyFloat):
         return None
     is_product = isinstance(op, MatMulOp)
     if weights.array is not None:
@@ -558,17 +546,17 @@ def packed_blocks(
     return PackedBlocksOp.create(
         operands=[
             x,
-            at.constant(positions.pack(weights), i8),
-            at.constant(by_place, f32),
+            at.constant(positions.pack(weights), builtin.i8),
+            at.constant(by_place, builtin.f32),
             *(each for each, _ in epilogue),
         ],
-        result_types=[TensorType(result, (rows, channels))],
+        result_types=[builtin.TensorType(result, (rows, channels))],
         properties={
             "layout": layout,
             **({} if hint is None else {"schedule": hint}),
             **properties,
-            "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 1, len(epilogue), 0]),
+            "epilogue_maps": builtin.ArrayAttr([builtin.AffineMapAttr(map_) for _, map_ in epilogue]),
+            "operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [1, 1, 1, len(epilogue), 0]),
         },
         regions=[body],
     )
@@ -595,10 +583,10 @@ class PackWidened(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
         schedule = op.schedule
-        if schedule is None or schedule.variant != FUSED or op.result is None or shaped(op.x)[1] != f32:
+        if schedule is None or schedule.variant != FUSED or op.result is None or shaped(op.x)[1] != builtin.f32:
             return
         rows, is_matrix = math.prod(shaped(op.target)[0][:-1]), len(shaped(op.w)[0]) == 2
-        if rows > MOST_ROWS or not is_matrix or op.accumulator_type != f32:
+        if rows > MOST_ROWS or not is_matrix or op.accumulator_type != builtin.f32:
             return
         weights = dequantized_weights(op.w)
         held = None if weights is None else weights.held(HOLDING if rows == 1 else OF_BYTES)
