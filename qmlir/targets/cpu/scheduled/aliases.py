@@ -585,13 +585,10 @@ class _Placer:
         begin: list[Operation] = []
         insertions = [last]
         value: SSAValue = last.dest
-        while True:
-            op = value.owner
-            if not isinstance(op, Operation) or op.parent is not last.parent or not value.has_one_use():
-                return _Chain(insertions, None)
+        while isinstance(op := value.owner, Operation) and op.parent is last.parent and value.has_one_use():
             if isinstance(op, tensor.InsertSliceOp):
                 if not self.aliases.is_in_place(op, 0):
-                    return _Chain(insertions, None)
+                    break
                 insertions.append(op)
                 value = op.dest
             elif isinstance(op, tensor.EmptyOp):
@@ -599,9 +596,10 @@ class _Placer:
             else:
                 constants = self._movable(op)
                 if constants is None:
-                    return _Chain(insertions, None)
+                    break
                 begin[:0] = [*constants, op]
                 value = op.operands[destination_of(op)]
+        return _Chain(insertions, None)
 
     def _movable(self, op: Operation) -> Sequence[Operation] | None:
         """The constants that `op` takes besides its destination, where it takes nothing else; `None` otherwise."""
