@@ -17,7 +17,7 @@ from qmlir.arithmetic.arrays import Array, integer_limits, limits_of_sums
 from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import YieldOp, shaped
-from qmlir.dialects.kernel.packed_ops import product_weights, window_weights
+from qmlir.dialects.kernel.packed_ops import weights_of
 from qmlir.dialects.kernel.variants import Variant, WeightLayout
 from qmlir.dialects.kernel.winograd import F2, KERNEL_SIZE, Algorithm, Matrix, WinogradOp, transformed
 from qmlir.ir.builtin_types import as_integer, integer_list
@@ -297,13 +297,7 @@ def _exact_transform(matrix: Matrix, weights: Array, axes: int) -> Interval:
 
 def runs_of(op: ContractionOp) -> WeightLayout | None:
     """Returns the packed layout of convolution or matmul weights, without register blocking; `None` for other `op`s."""
-    layout = LayoutAttr.of("u8s8_short", 1, 1)
-    if isinstance(op, ConvOp):
-        return window_weights(layout, op)
-    if not isinstance(op, MatMulOp):
-        return None
-    *batches, channels, terms = shaped(op.w)[0]
-    return product_weights(layout, int(np.prod(batches)), channels, terms)
+    return weights_of(LayoutAttr.of("u8s8_short", 1, 1), op) if isinstance(op, ConvOp | MatMulOp) else None
 
 
 def largest_sums(weights: Array, group: int, steps: int) -> tuple[int, int]:

@@ -142,7 +142,7 @@ class Contribution:
     )
     variants: Names = _room(
         RowForm.NAMES,
-        "variant of contraction loops to its `LoopVariant` (`qmlir/targets/cpu/loops/contraction/tiles.py`), which "
+        "variant of contraction loops to its `LoopVariant` (`qmlir/targets/cpu/loops/tiles.py`), which "
         "rows of instruction sets and schedules name",
     )
     emitters: Names = _room(

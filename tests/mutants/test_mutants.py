@@ -45,7 +45,7 @@ def test_statements() -> None:
 
 
 def test_every_mutant_of_a_module_compiles_to_another_tree() -> None:
-    path = "qmlir/targets/cpu/scheduled/bufferization/aliases.py"
+    path = "qmlir/targets/cpu/scheduled/aliases.py"
     mutants = list(mutants_of(path))
     assert len({each.key for each in mutants}) == len(mutants) > 50
     compiled = [compile(applied(each), path, "exec") for each in mutants]
@@ -63,7 +63,7 @@ def test_a_seed_draws_the_same_whatever_else_there_is() -> None:
 
 def test_the_command_kills_and_lists_survivors() -> None:
     """The tests of slices notice that slices are no longer apart; what they do not call, they cannot notice."""
-    path = "qmlir/targets/cpu/scheduled/bufferization/aliases.py"
+    path = "qmlir/targets/cpu/scheduled/aliases.py"
     before = (ROOT / path).read_bytes()
     noticed, unnoticed = (
         "DYNAMIC_INDEX in each  ->  DYNAMIC_INDEX not in each",
@@ -72,7 +72,7 @@ def test_the_command_kills_and_lists_survivors() -> None:
     lines = {each.line for each in mutants_of(path) if noticed in str(each) or unnoticed in str(each)}
     only = [word for line in lines for word in ("--only", f"{path}:{line}")]
     command = [sys.executable, "-m", "tests.mutants", *only, "--verbose", "--tests"]
-    command.append("tests/unit/targets/cpu/scheduled/bufferization/test_slices.py")
+    command.append("tests/unit/targets/cpu/scheduled/test_slices.py")
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     verdicts = [line for line in said.splitlines() if line.endswith(" s)")]
     assert [": killed by tests/unit/" in line for line in verdicts if noticed in line] == [True]
@@ -88,7 +88,7 @@ def test_data_next_to_tests_is_no_test() -> None:
 
 
 def test_a_process_without_a_result_is_no_kill(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = "qmlir/targets/cpu/scheduled/bufferization/aliases.py"
+    path = "qmlir/targets/cpu/scheduled/aliases.py"
 
     def failing(*_: object) -> None:
         raise OSError("the folder is gone")
@@ -101,7 +101,7 @@ def test_a_process_without_a_result_is_no_kill(monkeypatch: pytest.MonkeyPatch) 
 def test_an_explanation_whose_code_has_changed_has_no_mutant() -> None:
     """The command lists those, and those that are killed; so that who changes code need not run it, no test does."""
     entry = Explained(
-        "qmlir/targets/cpu/scheduled/bufferization/aliases.py",
+        "qmlir/targets/cpu/scheduled/aliases.py",
         "is_static",
         "_ranges(op) is not None",
         "_ranges(op) is None",

@@ -1,9 +1,9 @@
 """Attributes of the `kernel` dialect: requantization modes, packed layouts, loop schedules and the target."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntAttr, NoneAttr, StringAttr, i64
 from xdsl.ir import Attribute, ParametrizedAttribute
@@ -30,25 +30,30 @@ def _one_of(parser: AttrParser, what: str, accepted: Sequence[str]) -> str:
     return found
 
 
-def _parsed(parser: AttrParser, what: str, fields: Mapping[str, str | int | bool]) -> dict[str, Any]:
-    """Parses fields `name = value` in angle brackets, in any order; omitted fields take their values from `fields`."""
-    found: dict[str, Any] = dict(fields)
+class _FieldsAttr(ParametrizedAttribute):
+    """An attribute with the text `<name = value, …>`; fields may come in any order, and defaults are omitted."""
 
-    def parse_field() -> None:
-        field = _one_of(parser, f"{what} field", tuple(fields))
-        parser.parse_punctuation("=")
-        parse = {str: parser.parse_str_literal, bool: parser.parse_boolean, int: parser.parse_integer}
-        found[field] = parse[type(fields[field])]()
+    FIELDS: ClassVar[dict[str, str | int | bool]]
+    """The default value of each field, in the order of the parameters."""
 
-    parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
-    return found
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        found: dict[str, Any] = dict(cls.FIELDS)
 
+        def parse_field() -> None:
+            field = _one_of(parser, f"{cls.name.rpartition('.')[2]} field", tuple(found))
+            parser.parse_punctuation("=")
+            parse = {str: parser.parse_str_literal, bool: parser.parse_boolean, int: parser.parse_integer}
+            found[field] = parse[type(cls.FIELDS[field])]()
 
-def _print(printer: Printer, values: Mapping[str, str | int | bool], fields: Mapping[str, str | int | bool]) -> None:
-    """Prints the fields in angle brackets, omitting those with the default value in `fields`."""
-    told = {name: value for name, value in values.items() if value != fields[name]}
-    texts = (f"{name} = {json.dumps(value)}" for name, value in told.items())
-    printer.print_string(f"<{', '.join(texts)}>")
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parse_field)
+        return [StringAttr(each) if isinstance(each, str) else IntAttr(int(each)) for each in found.values()]
+
+    def print_parameters(self, printer: Printer) -> None:
+        pairs = zip(self.FIELDS.items(), cast("Sequence[StringAttr | IntAttr]", self.parameters), strict=True)
+        values = {name: (type(default)(each.data), default) for (name, default), each in pairs}
+        told = (f"{name} = {json.dumps(value)}" for name, (value, default) in values.items() if value != default)
+        printer.print_string(f"<{', '.join(told)}>")
 
 
 class _Number(property):
@@ -113,7 +118,7 @@ class RequantizeAttr(ParametrizedAttribute):
 
 
 @irdl_attr_definition
-class ScheduleAttr(ParametrizedAttribute):
+class ScheduleAttr(_FieldsAttr):
     """A loop schedule for a kernel: `#kernel.schedule<variant = "u8s8_dot", rows = 6, vectors = 4, …>`.
 
     One iteration computes a tile of `rows` positions by `vectors` vectors of `lanes` channels, in steps of `k_unroll`
@@ -191,17 +196,9 @@ class ScheduleAttr(ParametrizedAttribute):
             if getattr(self, name) < least:
                 raise VerifyException(f"{name} must be >= {least}, but got {getattr(self, name)}")
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        variant, *numbers = _parsed(parser, "schedule", cls.FIELDS).values()
-        return (StringAttr(variant), *(IntAttr(int(number)) for number in numbers))
-
-    def print_parameters(self, printer: Printer) -> None:
-        _print(printer, {name: getattr(self, name) for name in self.FIELDS}, self.FIELDS)
-
 
 @irdl_attr_definition
-class LayoutAttr(ParametrizedAttribute):
+class LayoutAttr(_FieldsAttr):
     """The layout of packed operands: `#kernel.layout<variant = "u8s8_dot", vectors = 4, lanes = 16>`.
 
     The variant determines the element type of the weights, how many consecutive terms of a sum are stored together, and
@@ -243,18 +240,9 @@ class LayoutAttr(ParametrizedAttribute):
         if min(self.vectors, self.lanes) < 1:
             raise VerifyException(f"vectors and lanes must be >= 1, but got {self.vectors} and {self.lanes}")
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        variant, *numbers = _parsed(parser, "layout", cls.FIELDS).values()
-        return (StringAttr(variant), *map(IntAttr, numbers))
-
-    def print_parameters(self, printer: Printer) -> None:
-        values = {"variant": self.variant_name.data, "vectors": self.vectors, "lanes": self.lanes}
-        _print(printer, values, self.FIELDS)
-
 
 @irdl_attr_definition
-class TargetAttr(ParametrizedAttribute):
+class TargetAttr(_FieldsAttr):
     """The target that loops in a module may be specialized for: `#kernel.target<isa = "avx512-vnni", threads = 2>`.
 
     It is stored as the module attribute `kernel.target`. Only scheduling and the legalization of `simd` read it.
@@ -284,14 +272,6 @@ class TargetAttr(ParametrizedAttribute):
             raise VerifyException(f"unknown instruction set '{self.isa}' (available: {', '.join(isa_names())})")
         if self.threads < 1:
             raise VerifyException(f"threads must be >= 1, but got {self.threads}")
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        isa, threads = _parsed(parser, "target", cls.FIELDS).values()
-        return (StringAttr(isa), IntAttr(threads))
-
-    def print_parameters(self, printer: Printer) -> None:
-        _print(printer, {"isa": self.isa, "threads": self.threads}, self.FIELDS)
 
 
 TARGET = "kernel.target"

@@ -12,19 +12,7 @@ from keyword import iskeyword
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    ArrayAttr,
-    DenseArrayBase,
-    DictionaryAttr,
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-    StringAttr,
-    TensorType,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects import builtin
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
@@ -47,17 +35,9 @@ from qmlir.dialects.kernel.lowering.lowering import is_unsigned, plain_element
 from qmlir.dialects.quant.infer import element_type, storage_dtype
 from qmlir.dialects.quant.types import CalibratedQuantizedType, StoredType
 from qmlir.environment import default_environment
+from qmlir.ir import evaluation
 from qmlir.ir.builtin_types import as_integer, integer_list, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.ir.evaluation import (
-    ByOperation,
-    Evaluator,
-    RegionEvaluator,
-    arguments_by,
-    check_writable,
-    evaluator_of,
-    operand_layout,
-)
 from qmlir.ir.interfaces import Destination, DestinationStyle
 from qmlir.ir.verification import verify
 from qmlir.registry.faults import one_line
@@ -137,7 +117,7 @@ def stored_dtype(element: Attribute) -> np.dtype[Any] | None:
     if isinstance(element, CalibratedQuantizedType):
         element = element.expressed_type
     dtype = storage_dtype(element) if isinstance(element, StoredType) else dense_dtype(element)
-    if isinstance(element, AnyFloat):
+    if isinstance(element, builtin.AnyFloat):
         return dtype if str(dtype) in ("float32", "float64") else None
     integer = element if isinstance(element, StoredType) else as_integer(element)
     if dtype is None or integer is None:
@@ -198,7 +178,7 @@ def _text_of(op: Operation) -> str:
     copy = op.clone(dict(zip(op.operands, body.args, strict=True)))
     body.add_ops([copy, ReturnOp()])
     function = FuncOp("text", ([value.type for value in op.operands], []), Region(body))
-    return module_text(ModuleOp([function]), PrintOptions(generic=True, aliases=False, weights=Weights.INLINE))
+    return module_text(builtin.ModuleOp([function]), PrintOptions(generic=True, aliases=False, weights=Weights.INLINE))
 
 
 def _operation_in(text: str, name: str, types: Sequence[Attribute]) -> Operation:
@@ -232,10 +212,12 @@ class CustomOp(IRDLOperation, DestinationStyle):
 
     inputs = var_operand_def()
     outs = var_operand_def()
-    function = prop_def(StringAttr)
-    computes = prop_def(DictionaryAttr)
-    overwrites = prop_def(DenseArrayBase[IntegerType], default_value=DenseArrayBase.from_list(i64, []))
-    any_strides = opt_prop_def(UnitAttr)
+    function = prop_def(builtin.StringAttr)
+    computes = prop_def(builtin.DictionaryAttr)
+    overwrites = prop_def(
+        builtin.DenseArrayBase[builtin.IntegerType], default_value=builtin.DenseArrayBase.from_list(builtin.i64, [])
+    )
+    any_strides = opt_prop_def(builtin.UnitAttr)
     res = var_result_def()
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
@@ -249,21 +231,21 @@ class CustomOp(IRDLOperation, DestinationStyle):
     def of(op: Operation, kernel: CustomKernel, inputs: Sequence[SSAValue]) -> "CustomOp":
         """Returns a call of `kernel` that replaces `op`; `inputs` are the operands of `op` at the integer level."""
         computes: dict[str, Attribute] = {
-            "op": StringAttr(op.name),
-            "operands": ArrayAttr([value.type for value in op.operands]),
-            "results": ArrayAttr([value.type for value in op.results]),
+            "op": builtin.StringAttr(op.name),
+            "operands": builtin.ArrayAttr([value.type for value in op.operands]),
+            "results": builtin.ArrayAttr([value.type for value in op.results]),
         }
         if op.regions:
-            computes["text"] = StringAttr(_text_of(op))
+            computes["text"] = builtin.StringAttr(_text_of(op))
         elif op.properties:
-            computes["properties"] = DictionaryAttr(dict(op.properties))
+            computes["properties"] = builtin.DictionaryAttr(dict(op.properties))
         properties: dict[str, Attribute] = {
-            "function": StringAttr(kernel.function),
-            "computes": DictionaryAttr(computes),
-            "overwrites": DenseArrayBase.from_list(i64, list(kernel.may_overwrite)),
+            "function": builtin.StringAttr(kernel.function),
+            "computes": builtin.DictionaryAttr(computes),
+            "overwrites": builtin.DenseArrayBase.from_list(builtin.i64, list(kernel.may_overwrite)),
         }
         if kernel.any_strides:
-            properties["any_strides"] = UnitAttr()
+            properties["any_strides"] = builtin.UnitAttr()
         return CustomOp.build(
             operands=[list(inputs), []],
             properties=properties,
@@ -272,13 +254,13 @@ class CustomOp(IRDLOperation, DestinationStyle):
 
     def _types(self, name: str) -> Sequence[TypeAttribute]:
         found = self.computes.data.get(name)
-        return cast(ArrayAttr[Any], found).data if isinstance(found, ArrayAttr) else ()
+        return cast(builtin.ArrayAttr[Any], found).data if isinstance(found, builtin.ArrayAttr) else ()
 
     @property
     def stands_in_for(self) -> str:
         """The name of the replaced operation."""
         name = self.computes.data.get("op")
-        return name.data if isinstance(name, StringAttr) else ""
+        return name.data if isinstance(name, builtin.StringAttr) else ""
 
     @property
     def own_types(self) -> Sequence[TypeAttribute]:
@@ -291,7 +273,7 @@ class CustomOp(IRDLOperation, DestinationStyle):
         Raises `InterpretationError` if the operation cannot be reconstructed.
         """
         words, properties = self.stands_in_for, self.computes.data.get("properties")
-        if isinstance(text := self.computes.data.get("text"), StringAttr):
+        if isinstance(text := self.computes.data.get("text"), builtin.StringAttr):
             return _operation_in(text.data, words, self.own_types)
         kinds = registry.evaluators(words.partition(".")[0])
         kind = next((each for each in kinds if getattr(each, "name", "") == words), None)
@@ -301,7 +283,7 @@ class CustomOp(IRDLOperation, DestinationStyle):
         op = kind.create(
             operands=list(block.args),
             result_types=self._types("results"),
-            properties=dict(properties.data) if isinstance(properties, DictionaryAttr) else {},
+            properties=dict(properties.data) if isinstance(properties, builtin.DictionaryAttr) else {},
         )
         block.add_op(op)
         return op
@@ -328,7 +310,7 @@ class CustomOp(IRDLOperation, DestinationStyle):
             raise VerifyException(f"function must be spelled module:function, but got {self.function}")
         if bool(self.res) == bool(self.outs):
             raise VerifyException("must either return tensors or write to 'outs'")
-        holders = TensorType if self.res else MemRefType
+        holders = builtin.TensorType if self.res else builtin.MemRefType
         values = [*self.operands, *self.results]
         if any(not isinstance(value.type, holders) for value in values):
             raise VerifyException("operands and results must be all tensors or all memrefs")
@@ -337,7 +319,7 @@ class CustomOp(IRDLOperation, DestinationStyle):
                 f"has {len(values)} operands and results, but 'computes' lists {len(self.own_types)} types"
             )
         for value, own in zip(values, self.own_types, strict=True):
-            given = cast(TensorType[Attribute] | MemRefType[Attribute], value.type)
+            given = cast(builtin.TensorType[Attribute] | builtin.MemRefType[Attribute], value.type)
             wanted = ranked_tensor(own)
             if wanted is None or stored_dtype(wanted.element_type) is None:
                 raise VerifyException(f"type '{own}' in 'computes' has no array representation")
@@ -374,7 +356,7 @@ def called_kernel(op: CustomOp) -> tuple[CustomKernel, Operation]:
 def _on_integers(type_: Attribute) -> Attribute:
     own = ranked_tensor(type_)
     assert own is not None  # ensured by `custom_kernel_for`
-    return TensorType(plain_element(own.element_type), own.get_shape())
+    return builtin.TensorType(plain_element(own.element_type), own.get_shape())
 
 
 def as_stored(array: Array, own: Attribute) -> Array:
@@ -384,34 +366,34 @@ def as_stored(array: Array, own: Attribute) -> Array:
     return array if array.dtype == dtype else array.view(dtype)
 
 
-def _choose(op: CustomOp) -> Evaluator | RegionEvaluator:
+def _choose(op: CustomOp) -> evaluation.Evaluator | evaluation.RegionEvaluator:
     original = op.operation()
-    evaluator = evaluator_of(original)
+    evaluator = evaluation.evaluator_of(original)
     if evaluator is None:
         raise InterpretationError(f"implements '{original.name}', which the interpreter cannot evaluate")
-    if isinstance(evaluator, RegionEvaluator):
+    if isinstance(evaluator, evaluation.RegionEvaluator):
         function = evaluator.function
 
         def run(frame: Any, op: CustomOp, inputs: Sequence[Array], outs: Sequence[Array]) -> tuple[Array, ...]:
             return _computed(original, partial(function, frame), op, inputs, outs)
 
-        return RegionEvaluator(run)
+        return evaluation.RegionEvaluator(run)
     return partial(_computed, original, evaluator)
 
 
 def _computed(
-    original: Operation, evaluator: Evaluator, op: CustomOp, inputs: Sequence[Array], outs: Sequence[Array]
+    original: Operation, evaluator: evaluation.Evaluator, op: CustomOp, inputs: Sequence[Array], outs: Sequence[Array]
 ) -> tuple[Array, ...]:
     """Computes the results of `op` by the evaluator of the operation that it replaces."""
-    layout, types, count = operand_layout(original), op.own_types, len(original.operands)
+    layout, types, count = evaluation.operand_layout(original), op.own_types, len(original.operands)
     given = [as_stored(array, own) for array, own in zip(inputs, types[:count], strict=True)]
-    results = evaluator(original, *arguments_by(layout, given))
+    results = evaluator(original, *evaluation.arguments_by(layout, given))
     elements = [plain_element(element_type(own)) for own in types[count:]]
     found = [_as_signless(original, each, element) for each, element in zip(results, elements, strict=True)]
     if not outs:
         return tuple(found)
     for value, out, each in zip(op.outs, outs, found, strict=True):
-        check_writable(out, value.type)
+        evaluation.check_writable(out, value.type)
         out[...] = each
     return ()
 
@@ -429,4 +411,6 @@ def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:
     return values.view(dtype)
 
 
-EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {CustomOp: ByOperation(_choose)}
+EVALUATORS: dict[type[Operation], evaluation.Evaluator | evaluation.RegionEvaluator] = {
+    CustomOp: evaluation.ByOperation(_choose)
+}

@@ -15,16 +15,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
 
+from qmlir.arithmetic import requantization
 from qmlir.arithmetic.arrays import Array, exact_matmul, magnitude, sum_dtype
 from qmlir.arithmetic.functions.single import reciprocal_roots
-from qmlir.arithmetic.requantization import (
-    Mode,
-    requantize_double_round,
-    requantize_qlinear,
-    requantize_shift,
-    requantize_single_round,
-    saturate,
-)
 from qmlir.dialects.kernel import custom, packed_ops, record, rows
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import JoinOp, ReciprocalRootOp, RequantizeOp, ReshapeOp, scalar_of, shaped
@@ -262,18 +255,18 @@ def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...])
     wide, zero_point, limits = np.asarray(accumulator, np.int64), op.zero_point.value.data, op.limits
     given = [np.asarray(parameter) for parameter in parameters]
     match op.mode.mode:
-        case Mode.F32:
+        case requantization.Mode.F32:
             # A multiplier of 1 is no exception here: integers are rounded to f32, as in the loops.
             rounded = np.rint(wide.astype(np.float32) * given[0].astype(np.float32)).astype(np.float64)
-            result = saturate(rounded, zero_point, limits)
-        case Mode.QLINEAR:
-            result = requantize_qlinear(wide, given[0].astype(np.float32), zero_point, limits)
-        case Mode.SINGLE_ROUND:
-            result = requantize_single_round(wide, given[0], given[1], zero_point, limits)
-        case Mode.DOUBLE_ROUND:
-            result = requantize_double_round(wide, given[0], given[1], zero_point, limits)
-        case Mode.SHIFT:
-            result = requantize_shift(wide, given[0], op.mode.ties, zero_point, limits)
+            result = requantization.saturate(rounded, zero_point, limits)
+        case requantization.Mode.QLINEAR:
+            result = requantization.requantize_qlinear(wide, given[0].astype(np.float32), zero_point, limits)
+        case requantization.Mode.SINGLE_ROUND:
+            result = requantization.requantize_single_round(wide, given[0], given[1], zero_point, limits)
+        case requantization.Mode.DOUBLE_ROUND:
+            result = requantization.requantize_double_round(wide, given[0], given[1], zero_point, limits)
+        case requantization.Mode.SHIFT:
+            result = requantization.requantize_shift(wide, given[0], op.mode.ties, zero_point, limits)
     bits = _bits_of(scalar_of(op.result.type))
     # The limits may be unsigned: a 4-bit 12 is stored as -4, like all signless integers.
     stored = narrowed(result.astype(integer_dtype(bits, signed=True)), scalar_of(op.result.type))

@@ -119,12 +119,12 @@ class RequantizeOp(IRDLOperation):
     )
     traits = traits_def(Pure())
 
-    PARAMETERS: ClassVar[dict[Mode, tuple[str, ...]]] = {
-        Mode.F32: ("f32",),
-        Mode.SINGLE_ROUND: ("i32", "i8"),
-        Mode.DOUBLE_ROUND: ("i32", "i8"),
-        Mode.SHIFT: ("i8",),
-        Mode.QLINEAR: ("f32",),
+    PARAMETERS: ClassVar[dict[Mode, tuple[Attribute, ...]]] = {
+        Mode.F32: (f32,),
+        Mode.SINGLE_ROUND: (i32, i8),
+        Mode.DOUBLE_ROUND: (i32, i8),
+        Mode.SHIFT: (i8,),
+        Mode.QLINEAR: (f32,),
     }
 
     def __init__(
@@ -153,7 +153,7 @@ class RequantizeOp(IRDLOperation):
         return self.minimum.value.data, self.maximum.value.data
 
     def verify_(self) -> None:
-        wanted = self.PARAMETERS[self.mode.mode]
+        wanted = tuple(map(str, self.PARAMETERS[self.mode.mode]))
         found = tuple(str(scalar_of(value.type)) for value in self.parameters)
         if found != wanted:
             raise VerifyException(

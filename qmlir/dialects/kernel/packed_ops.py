@@ -25,11 +25,6 @@ from qmlir.dialects.kernel.winograd import ByAlgorithmOp, WinogradOp
 from qmlir.ir.builtin_types import integer_list
 
 
-def product_weights(layout: LayoutAttr, batches: int, channels: int, terms: int) -> WeightLayout:
-    """Returns the layout of the weights for `batches` matrix products."""
-    return layout.weights(batches, channels, (), terms)
-
-
 def window_weights(layout: LayoutAttr, op: WindowedOp) -> WeightLayout:
     """Returns the layout of the weights of a convolution."""
     channels, taps, depth, groups = op.channels(), op.window(), shaped(op.x)[0][-1], op.group_count
@@ -44,6 +39,18 @@ def window_weights(layout: LayoutAttr, op: WindowedOp) -> WeightLayout:
 def winograd_weights(layout: LayoutAttr, op: ByAlgorithmOp) -> WeightLayout:
     """Returns the layout of the weights of a Winograd convolution."""
     return layout.weights(1, op.channels(), (op.form.weight_size,) * 2, shaped(op.x)[0][-1])
+
+
+def weights_of(layout: LayoutAttr, op: ContractionOp) -> WeightLayout:
+    """Returns the layout of the weights of a contraction before they are packed."""
+    match op:
+        case WinogradOp():
+            return winograd_weights(layout, op)
+        case ConvOp():
+            return window_weights(layout, op)
+        case _:
+            *batches, channels, terms = shaped(op.w)[0]
+            return layout.weights(math.prod(batches), channels, (), terms)
 
 
 class PackedOp(EpilogueOp):
@@ -129,7 +136,7 @@ class PackedMatMulOp(PackedOp, MapsElements):
 
     def weights(self) -> WeightLayout:
         matrices = math.prod(shaped(self.x)[0][: self.batch_axes])
-        return product_weights(self.layout, matrices, self.channels(), self.terms())
+        return self.layout.weights(matrices, self.channels(), (), self.terms())
 
     def element_maps(self) -> Sequence[AffineMap]:
         """Maps with extra dimensions for the terms of a sum and for the non-batch axes of the packed weights."""

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, Float8E8M0FNUType, IntegerType, f32, f64, i32, i64
+from xdsl.dialects.builtin import AnyFloat, Float8E8M0FNUType, IntegerType, f32, f64, i8, i16, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -290,8 +289,14 @@ def largest(element: UniformQuantizedType) -> int:
     return max(abs(limit - int(point)) for limit in limits for point in (points.min(), points.max()))
 
 
-def _dtype(type_: Attribute) -> npt.DTypeLike:
-    return {f32: np.float32, f64: np.float64, i32: np.int32, i64: np.int64}[cast(Any, type_)]
+_DTYPES: dict[Attribute, type[np.generic]] = {
+    i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, f32: np.float32, f64: np.float64,
+}  # fmt: skip
+
+
+def dtype_of(element: Attribute) -> type[np.generic]:
+    """Returns the NumPy type of an element type that code computes with."""
+    return _DTYPES[element]
 
 
 def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
@@ -318,7 +323,7 @@ def centered(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     assert element is not None
     _, zero_points = broadcast_parameters(element, tensor_type(value.type).get_shape())
     wide = wide_type(element)
-    offset = parameter(at, zero_points.astype(_dtype(wide)), wide, map_)
+    offset = parameter(at, zero_points.astype(dtype_of(wide)), wide, map_)
     operand = Input(at.value(value), map_, is_unsigned(element))
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
@@ -334,34 +339,21 @@ def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     Stored integers are dequantized like `quant.dcast`: `scale * (q - z)`, where the product is rounded once in the
     arithmetic of the expressed type, and then to that type.
     """
-    element = tensor_type(value.type).get_element_type()
-    if isinstance(element, UniformFloatType):
-        return _real_of_small(at, value, map_, element)
-    element = uniform_element(at, value)
+    type_ = tensor_type(value.type)
+    small = type_.get_element_type()
+    is_small = isinstance(small, UniformFloatType)
+    element = small if isinstance(small, UniformFloatType) else uniform_element(at, value)
     if element is None:
         return plain(at, value, map_)
-    exact = centered(at, value, map_)
-    arithmetic = _arithmetic(element.expressed)
-    scale = _scales(at, element, tensor_type(value.type).get_shape(), map_)
+    exact, arithmetic = (plain if is_small else centered)(at, value, map_), _arithmetic(element.expressed)
+    scale = _scales(at, element, type_.get_shape(), map_)
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
         own, factors = split(scalars, exact.inputs, scale.inputs)
-        integer = exact.read(own)
-        product = scale.of(factors, integer) * integer.to(arithmetic)
+        number = exact.read(own)
+        number = number.to(arithmetic) if is_small else number
+        product = scale.of(factors, number) * number.to(arithmetic)
         return product.to(element.expressed).to(arithmetic)
-
-    return ElementLoad((*exact.inputs, *scale.inputs), read)
-
-
-def _real_of_small(at: Lowering, value: SSAValue, map_: AffineMap, element: UniformFloatType) -> ElementLoad:
-    exact = plain(at, value, map_)
-    arithmetic = _arithmetic(element.expressed)
-    scale = _scales(at, element, tensor_type(value.type).get_shape(), map_)
-
-    def read(scalars: Sequence[Scalar]) -> Scalar:
-        own, factors = split(scalars, exact.inputs, scale.inputs)
-        number = exact.read(own).to(arithmetic)
-        return (scale.of(factors, number) * number).to(element.expressed).to(arithmetic)
 
     return ElementLoad((*exact.inputs, *scale.inputs), read)
 
@@ -369,7 +361,7 @@ def _real_of_small(at: Lowering, value: SSAValue, map_: AffineMap, element: Unif
 def _scales(at: Lowering, element: UniformType, shape: Sequence[int], map_: AffineMap) -> Parameter:
     arithmetic = _arithmetic(element.expressed)
     scales, _ = broadcast_parameters(element, tuple(shape))
-    return parameter(at, scales.astype(_dtype(arithmetic)), arithmetic, map_)
+    return parameter(at, scales.astype(dtype_of(arithmetic)), arithmetic, map_)
 
 
 def _saturated(whole: Scalar, zero_point: Scalar, limits: tuple[int, int], result: IntegerType) -> Scalar:
@@ -395,7 +387,7 @@ def quantizing(
     """
     arithmetic = _arithmetic(element.expressed)
     scales, zero_points = broadcast_parameters(element, tuple(shape))
-    scale = parameter(at, scales.astype(_dtype(arithmetic)), arithmetic, map_)
+    scale = parameter(at, scales.astype(dtype_of(arithmetic)), arithmetic, map_)
     offset = parameter(at, zero_points.astype(np.int64), i64, map_)
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
 
@@ -475,16 +467,18 @@ def requantizing(
     scale = spread(np.asarray(scale))
     find = _finding(at, where)
     target, mode = accumulator_scale(output_scale, count), mode or requantization_of(at)
+    limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
     if mode.mode.uses_floats:
         factors = np.asarray(f32_multiplier(scale, target), np.float32)
-        rescale = _f32_rescaling if mode.mode is Mode.F32 else _qlinear_rescaling
-        return rescale(find, element, factors, zero_points, largest)
+        if mode.mode is Mode.F32:
+            return _f32_rescaling(find, element, factors, zero_points, largest)
+        # There is a single zero point, which is added before rounding; a multiplier of 1 is no exception.
+        return _rescaling(mode, [factors], np.asarray(zero_points.item()), limits, result, find)
     ratio = _ratio(scale, target)
     # The modes with a multiplier first saturate to 32 bits, which has no effect on narrower results.
     if (ratio == 1).all() and (mode.mode is Mode.SHIFT or element.bits <= 16 or largest <= MULTIPLIED[1]):
         return _keeping(find, element, zero_points, largest)
-    limits = element.storage_min, element.storage_max
-    return rescaling(at, mode, ratio, zero_points, limits, IntegerType(element.bits), find)
+    return rescaling(at, mode, ratio, zero_points, limits, result, find)
 
 
 def _ratio(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
@@ -497,14 +491,19 @@ def _keep(integer: Scalar, offset: Scalar, limits: tuple[int, int], result: Inte
     return (wide + offset.to(i64)).clamp(*limits).to(result)
 
 
-def _kept(
-    integer: Scalar,
-    offset: Parameter,
-    offsets: Sequence[Scalar],
-    largest: int,
+def _requantized(
+    integer: Scalar, parameters: Sequence[Scalar], result: IntegerType, mode: RequantizeAttr, zero_point: int,
     limits: tuple[int, int],
+) -> Scalar:  # fmt: skip
+    values = [each.value for each in parameters]
+    op = RequantizeOp(integer.value, values, result, mode, zero_point, limits)
+    return integer.made(integer.builder.insert(op), unsigned=False)
+
+
+def _kept(
+    integer: Scalar, offset: Parameter, offsets: Sequence[Scalar], largest: int, limits: tuple[int, int],
     result: IntegerType,
-) -> Scalar:
+) -> Scalar:  # fmt: skip
     """Stores an integer of magnitude up to `largest` with unchanged scale, in its own type if that cannot overflow."""
     if offset.number is None or integer.bits != 32:
         return _keep(integer, offset.of(offsets, integer), limits, result)
@@ -540,9 +539,7 @@ def _f32_rescaling(
         if offset.number is None:
             whole = (integer.to(f32) * multiplier).round_even()
             return _saturated(whole, offset.of(offsets, whole), limits, result)
-        mode = RequantizeAttr.of(Mode.F32)
-        op = RequantizeOp(integer.value, [multiplier.value], result, mode, int(offset.number), limits)
-        return integer.made(integer.builder.insert(op), unsigned=False)
+        return _requantized(integer, [multiplier], result, RequantizeAttr.of(Mode.F32), int(offset.number), limits)
 
     def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
         multipliers, offsets = split(scalars, factor.inputs, offset.inputs)
@@ -555,22 +552,6 @@ def _f32_rescaling(
     return ElementStore((*factor.inputs, *offset.inputs), write)
 
 
-def _qlinear_rescaling(
-    find: Find, element: UniformQuantizedType, factors: Array, zero_points: Array, largest: int
-) -> ElementStore:
-    """Rescales with a single zero point, added before rounding; a multiplier of 1 is no exception."""
-    factor, offset = find(factors, f32), int(zero_points.item())
-    limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
-
-    def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
-        multiplier = factor.of(scalars, integer)
-        mode = RequantizeAttr.of(Mode.QLINEAR)
-        op = RequantizeOp(integer.value, [multiplier.value], result, mode, offset, limits)
-        return integer.made(integer.builder.insert(op), unsigned=False)
-
-    return ElementStore(factor.inputs, write)
-
-
 def rescaling(
     at: Lowering,
     mode: RequantizeAttr,
@@ -581,25 +562,29 @@ def rescaling(
     where: Where,
 ) -> ElementStore:
     """Rescales integers by `ratio` in an integer mode; zero points that vary are added after the rescaling."""
-    if mode.mode is Mode.SHIFT:
-        arrays = [(power_of_two_shift(ratio), IntegerType(8), np.int8)]
-    else:
-        multiplier, shift = fixed_point(ratio)
-        arrays = [(multiplier, i32, np.int32), (shift, IntegerType(8), np.int8)]
-    find = _finding(at, where)
-    parameters = [find(np.asarray(array).astype(dtype), type_) for array, type_, dtype in arrays]
+    arrays = [power_of_two_shift(ratio)] if mode.mode is Mode.SHIFT else fixed_point(ratio)
+    return _rescaling(mode, list(arrays), zero_points, limits, result, _finding(at, where))
+
+
+def _rescaling(
+    mode: RequantizeAttr, arrays: Sequence[Array], zero_points: Array, limits: tuple[int, int], result: IntegerType,
+    find: Find,
+) -> ElementStore:  # fmt: skip
+    """Rescales integers by `kernel.requantize` with the parameters `arrays`."""
+    types = RequantizeOp.PARAMETERS[mode.mode]
+    parameters = [
+        find(np.asarray(each).astype(dtype_of(type_)), type_) for each, type_ in zip(arrays, types, strict=True)
+    ]
     offset = find(zero_points.astype(np.int64), i64)
 
     def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
         *runs, offsets = split(scalars, *(each.inputs for each in parameters), offset.inputs)
-        if mode.mode is not Mode.SHIFT and integer.bits > 32:
+        if mode.mode in (Mode.SINGLE_ROUND, Mode.DOUBLE_ROUND) and integer.bits > 32:
             integer = integer.clamp(*MULTIPLIED).to(i32)
-        values = [each.of(run, integer).value for each, run in zip(parameters, runs, strict=True)]
+        values = [each.of(run, integer) for each, run in zip(parameters, runs, strict=True)]
         if offset.number is not None:
-            op = RequantizeOp(integer.value, values, result, mode, int(offset.number), limits)
-            return integer.made(integer.builder.insert(op), unsigned=False)
-        op = RequantizeOp(integer.value, values, i64, mode, 0, ANY)
-        return _keep(integer.made(integer.builder.insert(op), unsigned=False), offsets[0], limits, result)
+            return _requantized(integer, values, result, mode, int(offset.number), limits)
+        return _keep(_requantized(integer, values, i64, mode, 0, ANY), offsets[0], limits, result)
 
     return ElementStore(tuple(each for found in (*parameters, offset) for each in found.inputs), write)
 

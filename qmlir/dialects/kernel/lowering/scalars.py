@@ -35,9 +35,8 @@ from qmlir.ir.builtin_types import tensor as tensor_type
 
 Number = int | float
 OperationClass = type[Operation]
-_BinaryTable = dict[str, tuple[type[Operation], type[Operation], type[Operation]]]
 
-_BINARY: _BinaryTable = {
+_BINARY: dict[str, tuple[OperationClass, OperationClass, OperationClass]] = {
     "add": (arith.AddfOp, arith.AddiOp, arith.AddiOp),
     "sub": (arith.SubfOp, arith.SubiOp, arith.SubiOp),
     "mul": (arith.MulfOp, arith.MuliOp, arith.MuliOp),
@@ -45,10 +44,6 @@ _BINARY: _BinaryTable = {
     "floordiv": (arith.DivfOp, arith.FloorDivSIOp, arith.DivUIOp),
     "minimum": (arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp),
     "maximum": (arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp),
-}
-"""The operation classes of each operator, for floats, signed integers and unsigned integers."""
-
-_INTEGERS_ONLY: _BinaryTable = {
     "rem": (arith.RemSIOp, arith.RemSIOp, arith.RemUIOp),
     "and_": (arith.AndIOp, arith.AndIOp, arith.AndIOp),
     "or_": (arith.OrIOp, arith.OrIOp, arith.OrIOp),
@@ -56,6 +51,7 @@ _INTEGERS_ONLY: _BinaryTable = {
     "shift_left": (arith.ShLIOp, arith.ShLIOp, arith.ShLIOp),
     "shift_right": (arith.ShRSIOp, arith.ShRSIOp, arith.ShRUIOp),
 }
+"""The operation classes of each operator, for floats, signed integers and unsigned integers."""
 
 _PREDICATES = {
     "lt": ("olt", "slt", "ult"),
@@ -123,6 +119,15 @@ class ArithBuilder:
         return self.insert(arith.SelectOp(condition, a, b))
 
 
+def _operator(name: str, *, is_reversed: bool = False) -> "Callable[[Scalar, Scalar | Number], Scalar]":
+    """Returns the method of an operator, a row of the table; `is_reversed` exchanges its operands."""
+
+    def method(self: "Scalar", other: "Scalar | Number") -> "Scalar":
+        return self.binary(name, other, is_reversed=is_reversed)
+
+    return method
+
+
 @dataclass(frozen=True, eq=False)
 class Scalar:
     """A scalar or vector value whose operators create operations at the insertion point of `builder`."""
@@ -161,66 +166,38 @@ class Scalar:
     def _choice(self) -> int:
         return 0 if self.is_float else 2 if self.unsigned else 1
 
-    def _binary(self, name: str, other: "Scalar | Number", *, is_reversed: bool = False) -> "Scalar":
-        operation: Any = (_BINARY | _INTEGERS_ONLY)[name][self._choice()]
+    def binary(self, name: str, other: "Scalar | Number", *, is_reversed: bool = False) -> "Scalar":
+        """Applies the operator `name` of the table to this value and another one."""
+        operation = _BINARY[name][self._choice()]
         pair = self.value, self._other(other).value
         return self.made(self.builder.binary(operation, *(reversed(pair) if is_reversed else pair)))
 
-    def __add__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("add", other)
-
-    def __sub__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("sub", other)
-
-    def __mul__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("mul", other)
-
-    def __truediv__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("div", other)
-
-    def __floordiv__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("floordiv", other)
-
-    def __mod__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("rem", other)
-
-    def __and__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("and_", other)
-
-    def __or__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("or_", other)
-
-    def __xor__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("xor", other)
-
-    def __lshift__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("shift_left", other)
-
-    def __rshift__(self, other: "Scalar | Number") -> "Scalar":
-        return self._binary("shift_right", other)
-
-    def __radd__(self, other: Number) -> "Scalar":
-        return self._binary("add", other, is_reversed=True)
-
-    def __rsub__(self, other: Number) -> "Scalar":
-        return self._binary("sub", other, is_reversed=True)
-
-    def __rmul__(self, other: Number) -> "Scalar":
-        return self._binary("mul", other, is_reversed=True)
-
-    def __rtruediv__(self, other: Number) -> "Scalar":
-        return self._binary("div", other, is_reversed=True)
+    __add__ = _operator("add")
+    __sub__ = _operator("sub")
+    __mul__ = _operator("mul")
+    __truediv__ = _operator("div")
+    __floordiv__ = _operator("floordiv")
+    __mod__ = _operator("rem")
+    __and__ = _operator("and_")
+    __or__ = _operator("or_")
+    __xor__ = _operator("xor")
+    __lshift__ = _operator("shift_left")
+    __rshift__ = _operator("shift_right")
+    __radd__ = _operator("add", is_reversed=True)
+    __rsub__ = _operator("sub", is_reversed=True)
+    __rmul__ = _operator("mul", is_reversed=True)
+    __rtruediv__ = _operator("div", is_reversed=True)
 
     def __neg__(self) -> "Scalar":
         return self.apply(arith.NegfOp) if self.is_float else self.constant(0) - self
 
     def minimum(self, other: "Scalar | Number") -> "Scalar":
         """Returns the minimum of two values; NaN if either float is NaN."""
-        return self._binary("minimum", other)
+        return self.binary("minimum", other)
 
     def maximum(self, other: "Scalar | Number") -> "Scalar":
         """Returns the maximum of two values; NaN if either float is NaN."""
-        return self._binary("maximum", other)
+        return self.binary("maximum", other)
 
     def clamp(self, low: Number, high: Number) -> "Scalar":
         """Returns the value clamped to `[low, high]`."""

@@ -15,9 +15,8 @@ from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.conversion import Legality, convert
 from qmlir.ir.passes import ROUNDED, Preservation, count
-from qmlir.targets.cpu.loops.emitter import ExpandJoin
+from qmlir.targets.cpu.loops.emitter import ExpandJoin, ExpandRequantize
 from qmlir.targets.cpu.loops.record import ExpandRecord
-from qmlir.targets.cpu.loops.requantize import ExpandRequantize
 from qmlir.targets.cpu.loops.structured import (
     CopyToLoops,
     DivideLoops,

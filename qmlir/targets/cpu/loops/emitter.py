@@ -5,26 +5,11 @@ from contextlib import contextmanager
 from copy import copy
 from itertools import product
 from math import prod
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects import arith, math, memref, scf, vector
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseArrayBase,
-    IndexType,
-    MemRefType,
-    NoneAttr,
-    StridedLayoutAttr,
-    bf16,
-    f16,
-    f32,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects import arith, builtin, math, memref, scf, vector
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -37,10 +22,13 @@ from xdsl.ir.affine import (
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.functions import FUNCTIONS
 from qmlir.arithmetic.functions.single import reciprocal_root
+from qmlir.arithmetic.requantization import FRACTION_BITS, Mode, Ties
 from qmlir.dialects.kernel.lowering.scalars import STEPS, ArithBuilder, Number, Scalar, number_attribute
-from qmlir.dialects.kernel.ops import JoinOp, scalar_of
+from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, scalar_of
+from qmlir.dialects.simd import base as simd
 from qmlir.dialects.simd.base import AnyVector, element_of, lanes_of, tile_of
 from qmlir.dialects.simd.base import vector as vector_type
 from qmlir.dialects.simd.lanes import (
@@ -49,12 +37,12 @@ from qmlir.dialects.simd.lanes import (
     ConvertOp,
     InterleaveHighOp,
     InterleaveLowOp,
-    InterleaveOp,
     RoundToIntOp,
     SelectOp,
     StackOp,
 )
-from qmlir.ir.builtin_types import as_integer, bounds_of
+from qmlir.ir.builtin_types import AnyMemRef, bounds_of, memref_type
+from qmlir.ir.diagnostics import op_error
 
 # `Emitter` creates scalar operations; `VectorEmitter` overrides it for vectors. An expansion written against `Emitter`
 # works with both: it specifies element types, and the emitter creates scalars or vectors of them.
@@ -64,7 +52,7 @@ from qmlir.ir.builtin_types import as_integer, bounds_of
 Index = SSAValue | int
 """A constant index, or a value of type `index`."""
 
-_INDEX = IndexType()
+_INDEX = builtin.IndexType()
 
 _MAGIC = 1.5 * 2**23
 """Added to an f32 of magnitude up to 2^22, this leaves the integer (rounded ties to even) in the low bits."""
@@ -73,10 +61,8 @@ _MAGIC_BITS = int(np.float32(_MAGIC).view(np.int32))
 
 
 def bits_of(type_: Attribute) -> int:
-    """Returns the bit width of an integer type, or of the elements of an integer vector."""
-    integer = as_integer(scalar_of(type_))
-    assert integer is not None
-    return integer.width.data
+    """Returns the bit width of a number type, or of the elements of a vector."""
+    return simd.bits_of(scalar_of(type_))
 
 
 class Emitter(ArithBuilder):
@@ -113,7 +99,7 @@ class Emitter(ArithBuilder):
             yield self, 0
             return
         bounds = self.index(start), self.index(end), self.index(step)
-        block = Block(arg_types=[IndexType()])
+        block = Block(arg_types=[builtin.IndexType()])
         inner = self.at_end(block)
         yield inner, block.args[0]
         if threads:
@@ -131,7 +117,7 @@ class Emitter(ArithBuilder):
         if (start, end, step) == (0, 1, 1):
             return write(self, 0, values)
         bounds = self.index(start), self.index(end), self.index(step)
-        block = Block(arg_types=[IndexType(), *(value.type for value in values)])
+        block = Block(arg_types=[builtin.IndexType(), *(value.type for value in values)])
         inner = self.at_end(block)
         inner.builder.insert(scf.YieldOp(*write(inner, block.args[0], block.args[1:])))
         return self.builder.insert(scf.ForOp(*bounds, values, block)).results
@@ -157,7 +143,7 @@ class Emitter(ArithBuilder):
         """Clamps `value` to [low, high], which its type must represent exactly. A float must not be NaN."""
         element = scalar_of(value.type)
         bounds = self.constant(low, element), self.constant(high, element)
-        if not isinstance(element, AnyFloat):
+        if not isinstance(element, builtin.AnyFloat):
             return self.binary(arith.MinSIOp, self.binary(arith.MaxSIOp, value, bounds[0]), bounds[1])
         # CPUs fuse a compare and a select into one instruction; arith.maximumf must also handle NaN and -0.
         value = self.select(self.compare("ogt", value, bounds[0]), value, bounds[0])
@@ -174,14 +160,13 @@ class Emitter(ArithBuilder):
         that constant, are the integer.
         """
         shifted = self.binary(arith.AddfOp, value, self.constant(_MAGIC, scalar_of(value.type)))
-        bits = self.convert(arith.BitcastOp, shifted, i32)
-        return self.binary(arith.AddiOp, bits, self.constant(offset - _MAGIC_BITS, i32))
+        bits = self.convert(arith.BitcastOp, shifted, builtin.i32)
+        return self.binary(arith.AddiOp, bits, self.constant(offset - _MAGIC_BITS, builtin.i32))
 
     def load(self, memory: SSAValue, position: Sequence[Index]) -> SSAValue:
         """Loads the element at index `position`."""
-        type_ = cast(MemRefType[Attribute], memory.type)
-        indices = [self.index(index) for index in position]
-        return self.insert(memref.LoadOp(operands=[memory, indices], result_types=[type_.get_element_type()]))
+        indices, element = [self.index(index) for index in position], memory_of(memory).get_element_type()
+        return self.insert(memref.LoadOp(operands=[memory, indices], result_types=[element]))
 
     def store(self, value: SSAValue, memory: SSAValue, position: Sequence[Index]) -> None:
         """Stores `value` at index `position`."""
@@ -245,7 +230,7 @@ class VectorEmitter(Emitter):
         """Returns the parts of a tile along its first axis."""
         return [self.at_place(value, place) for place in range(tile_of(value)[0])]
 
-    def _by_registers(
+    def by_registers(
         self, write: Callable[["VectorEmitter", Sequence[SSAValue]], SSAValue], *values: SSAValue
     ) -> SSAValue:
         """Returns the tile of the results of `write` for each register of `values`, with an emitter of registers."""
@@ -276,16 +261,16 @@ class VectorEmitter(Emitter):
     def part(self, value: SSAValue, start: int, count: int) -> SSAValue:
         """Extracts `count` consecutive lanes of each register, beginning at lane `start`."""
         if self.tile:
-            return self._by_registers(lambda alone, values: alone.part(values[0], start, count), value)
-        mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
+            return self.by_registers(lambda alone, values: alone.part(values[0], start, count), value)
+        mask = builtin.DenseArrayBase.from_list(builtin.i64, list(range(start, start + count)))
         return self.insert(vector.ShuffleOp(value, value, mask, result_type=vector_type(count, scalar_of(value.type))))
 
     def joined(self, first: SSAValue, second: SSAValue) -> SSAValue:
         """Concatenates the lanes of two registers, or of the registers of two tiles."""
         if self.tile:
-            return self._by_registers(lambda alone, values: alone.joined(*values), first, second)
+            return self.by_registers(lambda alone, values: alone.joined(*values), first, second)
         lanes = 2 * lanes_of(first)
-        mask = DenseArrayBase.from_list(i64, list(range(lanes)))
+        mask = builtin.DenseArrayBase.from_list(builtin.i64, list(range(lanes)))
         return self.insert(vector.ShuffleOp(first, second, mask, result_type=vector_type(lanes, element_of(first))))
 
     def lane(self, value: SSAValue, position: int) -> SSAValue:
@@ -353,14 +338,16 @@ def emit_place(emit: Emitter, map_: AffineMap, dims: Sequence[Index], ranges: Se
     return [emit_expression(emit, expression, dims, ranges) for expression in map_.results]
 
 
-def strides_of(type_: MemRefType[Attribute]) -> tuple[int | None, ...] | None:
-    """Returns the stride of each axis in elements (`None` if dynamic); `None` for a layout without strides."""
-    layout, shape = type_.layout, type_.get_shape()
-    if isinstance(layout, StridedLayoutAttr):
-        return tuple(layout.get_strides())
-    if isinstance(layout, NoneAttr):
-        return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
-    return None
+def memory_of(value: SSAValue) -> AnyMemRef:
+    """Returns the type of a value, which must be a memref."""
+    found = memref_type(value)
+    assert found is not None
+    return found
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Returns the row-major strides of a shape, in elements."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def step_along(dim: int, map_: AffineMap, strides: Sequence[int | None], rank: int) -> int:
@@ -395,14 +382,14 @@ def function_name(op: Operation) -> str | None:
     """Returns the name of the `FUNCTIONS` entry that `op` computes in f32, f16 or bf16; else `None`."""
     dialect, _, name = op.name.partition(".")
     is_function = dialect == math.Math.name and name in FUNCTIONS
-    return name if is_function and scalar_of(op.results[0].type) in (f32, f16, bf16) else None
+    return name if is_function and scalar_of(op.results[0].type) in (builtin.f32, builtin.f16, builtin.bf16) else None
 
 
 def expanded(emitter: Emitter, name: str, operands: Sequence[SSAValue]) -> SSAValue:
     """Emits the function `name` (such as `exp`) of f32, f16 or bf16 values; f16 and bf16 are computed in f32."""
     scalars = [Scalar(operand, emitter) for operand in operands]
     element = scalars[0].type
-    return FUNCTIONS[name].definition(STEPS, *(each.to(f32) for each in scalars)).to(element).value
+    return FUNCTIONS[name].definition(STEPS, *(each.to(builtin.f32) for each in scalars)).to(element).value
 
 
 def expanded_root(emitter: Emitter, value: SSAValue) -> SSAValue:
@@ -419,23 +406,21 @@ _FEWEST_LANES = 16
 _HALVES = (InterleaveLowOp, InterleaveHighOp)
 
 
-def _turned(emit: VectorEmitter, kind: type[InterleaveOp], a: SSAValue, b: SSAValue) -> SSAValue:
-    return emit.insert(kind(a, b))
-
-
 def expand_join(emit: Emitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
     """Emits the value whose bytes are `parts`, least significant first: scalars or vectors, as `emit` creates."""
     if isinstance(emit, VectorEmitter) and emit.lanes >= _FEWEST_LANES:
         return _interleaved(emit, op, parts)
-    whole = emit.convert(arith.ExtUIOp, parts[0], i32)
+    whole = emit.convert(arith.ExtUIOp, parts[0], builtin.i32)
     for position, part in enumerate(parts[1:], 1):
-        moved = emit.binary(arith.ShLIOp, emit.convert(arith.ExtUIOp, part, i32), emit.constant(8 * position, i32))
+        moved = emit.binary(
+            arith.ShLIOp, emit.convert(arith.ExtUIOp, part, builtin.i32), emit.constant(8 * position, builtin.i32)
+        )
         whole = emit.binary(arith.OrIOp, whole, moved)
-    return emit.convert(arith.BitcastOp, whole, f32) if op.result.type == f32 else whole
+    return emit.convert(arith.BitcastOp, whole, builtin.f32) if op.result.type == builtin.f32 else whole
 
 
 def _interleaved(emit: VectorEmitter, op: JoinOp, parts: Sequence[SSAValue]) -> SSAValue:
-    numbers = [_as(emit, each, op.result.type, emit.lanes // 4) for each in interleave_bytes(emit, parts)]
+    numbers = [reinterpreted(emit, each, op.result.type) for each in interleave_bytes(emit, parts)]
     while len(numbers) > 1:
         numbers = [emit.joined(*pair) for pair in zip(numbers[::2], numbers[1::2], strict=True)]
     return numbers[0]
@@ -443,17 +428,17 @@ def _interleaved(emit: VectorEmitter, op: JoinOp, parts: Sequence[SSAValue]) -> 
 
 def interleave_bytes(emit: VectorEmitter, parts: Sequence[SSAValue]) -> list[SSAValue]:
     """Interleaves four vectors of bytes; returns four vectors in order. Bytes are paired first, then the pairs."""
-    lanes = emit.lanes
     pairs = [
-        [_as(emit, _turned(emit, kind, parts[first], parts[first + 1]), i16, lanes // 2) for first in (0, 2)]
+        [reinterpreted(emit, emit.insert(kind(parts[first], parts[first + 1])), builtin.i16) for first in (0, 2)]
         for kind in _HALVES
     ]
-    return [_as(emit, _turned(emit, kind, low, high), i8, lanes) for low, high in pairs for kind in _HALVES]
+    return [reinterpreted(emit, emit.insert(kind(low, high)), builtin.i8) for low, high in pairs for kind in _HALVES]
 
 
-def _as(emit: VectorEmitter, value: SSAValue, element: Attribute, lanes: int) -> SSAValue:
+def reinterpreted(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
     """Bitcasts a vector to another element type."""
-    return emit.insert(ConvertOp(value, Conversion.BITCAST, emit.with_lanes(lanes).typed(element)))
+    lanes = lanes_of(value) * bits_of(value.type) // bits_of(element)
+    return emit.insert(ConvertOp(value, Conversion.BITCAST, vector_type(lanes, element, tile_of(value))))
 
 
 class ExpandJoin(RewritePattern):
@@ -462,3 +447,143 @@ class ExpandJoin(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: JoinOp, rewriter: PatternRewriter, /) -> None:
         rewriter.replace(op, [], [expand_join(Emitter(rewriter, rewriter), op, list(op.parts))])
+
+
+# Expands `kernel.requantize` to `arith`, on scalars or vectors depending on the emitter.
+#
+# Results are bit-identical to `qmlir.arithmetic.requantization` for accumulators of up to 32 bits, and of up to 64 bits
+# in the modes `f32` and `shift`. Values are clamped before rounding or before adding the zero point; the result is the
+# same as clamping afterwards, since the limits are integers.
+
+_EXACT_ROUNDING = 1 << 22
+"""Up to this magnitude `Emitter.round_to_integer` is exact."""
+
+_WIDEST = 1 << 61
+"""What is shifted left beyond this magnitude, by one place more, still fits 64 bits."""
+
+
+def expand_requantize(
+    emit: Emitter, op: RequantizeOp, accumulator: SSAValue, parameters: Sequence[SSAValue]
+) -> SSAValue:
+    """Emits the requantization `op` of `accumulator` with `parameters`: scalars or vectors, as `emit` creates.
+
+    Raises `DiagnosticError` if the result has more than 32 bits and the mode uses floats, or limits exceed 2^61 in
+    magnitude. Also raises `DiagnosticError` if the mode uses an integer multiplier and the accumulator has more than 32
+    bits.
+    """
+    result = scalar_of(op.result.type)
+    if bits_of(result) > 32 and (op.mode.mode.uses_floats or max(map(abs, op.limits)) > _WIDEST):
+        accepted = f"a result must have at most 32 bits, or limits up to {_WIDEST} and an integer requantization mode"
+        raise op_error(op, f"{result} results in [{op.limits[0]}, {op.limits[1]}] cannot be compiled: {accepted}")
+    zero_point, (low, high) = op.zero_point.value.data, op.limits
+    bounds = low - zero_point, high - zero_point
+    match op.mode.mode:
+        case Mode.F32:
+            return emit.resize(_rounded(emit, _scaled(emit, accumulator, parameters[0]), zero_point, bounds), result)
+        case Mode.QLINEAR:
+            return emit.resize(_by_float_moved(emit, accumulator, parameters[0], zero_point, op.limits), result)
+        case Mode.SHIFT:
+            moved = _by_shift(emit, accumulator, parameters[0], op.mode.ties, bounds)
+        case Mode.SINGLE_ROUND | Mode.DOUBLE_ROUND:
+            if bits_of(accumulator.type) > 32:
+                raise op_error(
+                    op, f"an integer multiplier requires accumulators of at most 32 bits, but got {accumulator.type}"
+                )
+            moved = _by_multiplier(emit, accumulator, *parameters, is_double=op.mode.mode is Mode.DOUBLE_ROUND)
+    kept = emit.clamp(moved, *bounds)
+    if zero_point:
+        kept = emit.binary(arith.AddiOp, kept, emit.constant(zero_point, builtin.i64))
+    return emit.resize(kept, result)
+
+
+def _scaled(emit: Emitter, accumulator: SSAValue, multiplier: SSAValue) -> SSAValue:
+    wide = emit.convert(arith.SIToFPOp, accumulator, scalar_of(multiplier.type))
+    return emit.binary(arith.MulfOp, wide, multiplier)
+
+
+def _by_float_moved(
+    emit: Emitter, accumulator: SSAValue, multiplier: SSAValue, zero_point: int, limits: tuple[int, int]
+) -> SSAValue:
+    """The zero point is added before rounding."""
+    scaled = _scaled(emit, accumulator, multiplier)
+    if zero_point:
+        scaled = emit.binary(arith.AddfOp, scaled, emit.constant(zero_point, scalar_of(multiplier.type)))
+    return _rounded(emit, scaled, 0, limits)
+
+
+def _rounded(emit: Emitter, scaled: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:
+    """`saturate(rne(scaled)) + zero_point`."""
+    if max(map(abs, bounds)) <= _EXACT_ROUNDING:
+        return emit.round_to_integer(emit.clamp(scaled, *bounds), zero_point)
+    # f32 can't represent every 32-bit bound, but f64 can.
+    rounded = emit.convert(arith.ExtFOp, emit.round_even(scaled), builtin.f64)
+    whole = emit.convert(arith.FPToSIOp, emit.clamp(rounded, *bounds), builtin.i64)
+    return emit.binary(arith.AddiOp, whole, emit.constant(zero_point, builtin.i64))
+
+
+def _by_multiplier(
+    emit: Emitter, accumulator: SSAValue, multiplier: SSAValue, shift: SSAValue, *, is_double: bool
+) -> SSAValue:
+    """`(acc * multiplier + nudge) >> shift` in i64, which holds 32 bits by 31 and the nudge."""
+    value, factor, amount = (Scalar(emit.resize(each, builtin.i64), emit) for each in (accumulator, multiplier, shift))
+    # The lanes that a partial vector lacks are 0: for these, shifting the half out of 2^amount must also be defined.
+    nudge = STEPS.shift_in_zeros(value.constant(1) << amount, 1)
+    if is_double:
+        second = 1 << (FRACTION_BITS - 1)
+        towards = (value >= 0).select(value.constant(second), -second)
+        nudge = nudge + (amount > FRACTION_BITS).select(towards, 0)
+    return ((value * factor + nudge) >> amount).value
+
+
+def _by_shift(emit: Emitter, accumulator: SSAValue, shift: SSAValue, ties: Ties, bounds: tuple[int, int]) -> SSAValue:
+    value, amount = (Scalar(emit.resize(each, builtin.i64), emit) for each in (accumulator, shift))
+    goes_right = amount > 0
+    right = _shifted_right(value, amount, ties, bits_of(accumulator.type))
+    return goes_right.select(right, _shifted_left(value, amount, bounds)).value
+
+
+def _shifted_left(value: Scalar, amount: Scalar, bounds: tuple[int, int]) -> Scalar:
+    """`value << -amount`, or something beyond the bounds where that is beyond them: it never leaves 64 bits."""
+    low, high = bounds
+    # A shift by the number of bits of the bounds moves every integer except 0 beyond them.
+    left = (-amount).clamp(0, max(abs(low), abs(high)).bit_length())
+    above = (value.constant(high) >> left) + 1
+    below = -1 - (value.constant(-low) >> left)  # -(-low >> left) rounds up; the bound is one below
+    return value.maximum(below).minimum(above) << left
+
+
+def _shifted_right(value: Scalar, amount: Scalar, ties: Ties, bits: int) -> Scalar:
+    """`round(value / 2^amount)` for `amount` of 1 or more, `value` of so many bits; the sum cannot overflow."""
+    # If the shift exceeds the number of bits of the value, the result is less than a half in magnitude.
+    right = amount.clamp(1, min(bits + 1, 63))
+    quotient = value >> right
+    rest = value - (quotient << right)
+    half = value.constant(1) << (right - 1)
+    match ties:
+        case Ties.UP:
+            bias = half
+        case Ties.EVEN:
+            is_odd = quotient & 1
+            bias = half - 1 + is_odd
+        case Ties.AWAY:
+            bias = half + (value >> 63)
+    # The sum of the rest and the bias is below 2^64, as an unsigned integer.
+    rounded = quotient + STEPS.shift_in_zeros(rest + bias, right)
+    if bits < 64:
+        return rounded
+    # For shifts by more than 63 bits, only the smallest integer reaches a half, with a shift by 64.
+    vanished = value.constant(0)
+    if ties is Ties.AWAY:
+        is_tie = (value == integer_limits(64)[0]) & (amount == 64)
+        vanished = is_tie.select(value.constant(-1), 0)
+    return (amount > 63).select(vanished, rounded)
+
+
+class ExpandRequantize(RewritePattern):
+    """Expands a scalar `kernel.requantize` outside of any structured operation."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: RequantizeOp, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op.result.type, builtin.IntegerType):
+            emit = Emitter(rewriter, rewriter)
+            rewriter.replace(op, [], [expand_requantize(emit, op, op.accumulator, list(op.parameters))])

@@ -14,13 +14,10 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr
 
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.base import is_signless
 from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
 from qmlir.dialects.simd.memory import BYTE_VALUES, GatherOp
 from qmlir.ir.builtin_types import memref_type
-from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense, load, store
-from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held
 from qmlir.targets.cpu.loops.emitter import (
     Emitter,
     Index,
@@ -28,10 +25,12 @@ from qmlir.targets.cpu.loops.emitter import (
     add,
     bits_of,
     interleave_bytes,
-    strides_of,
+    memory_of,
     times,
 )
+from qmlir.targets.cpu.loops.geometry import innermost_is_dense, load, store
 from qmlir.targets.cpu.loops.nests import Access, Nest, Plan, ValueWriter, collapse_axes
+from qmlir.targets.cpu.loops.vector_lowerings import form_of, has_form, is_held, is_scalar
 
 # Data movement that interleaves four rows of bytes: it reads a register of each row, interleaves the four registers,
 # and writes them contiguously.
@@ -71,11 +70,9 @@ def _is_dense(access: Access) -> bool:
 
 def _ends_in(access: Access, *dims: int) -> bool:
     """Returns true if the last axes of an operand are the iterators `dims`, and its other axes don't use them."""
-    type_ = memref_type(access.value)
-    results = access.map_.results
-    used = [each.used_dims() for each in results]
+    used = [each.used_dims() for each in access.map_.results]
     is_last = used[-len(dims) :] == [{dim} for dim in dims] and not any(each & set(dims) for each in used[: -len(dims)])
-    return type_ is not None and is_last
+    return memref_type(access.value) is not None and is_last
 
 
 class InterleavedWriter(ValueWriter):
@@ -90,9 +87,7 @@ class InterleavedWriter(ValueWriter):
 
     def write(self, emit: Emitter) -> None:
         (target,) = self.nest.outputs
-        type_ = memref_type(target.value)
-        assert type_ is not None
-        rank = type_.get_num_dims()
+        rank = memory_of(target.value).get_num_dims()
         groups = [*([axis] for axis in range(rank - 2)), [rank - 2, rank - 1]]
         self.memory: SSAValue = collapse_axes(emit, target.value, groups)
         super().write(emit)
@@ -277,7 +272,7 @@ def _is_beside(access: Access, dim: int) -> bool:
     if type_ is None or dim not in access.map_.used_dims():
         return True
     *leading, last = access.map_.results
-    strides = strides_of(type_)
+    strides = type_.get_strides()
     is_apart = all(dim not in each.used_dims() for each in leading)
     return strides is not None and strides[-1] == 1 and is_apart and _counts_by_one(last, dim)
 
@@ -343,7 +338,7 @@ class LaneWriter(ValueWriter):
         self.dims[self.inner] = position
         values = self._vector_values(emit, [*self.loads, *self._read_outputs()], count)
         for output, value in zip(self.nest.outputs, self.terminator.operands, strict=True):
-            vector = self._vector(emit, values, value)
+            vector = vector_value(emit, values, value)
             store(emit, vector, output.value, self._position(emit, output), count)
 
     def _read_outputs(self) -> list[Access]:
@@ -393,7 +388,7 @@ class LaneWriter(ValueWriter):
         term = widened_term(total)
         assert term is not None
         (before,) = (values[value] for value in total.operands if value is not term.result)
-        return add_bytes(emit, before, self._vector(emit, values, term.input), term)
+        return add_bytes(emit, before, vector_value(emit, values, term.input), term)
 
     def _vector_values(
         self, emit: VectorEmitter, accesses: Sequence[Access], count: int | None,
@@ -424,7 +419,7 @@ class LaneWriter(ValueWriter):
             elif isinstance(op, memref.LoadOp) and len(op.indices) > 1:
                 values[op.res] = self._look_up(emit, values, op)
             else:
-                operands = [self._vector(emit, values, operand) for operand in op.operands]
+                operands = [vector_value(emit, values, operand) for operand in op.operands]
                 values[op.results[0]] = form.write(emit, op, operands)
         return values
 
@@ -432,30 +427,26 @@ class LaneWriter(ValueWriter):
         """Looks up the bytes at the indices of all lanes in one row of a table."""
         table, *rows, positions = (values.get(operand, operand) for operand in op.operands)
         ones = [1] * len(rows)
-        found = memref_type(table)
-        assert found is not None
-        whole = memref.SubviewOp.infer_result_type(found, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1])
+        whole = memref.SubviewOp.infer_result_type(memory_of(table), [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1])
         layout = StridedLayoutAttr([1], whole.get_offset())
         row = memref.SubviewOp.get(
             table, [*rows, 0], [*ones, BYTE_VALUES], [*ones, 1], MemRefType(op.res.type, [BYTE_VALUES], layout)
         )
         emit.builder.insert(row)
-        return emit.insert(GatherOp(row.result, self._splat(emit, positions), emit.typed(op.res.type)))
+        positions = emit.splat(positions) if is_scalar(positions) else positions
+        return emit.insert(GatherOp(row.result, positions, emit.typed(op.res.type)))
 
-    @staticmethod
-    def _splat(emit: VectorEmitter, value: SSAValue) -> SSAValue:
-        return value if scalar_of(value.type) != value.type else emit.splat(value)
 
-    def _vector(self, emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
-        """Returns a value of the body as a vector; memrefs are unchanged."""
-        found = values.get(value, value)
-        if isinstance(found.type, MemRefType) or scalar_of(found.type) != found.type:
-            return found
-        match value.owner:
-            case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as number):
-                return emit.constant(number.value.data, value.type)
-            case _:
-                return emit.splat(found)
+def vector_value(emit: VectorEmitter, values: Mapping[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
+    """Returns a value of a body, which `values` may map to another one, as a vector; memrefs are unchanged."""
+    found = values.get(value, value)
+    if not is_scalar(found):
+        return found
+    match value.owner:
+        case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as number):
+            return emit.constant(number.value.data, value.type)
+        case _:
+            return emit.splat(found)
 
 
 def _folded(emit: VectorEmitter, kind: type[Operation], values: Sequence[SSAValue]) -> SSAValue:

@@ -16,8 +16,7 @@ from qmlir.analysis.operand_accesses import INTEGER_DIVISIONS, computes_only, is
 from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.ir.builtin_types import lies_outside, memref_type
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, emit_place, expand_join, plain_axes, step_along, strides_of
-from qmlir.targets.cpu.loops.requantize import expand_requantize
+from qmlir.targets.cpu.loops import emitter
 
 # A structured operation on memrefs as a loop nest: its accesses, its iterators, and which iterators become one loop.
 #
@@ -37,8 +36,8 @@ class Access:
     def steps(self, rank: int) -> list[int]:
         """Returns, for each iterator, the distance in memory per iteration, in elements."""
         type_ = memref_type(self.value)
-        strides = None if type_ is None else strides_of(type_)
-        return [0 if strides is None else step_along(dim, self.map_, strides, rank) for dim in range(rank)]
+        strides = None if type_ is None else type_.get_strides()
+        return [0 if strides is None else emitter.step_along(dim, self.map_, strides, rank) for dim in range(rank)]
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def nest_of(op: LinalgStructuredOperation) -> Nest:
         type_ = memref_type(access.value)
         if type_ is None:
             continue
-        for axis, size in zip(plain_axes(access.map_), type_.get_shape(), strict=True):
+        for axis, size in zip(emitter.plain_axes(access.map_), type_.get_shape(), strict=True):
             if size < 0:
                 raise op_error(op, f"requires static shapes, but got {type_}")
             if axis is not None and counts.setdefault(axis, size) != size:
@@ -132,7 +131,7 @@ def _writes_its_own_elements(nest: Nest) -> bool:
     """Whether each step of the parallel iterators has elements of its own in every output."""
     parallel = {dim for dim in nest.loops if not nest.is_reduction[dim]}
     return all(
-        parallel <= set(plain_axes(output.map_)) and set(output.map_.used_dims()) & set(nest.loops) <= parallel
+        parallel <= set(emitter.plain_axes(output.map_)) and set(output.map_.used_dims()) & set(nest.loops) <= parallel
         for output in nest.outputs
     )
 
@@ -218,7 +217,7 @@ class _Operand:
         return [*self.groups[:first], joined, *self.groups[last + 1 :]]
 
 
-def collapse(emit: Emitter, nest: Nest, plan: Plan) -> tuple[Nest, Plan]:
+def collapse(emit: emitter.Emitter, nest: Nest, plan: Plan) -> tuple[Nest, Plan]:
     """Collapses adjacent loops if all operands allow it, and merges trailing unit axes into the axes before them."""
     operands = [_operand(access) for access in nest.accesses]
     ranges, order, carried = list(nest.ranges), list(plan.order), plan.carried
@@ -248,7 +247,7 @@ def _operand(access: Access) -> _Operand:
     type_ = memref_type(access.value)
     if type_ is None:
         return _Operand(access)
-    strides = strides_of(type_) or (None,) * len(type_.get_shape())
+    strides = type_.get_strides() or (None,) * len(type_.get_shape())
     axes = zip(type_.get_shape(), strides, access.map_.results, strict=True)
     groups = [_Axes([axis], *each) for axis, each in enumerate(axes)]
     last = max((axis for axis, group in enumerate(groups) if group.size != 1), default=None)
@@ -258,7 +257,7 @@ def _operand(access: Access) -> _Operand:
     return _Operand(access, groups)
 
 
-def _collapsed(emit: Emitter, operand: _Operand) -> Access:
+def _collapsed(emit: emitter.Emitter, operand: _Operand) -> Access:
     access, groups = operand.access, operand.groups
     type_ = memref_type(access.value)
     if type_ is None or all(len(group.axes) == 1 for group in groups):
@@ -273,11 +272,10 @@ def reassociation(groups: Sequence[Sequence[int]]) -> ArrayAttr[ArrayAttr[Intege
     return ArrayAttr([ArrayAttr([IntegerAttr(axis, i64) for axis in group]) for group in groups])
 
 
-def collapse_axes(emit: Emitter, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
+def collapse_axes(emit: emitter.Emitter, value: SSAValue, groups: Sequence[Sequence[int]]) -> SSAValue:
     """Emits a view of a memref that collapses each group of adjacent axes, which must have no gaps, to one axis."""
-    type_ = memref_type(value)
-    assert type_ is not None
-    shape, strides, layout = type_.get_shape(), strides_of(type_), type_.layout
+    type_ = emitter.memory_of(value)
+    shape, strides, layout = type_.get_shape(), type_.get_strides(), type_.layout
     sizes = [math.prod(shape[axis] for axis in group) for group in groups]
     if isinstance(layout, StridedLayoutAttr) and strides is not None:
         # The stride of a group is that of its innermost axis whose size isn't 1.
@@ -301,7 +299,7 @@ class ValueWriter:
         self.nest = nest
         self.plan = plan
         self.threads = threads
-        self.dims: list[Index] = [0] * len(nest.ranges)
+        self.dims: list[emitter.Index] = [0] * len(nest.ranges)
         self.open: set[int] = {dim for dim in range(len(nest.ranges)) if not nest.is_running(dim)}
         self.values: dict[SSAValue, SSAValue] = {}
         self.loads = [access for access in nest.inputs if access.argument.uses]
@@ -309,11 +307,11 @@ class ValueWriter:
         self.pending = body
         self.terminator = terminator
 
-    def write(self, emit: Emitter) -> None:
+    def write(self, emit: emitter.Emitter) -> None:
         """Emits all loops at the insertion point of `emit`."""
         self._level(emit, 0)
 
-    def _level(self, emit: Emitter, depth: int) -> None:
+    def _level(self, emit: emitter.Emitter, depth: int) -> None:
         is_innermost = depth == len(self.plan.order)
         self._advance(emit, is_innermost)
         if is_innermost:
@@ -329,14 +327,14 @@ class ValueWriter:
                 self.open.add(dim)
                 self._level(inner, depth + 1)
 
-    def _carried_level(self, emit: Emitter, depth: int, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def _carried_level(self, emit: emitter.Emitter, depth: int, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """A loop that hands the outputs' elements on; what they are behind it."""
         if depth == len(self.plan.order):
             self._take_outputs(before)
             return self._yielded(emit)
         dim = self.plan.order[depth]
 
-        def write(inner: Emitter, position: Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def write(inner: emitter.Emitter, position: emitter.Index, so_far: Sequence[SSAValue]) -> Sequence[SSAValue]:
             self.dims[dim] = position
             self.open.add(dim)
             self._advance(inner, depth + 1 == len(self.plan.order))
@@ -348,10 +346,10 @@ class ValueWriter:
         """The first step of an iterator."""
         return 0
 
-    def _position(self, emit: Emitter, access: Access) -> list[Index]:
-        return emit_place(emit, access.map_, self.dims, self.nest.ranges)
+    def _position(self, emit: emitter.Emitter, access: Access) -> list[emitter.Index]:
+        return emitter.emit_place(emit, access.map_, self.dims, self.nest.ranges)
 
-    def _load(self, emit: Emitter, access: Access) -> SSAValue | None:
+    def _load(self, emit: emitter.Emitter, access: Access) -> SSAValue | None:
         if not access.argument.uses:
             return None
         return emit.load(access.value, self._position(emit, access))
@@ -361,11 +359,11 @@ class ValueWriter:
             if element is not None:
                 self.values[output.argument] = element
 
-    def _store(self, emit: Emitter, elements: Sequence[SSAValue]) -> None:
+    def _store(self, emit: emitter.Emitter, elements: Sequence[SSAValue]) -> None:
         for output, element in zip(self.nest.outputs, elements, strict=True):
             emit.store(element, output.value, self._position(emit, output))
 
-    def _yielded(self, emit: Emitter) -> list[SSAValue]:
+    def _yielded(self, emit: emitter.Emitter) -> list[SSAValue]:
         for op in self.pending:
             self._compute(emit, op)
         return [self._value(value) for value in self.terminator.operands]
@@ -373,7 +371,7 @@ class ValueWriter:
     def _value(self, value: SSAValue) -> SSAValue:
         return self.values.get(value, value)
 
-    def _advance(self, emit: Emitter, is_innermost: bool) -> None:
+    def _advance(self, emit: emitter.Emitter, is_innermost: bool) -> None:
         """Read and compute what the loops that are open determine."""
         waiting: list[Access] = []
         for access in self.loads:
@@ -406,7 +404,7 @@ class ValueWriter:
             return False
         return all(value in self.values or not is_inside(value, self.nest.body) for value in op.operands)
 
-    def _compute(self, emit: Emitter, op: Operation) -> None:
+    def _compute(self, emit: emitter.Emitter, op: Operation) -> None:
         match op:
             case IndexOp():
                 self.values[op.result] = emit.index(self.dims[op.dim.value.data])
@@ -414,8 +412,8 @@ class ValueWriter:
                 self.values[op.result] = emit.scalar_constant(op.value.value.data, op.result.type)
             case RequantizeOp():
                 parameters = [self._value(parameter) for parameter in op.parameters]
-                self.values[op.result] = expand_requantize(emit, op, self._value(op.accumulator), parameters)
+                self.values[op.result] = emitter.expand_requantize(emit, op, self._value(op.accumulator), parameters)
             case JoinOp():
-                self.values[op.result] = expand_join(emit, op, [self._value(part) for part in op.parts])
+                self.values[op.result] = emitter.expand_join(emit, op, [self._value(part) for part in op.parts])
             case _:
                 emit.builder.insert(op.clone(self.values))

@@ -39,9 +39,9 @@ from qmlir.arithmetic.statistics import SMALLEST_EXPONENT, SPARE_BITS, rounding_
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.record import RecordOp
-from qmlir.targets.cpu.loops.contraction.geometry import load, without_gaps
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_binary, strides_of, times
-from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_binary, memory_of, times
+from qmlir.targets.cpu.loops.geometry import load, without_gaps
+from qmlir.targets.cpu.loops.nests import collapse_axes
 from qmlir.targets.cpu.loops.structured import replace_by_loops
 
 _LANES = 8
@@ -211,8 +211,7 @@ class _Record:
     def _over(
         self, position: list[Index], so_far: Sequence[SSAValue], totals: Sequence[_Total], step: _Step
     ) -> Sequence[SSAValue]:
-        type_ = memref_type(self.memory)
-        assert type_ is not None
+        type_ = memory_of(self.memory)
         shape, outer = type_.get_shape(), self.emit
         if len(position) == len(shape):
             return self._step(step, self._scalar(outer.load(self.memory, position)), so_far)
@@ -226,7 +225,7 @@ class _Record:
 
             return outer.carried(shape[len(position)], so_far, write_row)
         steps: Index = self.count if self.op.runs is not None else shape[-1]
-        strides = strides_of(type_)
+        strides = type_.get_strides()
         whole = self._whole(steps) if strides and strides[-1] == 1 else 0
         if whole != 0:
             so_far = self._of_vectors(position, whole, so_far, totals, step)

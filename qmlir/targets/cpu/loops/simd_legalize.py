@@ -5,7 +5,6 @@ The instruction set of the module determines which instructions exist. Every CPU
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -13,26 +12,25 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     BytesAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
     ModuleOp,
     VectorType,
-    i64,
 )
-from xdsl.dialects.vector import BroadcastOp, ExtractOp, ShuffleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.vector import BroadcastOp
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from qmlir.dialects.simd.base import as_vector, bits_of, element_of, is_tile, lanes_of, tile_of, vector
-from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, MultiplyPairsOp, NarrowOp, Signs, StackOp
+from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, MultiplyPairsOp, NarrowOp, Signs
 from qmlir.dialects.simd.memory import GatherOp, LookUpOp, is_byte_table
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa import isa_of
 from qmlir.targets.cpu.isa.base import DOT_PAIRS, DOT_SS, DOT_US, MULTIPLY_PAIRS, InstructionSet
+from qmlir.targets.cpu.loops.emitter import VectorEmitter, reinterpreted
 from qmlir.text.elements import dense_array, dense_dtype
 
 LANE_BITS = 32
@@ -42,56 +40,33 @@ _PAIR_BITS = 16
 """The bits of a sum of two products of bytes."""
 
 
-class _Writer:
+class _Writer(VectorEmitter):
     """Inserts vector operations before the operation that is replaced."""
 
     def __init__(self, rewriter: PatternRewriter) -> None:
-        self.rewriter = rewriter
-        self.constants: dict[tuple[int, Attribute], SSAValue] = {}
+        super().__init__(rewriter, rewriter, lanes=1)
+        self._numbers: dict[tuple[int, Attribute], SSAValue] = {}
 
-    def insert(self, op: Operation) -> SSAValue:
-        """Inserts `op` and returns its result."""
-        self.rewriter.insert(op)
-        return op.results[0]
-
-    def constant(self, number: int, type_: Attribute) -> SSAValue:
+    def number(self, number: int, type_: Attribute) -> SSAValue:
         """Returns a constant vector, or a tile of them, with `number` in all lanes."""
         found = as_vector(type_)
         assert found is not None
         *tile, lanes = found.get_shape()
-        if (number, type_) not in self.constants:
+        if (number, type_) not in self._numbers:
             one = vector(lanes, found.get_element_type())
             data = np.full(lanes, number, dense_dtype(found.get_element_type())).tobytes()
             constant = arith.ConstantOp(DenseIntOrFPElementsAttr(cast(VectorType[Any], one), BytesAttr(data)))
             value = self.insert(constant)
-            self.constants[number, type_] = self.insert(BroadcastOp(value, found)) if tile else value
-        return self.constants[number, type_]
+            self._numbers[number, type_] = self.insert(BroadcastOp(value, found)) if tile else value
+        return self._numbers[number, type_]
 
-    def register(self, tile: SSAValue, place: Sequence[int]) -> SSAValue:
-        """Returns the register at `place` of a tile."""
-        return self.insert(ExtractOp(tile, place, vector(lanes_of(tile), element_of(tile))))
-
-    def lanes(self, value: SSAValue, start: int, count: int) -> SSAValue:
-        """Extracts `count` consecutive lanes of a vector, beginning at lane `start`."""
-        mask = DenseArrayBase.from_list(i64, list(range(start, start + count)))
-        type_ = vector(count, element_of(value))
-        return self.insert(ShuffleOp(value, value, mask, result_type=type_))
-
-    def joined(self, low: SSAValue, high: SSAValue) -> SSAValue:
-        """Concatenates the lanes of two vectors."""
-        count = lanes_of(low) + lanes_of(high)
-        mask = DenseArrayBase.from_list(i64, list(range(count)))
-        return self.insert(ShuffleOp(low, high, mask, result_type=vector(count, element_of(low))))
-
-    def part(self, value: SSAValue, position: int, bits: int, width: int, signed: bool) -> SSAValue:
+    def bits(self, value: SSAValue, position: int, bits: int, width: int, signed: bool) -> SSAValue:
         """Extracts the `bits`-bit element at index `position` of each `width`-bit group, extended to `width` bits."""
-        count = lanes_of(value) * bits_of(element_of(value)) // width
-        type_ = vector(count, IntegerType(width), tile_of(value))
-        held = self.insert(ConvertOp(value, Conversion.BITCAST, type_))
+        held = reinterpreted(self, value, IntegerType(width))
         above = width - (position + 1) * bits
         if above:
-            held = self.insert(arith.ShLIOp(held, self.constant(above, type_)))
-        amount = self.constant(width - bits, type_)
+            held = self.insert(arith.ShLIOp(held, self.number(above, held.type)))
+        amount = self.number(width - bits, held.type)
         return self.insert(arith.ShRSIOp(held, amount) if signed else arith.ShRUIOp(held, amount))
 
 
@@ -104,18 +79,17 @@ _OTHER_SIGNS = {DOT_US: DOT_SS, DOT_SS: DOT_US}
 
 def _halves(write: _Writer, op: DotAccumulateOp) -> SSAValue:
     """Two dot products of half the lanes; on a tile, for each of its registers."""
+    operands = op.accumulator, op.x, op.w
     if is_tile(op.result):
-        found: list[SSAValue] = []
-        for place in product(*map(range, tile_of(op.result))):
-            accumulator, x, w = (write.register(value, place) for value in (op.accumulator, op.x, op.w))
-            found.append(write.insert(DotAccumulateOp(accumulator, x, w, op.signs.data)))
-        return write.insert(StackOp(found, tile_of(op.result)))
+
+        def of_registers(alone: VectorEmitter, values: Sequence[SSAValue]) -> SSAValue:
+            accumulator, x, w = values
+            return alone.insert(DotAccumulateOp(accumulator, x, w, op.signs.data))
+
+        return write.over(*tile_of(op.result)).by_registers(of_registers, *operands)
     results: list[SSAValue] = []
     for half in range(2):
-        accumulator, x, w = (
-            write.lanes(value, half * lanes_of(value) // 2, lanes_of(value) // 2)
-            for value in (op.accumulator, op.x, op.w)
-        )
+        accumulator, x, w = (write.part(each, half * lanes_of(each) // 2, lanes_of(each) // 2) for each in operands)
         results.append(write.insert(DotAccumulateOp(accumulator, x, w, op.signs.data)))
     return write.joined(*results)
 
@@ -126,10 +100,10 @@ def _with_other_signs(write: _Writer, op: DotAccumulateOp) -> SSAValue:
     With the other signedness, the flipped bit is worth 128 or -128, so the same operations serve both directions.
     """
     signs = Signs.SS if _is_unsigned(op) else Signs.US
-    sign = write.constant(-128, op.x.type)
+    sign = write.number(-128, op.x.type)
     moved = write.insert(arith.XOrIOp(op.x, sign))
     total = write.insert(DotAccumulateOp(op.accumulator, moved, op.w, signs))
-    zero = write.constant(0, op.accumulator.type)
+    zero = write.number(0, op.accumulator.type)
     excess = write.insert(DotAccumulateOp(zero, sign, op.w, signs))
     return write.insert(arith.SubiOp(total, excess))
 
@@ -138,8 +112,8 @@ def _with_pairs(write: _Writer, op: DotAccumulateOp) -> SSAValue:
     """Bytes as integers of 16 bits: the even ones of each group, then the odd ones."""
     total = op.accumulator
     for position in range(2):
-        x = write.part(op.x, position, 8, 16, signed=not _is_unsigned(op))
-        w = write.part(op.w, position, 8, 16, signed=True)
+        x = write.bits(op.x, position, 8, 16, signed=not _is_unsigned(op))
+        w = write.bits(op.w, position, 8, 16, signed=True)
         total = write.insert(DotAccumulateOp(total, x, w))
     return total
 
@@ -148,8 +122,8 @@ def _with_products(write: _Writer, op: DotAccumulateOp) -> SSAValue:
     """One product of 32 bits for each element of a group."""
     bits, total = bits_of(element_of(op.x)), op.accumulator
     for position in range(LANE_BITS // bits):
-        x = write.part(op.x, position, bits, 32, signed=not _is_unsigned(op))
-        w = write.part(op.w, position, bits, 32, signed=True)
+        x = write.bits(op.x, position, bits, 32, signed=not _is_unsigned(op))
+        w = write.bits(op.w, position, bits, 32, signed=True)
         total = write.insert(arith.AddiOp(total, write.insert(arith.MuliOp(x, w))))
     return total
 
@@ -192,7 +166,7 @@ class LegalizeProducts(RewritePattern):
         write, wide = _Writer(rewriter), vector(lanes, IntegerType(32), tile_of(op.result))
         products: list[SSAValue] = []
         for position in range(2):
-            x, w = write.part(op.x, position, 8, 16, signed=False), write.part(op.w, position, 8, 16, signed=True)
+            x, w = write.bits(op.x, position, 8, 16, signed=False), write.bits(op.w, position, 8, 16, signed=True)
             products.append(write.insert(arith.MuliOp(x, w)))
         first, second = (write.insert(ConvertOp(each, Conversion.EXTSI, wide)) for each in products)
         rewriter.replace(op, [NarrowOp([write.insert(arith.AddiOp(first, second))], IntegerType(16))])
@@ -246,13 +220,11 @@ class LegalizeShift(RewritePattern):
         number, lanes, width = _known_number(op.rhs), lanes_of(op.result), self.isa.shift_bits
         if number is None or not 0 <= number < 8 or width <= 8 or lanes * 8 % width:
             return
-        write, tile = _Writer(rewriter), tile_of(op.result)
-        bytes_ = vector(lanes, IntegerType(8), tile)
-        wide = vector(lanes * 8 // width, IntegerType(width), tile)
-        held = write.insert(ConvertOp(op.lhs, Conversion.BITCAST, wide))
-        shifted = write.insert(arith.ShLIOp(held, write.constant(number, wide)))
-        divided = write.insert(ConvertOp(shifted, Conversion.BITCAST, bytes_))
-        rewriter.replace(op, arith.AndIOp(divided, write.constant(-1 << number, bytes_)))
+        write = _Writer(rewriter)
+        held = reinterpreted(write, op.lhs, IntegerType(width))
+        shifted = write.insert(arith.ShLIOp(held, write.number(number, held.type)))
+        divided = reinterpreted(write, shifted, IntegerType(8))
+        rewriter.replace(op, arith.AndIOp(divided, write.number(-1 << number, divided.type)))
 
 
 @dataclass(frozen=True)

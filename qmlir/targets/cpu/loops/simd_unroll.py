@@ -48,8 +48,7 @@ class _Unroller:
         for op in list(block.ops):
             self._operation(op)
         for op in reversed(self.dead):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
         self.dead = outside
         for argument in tiles:
             block.erase_arg(argument)

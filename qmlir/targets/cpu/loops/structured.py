@@ -10,8 +10,8 @@ from copy import copy
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import AnyFloat, ArrayAttr, DenseArrayBase, FloatAttr, IndexType, IntegerAttr, i64
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, DenseArrayBase, IndexType, i64
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.ops import FillOp, IndexOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -21,27 +21,17 @@ from xdsl.rewriter import InsertPoint
 
 from qmlir.analysis.symbols import common_groups
 from qmlir.dialects.kernel.attributes import OVERWRITTEN, SCHEDULE, ScheduleAttr
-from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.simd.lanes import InterleaveHighOp, InterleaveLowOp
 from qmlir.ir.builtin_types import integer_list, memref_type
 from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import set_origins
-from qmlir.targets.cpu.loops.contraction.geometry import load, store
-from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form
+from qmlir.targets.cpu.loops import nests
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add
-from qmlir.targets.cpu.loops.lanes import InterleavedWriter, LaneWriter, lanes_for, terms_for, turns_of
-from qmlir.targets.cpu.loops.nests import (
-    Access,
-    Nest,
-    Plan,
-    ValueWriter,
-    collapse,
-    collapse_axes,
-    nest_of,
-    plan_of,
-    reassociation,
-)
+from qmlir.targets.cpu.loops.geometry import load, store
+from qmlir.targets.cpu.loops.lanes import InterleavedWriter, LaneWriter, lanes_for, terms_for, turns_of, vector_value
+from qmlir.targets.cpu.loops.vector_lowerings import form_of, has_form
 
 # Reductions whose order matters: eight rows are the lanes of one vector, and each lane adds the terms of its row in
 # order.
@@ -54,7 +44,7 @@ _ROWS = (8, 4, 2)
 """The candidates for the number of rows processed side by side; the first that divides the rows is used."""
 
 
-def rows_for(nest: Nest, plan: Plan) -> int:
+def rows_for(nest: nests.Nest, plan: nests.Plan) -> int:
     """Returns the number of iterations of the innermost parallel loop that share one reduction loop; 1 if none do."""
     if not 1 <= plan.carried == len(plan.order) - 1:
         return 1
@@ -62,10 +52,10 @@ def rows_for(nest: Nest, plan: Plan) -> int:
     return next((rows for rows in _ROWS if steps and steps % rows == 0), 1)
 
 
-class InterleavedRowWriter(ValueWriter):
+class InterleavedRowWriter(nests.ValueWriter):
     """Emits the reductions of `rows` rows as one loop that carries the scalars of all of them."""
 
-    def __init__(self, nest: Nest, plan: Plan, threads: bool, rows: int):
+    def __init__(self, nest: nests.Nest, plan: nests.Plan, threads: bool, rows: int):
         super().__init__(nest, plan, threads)
         self.rows = rows
 
@@ -113,12 +103,12 @@ LANES = 8
 """The number of rows in a square, and of steps along each row."""
 
 
-def _element(access: Access) -> object:
+def _element(access: nests.Access) -> object:
     type_ = memref_type(access.value)
     return None if type_ is None else type_.get_element_type()
 
 
-def takes_squares(nest: Nest, plan: Plan, lanes: int) -> bool:
+def takes_squares(nest: nests.Nest, plan: nests.Plan, lanes: int) -> bool:
     """Returns true if eight rows can be the lanes of a vector of at least eight lanes.
 
     Inputs must be floats that are contiguous along the reduced axis, outputs contiguous along the rows, and the body
@@ -137,7 +127,7 @@ def takes_squares(nest: Nest, plan: Plan, lanes: int) -> bool:
     )
 
 
-class TransposedWriter(ValueWriter):
+class TransposedWriter(nests.ValueWriter):
     """Emits the reductions of eight rows as one loop that carries vectors with one lane per row."""
 
     def _level(self, emit: Emitter, depth: int) -> None:
@@ -166,7 +156,7 @@ class TransposedWriter(ValueWriter):
 
         return emit.carried(self.nest.ranges[inner], before, write, step=LANES)
 
-    def _turned(self, emit: VectorEmitter, access: Access, dim: int) -> list[SSAValue]:
+    def _turned(self, emit: VectorEmitter, access: nests.Access, dim: int) -> list[SSAValue]:
         """A square of an operand: a vector of all rows for each step."""
         rows: list[SSAValue] = []
         for row in range(LANES):
@@ -187,20 +177,11 @@ class TransposedWriter(ValueWriter):
         for op in self.pending:
             form = form_of(op)
             assert form is not None
-            values[op.results[0]] = form.write(emit, op, [self._vector(emit, values, each) for each in op.operands])
-        return [self._vector(emit, values, value) for value in self.terminator.operands]
-
-    def _vector(self, emit: VectorEmitter, values: dict[SSAValue, SSAValue], value: SSAValue) -> SSAValue:
-        if value in values:
-            return values[value]
-        match value.owner:
-            case arith.ConstantOp(value=IntegerAttr() | FloatAttr() as number):
-                return emit.constant(number.value.data, value.type)
-            case _:
-                return emit.splat(value)
+            values[op.results[0]] = form.write(emit, op, [vector_value(emit, values, each) for each in op.operands])
+        return [vector_value(emit, values, value) for value in self.terminator.operands]
 
 
-def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None:
+def write_nest(emit: Emitter, nest: nests.Nest, schedule: ScheduleAttr | None) -> None:
     """Emits the loops of `nest` at the insertion point of `emit`, according to the schedule.
 
     `threads` divides the outermost loop. `lanes` is the number of elements per vector of the innermost loop; it applies
@@ -208,9 +189,9 @@ def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None
     Reductions whose order matters run several rows side by side. Otherwise, the loops are scalar, in a form that LLVM
     can vectorize.
     """
-    plan = plan_of(nest)
+    plan = nests.plan_of(nest)
     threads = schedule is not None and schedule.threads
-    nest, plan = collapse(emit, nest, plan)
+    nest, plan = nests.collapse(emit, nest, plan)
     terms = 1 if schedule is None else terms_for(nest, plan, schedule)
     lanes = 1 if schedule is None else lanes_for(nest, plan, schedule.lanes * terms)
     rows = 1 if schedule is None or schedule.lanes == 1 else rows_for(nest, plan)
@@ -224,7 +205,7 @@ def write_nest(emit: Emitter, nest: Nest, schedule: ScheduleAttr | None) -> None
     elif rows > 1:
         InterleavedRowWriter(nest, plan, threads, rows).write(emit)
     else:
-        ValueWriter(nest, plan, threads).write(emit)
+        nests.ValueWriter(nest, plan, threads).write(emit)
 
 
 def replace_by_loops(op: Operation, rewriter: PatternRewriter, write: Callable[[Emitter], None]) -> None:
@@ -247,7 +228,7 @@ class StructuredToLoops(RewritePattern):
             return
         schedule = op.attributes.get(SCHEDULE)
         chosen = schedule if isinstance(schedule, ScheduleAttr) else None
-        replace_by_loops(op, rewriter, lambda emit: write_nest(emit, nest_of(op), chosen))
+        replace_by_loops(op, rewriter, lambda emit: write_nest(emit, nests.nest_of(op), chosen))
 
 
 class CopyToLoops(RewritePattern):
@@ -259,18 +240,16 @@ class CopyToLoops(RewritePattern):
         replace_by_loops(op, rewriter, lambda emit: write_nest(emit, nest, None))
 
 
-def copy_nest(source: SSAValue, destination: SSAValue) -> Nest:
+def copy_nest(source: SSAValue, destination: SSAValue) -> nests.Nest:
     """Returns the loop nest that copies `source` to `destination`, of equal shape."""
-    type_ = memref_type(destination)
-    assert type_ is not None
-    shape = type_.get_shape()
-    body = Block(arg_types=[type_.get_element_type()] * 2)
+    shape, element = shaped(destination)
+    body = Block(arg_types=[element] * 2)
     body.add_op(scf.YieldOp(body.args[0]))
     accesses = [
-        Access(value, AffineMap.identity(len(shape)), argument)
+        nests.Access(value, AffineMap.identity(len(shape)), argument)
         for value, argument in zip((source, destination), body.args, strict=True)
     ]
-    return Nest(body, shape, (False,) * len(shape), (accesses[0],), (accesses[1],))
+    return nests.Nest(body, shape, (False,) * len(shape), (accesses[0],), (accesses[1],))
 
 
 class DivideLoops(RewritePattern):
@@ -307,13 +286,13 @@ class ReshapeToViews(RewritePattern):
         # A rank-0 memref has one element and no groups.
         is_grouped = bool(source.get_shape() and target.get_shape())
         if source.get_shape() and any(len(left) != 1 for left, _ in groups):
-            value = collapse_axes(Emitter(rewriter, rewriter), value, [left for left, _ in groups if is_grouped])
+            value = nests.collapse_axes(Emitter(rewriter, rewriter), value, [left for left, _ in groups if is_grouped])
         if value.type != target:
             expanded = memref.ExpandShapeOp(
                 operands=[value, []],
                 result_types=[target],
                 properties={
-                    "reassociation": reassociation([right for _, right in groups if is_grouped]),
+                    "reassociation": nests.reassociation([right for _, right in groups if is_grouped]),
                     "static_output_shape": DenseArrayBase.from_list(i64, target.get_shape()),
                 },
             )

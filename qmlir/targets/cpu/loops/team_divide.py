@@ -28,7 +28,7 @@ from qmlir.dialects.team.ops import THREADS, ChunksOp, SingleOp, TeamOperation
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.memory_use import is_written, overwritten, root_of
+from qmlir.targets.cpu.loops.kernel_mark_read_only import is_written, overwritten, root_of
 
 CHUNKS = 5
 """The most chunks per thread; each is half of the remaining range of the thread, and the last one is all of it."""

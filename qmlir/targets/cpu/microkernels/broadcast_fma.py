@@ -1,15 +1,19 @@
-"""Microkernels that multiply one element of `x` by a vector of weights, which memory may hold as bytes."""
+"""Microkernels that multiply one element of `x` by a vector of weights, which memory may hold in 8 bits or less."""
+
+from abc import ABC, abstractmethod
 
 from xdsl.dialects import arith
 from xdsl.dialects import vector as vector_ops
-from xdsl.dialects.builtin import AnyFloat, i8, i16, i32
+from xdsl.dialects.builtin import AnyFloat, f32, i8, i16, i32
 from xdsl.ir import SSAValue
 
+from qmlir.arithmetic.small_floats import PlainFloat
+from qmlir.dialects.kernel.lowering.quantized import plain_decoded, plain_place
 from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
-from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, load, widened
-from qmlir.targets.cpu.loops.contraction.tiles import GroupVariant, TiledVariant
 from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
+from qmlir.targets.cpu.loops.geometry import Operand, Place, load, widened
+from qmlir.targets.cpu.loops.tiles import GroupVariant, TiledVariant
 
 # `splat` and `splat_fma`: one element of `x` is multiplied by a vector of weights, in the type of the sum.
 #
@@ -85,3 +89,66 @@ class _DepthwiseBytes(_Bytes, Depthwise):
 
 SPLAT_BYTES = _Bytes(name="splat_bytes", element=i8)
 DEPTHWISE_BYTES = _DepthwiseBytes(name="depthwise_bytes", element=i8, is_lanewise=True)
+
+
+# `f32s8`, `f32e4m3` and others: `x` is f32, and narrow weights are converted to floats in registers.
+#
+# Memory holds only the encoded weights: integers, or low-precision floats. Each block of terms has a scale, by which
+# the sum of the block is multiplied.
+
+_WIDE = 32
+
+
+class _Widened(Fused, ABC):
+    """Multiplies by weights that share bytes with those of the next terms."""
+
+    def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
+        return self.as_float(emit, emit.convert(arith.ExtSIOp, weights, i32), part)
+
+    def moved(self, emit: VectorEmitter, wide: SSAValue, part: int, position: int) -> SSAValue:
+        """Shifts the weights at index `part` in `wide` to bit `position`; the bits above are their sign."""
+        bits = 8 // self.parts
+        left = position - bits * part if part == self.parts - 1 else _WIDE - bits * (part + 1)
+        right = 0 if part == self.parts - 1 else _WIDE - bits - position
+        for kind, count in ((arith.ShLIOp, left), (arith.ShRSIOp, right - min(left, 0))):
+            if count > 0:
+                wide = emit.binary(kind, wide, emit.constant(count, i32))
+        return wide
+
+    @abstractmethod
+    def as_float(self, emit: VectorEmitter, wide: SSAValue, part: int) -> SSAValue:
+        """Converts the weights at index `part` of sign-extended bytes to f32."""
+
+
+class _Integers(_Widened):
+    """Weights that are integers."""
+
+    def as_float(self, emit: VectorEmitter, wide: SSAValue, part: int) -> SSAValue:
+        return emit.convert(arith.SIToFPOp, self.moved(emit, wide, part, 0), f32)
+
+
+class _Floats(_Widened):
+    """Weights that are codes of small floats."""
+
+    def as_float(self, emit: VectorEmitter, wide: SSAValue, part: int) -> SSAValue:
+        assert self.weight_float is not None
+        return plain_decoded(emit, self.moved(emit, wide, part, plain_place(self.weight_float)), self.weight_float)
+
+
+def _of_float_data(bits: int) -> _Widened:
+    return _Integers(
+        name=f"f32s{bits}", element=i8, weight_bits=bits, parts=8 // bits, sums_blocks=True, widens_weights=True
+    )
+
+
+def _of_float(exponent_bits: int, mantissa_bits: int) -> _Widened:
+    format_ = PlainFloat(exponent_bits, mantissa_bits)
+    return _Floats(
+        name=f"f32e{exponent_bits}m{mantissa_bits}", element=i8, weight_bits=format_.bits, parts=8 // format_.bits,
+        sums_blocks=True, widens_weights=True, weight_float=format_,
+    )  # fmt: skip
+
+
+F32S8, F32S4, F32S2 = map(_of_float_data, (8, 4, 2))
+
+F32E2M1, F32E3M4, F32E4M3, F32E5M2 = (_of_float(*each) for each in ((2, 1), (3, 4), (4, 3), (5, 2)))

@@ -1,4 +1,4 @@
-"""Microkernels that multiply bytes and sum in 32 bits: by dot-product instructions, or by 16-bit partial sums."""
+"""Microkernels that multiply bytes, or narrower weights, and sum in 32 bits: by dot products, or in 16 bits first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,14 @@ from xdsl.dialects.builtin import DenseArrayBase, i8, i16, i64
 from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import SSAValue
 
+from qmlir.dialects.kernel.ops import scalar_of
 from qmlir.dialects.kernel.packed_ops import PackedOp
-from qmlir.dialects.simd.base import tile_of, vector
+from qmlir.dialects.simd.base import lanes_of, tile_of, vector
 from qmlir.dialects.simd.lanes import DotAccumulateOp, MultiplyPairsOp, Signs
-from qmlir.targets.cpu.loops.contraction.geometry import Operand, Place, Window, load
-from qmlir.targets.cpu.loops.contraction.tiles import GroupVariant, TileWriter
+from qmlir.targets.cpu.isa.predicates import NARROW_TERMS
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
+from qmlir.targets.cpu.loops.geometry import Operand, Place, Window, load
+from qmlir.targets.cpu.loops.tiles import GroupVariant, TileWriter
 
 # Dot products of bytes: `u8s8_dot`, `s8s8_dot`, and `s8s8_lanes` for CPUs that can multiply by one lane of a register.
 
@@ -189,3 +191,76 @@ def _of_bits(bits: int) -> ShortSums:
 
 U8S4_SHORT, U8S5_SHORT, U8S6_SHORT, U8S7_SHORT = map(_of_bits, (4, 5, 6, 7))
 U8S8_SHORT, U8S8_SHORT2, U8S8_SHORT4 = (_named(f"u8s8_short{steps if steps > 1 else ''}", steps) for steps in (1, 2, 4))
+
+
+# `u8s4_dot`, `u8s2_dot`, `s8u2_dot`, `s8u1_dot`: dot products of four bytes per lane with packed sub-byte weights.
+
+
+class NarrowDots(ByteDots):
+    """Moves each sub-byte weight to the highest bits of a separate byte, and sums the products.
+
+    In these bits, a weight is a signed number scaled by `2^spare`. Moving it there takes one or two instructions, while
+    sign-extending it into the lowest bits would take three. `total` removes the factor from the sums.
+    """
+
+    def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
+        wide = emit.with_lanes(lanes_of(weights))
+        above = self.spare - part * (8 // self.parts)
+        if above:
+            weights = wide.binary(arith.ShLIOp, weights, wide.constant(above, i8))
+        if part:
+            weights = wide.binary(arith.AndIOp, weights, wide.constant(-1 << self.spare, i8))
+        return weights
+
+    def total(self, emit: VectorEmitter, sums: Sequence[SSAValue]) -> SSAValue:
+        (found,) = sums
+        return emit.binary(arith.ShRSIOp, found, emit.constant(self.spare, scalar_of(found.type)))
+
+
+class MaskedDots(ByteDots):
+    """Multiplies unsigned weights at their bit position within a shared byte, without moving them.
+
+    A mask clears all other weights of the byte. The result, an unsigned byte, is then multiplied by signed bytes of
+    `x`. This saves one instruction per part compared to moving the weights. Each part has separate sums; if its weights
+    are `n` bits above the lowest bit, these sums are scaled by `2^n`. `total` shifts them back and adds them up.
+    """
+
+    def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
+        wide, bits = emit.with_lanes(lanes_of(weights)), 8 // self.parts
+        mask = ((1 << bits) - 1) << part * bits
+        return wide.binary(arith.AndIOp, weights, wide.constant(mask - (mask >> 7 << 8), i8))
+
+    def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
+        return emit.insert(DotAccumulateOp(sums, w, x, Signs.US))
+
+    def total(self, emit: VectorEmitter, sums: Sequence[SSAValue]) -> SSAValue:
+        found, *others = sums
+        element, bits = scalar_of(found.type), 8 // self.parts
+        for part, other in enumerate(others, 1):
+            own = emit.binary(arith.ShRSIOp, other, emit.constant(part * bits, element))
+            found = emit.binary(arith.AddiOp, found, own)
+        if self.weight_step == 1:
+            return found
+        return emit.binary(arith.ShLIOp, found, emit.constant(self.weight_step.bit_length() - 1, element))
+
+
+def _of_byte_data(bits: int) -> NarrowDots:
+    return NarrowDots(
+        name=f"u8s{bits}_dot", group=4, element=i8, weight_bits=bits, parts=8 // bits, most_terms=NARROW_TERMS,
+        input_element=i8, reads_unsigned=True, sums_blocks=True,
+    )  # fmt: skip
+
+
+def _masked(bits: int, offset: int, step: int = 1) -> MaskedDots:
+    return MaskedDots(
+        name=f"s8u{bits}_dot", group=4, element=i8, weight_bits=bits, parts=8 // bits, weight_offset=offset,
+        weight_step=step, most_terms=NARROW_TERMS, input_element=i8, reads_unsigned=False, sums_apart=True,
+    )  # fmt: skip
+
+
+U8S4_DOT, U8S2_DOT = _of_byte_data(4), _of_byte_data(2)
+
+S8U2_DOT = _masked(2, 2)
+
+S8U1_DOT = _masked(1, 1, step=2)
+"""Weights of -1 or 1, stored as 0 or 2 (offset 1): one bit suffices."""

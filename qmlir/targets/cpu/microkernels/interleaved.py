@@ -19,7 +19,7 @@ import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i8, i16, i32, i64
 from xdsl.dialects.vector import ShuffleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import shaped
@@ -28,10 +28,10 @@ from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, vector
 from qmlir.dialects.simd.lanes import Conversion, ConvertOp, DotAccumulateOp, InterleaveHighOp, InterleaveLowOp, Signs
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.epilogue import SumTile, write_body
-from qmlir.targets.cpu.loops.contraction.geometry import EpilogueOperand, Operand, Place, load, store
-from qmlir.targets.cpu.loops.contraction.tiles import TiledVariant, TileWriter
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, times
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place, reinterpreted, times
+from qmlir.targets.cpu.loops.epilogue import SumTile, write_body
+from qmlir.targets.cpu.loops.geometry import EpilogueOperand, Operand, Place, load, store
+from qmlir.targets.cpu.loops.tiles import TiledVariant, TileWriter
 
 QUAD = 4
 """The number of bytes per 32-bit lane, and of lanes per 128-bit block."""
@@ -44,12 +44,6 @@ def _shuffled(emit: Emitter, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> 
     """The chosen lanes of two vectors, those of `b` counted behind those of `a`."""
     mask = DenseArrayBase.from_list(i64, list(lanes))
     return emit.insert(ShuffleOp(a, b, mask, result_type=vector(len(lanes), element_of(a))))
-
-
-def _bits(emit: Emitter, value: SSAValue, element: Attribute) -> SSAValue:
-    """The bits of a vector as elements of another type."""
-    lanes = lanes_of(value) * bits_of(element_of(value)) // bits_of(element)
-    return emit.insert(ConvertOp(value, Conversion.BITCAST, vector(lanes, element)))
 
 
 def interleaved_channels(lanes: int, registers: int) -> Array:
@@ -213,19 +207,10 @@ class DepthwiseWriter(TileWriter):
             initial = self._parameter(emit, self.geometry.readings[start.operand], channel, valid)
         shared = _Block(channel, valid, weights, initial, self._parameters(emit, channel, valid))
 
-        self._over_rows(emit, done, lambda inner, row: self._write_row(inner, shared, row))
+        def write(inner: VectorEmitter, positions: list[Index], rows: int) -> None:
+            self._write_columns(inner, shared, positions, rows)
 
-    def _write_row(self, emit: VectorEmitter, block: _Block, done: list[Index]) -> None:
-        rows = self.schedule.rows
-        whole, rest = divmod(self.geometry.positions[-1], rows)
-        if whole:
-            self._loop(
-                emit,
-                whole,
-                lambda inner, tile: self._write_columns(inner, block, [*done, times(inner, tile, rows)], rows),
-            )
-        if rest:
-            self._write_columns(emit, block, [*done, whole * rows], rest)
+        self._over_rows(emit, done, lambda inner, row: self._over_tiles(inner, row, write))
 
     def _parameters(self, emit: VectorEmitter, channel: Index, valid: int) -> list[list[SSAValue]] | None:
         """The epilogue operands of a block in the order of the sums, where each is of the channels alone."""
@@ -274,8 +259,8 @@ class DepthwiseWriter(TileWriter):
         if self.group < QUAD:
             return self._halves(emit, read[0], read[1], 8)
         first, second = (self._halves(emit, read[pair], read[pair + 1], 16) for pair in (0, 2))
-        pairs = zip(*([_bits(emit, each, i16) for each in half] for half in (first, second)), strict=True)
-        return [_bits(emit, each, i8) for low, high in pairs for each in self._halves(emit, low, high, 8)]
+        pairs = zip(*([reinterpreted(emit, each, i16) for each in half] for half in (first, second)), strict=True)
+        return [reinterpreted(emit, each, i8) for low, high in pairs for each in self._halves(emit, low, high, 8)]
 
     def _channels(self, emit: VectorEmitter) -> Array:
         """The channel of each lane of the registers of sums."""
@@ -359,7 +344,7 @@ def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[li
         if not each.result.uses:
             each.detach()
             each.erase()
-    return [_bits(emit, each, i8) for each in wide], bits_of(element_of(wide[0])) // 8
+    return [reinterpreted(emit, each, i8) for each in wide], bits_of(element_of(wide[0])) // 8
 
 
 class Interleaved(TiledVariant):

@@ -6,10 +6,9 @@ values, 16-bit transformed inputs and 32-bit products, are in scratch memory tha
 read out of bounds; it stores only elements that the previous tile didn't.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import i16, i32
@@ -17,7 +16,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
-from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.ops import scalar_of, shaped
 from qmlir.dialects.kernel.packed_ops import PackedOp, PackedWinogradOp
 from qmlir.dialects.kernel.variants import WeightLayout
 from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, KERNEL_SIZE, Algorithm, Matrix
@@ -25,8 +24,18 @@ from qmlir.dialects.simd.base import tile_of
 from qmlir.dialects.simd.lanes import TransposeOp
 from qmlir.dialects.simd.memory import PrefetchOp
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue, SumTile
-from qmlir.targets.cpu.loops.contraction.geometry import (
+from qmlir.targets.cpu.loops.emitter import (
+    Emitter,
+    Index,
+    VectorEmitter,
+    add,
+    bits_of,
+    emit_expression,
+    row_major,
+    times,
+)
+from qmlir.targets.cpu.loops.epilogue import Epilogue, SumTile
+from qmlir.targets.cpu.loops.geometry import (
     Geometry,
     Operand,
     innermost_is_dense,
@@ -37,10 +46,8 @@ from qmlir.targets.cpu.loops.contraction.geometry import (
     store_tile,
     stride_along,
 )
-from qmlir.targets.cpu.loops.contraction.tiles import LoopVariant
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, bits_of, emit_expression, times
-from qmlir.targets.cpu.loops.linear_maps import combined
 from qmlir.targets.cpu.loops.nests import collapse_axes
+from qmlir.targets.cpu.loops.tiles import LINE_BYTES, LoopVariant, joined
 from qmlir.targets.cpu.microkernels.broadcast_fma import I16_PAIRS
 
 MOST_SHARES = 4
@@ -48,9 +55,6 @@ MOST_SHARES = 4
 
 Each share transforms all inputs again, which takes 3 of its 100 µs for 7x7x512.
 """
-
-LINE_BYTES = 64
-"""The bytes that one prefetch loads: a cache line."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +94,143 @@ def _least(emit: Emitter, value: Index, limit: int) -> Index:
     return emit.binary(arith.MinSIOp, value, emit.index(limit))
 
 
-def scratch_strides(memory: SSAValue) -> list[int]:
-    """Returns the distance between neighbors along each axis of scratch memory, which is row-major, in elements."""
-    shape = shaped(memory)[0]
-    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
-
-
 def batched(values: Sequence[SSAValue], size: int) -> Iterator[Sequence[SSAValue]]:
     """Yields `values` in batches of `size`; the last one may be shorter."""
     return (values[first : first + size] for first in range(0, len(values), size))
+
+
+# Multiplies registers by a constant matrix of small integers, using sums, differences and left shifts.
+#
+# Coefficients are split into powers of two, and common subexpressions are emitted once. If two columns have equal or
+# opposite coefficients in each row, the rows share the sum and the difference of the two registers. If two rows have
+# equal or opposite coefficients in each column, they share the sum of the equal terms and the sum of the opposite ones.
+
+Row = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """A register, or one that is subtracted instead of added."""
+
+    value: SSAValue
+    is_negative: bool = False
+
+
+def _powers(coefficient: int) -> dict[int, int]:
+    """Splits a coefficient into powers of two and their common sign: -5 is -4 - 1."""
+    sign = 1 if coefficient > 0 else -1
+    return {bit: sign for bit in range(coefficient.bit_length()) if abs(coefficient) >> bit & 1}
+
+
+def _parts(row: Row) -> Mapping[int, Row]:
+    """Splits a matrix into matrices of 0, 1 and -1, by the power of two that scales them."""
+    powers = [_powers(coefficient) for coefficient in row]
+    bits = sorted({bit for each in powers for bit in each}, reverse=True)
+    return {bit: tuple(each.get(bit, 0) for each in powers) for bit in bits}
+
+
+def _halves(first: Row, second: Row) -> tuple[Row, Row] | None:
+    """Two parts, of no common column, whose sum and difference two rows are."""
+    if all(abs(a) == abs(b) for a, b in zip(first, second, strict=True)):
+        equal = tuple(a if a == b else 0 for a, b in zip(first, second, strict=True))
+        opposite = tuple(a if a != b else 0 for a, b in zip(first, second, strict=True))
+        if any(equal) and any(opposite):
+            return equal, opposite
+    return None
+
+
+def _column_pairs(matrix: Sequence[Row]) -> list[tuple[int, int]]:
+    """Pairs of columns, each in one of them, that are equal in some rows and opposite in others."""
+    columns = list(zip(*matrix, strict=True))
+    found: list[tuple[int, int]] = []
+    for first, column in enumerate(columns):
+        for second in range(first + 1, len(columns)):
+            is_free = not any({first, second} & set(pair) for pair in found)
+            if is_free and _halves(column, columns[second]) is not None:
+                found.append((first, second))
+    return found
+
+
+class _Combiner:
+    """Emits linear combinations of registers; each combination with factors 0, 1 and -1 is emitted once."""
+
+    def __init__(self, emit: VectorEmitter, values: Sequence[SSAValue]):
+        self.emit = emit
+        self.values = values
+        self._known: dict[Row, SSAValue] = {}
+
+    def _add(self, a: _Signed, b: _Signed) -> _Signed:
+        if a.is_negative == b.is_negative:
+            return _Signed(self.emit.binary(arith.AddiOp, a.value, b.value), a.is_negative)
+        plus, minus = (b, a) if a.is_negative else (a, b)
+        return _Signed(self.emit.binary(arith.SubiOp, plus.value, minus.value))
+
+    def _shifted(self, term: _Signed, bits: int) -> _Signed:
+        if not bits:
+            return term
+        amount = self.emit.constant(bits, scalar_of(term.value.type))
+        return _Signed(self.emit.binary(arith.ShLIOp, term.value, amount), term.is_negative)
+
+    def _plain(self, row: Row) -> _Signed:
+        """Emits a combination with factors 0, 1 and -1, or reuses an emitted one or its negation."""
+        opposite = tuple(-each for each in row)
+        if row not in self._known and opposite not in self._known:
+            terms = [_Signed(value, factor < 0) for factor, value in zip(row, self.values, strict=True) if factor]
+            total = terms[0]
+            for term in terms[1:]:
+                total = self._add(total, term)
+            self._known[opposite if total.is_negative else row] = total.value
+        return _Signed(self._known[row]) if row in self._known else _Signed(self._known[opposite], True)
+
+    def signed(self, row: Row) -> _Signed:
+        """Emits a combination with integer factors, not all 0, starting with the highest power of two."""
+        total, last = None, 0
+        for bit, part in _parts(row).items():
+            own = self._plain(part)
+            total, last = (own if total is None else self._add(self._shifted(total, last - bit), own)), bit
+        assert total is not None
+        return self._shifted(total, last)
+
+    def whole(self, total: _Signed) -> SSAValue:
+        """Returns the register itself, negated if it is marked as negative."""
+        if not total.is_negative:
+            return total.value
+        return self.emit.binary(arith.SubiOp, self.emit.constant(0, scalar_of(total.value.type)), total.value)
+
+    def rows(self, matrix: Sequence[Row]) -> list[SSAValue]:
+        """Emits all rows; two rows that differ only in signs are the sum and difference of two shared parts."""
+        found: dict[int, SSAValue] = {}
+        for first, row in enumerate(matrix):
+            if first in found:
+                continue
+            for second in range(first + 1, len(matrix)):
+                halves = None if second in found else _halves(row, matrix[second])
+                if halves is not None:
+                    equal, opposite = (self.signed(part) for part in halves)
+                    other = _Signed(opposite.value, not opposite.is_negative)
+                    found[first] = self.whole(self._add(equal, opposite))
+                    found[second] = self.whole(self._add(equal, other))
+                    break
+            else:
+                found[first] = self.whole(self.signed(row))
+        return [found[index] for index in range(len(matrix))]
+
+
+def combined(emit: VectorEmitter, matrix: Sequence[Row], values: Sequence[SSAValue]) -> list[SSAValue]:
+    """Emits `matrix @ values`; no row may be all 0."""
+    pairs = _column_pairs(matrix)
+    single = [index for index in range(len(values)) if not any(index in pair for pair in pairs)]
+    reduced = [
+        (
+            *(row[index] for index in single),
+            *(factor for a, b in pairs for factor in ((row[a], 0) if row[a] == row[b] else (0, row[a]))),
+        )
+        for row in matrix
+    ]
+    registers = [values[index] for index in single]
+    for a, b in pairs:
+        registers += [emit.binary(kind, values[a], values[b]) for kind in (arith.AddiOp, arith.SubiOp)]
+    return _Combiner(emit, registers).rows(reduced)
 
 
 def transform(emit: VectorEmitter, matrix: Matrix, tile: SSAValue) -> SSAValue:
@@ -247,7 +379,7 @@ class WinogradWriter:
 
         def write(inner: VectorEmitter, channel: Index, valid: int | None) -> None:
             moved = transform(inner, self.form.input, self._tile_of_input(inner, position, channel, valid))
-            rows, columns, *_ = scratch_strides(stages.inputs)
+            rows, columns, *_ = row_major(shaped(stages.inputs)[0])
             store_tile(inner, moved, stages.inputs, [0, 0, tile, channel], (columns, rows))
 
         if whole:
@@ -400,9 +532,7 @@ class WinogradWriter:
         """Where the next weights that a run asks for begin: each has its share of them."""
         if self.weights is None:
             return 0
-        number: Index = 0
-        for position, size in zip(weights, (1, self.form.tile, self.form.tile), strict=False):
-            number = add(emit, times(emit, number, size), position)
+        number = joined(emit, weights, (1, self.form.tile, self.form.tile)[: len(weights)])
         next_ = times(emit, add(emit, number, 1), self.steps * self._elements)
         return add(emit, next_, times(emit, run, self._share * self.steps))
 
@@ -425,7 +555,7 @@ class WinogradWriter:
         for start in range(0, valid, lanes):
             total: SSAValue | None = None
             for products in stages.products:
-                strides = scratch_strides(products)[:2]
+                strides = row_major(shaped(products)[0])[:2]
                 loaded = load_tile(emit.over(size, size), products, [0, 0, tile, start], strides)
                 own = self._unscaled(emit.over(step, step), transform(emit, self.form.output, loaded))
                 total = own if total is None else emit.binary(arith.AddiOp, total, own)

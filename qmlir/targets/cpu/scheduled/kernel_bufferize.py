@@ -5,39 +5,37 @@ the memory of a merged tensor would have to be copied for each writer. Filling i
 """
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Attribute, Operation, SSAValue, Use
+from xdsl.ir import Attribute, Operation, Use
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.dialects.kernel.rows import RowFusionOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.levels import check_level
-from qmlir.targets.cpu.scheduled.bufferization.aliases import Aliases, has_tensors, is_tensor_type, results_written
-from qmlir.targets.cpu.scheduled.bufferization.placement import place_buffers
-from qmlir.targets.cpu.scheduled.bufferization.rewriting import BufferRewriter, Globals, rows_together
+from qmlir.targets.cpu.scheduled.aliases import Aliases, has_tensors, is_tensor_type, place_buffers, results_written
+from qmlir.targets.cpu.scheduled.rewriting import BufferRewriter, Globals, rows_together
 
 
 def _is_destination(use: Use) -> bool:
     return any(each.operand == use.index for each in results_written(use.operation))
 
 
-def _empty_of(value: SSAValue) -> tensor.EmptyOp | None:
-    op = value.owner
-    return op if isinstance(op, tensor.EmptyOp) and not op.dynamic_sizes else None
+def _is_empty(op: object) -> TypeGuard[tensor.EmptyOp]:
+    return isinstance(op, tensor.EmptyOp) and not op.dynamic_sizes
 
 
 def _copy_for(use: Use, op: Operation) -> None:
     """Gives one use a separate copy of `op`, directly before its user."""
     own = op.clone()
-    block = use.operation.parent
-    assert block is not None
-    block.insert_op_before(own, use.operation)
+    Rewriter.insert_op(own, InsertPoint.before(use.operation))
     use.operation.operands[use.index] = own.results[0]
 
 
@@ -51,20 +49,18 @@ def dissolve_rows(function: FuncOp) -> None:
 def give_each_destination_its_own(function: FuncOp) -> None:
     """Copies fills and empty tensors of `function` to the operations that overwrite them, and erases unused ones."""
     for op in list(function.walk()):
-        if isinstance(op, linalg.FillOp) and op.results and _empty_of(op.outputs[0]) is not None:
+        if isinstance(op, linalg.FillOp) and op.results and _is_empty(op.outputs[0].owner):
             uses = list(op.results[0].uses)
             for use in uses:
                 if _is_destination(use) and (len(uses) > 1 or use.operation.parent is not op.parent):
                     _copy_for(use, op)
             if not op.results[0].uses:
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
     for op in list(function.walk()):
-        if isinstance(op, tensor.EmptyOp) and not op.dynamic_sizes:
+        if _is_empty(op):
             for use in list(op.tensor.uses):
                 _copy_for(use, op)
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
 
 def _check(function: FuncOp) -> None:

@@ -26,7 +26,7 @@ from qmlir.dialects.kernel.packed_ops import PackedConvOp, PackedOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.passes import count
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.scheduled.bufferization.aliases import destination_style, is_same_slice, is_static
+from qmlir.targets.cpu.scheduled.aliases import destination_style, is_same_slice, is_static
 
 
 def _is_image(op: InsertSliceOp) -> bool:

@@ -23,7 +23,7 @@ from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
 from qmlir.dialects.kernel.rows import RowFusionOp, RowStep, fault_among, takes_no_time
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import count
-from qmlir.targets.cpu.scheduled.bufferization.rewriting import rows_together
+from qmlir.targets.cpu.scheduled.rewriting import rows_together
 
 # Grouping: a structured op that reduces rows is fused with the ops that read its result row by row.
 

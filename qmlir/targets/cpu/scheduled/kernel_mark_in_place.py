@@ -19,11 +19,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.kernel.attributes import overwriting
+from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import RESULT
-from qmlir.targets.cpu.scheduled.bufferization.aliases import as_memory, destination_style
+from qmlir.targets.cpu.scheduled.aliases import destination_style
 from qmlir.targets.cpu.scheduled.kernel_plan_memory import is_view, views_of
 
 
@@ -134,7 +135,7 @@ def _mark(function: FuncOp) -> None:
     entries = list(function.arg_attrs or ())
     inputs = [each for each, entry in zip(arguments, entries, strict=True) if RESULT not in entry.data]
     for target, entry in zip(arguments, entries, strict=True):
-        type_ = as_memory(target.type)
+        type_ = memref_type(target)
         if RESULT not in entry.data or type_ is None or not isinstance(type_.layout, NoneAttr):
             continue
         found = {each: _meeting(function, each, target) for each in inputs if each.type == target.type}

@@ -34,8 +34,8 @@ from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on
-from qmlir.targets.cpu.scheduled.bufferization.aliases import destination_style
-from qmlir.targets.cpu.scheduled.bufferization.rewriting import Globals
+from qmlir.targets.cpu.scheduled.aliases import destination_style
+from qmlir.targets.cpu.scheduled.rewriting import Globals
 
 _WIDTHS = (8, 16, 32, 64)
 """Bits of integers that fill their memory."""
@@ -184,13 +184,10 @@ class _Caller:
         shared = CallOp(kernel.sym_name.data, arguments, [])
         shared.attributes = dict(call.attributes)
         shared.location = call.location
-        block = call.parent
-        assert block is not None
-        block.insert_op_before(shared, call)
-        Rewriter.erase_op(call)
+        Rewriter.replace_op(call, shared)
 
     def _memory(self, call: CallOp, elements: DenseIntOrFPElementsAttr) -> SSAValue:
-        function: Operation | None = call.parent_op()
+        function = call.parent_op()
         while not isinstance(function, FuncOp):
             assert function is not None
             function = function.parent_op()

@@ -6,6 +6,7 @@ The name of a kernel describes its computation: `conv3x3s2_28x28x128_i8`, `add_1
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import memref
@@ -15,7 +16,7 @@ from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike, MemoryWriteEffect
 
 from qmlir.analysis.symbols import symbols_of, unique_name
@@ -25,19 +26,16 @@ from qmlir.dialects.kernel.custom import CustomOp
 from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedMatMulOp
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp
-from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.builtin_types import AnyMemRef, integer_list, memref_type
 from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on, merged_origins
-from qmlir.targets.cpu.scheduled.bufferization.aliases import (
-    AnyMemRef,
-    as_memory,
+from qmlir.targets.cpu.loops.emitter import memory_of
+from qmlir.targets.cpu.scheduled.aliases import (
     destination_style,
     has_tensors,
-    memory_type,
-    strides_of,
 )
 
 # One operation as a function: captured values become arguments, and constants are copied into it.
@@ -92,16 +90,14 @@ def _arguments(op: Operation) -> tuple[list[SSAValue], dict[int, int]]:
     return arguments, positions
 
 
-def argument_type(type_: Attribute) -> Attribute:
-    """Returns the type of a kernel's argument for a value of `type_`; a strided memref gets a dynamic offset."""
-    found = as_memory(type_)
-    if found is None or not isinstance(found.layout, StridedLayoutAttr):
-        return type_
-    return _anywhere(found)
+def _argument_type(value: SSAValue) -> Attribute:
+    """Returns the type of a kernel's argument for a value; a strided memref gets a dynamic offset."""
+    found = memref_type(value)
+    return value.type if found is None or not isinstance(found.layout, StridedLayoutAttr) else _anywhere(found)
 
 
 def _anywhere(type_: MemRefType[Attribute]) -> MemRefType[Attribute]:
-    layout = StridedLayoutAttr(strides_of(type_), None)
+    layout = StridedLayoutAttr(type_.get_strides() or (), None)
     return MemRefType(type_.get_element_type(), type_.get_shape(), layout)
 
 
@@ -109,7 +105,7 @@ def _forget_offsets(block: Block) -> None:
     """Let views have offsets that nobody knows where those of their sources are not known."""
     for op in list(block.walk()):
         if isinstance(op, memref.SubviewOp | ReshapeOp):
-            source, result = memory_type(op.source.type), memory_type(op.result.type)
+            source, result = memory_of(op.source), memory_of(op.result)
             if source.get_offset() is None and result.get_offset() is not None:
                 Rewriter.replace_value_with_new_type(op.result, _anywhere(result))
 
@@ -135,7 +131,7 @@ def _shared(op: Operation, positions: dict[int, int], types: list[Attribute]) ->
 def outline(op: Operation) -> Outlined:
     """Returns a private function that contains a copy of `op`, an operation on memrefs, without its provenance."""
     arguments, positions = _arguments(op)
-    types = [argument_type(value.type) for value in arguments]
+    types = list(map(_argument_type, arguments))
     block = Block(arg_types=types)
     copies: dict[SSAValue, SSAValue] = {}
     for value in (*op.operands, *_captures(op)):
@@ -199,7 +195,7 @@ def _written(op: Operation) -> AnyMemRef | None:
     if style is None:
         return None
     destination = style.destinations()[0].operand
-    return None if destination is None else as_memory(op.operands[destination].type)
+    return None if destination is None else memref_type(op.operands[destination])
 
 
 def _matmul_shape(op: MatMulOp | PackedMatMulOp | PackedBlocksOp) -> Sequence[int]:
@@ -284,9 +280,7 @@ class _Kernels:
                 return known
         named = function.clone()
         named.sym_name = StringAttr(unique_name(kernel_name(op), self._names))
-        block = before.parent
-        assert block is not None
-        block.insert_op_before(named, before)
+        Rewriter.insert_op(named, InsertPoint.before(before))
         candidates.append((function, named))
         count("kernels")
         return named
@@ -321,8 +315,7 @@ class _Caller:
         sources = list(op.walk())
         hand_on(sources, call)
         hand_on(sources, kernel)
-        self._insert(call, op)
-        Rewriter.erase_op(op)
+        Rewriter.replace_op(op, call)
         count("calls")
 
     def _passed(self, value: SSAValue, type_: Attribute, before: Operation) -> SSAValue:
@@ -330,17 +323,11 @@ class _Caller:
         if value.type == type_:
             return value
         if value not in self._casts:
-            cast = memref.CastOp.get(value, memory_type(type_))
-            cast.dest.name_hint = value.name_hint
-            self._insert(cast, before)
-            self._casts[value] = cast.dest
+            made = memref.CastOp.get(value, cast(AnyMemRef, type_))
+            made.dest.name_hint = value.name_hint
+            Rewriter.insert_op(made, InsertPoint.before(before))
+            self._casts[value] = made.dest
         return self._casts[value]
-
-    @staticmethod
-    def _insert(op: Operation, before: Operation) -> None:
-        block = before.parent
-        assert block is not None
-        block.insert_op_before(op, before)
 
 
 @dataclass(frozen=True)

@@ -33,28 +33,16 @@ from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, integer_typ
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.ops import YieldOp as KernelYieldOp
-from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp
+from qmlir.dialects.kernel.packed_ops import PACKED, PackedOp, weights_of
 from qmlir.dialects.kernel.variants import SCALAR, Variant
 from qmlir.ir.control_flow import reached
 from qmlir.ir.passes import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.targets.cpu.isa.predicates import centered_weights, has_signs
-from qmlir.targets.cpu.scheduled.bufferization.aliases import results_written
+from qmlir.targets.cpu.scheduled import packing
+from qmlir.targets.cpu.scheduled.aliases import results_written
 from qmlir.targets.cpu.scheduled.kernel_fuse_attention import group_rows
-from qmlir.targets.cpu.scheduled.packing import (
-    PackWidened,
-    channel_map,
-    constant_of,
-    correction,
-    pack_computed,
-    packed_blocks,
-    packed_weights,
-    row_correction,
-    row_map,
-    signed_byte,
-    weights_of,
-)
 from qmlir.targets.cpu.scheduled.schedule import schedule_all_elements
 
 
@@ -161,7 +149,7 @@ def _packed_input(op: ContractionOp, at: Lowering, variant: Variant, *, reads_pa
 
         return at.compute([source], shaped(op.x)[0], wide, centered)
     if variant.holds_signed and op.input_unsigned is not None:
-        return at.compute([source], shaped(op.x)[0], i8, signed_byte)
+        return at.compute([source], shaped(op.x)[0], i8, packing.signed_byte)
     if reads_past and _ends_elsewhere(op.x):
         return at.compute([source], shaped(op.x)[0], shaped(op.x)[1], unchanged)
     return op.x
@@ -182,7 +170,7 @@ class _Epilogue:
             if not change.any():
                 return
             position = self._place_of_bias() if change.ndim == 1 else None
-            bias = None if position is None else constant_of(self.values[position])
+            bias = None if position is None else packing.constant_of(self.values[position])
             if position is not None and bias is not None:
                 total = (bias.astype(np.int64) + change.astype(np.int64)).astype(bias.dtype)  # modulo 2^N, as sums are
                 self.values[position] = self.at.constant(total, self.op.accumulator_type)
@@ -194,7 +182,7 @@ class _Epilogue:
         argument = block.insert_arg(self.op.accumulator_type, len(block.args))
         _begin_with(block, lambda sums: sums + Scalar(argument, sums.builder))
         self.values.append(value)
-        self.maps.append(AffineMapAttr(map_ or channel_map(self.op, len(shaped(value)[0]))))
+        self.maps.append(AffineMapAttr(map_ or packing.channel_map(self.op, len(shaped(value)[0]))))
 
     def shift(self, weights: Array, spare: int) -> None:
         """Scales bias and scale for sums that are scaled by `2^spare` if the results stay bit-identical."""
@@ -202,7 +190,7 @@ class _Epilogue:
         if found is None or (isinstance(self.op, MatMulOp) and weights.ndim > 2):
             return
         bias, scale = (
-            constant_of(self.values[position]) if self._is_by_channel(position) else None for position in found
+            packing.constant_of(self.values[position]) if self._is_by_channel(position) else None for position in found
         )
         if bias is None or scale is None:
             return
@@ -300,21 +288,23 @@ class PackContraction(RewritePattern):
             return
         at = Lowering(op, rewriter, integer_types())
         packed_by = LayoutAttr.of(schedule.variant, schedule.vectors, schedule.lanes)
-        variant, layout = packed_by.variant, weights_of(op, packed_by)
+        variant, layout = packed_by.variant, weights_of(packed_by, op)
+        if layout.fault:
+            raise at.error(layout.fault)
         element = variant.element or op.accumulator_type
         if variant.most_terms is not None and layout.terms > variant.most_terms:
             raise at.error(
                 f"reduces {layout.terms} terms, but variant '{variant.name}' supports at most {variant.most_terms}"
             )
         _refuse_wide(op, at, variant)
-        weights = packed_weights(op, at, element, variant.weight_offset)
+        weights = packing.packed_weights(op, at, element, variant.weight_offset)
         epilogue = _Epilogue(op, at, list(op.epilogue), list(op.epilogue_maps.data))
-        change = correction(op, at, weights, _input_offset(op, variant))
+        change = packing.correction(op, at, weights, _input_offset(op, variant))
         if change is not None:
             epilogue.add(change)
-        by_row = row_correction(op, at, weights)
+        by_row = packing.row_correction(op, at, weights)
         if by_row is not None:
-            epilogue.add(by_row, row_map(op))
+            epilogue.add(by_row, packing.row_map(op))
         if weights.array is not None:
             if variant.spare:
                 epilogue.shift(weights.array, variant.spare)
@@ -323,7 +313,7 @@ class PackContraction(RewritePattern):
             assert weights.value is not None
             if variant.parts > 1:
                 raise at.error(f"has computed weights, but variant '{variant.name}' can pack only constants")
-            packed = pack_computed(layout, at, weights.value)
+            packed = packing.pack_computed(layout, at, weights.value)
         x = _packed_input(op, at, variant, reads_past=layout.reads_past)
         moved = op.w
         rewriter.replace(op, _replacement(op, x, packed, epilogue, packed_by, schedule.of_packed()))
@@ -343,10 +333,10 @@ class PackBlocks(RewritePattern):
         packed_by = LayoutAttr.of(schedule.variant, schedule.vectors, schedule.lanes)
         variant, element = packed_by.variant, packed_by.variant.element
         at = Lowering(op, rewriter, integer_types())
-        scales = constant_of(op.epilogue[0])
+        scales = packing.constant_of(op.epilogue[0])
         if not variant.sums_blocks or element is None or scales is None or op.accumulator_type != i32:
             return
-        weights = packed_weights(op, at, element)
+        weights = packing.packed_weights(op, at, element)
         if weights.array is None or weights.offset:
             return
         _refuse_wide(op, at, variant)
@@ -358,7 +348,7 @@ class PackBlocks(RewritePattern):
         if op.input_unsigned is not None and not variant.makes_signed:
             properties["input_unsigned"] = op.input_unsigned
         x = _packed_input(op, at, variant, reads_past=layout.reads_past)
-        made = packed_blocks(at, (x, by_channel, scales), packed_by, schedule, Region(block), properties)
+        made = packing.packed_blocks(at, (x, by_channel, scales), packed_by, schedule, Region(block), properties)
         hand_on([op, sums], made)
         rewriter.insert(made, InsertPoint.before(op))
         rewriter.replace(sums, [], made.results)
@@ -422,6 +412,6 @@ class KernelPack(ModulePass):
     preserves: ClassVar[Preservation] = ROUNDED
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_patterns_greedily(op, [PackBlocks(), PackWidened(), PackContraction()], ctx)
+        apply_patterns_greedily(op, [PackBlocks(), packing.PackWidened(), PackContraction()], ctx)
         group_rows(op)  # fuse the row sums and conversions that packing added after a softmax
         schedule_all_elements(op)

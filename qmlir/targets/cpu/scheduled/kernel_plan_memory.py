@@ -14,20 +14,19 @@ from xdsl.context import Context
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, ModuleOp, i8
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike
 
 from qmlir.dialects.kernel.attributes import overwritten
-from qmlir.dialects.kernel.ops import ReshapeOp
+from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.ir.diagnostics import emit_remark, op_error, text_error
 from qmlir.ir.limits import budget, over
 from qmlir.ir.passes import WritesFiles, count
 from qmlir.ir.provenance import origins_of
 from qmlir.levels import check_level
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.bufferization.aliases import memory_type
-from qmlir.targets.cpu.scheduled.bufferization.rewriting import allocation
+from qmlir.targets.cpu.scheduled.rewriting import allocation
 from qmlir.text.elements import dense_dtype
 from qmlir.text.writing import write_file
 
@@ -47,7 +46,7 @@ def aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Lifetime:
     """A buffer of `size` bytes that is used from step `start` to step `end`, inclusive."""
 
@@ -119,18 +118,11 @@ _VIEWS = (memref.SubviewOp, memref.CastOp, ReshapeOp, memref.ViewOp)
 
 
 @dataclass(eq=False)
-class Buffer:
+class Buffer(Lifetime):
     """The memory of one allocation, or of several that reuse it in place."""
 
     allocations: list[memref.AllocOp]
     values: list[SSAValue]
-    size: int
-    start: int
-    end: int
-
-    def lifetime(self) -> Lifetime:
-        """Returns the lifetime of the buffer."""
-        return Lifetime(self.size, self.start, self.end)
 
 
 def bytes_of(op: memref.AllocOp) -> int:
@@ -198,7 +190,7 @@ class Lifetimes:
         if not steps:
             self.unused.append(op)
             return
-        buffer = Buffer([op], views, bytes_of(op), min(steps), max(steps))
+        buffer = Buffer(bytes_of(op), min(steps), max(steps), [op], views)
         for view in views:
             self._of[view] = buffer
 
@@ -248,9 +240,9 @@ def names_of(buffer: Buffer) -> str:
     """Returns the label of a buffer: the names and types of its allocations."""
     parts: list[str] = []
     for op in buffer.allocations:
-        type_: Attribute = op.memref.type
-        shape = "x".join(map(str, memory_type(type_).get_shape())) or "scalar"
-        parts.append(f"{op.memref.name_hint or 'buffer'} {shape} {memory_type(type_).get_element_type()}")
+        sizes, element = shaped(op.memref)
+        shape = "x".join(map(str, sizes)) or "scalar"
+        parts.append(f"{op.memref.name_hint or 'buffer'} {shape} {element}")
     return ", ".join(parts)
 
 
@@ -463,11 +455,10 @@ class KernelPlanMemory(WritesFiles):
             return
         for buffer in buffers:
             _check_budget(buffer.allocations[0], buffer.size)
-        wanted = [buffer.lifetime() for buffer in buffers]
-        layout = plan_arena(wanted)
+        layout = plan_arena(buffers)
         _check_budget(function, layout.peak)
         together = sum(aligned(buffer.size) * len(buffer.allocations) for buffer in buffers)
-        lowest = most_alive(wanted)
+        lowest = most_alive(buffers)
         count("bytes of the arena", layout.peak)
         count("bytes of all buffers", together)
         count("bytes alive at one time", lowest)

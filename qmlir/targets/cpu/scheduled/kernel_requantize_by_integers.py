@@ -324,21 +324,23 @@ class ExactSteps:
         self._check(bound)
         return _Fixed(self._scalar(one) * self._scalar(other), one.exponent + other.exponent, bound)
 
+    @staticmethod
+    def _aligned(*values: _Fixed) -> tuple[int, list[int]]:
+        """The smallest exponent of several values, and their bounds in its units."""
+        exponent = min(each.exponent for each in values)
+        return exponent, [each.bound << each.exponent - exponent for each in values]
+
     def _sum(self, one: _Fixed, other: _Fixed) -> _Fixed:
-        exponent = min(one.exponent, other.exponent)
-        shifts = [each.exponent - exponent for each in (one, other)]
-        bound = (one.bound << shifts[0]) + (other.bound << shifts[1])
-        self._check(bound)
-        return _Fixed(self._scalar(one, shifts[0]) + self._scalar(other, shifts[1]), exponent, bound)
+        exponent, bounds = self._aligned(one, other)
+        self._check(sum(bounds))
+        a, b = (self._scalar(each, each.exponent - exponent) for each in (one, other))
+        return _Fixed(a + b, exponent, sum(bounds))
 
     def _extreme(self, op: Operation, one: _Fixed, other: _Fixed) -> _Fixed:
-        exponent = min(one.exponent, other.exponent)
-        shifts = [each.exponent - exponent for each in (one, other)]
-        bounds = [each.bound << shift for each, shift in zip((one, other), shifts, strict=True)]
+        exponent, bounds = self._aligned(one, other)
         self._check(max(bounds))
-        values = [self._scalar(each, shift) for each, shift in zip((one, other), shifts, strict=True)]
-        found = values[0].maximum(values[1]) if isinstance(op, arith.MaximumfOp) else values[0].minimum(values[1])
-        return _Fixed(found, exponent, max(bounds))
+        a, b = (self._scalar(each, each.exponent - exponent) for each in (one, other))
+        return _Fixed(a.maximum(b) if isinstance(op, arith.MaximumfOp) else a.minimum(b), exponent, max(bounds))
 
     def _leading(self, magnitude: Scalar, bound: int) -> Scalar:
         """How many bits a number has beyond 24, as an i64: its leading zeros, of 32 bits where these hold the rest."""
@@ -454,10 +456,9 @@ class ExactSteps:
             kept = self._by_own_exponents(accumulator, numbers).clamp(least - zero_point, most - zero_point)
             return kept + zero_point if zero_point else kept
         scaled = self._rounded(self._product(self._rounded(accumulator), self._constant(numbers)))
-        if op.mode.mode is Mode.QLINEAR and zero_point:
-            scaled = self._rounded(self._sum(scaled, self._constant(np.array(float(np.float32(zero_point))))))
-            zero_point = 0
-        elif op.mode.mode is Mode.QLINEAR:
+        if op.mode.mode is Mode.QLINEAR:
+            if zero_point:
+                scaled = self._rounded(self._sum(scaled, self._constant(np.array(float(np.float32(zero_point))))))
             zero_point = 0
         whole = self._whole(scaled)
         assert whole.value is not None

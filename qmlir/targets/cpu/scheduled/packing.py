@@ -4,25 +4,10 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    AnyFloat,
-    ArrayAttr,
-    DenseArrayBase,
-    FloatAttr,
-    TensorType,
-    f32,
-    f64,
-    i8,
-    i16,
-    i32,
-    i64,
-)
+from xdsl.dialects import arith, builtin
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -39,21 +24,20 @@ from qmlir.analysis.operand_accesses import (
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
-from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
+from qmlir.dialects.kernel.contraction import ContractionOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Body, Input, Lowering, constant_array, integer_types, unchanged
-from qmlir.dialects.kernel.lowering.quantized import plain_decoded, plain_place
+from qmlir.dialects.kernel.lowering.quantized import dtype_of, plain_decoded, plain_place
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, product_weights, window_weights, winograd_weights
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp
 from qmlir.dialects.kernel.variants import Variant, WeightLayout, variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.control_flow import has_uses, terminator_of
-from qmlir.ir.diagnostics import op_error
 from qmlir.ir.evaluation import evaluate_if_defined
 from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.isa.predicates import has_offset_bytes
-from qmlir.targets.cpu.scheduled.bufferization.aliases import row_major
+from qmlir.targets.cpu.loops.emitter import row_major
 from qmlir.targets.cpu.scheduled.schedule import tile_rows
 from qmlir.text.elements import narrowed, stored_integers
 
@@ -191,14 +175,14 @@ class _Product:
 def _product(op: GenericOp) -> _Product | None:
     block = op.body.block
     product = terminator_of(block).operands[0].owner
-    if not isinstance(product, arith.MulfOp) or product.result.type != f32:
+    if not isinstance(product, arith.MulfOp) or product.result.type != builtin.f32:
         return None
     for scale, number in itertools.permutations(product.operands):
         if isinstance(scale, BlockArgument) and scale.block is block and 0 < scale.index < len(op.inputs):
             scales = read_elements(op, scale.index)
         else:
             found = scale.owner.value if isinstance(scale.owner, arith.ConstantOp) else None
-            is_one = isinstance(found, FloatAttr)
+            is_one = isinstance(found, builtin.FloatAttr)
             scales = np.full(shaped(op.results[0])[0], found.value.data, np.float32) if is_one else None
         if scales is not None:
             return _Product(scales, scale, number)
@@ -267,9 +251,9 @@ def _of_codes(held: HeldWeights) -> Body:
     format_ = held.variant.weight_float
 
     def body(code: Scalar, scale: Scalar) -> Scalar:
-        wide = code.to(i32)
+        wide = code.to(builtin.i32)
         if format_ is None:
-            return scale * wide.to(f32)
+            return scale * wide.to(builtin.f32)
         moved = wide << plain_place(format_)
         return scale * Scalar(plain_decoded(wide.builder, moved.value, format_), wide.builder)
 
@@ -300,12 +284,12 @@ def expanded_weights(at: Lowering, weights: SSAValue, layout: WeightLayout) -> S
     """
     op = elementwise_owner(weights)
     element = shaped(weights)[1]
-    if op is None or not isinstance(element, AnyFloat) or layout.variant.element is not None:
+    if op is None or not isinstance(element, builtin.AnyFloat) or layout.variant.element is not None:
         return None
-    dequantized = dequantized_weights(weights) if element == f32 else None
+    dequantized = dequantized_weights(weights) if element == builtin.f32 else None
     held = None if dequantized is None else dequantized.held(OF_BYTES)
     if held is not None:
-        arrays, elements, body = [held.codes, held.scales], [i8, f32], _of_codes(held)
+        arrays, elements, body = [held.codes, held.scales], [builtin.i8, builtin.f32], _of_codes(held)
     else:
         arrays, elements, body = _inputs(op), [shaped(each)[1] for each in op.inputs], _of_inputs(op)
     if arrays is None:
@@ -318,10 +302,6 @@ def expanded_weights(at: Lowering, weights: SSAValue, layout: WeightLayout) -> S
 
 # Packing weights into the layout of a variant, and the corrections of sums that this requires. Constants are packed
 # with NumPy, computed weights by structured operations.
-
-_DTYPES: dict[Attribute, type[np.generic]] = {
-    i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, f32: np.float32, f64: np.float64,
-}  # fmt: skip
 
 
 def pack_computed(layout: WeightLayout, at: Lowering, weights: SSAValue) -> SSAValue:
@@ -381,21 +361,6 @@ def moved_from(value: SSAValue, position: Sequence[AffineExpr]) -> tuple[SSAValu
     return value, position
 
 
-def weights_of(op: ContractionOp, layout: LayoutAttr) -> WeightLayout:
-    """Returns how to pack the weights of `op` into `layout`."""
-    match op:
-        case WinogradOp():
-            found = winograd_weights(layout, op)
-        case ConvOp():
-            found = window_weights(layout, op)
-        case _:
-            *batches, channels, terms = shaped(op.w)[0]
-            found = product_weights(layout, math.prod(batches), channels, terms)
-    if found.fault:
-        raise op_error(op, found.fault)
-    return found
-
-
 @dataclass(frozen=True)
 class PackedWeights:
     """Weights in their packed element type: an array, or an SSA value if they are computed."""
@@ -429,7 +394,7 @@ def packed_weights(op: ContractionOp, at: Lowering, element: Attribute, more: in
     number = op.weight_zero_point.value.data
     if more:
         return replace(_less(op, at, element, number, more), offset=more)
-    if element == i8 and has_offset_bytes(op):
+    if element == builtin.i8 and has_offset_bytes(op):
         taken = BYTE_MIDDLE if op.weight_unsigned is not None else 0
         return replace(_less(op, at, element, taken), offset=number - taken)
     return _less(op, at, element, number)
@@ -443,13 +408,13 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
     source, shape = shaped(op.w)[1], shaped(op.w)[0]
     is_unsigned = op.weight_unsigned is not None
     known = at.known(op.w)
-    if known is None and element == f32 == source and (op.schedule is None or op.schedule.variant != FUSED):
+    if known is None and element == builtin.f32 == source and (op.schedule is None or op.schedule.variant != FUSED):
         stored = dequantized_weights(op.w)
         known = None if stored is None else stored.reals()
     zero_points = None if op.weight_zero_points is None else at.known(op.weight_zero_points)
     if known is not None and (op.weight_zero_points is None or zero_points is not None):
-        if isinstance(source, AnyFloat):
-            return PackedWeights(known.astype(_DTYPES[element]), None)
+        if isinstance(source, builtin.AnyFloat):
+            return PackedWeights(known.astype(dtype_of(element)), None)
         offset: Any = number
         if zero_points is not None:
             rows = zero_points.astype(np.int64)
@@ -457,7 +422,7 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
         moved = stored_integers(known, source, is_unsigned=is_unsigned)
         if zero_points is not None or number != more:
             moved = moved.astype(np.int64) - offset + more
-        made = moved.astype(_DTYPES[element], copy=False)
+        made = moved.astype(dtype_of(element), copy=False)
         if not np.array_equal(made, moved):
             raise at.error(f"has weights in [{moved.min()}, {moved.max()}], but its schedule packs them as {element}")
         return PackedWeights(made, None)
@@ -467,14 +432,14 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
     if op.weight_zero_points is not None:
         inputs.append(Input(op.weight_zero_points, _rows(op, len(shape))))
 
-    is_flipped = is_unsigned and source == element == i8 and number - more == BYTE_MIDDLE and len(inputs) == 1
+    is_flipped = is_unsigned and source == element == builtin.i8 and number - more == BYTE_MIDDLE and len(inputs) == 1
 
     def body(weight: Scalar, *offsets: Scalar) -> Scalar:
         if weight.is_float:
             return weight.to(element)
         if is_flipped:
             return signed_byte(weight)
-        wide = weight.to(i64 if element == i64 else i32)
+        wide = weight.to(builtin.i64 if element == builtin.i64 else builtin.i32)
         wide = wide - (offsets[0].to(wide.type) if offsets else number)
         return (wide + more if more else wide).to(element)
 
@@ -488,14 +453,14 @@ def correction(op: ContractionOp, at: Lowering, weights: PackedWeights, offset: 
     `sum x w - offset * sum(w) - p * sum (x' - z_x)`; `row_correction` returns the last term.
     """
     element = op.accumulator_type
-    if not offset or isinstance(element, AnyFloat):
+    if not offset or isinstance(element, builtin.AnyFloat):
         return None
     is_product = isinstance(op, MatMulOp)
     if weights.array is not None:
         known = op.form.sums_of_weights(weights.array) if isinstance(op, WinogradOp) else weights.array
         axes = (-1,) if is_product else tuple(range(1, known.ndim))
         sums = known.astype(np.int64).sum(axis=axes)
-        return cast(Array, -offset * sums).astype(_DTYPES[element])
+        return cast(Array, -offset * sums).astype(dtype_of(element))
     assert weights.value is not None
     shape = shaped(weights.value)[0]
     axes = (len(shape) - 1,) if is_product else tuple(range(1, len(shape)))
@@ -508,9 +473,11 @@ def _multiplied_sums(at: Lowering, source: Input, axes: Sequence[int], start: SS
     """Emits `factor` times the sums of `source` over `axes`, which begin with `start`."""
     kept, element = shaped(start)
     sums = at.reduce(source, axes, start, lambda each, so_far: so_far + each.to(element))
-    return at.compute(
-        [Input(sums, AffineMap.identity(len(kept)))], kept, element, partial(Scalar.__mul__, other=factor)
-    )
+
+    def multiplied(total: Scalar) -> Scalar:
+        return total * factor
+
+    return at.compute([Input(sums, AffineMap.identity(len(kept)))], kept, element, multiplied)
 
 
 def row_correction(op: ContractionOp, at: Lowering, weights: PackedWeights) -> SSAValue | None:
@@ -579,17 +546,17 @@ def packed_blocks(
     return PackedBlocksOp.create(
         operands=[
             x,
-            at.constant(positions.pack(weights), i8),
-            at.constant(by_place, f32),
+            at.constant(positions.pack(weights), builtin.i8),
+            at.constant(by_place, builtin.f32),
             *(each for each, _ in epilogue),
         ],
-        result_types=[TensorType(result, (rows, channels))],
+        result_types=[builtin.TensorType(result, (rows, channels))],
         properties={
             "layout": layout,
             **({} if hint is None else {"schedule": hint}),
             **properties,
-            "epilogue_maps": ArrayAttr([AffineMapAttr(map_) for _, map_ in epilogue]),
-            "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 1, len(epilogue), 0]),
+            "epilogue_maps": builtin.ArrayAttr([builtin.AffineMapAttr(map_) for _, map_ in epilogue]),
+            "operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [1, 1, 1, len(epilogue), 0]),
         },
         regions=[body],
     )
@@ -616,10 +583,10 @@ class PackWidened(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatMulOp, rewriter: PatternRewriter, /) -> None:
         schedule = op.schedule
-        if schedule is None or schedule.variant != FUSED or op.result is None or shaped(op.x)[1] != f32:
+        if schedule is None or schedule.variant != FUSED or op.result is None or shaped(op.x)[1] != builtin.f32:
             return
         rows, is_matrix = math.prod(shaped(op.target)[0][:-1]), len(shaped(op.w)[0]) == 2
-        if rows > MOST_ROWS or not is_matrix or op.accumulator_type != f32:
+        if rows > MOST_ROWS or not is_matrix or op.accumulator_type != builtin.f32:
             return
         weights = dequantized_weights(op.w)
         held = None if weights is None else weights.held(HOLDING if rows == 1 else OF_BYTES)

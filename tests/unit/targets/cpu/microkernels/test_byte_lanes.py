@@ -10,7 +10,7 @@ from qmlir.text.parsing import parse_module
 from tests.support.contractions import constant, tensor
 from tests.support.emitted import loaded
 from tests.support.sampled import sampled
-from tests.unit.targets.cpu.loops.contraction.test_contractions import ENVIRONMENT, run
+from tests.unit.targets.cpu.loops.test_contractions import ENVIRONMENT, run
 
 
 @pytest.mark.parametrize(("terms", "lanes", "is_unsigned"), sampled([1, 12, 16, 23, 32, 37, 70], [4, 8], [False, True]))

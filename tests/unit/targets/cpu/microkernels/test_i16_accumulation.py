@@ -16,7 +16,7 @@ from qmlir.pipelines import COMPILE
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Array, Case, constant, convolved, tensor
 from tests.support.emitted import loaded
-from tests.unit.targets.cpu.loops.contraction.test_contractions import ENVIRONMENT, check, loops, run
+from tests.unit.targets.cpu.loops.test_contractions import ENVIRONMENT, check, loops, run
 
 _EDGES = (-128, -127, -65, -64, -1, 0, 1, 2, 64, 65, 127)
 

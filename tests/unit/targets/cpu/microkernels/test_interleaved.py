@@ -14,7 +14,7 @@ from qmlir.text.parsing import parse_module
 from tests.support.contractions import Case, depthwise, depthwise_offset
 from tests.support.emitted import loaded
 from tests.support.sampled import seeds
-from tests.unit.targets.cpu.loops.contraction.test_contractions import ENVIRONMENT, check, loops, run
+from tests.unit.targets.cpu.loops.test_contractions import ENVIRONMENT, check, loops, run
 
 _ISAS = ("avx512-vnni", "avx2-vnni")
 

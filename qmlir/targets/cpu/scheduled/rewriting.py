@@ -42,19 +42,19 @@ from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.signature import RESULT
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.scheduled.bufferization.aliases import (
+from qmlir.targets.cpu.loops.emitter import memory_of
+from qmlir.targets.cpu.scheduled.aliases import (
     Aliases,
+    Placement,
     destination_style,
     has_tensors,
     is_contiguous,
     is_tensor,
     is_tensor_type,
-    memory_type,
     reshaped_type,
     results_written,
     subview,
 )
-from qmlir.targets.cpu.scheduled.bufferization.placement import Placement
 
 # Constants become `memref.global`s; equal constants share one global, which is named after the first value.
 
@@ -218,7 +218,7 @@ class _Loops:
 
     def scratch(self, value: SSAValue, axes: Axes) -> SSAValue:
         """Allocates scratch memory for the rows of one iteration."""
-        type_ = memory_type(value.type)
+        type_ = memory_of(value)
         sizes = self._taken(axes, type_.get_shape())
         made = self.builder.insert(memref.AllocaOp.get(type_.get_element_type(), ALIGNMENT, sizes)).memref
         made.name_hint = value.name_hint
@@ -230,7 +230,7 @@ class _Loops:
             return value
         key = (value, tuple(axes))
         if key not in self._views:
-            type_ = memory_type(value.type)
+            type_ = memory_of(value)
             offsets = [self._position(each) for each in axes]
             sizes, ones = self._taken(axes, type_.get_shape()), [1] * len(axes)
             result: MemRefType[Attribute] = memref.SubviewOp.infer_result_type(type_, offsets, sizes, ones)
@@ -321,7 +321,7 @@ def allocation(type_: MemRefType[Attribute]) -> memref.AllocOp:
 
 def copy_of(source: SSAValue, destination: SSAValue) -> linalg.GenericOp:
     """Creates an operation that copies `source` to `destination`."""
-    type_ = memory_type(source.type)
+    type_ = memory_of(source)
     rank, element = type_.get_num_dims(), type_.get_element_type()
     block = Block(arg_types=[element, element])
     block.add_op(linalg.YieldOp(block.args[0]))
@@ -384,8 +384,7 @@ class BufferRewriter:
         # operation can only be erased after its users.
         replaced = [op for op in list(block.ops) if self._visit(op)]
         for op in reversed(replaced):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
     def _visit(self, op: Operation) -> bool:
         """Rewrites `op` to memrefs; returns true if the old operation must be erased."""
@@ -461,8 +460,7 @@ class BufferRewriter:
                 if isinstance(inner, tensor_dialect.ExtractOp):
                     load = memref.LoadOp.get(self._memory[inner.tensor], inner.indices)
                     inner.result.replace_all_uses_with(self._insert(load, inner))
-                    inner.detach()
-                    inner.erase()
+                    Rewriter.erase_op(inner)
                 elif has_tensors(inner):
                     raise op_error(
                         inner, "is not allowed in the body of a structured operation; only tensor.extract is"
@@ -480,12 +478,12 @@ class BufferRewriter:
     def _reshaped(self, op: ReshapeOp) -> SSAValue:
         source = self._memory[op.source]
         # Memory with gaps can't be reshaped: its elements are not contiguous.
-        if not is_contiguous(memory_type(source.type)):
+        if not is_contiguous(memory_of(source)):
             own = self._allocate(memory_for(op.source.type), op)
             self._copy(source, own, op)
             source = own
         shape = tensor(op.result.type).get_shape()
-        return self._insert(ReshapeOp(source, reshaped_type(memory_type(source.type), shape)), op)
+        return self._insert(ReshapeOp(source, reshaped_type(memory_of(source), shape)), op)
 
     def _visit_call(self, op: CallOp) -> None:
         outs = {result: self._buffer(result, op) for result in op.results if is_tensor(result)}
@@ -634,9 +632,9 @@ class BufferRewriter:
         if number is None:
             return self._named(self._allocate(memory_for(value.type), at), value)
         memory, shape = self._results[number], tensor(value.type).get_shape()
-        if memory_type(memory.type).get_shape() == shape:
+        if memory_of(memory).get_shape() == shape:
             return memory
-        return self._insert(ReshapeOp(memory, reshaped_type(memory_type(memory.type), shape)), at)
+        return self._insert(ReshapeOp(memory, reshaped_type(memory_of(memory), shape)), at)
 
     def _allocate(self, type_: MemRefType[Attribute], at: Operation) -> SSAValue:
         # Hoist it before all loops: inside one, it would be allocated again in each iteration, and `kernel-plan-memory`
@@ -667,9 +665,7 @@ class BufferRewriter:
 
     @staticmethod
     def _insert_all(ops: Sequence[Operation], before: Operation) -> None:
-        block = before.parent
-        assert block is not None
-        block.insert_ops_before(ops, before)
+        Rewriter.insert_op(ops, InsertPoint.before(before))
 
 
 def _entries(attributes: ArrayAttr[DictionaryAttr] | None, length: int) -> list[DictionaryAttr]:

@@ -15,8 +15,8 @@ from qmlir.levels import LevelMembership
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.registry import Contribution
-from qmlir.targets.cpu.loops.contraction.vector_lowerings import Form
 from qmlir.targets.cpu.loops.emitter import Emitter
+from qmlir.targets.cpu.loops.vector_lowerings import Form
 from qmlir.text.parsing import parse_module
 
 

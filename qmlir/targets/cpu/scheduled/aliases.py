@@ -1,58 +1,31 @@
-"""Alias analysis: which tensors may share memory, slices as memrefs, and operations in destination style."""
+"""Alias analysis and buffer placement: slices as memrefs, destination style, and which tensors may share memory."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects import memref, scf, tensor
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    MemRefType,
-    NoneAttr,
-    StridedLayoutAttr,
-    TensorType,
-    UnrankedTensorType,
-)
-from xdsl.dialects.func import FuncOp
+import numpy as np
+from xdsl.dialects import builtin, memref, scf, tensor
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
 from qmlir import registry
 from qmlir.analysis.operand_accesses import permutation_of
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.dialects.kernel.rows import RowFusionOp
-from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.builtin_types import AnyMemRef, integer_list
 from qmlir.ir.interfaces import Destination, DestinationStyle
+from qmlir.ir.passes import count
+from qmlir.targets.cpu.loops.emitter import memory_of, row_major
 
 # Slices of tensors as memrefs: strided types, and overlap of slices.
 
-AnyMemRef: TypeAlias = MemRefType[Attribute]
 SliceOp: TypeAlias = tensor.ExtractSliceOp | tensor.InsertSliceOp
-
-
-def as_memory(type_: Attribute) -> AnyMemRef | None:
-    """Returns `type_` if it is a memref type, else `None`."""
-    return cast(AnyMemRef, type_) if isinstance(type_, MemRefType) else None
-
-
-def memory_type(type_: Attribute) -> AnyMemRef:
-    """Returns `type_`, which must be a memref type."""
-    assert isinstance(type_, MemRefType)
-    return cast(AnyMemRef, type_)
-
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """Returns the row-major strides of a shape, in elements."""
-    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
-
-
-def strides_of(type_: AnyMemRef) -> tuple[int | None, ...]:
-    """Returns the strides of a memref in elements; `None` for dynamic ones."""
-    return tuple(type_.get_strides() or ())
 
 
 def is_contiguous(type_: AnyMemRef) -> bool:
@@ -60,20 +33,20 @@ def is_contiguous(type_: AnyMemRef) -> bool:
     shape = type_.get_shape()
     if not math.prod(shape):
         return True
-    axes = zip(shape, strides_of(type_), row_major(shape), strict=True)
+    axes = zip(shape, type_.get_strides() or (), row_major(shape), strict=True)
     return all(size == 1 or found == wanted for size, found, wanted in axes)
 
 
 def reshaped_type(type_: AnyMemRef, shape: Sequence[int]) -> AnyMemRef:
     """Returns the type of a contiguous memref of `type_` after a reshape to `shape`."""
     offset = type_.get_offset()
-    layout = NoneAttr() if offset == 0 else StridedLayoutAttr(row_major(shape), offset)
-    return MemRefType(type_.get_element_type(), shape, layout)
+    layout = builtin.NoneAttr() if offset == 0 else builtin.StridedLayoutAttr(row_major(shape), offset)
+    return builtin.MemRefType(type_.get_element_type(), shape, layout)
 
 
-def _mixed(static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
+def _mixed(static: builtin.DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
     given = iter(dynamic)
-    return [next(given) if value == DYNAMIC_INDEX else value for value in integer_list(static)]
+    return [next(given) if value == builtin.DYNAMIC_INDEX else value for value in integer_list(static)]
 
 
 def _kept_axes(sizes: Sequence[int], reduced: Sequence[int]) -> list[int]:
@@ -91,12 +64,12 @@ def subview(source: SSAValue, op: SliceOp, shape: Sequence[int]) -> memref.Subvi
     """Returns the view of the memref `source` that the slice `op` extracts or overwrites, as a memref of `shape`."""
     offsets, sizes = _mixed(op.static_offsets, op.offsets), _mixed(op.static_sizes, op.sizes)
     strides = _mixed(op.static_strides, op.strides)
-    whole = memref.SubviewOp.infer_result_type(memory_type(source.type), offsets, sizes, strides)
-    known = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
+    whole = memref.SubviewOp.infer_result_type(memory_of(source), offsets, sizes, strides)
+    known = [size if isinstance(size, int) else builtin.DYNAMIC_INDEX for size in sizes]
     kept = _kept_axes(known, shape)
-    steps = strides_of(whole)
-    layout = StridedLayoutAttr([steps[axis] for axis in kept], whole.get_offset())
-    type_ = MemRefType(whole.get_element_type(), [known[axis] for axis in kept], layout)
+    steps = whole.get_strides() or ()
+    layout = builtin.StridedLayoutAttr([steps[axis] for axis in kept], whole.get_offset())
+    type_ = builtin.MemRefType(whole.get_element_type(), [known[axis] for axis in kept], layout)
     return memref.SubviewOp.get(source, offsets, sizes, strides, type_)
 
 
@@ -128,7 +101,7 @@ def bounds(op: SliceOp) -> tuple[list[float], list[float]]:
 
 def _ranges(op: SliceOp) -> list[range] | None:
     lists = [integer_list(each) for each in (op.static_offsets, op.static_sizes, op.static_strides)]
-    if any(DYNAMIC_INDEX in each for each in lists):
+    if any(builtin.DYNAMIC_INDEX in each for each in lists):
         return None
     return [range(offset, offset + size * stride, stride) for offset, size, stride in zip(*lists, strict=True)]
 
@@ -212,7 +185,7 @@ def results_written(op: Operation) -> Sequence[Destination]:
 
 def is_tensor_type(type_: Attribute) -> bool:
     """Returns true for tensor types, which are bufferized."""
-    return isinstance(type_, TensorType | UnrankedTensorType)
+    return isinstance(type_, builtin.TensorType | builtin.UnrankedTensorType)
 
 
 def is_tensor(value: SSAValue) -> bool:
@@ -488,3 +461,256 @@ def _choices_around(op: Operation) -> Iterator[tuple[Operation, object]]:
         if isinstance(parent, scf.IfOp):
             yield parent, region
         region = parent.parent_region()
+
+
+# Buffer placement: decides which buffers can be parts of other memory, such as a slice or a result.
+#
+# A tensor whose last use is `insert_slice` is written directly to the destination, so that concatenations and padding
+# copy nothing. The destination must be a chain that begins with an empty tensor and continues with fills and insertions
+# of disjoint slices; each value of the chain is used once, so that each operation overwrites the previous result. The
+# start of the chain is moved before the operation that writes the tensor. Alternatively, the destination must exist
+# before that operation and have no later reader. A value that a loop iteration passes to the next one is written to the
+# memory of the loop argument if that is no longer read. A tensor that the function returns, possibly reshaped, is
+# written to the memory of that result.
+
+
+@dataclass
+class Placement:
+    """The location of each buffer that is part of other memory, by the value that starts it (`Aliases.buffers`)."""
+
+    in_slices: dict[SSAValue, tensor.InsertSliceOp] = field(default_factory=dict[SSAValue, tensor.InsertSliceOp])
+    """The insertion whose destination slice is the buffer."""
+    in_loops: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """The loop argument whose memory holds the buffer, so that the next iteration finds the value there."""
+    in_results: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """The index, among the function's tensor results, of the result whose memory is the buffer."""
+
+
+class _Chain:
+    """A chain of insertions, last one first, and the operations that start it; `None` if these are unknown."""
+
+    def __init__(self, insertions: Sequence[tensor.InsertSliceOp], begin: list[Operation] | None):
+        self.insertions = insertions
+        self.begin = begin
+        self._numbers = {op: number for number, op in enumerate(insertions)}
+        boxes = [bounds(op) for op in insertions] if begin is not None else []
+        self._low, self._high = (np.array([box[end] for box in boxes]) for end in (0, 1))
+
+    def is_apart(self, insertion: tensor.InsertSliceOp) -> bool:
+        """Returns true if `insertion` and the earlier insertions of the chain write disjoint elements."""
+        number = self._numbers[insertion]
+        low, high = self._low[number + 1 :], self._high[number + 1 :]
+        meets = np.all((low <= self._high[number]) & (high >= self._low[number]), axis=-1)
+        near: list[int] = np.flatnonzero(meets).tolist()
+        return all(are_disjoint(insertion, self.insertions[number + 1 + each]) for each in near)
+
+
+class _Placer:
+    def __init__(self, aliases: Aliases):
+        self.aliases = aliases
+        self.found = Placement()
+        self.begins: dict[SSAValue, list[Operation]] = {}
+        """For each value placed in a slice, the operations that start the destination, which must come before it."""
+        self._chains: dict[Operation, _Chain] = {}
+
+    # --- Slices -------------------------------------------------------------------------------------------------------
+
+    # This is safe if nothing else uses the slice between the write of the tensor and the insertion. The chain before
+    # the insertion consists of fills and insertions of disjoint boxes, and each of its values is used once. So every
+    # other write into the destination comes before the writer (to which fills are moved up) or is to other elements,
+    # and nothing reads the destination in between. The tensor must not be used after the insertion (`last_use`), since
+    # other users would see later writes into the destination. A reshaped family is rejected, because the strides of a
+    # slice can't be split like those of contiguous memory.
+    def place_in_slice(self, insertion: tensor.InsertSliceOp) -> None:
+        aliases = self.aliases
+        root = aliases.storage(insertion.source)
+        if not is_static(insertion):
+            return
+        writer = aliases.buffers.get(root)
+        family = aliases.family(root)
+        if writer is None or writer.parent is not insertion.parent or family.is_reshaped:
+            return
+        if family.last_use > aliases.position[insertion]:
+            return
+        begin = self._beginning(insertion)
+        if begin is None and self._ends_there(insertion, root, writer):
+            begin = []
+        if begin is None:
+            return
+        self.found.in_slices[root] = insertion
+        self.begins[root] = begin
+        self._move_in_front(begin, writer)
+        count("tensors written into a slice")
+
+    # The destination may also be a tensor that other operations read, if it is defined before the writer and nothing
+    # reads it after the writer: then its old contents end with the insertion, which is in place. The writer itself may
+    # read the same slice elementwise. Family members that are defined at or after the insertion belong to its result.
+    def _ends_there(self, insertion: tensor.InsertSliceOp, root: SSAValue, writer: Operation) -> bool:
+        """Whether nobody but `insertion` wants what its destination holds when the slice begins to be written."""
+        position, block = self.aliases.position, insertion.parent
+        if not self.aliases.is_in_place(insertion, 0):
+            return False
+        before = position[writer]
+        if isinstance(writer, tensor.EmptyOp):  # it is written by its one user
+            user = root.get_user_of_unique_use()
+            if user is None or user.parent is not block:
+                return False
+            writer = user
+        style = destination_style(writer) if len(writer.results) == 1 else None
+        for member in self.aliases.family(insertion.dest).everyone:
+            owner = member.owner
+            if isinstance(owner, Operation) and position[owner] >= position[insertion]:
+                continue
+            if not isinstance(owner, Operation) or owner.parent is not block or position[owner] >= before:
+                return False
+            is_slice = isinstance(owner, tensor.ExtractSliceOp) and is_same_slice(owner, insertion)
+            for use in member.uses:
+                if position[use.operation] < position[writer] or use.operation is insertion:
+                    continue
+                reads_first = is_slice and style is not None and style.may_overwrite(use.index, 0)
+                if use.operation is not writer or not reads_first:
+                    return False
+        return True
+
+    def _beginning(self, insertion: tensor.InsertSliceOp) -> list[Operation] | None:
+        """What the destination of `insertion` begins with, if that is a chain; `None` otherwise."""
+        if insertion not in self._chains:
+            chain = self._chain_to(insertion)
+            self._chains.update(dict.fromkeys(chain.insertions, chain))
+        chain = self._chains[insertion]
+        return chain.begin if chain.begin is not None and chain.is_apart(insertion) else None
+
+    def _chain_to(self, last: tensor.InsertSliceOp) -> "_Chain":
+        """The chain that ends in `last`; those that end in earlier insertions are its beginnings."""
+        begin: list[Operation] = []
+        insertions = [last]
+        value: SSAValue = last.dest
+        while isinstance(op := value.owner, Operation) and op.parent is last.parent and value.has_one_use():
+            if isinstance(op, tensor.InsertSliceOp):
+                if not self.aliases.is_in_place(op, 0):
+                    break
+                insertions.append(op)
+                value = op.dest
+            elif isinstance(op, tensor.EmptyOp):
+                return _Chain(insertions, [op, *begin])
+            else:
+                constants = self._movable(op)
+                if constants is None:
+                    break
+                begin[:0] = [*constants, op]
+                value = op.operands[destination_of(op)]
+        return _Chain(insertions, None)
+
+    def _movable(self, op: Operation) -> Sequence[Operation] | None:
+        """The constants that `op` takes besides its destination, where it takes nothing else; `None` otherwise."""
+        style = destination_style(op)
+        if style is None or len(op.results) != 1 or not self.aliases.is_in_place(op, 0):
+            return None
+        destination = destination_of(op)
+        sources = [value.owner for position, value in enumerate(op.operands) if position != destination]
+        inside = [operand.owner for each in op.walk() if each is not op for operand in each.operands]
+        sources += [owner for owner in inside if not op.is_ancestor(owner)]
+        constants = [source for source in sources if isinstance(source, Operation)]
+        is_plain = all(source.has_trait(ConstantLike, value_if_unregistered=False) for source in constants)
+        return constants if is_plain and len(constants) == len(sources) else None
+
+    def _move_in_front(self, begin: Sequence[Operation], writer: Operation) -> None:
+        """Move what stands behind `writer` in front of it, with what that lies in."""
+        position = self.aliases.position
+        for op in begin:
+            if position[op] < position[writer] or op is writer:
+                continue
+            if isinstance(op, tensor.EmptyOp):
+                self._move_in_front(self.begins.get(op.tensor, ()), writer)
+            if op.parent is not writer.parent:  # a constant of an outer block stands in front anyhow
+                continue
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(writer))
+            position[op] = position[writer] - 1  # behind all that the writer stands behind, as far as anybody asks
+
+    # --- Loops --------------------------------------------------------------------------------------------------------
+
+    def place_in_loop(self, loop: scf.ForOp | RowFusionOp) -> None:
+        end = loop.body.block.last_op
+        carried = loop.body.block.args[-len(loop.results) :] if loop.results else ()
+        for argument, value in zip(carried, () if end is None else end.operands, strict=True):
+            if not is_tensor(value):
+                continue
+            root = self.aliases.storage(value)
+            writer = self.aliases.buffers.get(root)
+            if writer is None or writer.parent is not loop.body.block or root in self.found.in_slices:
+                continue
+            if root not in self.found.in_loops and self._is_free(argument, root, writer, loop):
+                self.found.in_loops[root] = argument
+                count("tensors written for the next iteration")
+
+    # The memory of the argument holds the state of this iteration. The operation W may write the next state there if
+    # every read of the old state, through any member of the family, comes before W or is an elementwise read by W.
+    # Reads in the following iteration expect the new state, which is the purpose of the placement. Family members that
+    # are defined at or after W would be a second owner of that memory.
+    def _is_free(self, argument: SSAValue, root: SSAValue, writer: Operation, loop: scf.ForOp | RowFusionOp) -> bool:
+        """Returns true if nothing in the loop body reads the memory of `argument` once `root` is being written.
+
+        The writer itself may read it elementwise, unless it also reads its destination: the initial value of the
+        destination is copied to the memory of `root` first.
+        """
+        if isinstance(writer, tensor.EmptyOp):  # it is written by its one user
+            writer = next(iter(root.uses)).operation
+        position, style = self.aliases.position, destination_style(writer)
+        for member in self.aliases.family(argument).everyone:
+            if not loop.body.block.is_ancestor(member.owner):
+                continue
+            if isinstance(member.owner, Operation) and position[member.owner] >= position[writer]:
+                return False
+            for use in member.uses:
+                reads_alone = (
+                    use.operation is writer
+                    and style is not None
+                    and len(style.destinations()) == 1
+                    and not style.destinations()[0].is_read
+                    and self.aliases.storage(member) is self.aliases.storage(argument)
+                    and style.may_overwrite(use.index, 0)
+                )
+                if position[use.operation] >= position[writer] and not reads_alone:
+                    return False
+        return True
+
+    # --- Results ------------------------------------------------------------------------------------------------------
+
+    def place_in_results(self, end: ReturnOp) -> None:
+        for number, value in enumerate(filter(is_tensor, end.operands)):
+            root = self.aliases.storage_under_shapes(value)
+            writer = self.aliases.buffers.get(root)
+            if writer is None or writer.parent is not end.parent:
+                continue
+            if root not in self.found.in_results and root not in self.found.in_slices:
+                self.found.in_results[root] = number
+                count("tensors written into a result")
+
+
+def destination_of(op: Operation) -> int:
+    """Returns the index of the operand that an operation in destination style with one result overwrites."""
+    style = destination_style(op)
+    assert style is not None
+    operand = style.destinations()[0].operand
+    assert operand is not None
+    return operand
+
+
+def place_buffers(aliases: Aliases) -> Placement:
+    """Decides where the buffers of a function are placed.
+
+    If a tensor is written directly to a slice, the operations that start the slice's destination are moved before the
+    operation that writes the tensor.
+    """
+    placer = _Placer(aliases)
+    end = aliases.function.body.block.last_op
+    insertions = [op for op in aliases.function.walk() if isinstance(op, tensor.InsertSliceOp)]
+    for insertion in reversed(insertions):
+        placer.place_in_slice(insertion)
+    for op in aliases.function.walk():
+        if isinstance(op, scf.ForOp | RowFusionOp):
+            placer.place_in_loop(op)
+    if isinstance(end, ReturnOp):
+        placer.place_in_results(end)
+    return placer.found

@@ -16,7 +16,8 @@ from qmlir.dialects.simd.base import bits_of, tile_of
 from qmlir.dialects.simd.lanes import NarrowOp
 from qmlir.dialects.simd.memory import is_byte_table
 from qmlir.ir.control_flow import reached, terminator_of
-from qmlir.targets.cpu.loops.contraction.geometry import (
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
+from qmlir.targets.cpu.loops.geometry import (
     EpilogueOperand,
     Geometry,
     innermost_is_dense,
@@ -27,8 +28,7 @@ from qmlir.targets.cpu.loops.contraction.geometry import (
     stride_along,
     stride_of_dim,
 )
-from qmlir.targets.cpu.loops.contraction.vector_lowerings import form_of, has_form, is_held, is_scalar, written_on
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, emit_place
+from qmlir.targets.cpu.loops.vector_lowerings import form_of, has_form, is_held, is_scalar, written_on
 
 # Epilogue steps that vector code can avoid: adding the bias (sums start with it) and the saturation at the end
 # (a saturating narrowing replaces it).
@@ -429,14 +429,12 @@ class Epilogue:
             self._write_whole(tile)
         else:
             for row in range(tile.rows):
-                self._write_row(tile, tile.registers(row), tile.place_of(row))
-
-    def _write_row(self, tile: SumTile, registers: Sequence[SSAValue], position: Sequence[Index]) -> None:
-        if self.together is not None:
-            self._write_together(tile, self.together, registers, position)
-            return
-        written = [self._body(tile, register, vector, position) for vector, register in enumerate(registers)]
-        self._store(tile, written, position)
+                registers, position = tile.registers(row), tile.place_of(row)
+                if self.together is not None:
+                    self._write_together(tile, self.together, registers, position)
+                else:
+                    written = [self._body(tile, each, vector, position) for vector, each in enumerate(registers)]
+                    self._store(tile, written, position)
 
     def _write_whole(self, tile: SumTile) -> None:
         """Stores the results of a tile without partial registers; all of its registers are computed at once."""

@@ -18,9 +18,8 @@ from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp, scalar_of
 from qmlir.dialects.simd.base import bits_of
 from qmlir.dialects.simd.lanes import RoundToIntOp
 from qmlir.dialects.simd.memory import GatherOp
-from qmlir.targets.cpu.loops.contraction.geometry import innermost_is_dense
-from qmlir.targets.cpu.loops.emitter import CONVERSIONS, Emitter, VectorEmitter, expand_join, expanded, function_name
-from qmlir.targets.cpu.loops.requantize import expand_requantize
+from qmlir.targets.cpu.loops import emitter
+from qmlir.targets.cpu.loops.geometry import innermost_is_dense
 
 
 def is_held(element: Attribute, *, in_memory: bool) -> bool:
@@ -39,7 +38,7 @@ def _holds_results(op: Operation) -> bool:
 class Form:
     """The vector form of an operation: `write` emits it with a vector emitter, given vector operands."""
 
-    write: Callable[[Emitter, Any, Sequence[SSAValue]], SSAValue]
+    write: Callable[[emitter.Emitter, Any, Sequence[SSAValue]], SSAValue]
     accepts: Callable[[Any], bool] = _holds_results
     """A predicate for the operations that this form supports."""
     reads_memory: bool = False
@@ -48,15 +47,15 @@ class Form:
     """True if scalar emitters also use this form, since the operation itself is not valid in loops."""
 
 
-def _binary(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
+def _binary(emit: emitter.Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
     return emit.binary(type(op), values[0], values[1])
 
 
-def _convert(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
+def _convert(emit: emitter.Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
     return emit.convert(type(op), values[0], op.results[0].type)
 
 
-def _to_integer(emit: Emitter, op: arith.FPToSIOp, values: Sequence[SSAValue]) -> SSAValue:
+def _to_integer(emit: emitter.Emitter, op: arith.FPToSIOp, values: Sequence[SSAValue]) -> SSAValue:
     """A whole number that was rounded from a float is that float, rounded and converted in one step."""
     whole = values[0].owner
     if isinstance(whole, math.RoundEvenOp) and op.input.type == f32 and op.result.type == i32:
@@ -64,11 +63,11 @@ def _to_integer(emit: Emitter, op: arith.FPToSIOp, values: Sequence[SSAValue]) -
     return _convert(emit, op, values)
 
 
-def _fused(emit: Emitter, op: math.FmaOp, values: Sequence[SSAValue]) -> SSAValue:
+def _fused(emit: emitter.Emitter, op: math.FmaOp, values: Sequence[SSAValue]) -> SSAValue:
     return emit.insert(FMAOp(*values))
 
 
-def _constant(emit: Emitter, op: arith.ConstantOp, values: Sequence[SSAValue]) -> SSAValue:
+def _constant(emit: emitter.Emitter, op: arith.ConstantOp, values: Sequence[SSAValue]) -> SSAValue:
     assert isinstance(op.value, IntegerAttr | FloatAttr)
     return emit.constant(cast(Any, op.value).value.data, op.result.type)
 
@@ -77,9 +76,9 @@ def _compare(predicates: Sequence[str]) -> Form:
     return Form(lambda emit, op, values: emit.compare(predicates[int(op.predicate.value.data)], values[0], values[1]))
 
 
-def _look_up(emit: Emitter, op: memref.LoadOp, values: Sequence[SSAValue]) -> SSAValue:
+def _look_up(emit: emitter.Emitter, op: memref.LoadOp, values: Sequence[SSAValue]) -> SSAValue:
     table, positions = values
-    assert isinstance(emit, VectorEmitter)
+    assert isinstance(emit, emitter.VectorEmitter)
     return emit.insert(GatherOp(table, positions, emit.typed(op.res.type)))
 
 
@@ -87,7 +86,7 @@ def _is_table(op: memref.LoadOp) -> bool:
     return len(op.indices) == 1 and innermost_is_dense(op.memref) and is_held(op.res.type, in_memory=True)
 
 
-def _unary(emit: Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
+def _unary(emit: emitter.Emitter, op: Operation, values: Sequence[SSAValue]) -> SSAValue:
     return emit.insert(cast(Any, type(op))(values[0]))
 
 
@@ -106,7 +105,7 @@ _LANEWISE: tuple[type[Operation], ...] = (
 FORMS: Mapping[type[Operation], Form] = {
     **dict.fromkeys(_LANEWISE, Form(_binary)),
     **dict.fromkeys(_OF_ONE, Form(_unary)),
-    **dict.fromkeys(CONVERSIONS, Form(_convert)),
+    **dict.fromkeys(emitter.CONVERSIONS, Form(_convert)),
     arith.FPToSIOp: Form(_to_integer),
     math.FmaOp: Form(_fused),
     arith.ConstantOp: Form(_constant, writes_scalars=True),
@@ -115,9 +114,9 @@ FORMS: Mapping[type[Operation], Form] = {
     arith.SelectOp: Form(lambda emit, op, values: emit.select(*values)),
     math.RoundEvenOp: Form(lambda emit, op, values: emit.round_even(*values)),
     RequantizeOp: Form(
-        lambda emit, op, values: expand_requantize(emit, op, values[0], values[1:]), writes_scalars=True
+        lambda emit, op, values: emitter.expand_requantize(emit, op, values[0], values[1:]), writes_scalars=True
     ),
-    JoinOp: Form(lambda emit, op, values: expand_join(emit, op, values), writes_scalars=True),
+    JoinOp: Form(lambda emit, op, values: emitter.expand_join(emit, op, values), writes_scalars=True),
     memref.LoadOp: Form(_look_up, accepts=_is_table, reads_memory=True),
 }
 """The vector form of each operation; math functions that are expanded get theirs from `form_of`."""
@@ -125,9 +124,9 @@ FORMS: Mapping[type[Operation], Form] = {
 
 def form_of(op: Operation) -> Form | None:
     """Returns the vector form of `op`; `None` if it has none."""
-    name = function_name(op)
+    name = emitter.function_name(op)
     if name is not None:
-        return Form(lambda emit, op, values: expanded(emit, name, values), accepts=lambda op: True)
+        return Form(lambda emit, op, values: emitter.expanded(emit, name, values), accepts=lambda op: True)
     return registry.table("loops.forms").get(type(op))
 
 
@@ -137,7 +136,7 @@ def has_form(op: Operation) -> bool:
     return form is not None and form.accepts(op)
 
 
-def written_on(emit: VectorEmitter, op: Operation, values: Mapping[SSAValue, SSAValue]) -> SSAValue:
+def written_on(emit: emitter.VectorEmitter, op: Operation, values: Mapping[SSAValue, SSAValue]) -> SSAValue:
     """Emits `op`, which must have a vector form, on vectors.
 
     `values` maps operands of `op` to vectors. Other scalar operands are broadcast to all lanes.

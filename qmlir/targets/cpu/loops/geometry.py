@@ -11,9 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
@@ -25,14 +23,13 @@ from qmlir.dialects.simd.base import vector
 from qmlir.dialects.simd.memory import LoadOp, LoadPartialOp, StoreOp, StorePartialOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, strides_of, times
-from qmlir.targets.cpu.loops.nests import collapse_axes, memref_type
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, memory_of, times
+from qmlir.targets.cpu.loops.nests import collapse_axes
 
 
 def _strides(value: SSAValue) -> tuple[int | None, ...]:
-    type_ = memref_type(value)
-    assert type_ is not None
-    return strides_of(type_) or (None,) * type_.get_num_dims()
+    type_ = memory_of(value)
+    return tuple(type_.get_strides() or (None,) * type_.get_num_dims())
 
 
 def without_gaps(value: SSAValue, first: int, last: int) -> bool:
@@ -57,13 +54,12 @@ class Operand:
     @property
     def element(self) -> Attribute:
         """The element type in memory."""
-        return cast(MemRefType[Attribute], self.memory.type).get_element_type()
+        return shaped(self.memory)[1]
 
 
 def load(emit: Emitter, memory: SSAValue, position: Place, lanes: int, count: int | None = None) -> SSAValue:
     """Loads `lanes` consecutive elements, or the first `count` of them followed by zeros."""
-    element = cast(MemRefType[Attribute], memory.type).get_element_type()
-    indices, type_ = [emit.index(each) for each in position], vector(lanes, element)
+    indices, type_ = [emit.index(each) for each in position], vector(lanes, shaped(memory)[1])
     if count is None:
         return emit.insert(LoadOp(memory, indices, type_))
     return emit.insert(LoadPartialOp(memory, indices, emit.index(count), type_))
@@ -71,8 +67,7 @@ def load(emit: Emitter, memory: SSAValue, position: Place, lanes: int, count: in
 
 def load_tile(emit: VectorEmitter, memory: SSAValue, position: Place, strides: Sequence[int]) -> SSAValue:
     """Loads a tile of the shape of `emit`, whose registers are `strides` elements apart along each axis."""
-    element = cast(MemRefType[Attribute], memory.type).get_element_type()
-    return emit.insert(LoadOp(memory, [emit.index(each) for each in position], emit.typed(element), strides))
+    return emit.insert(LoadOp(memory, [emit.index(each) for each in position], emit.typed(shaped(memory)[1]), strides))
 
 
 def store_tile(emit: Emitter, value: SSAValue, memory: SSAValue, position: Place, strides: Sequence[int]) -> None:

@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import IndexType, MemRefType, TensorType, i8
 from xdsl.dialects.tensor import ExtractSliceOp
 from xdsl.utils.test_value import create_ssa_value
 
-from qmlir.targets.cpu.scheduled.bufferization.aliases import (
+from qmlir.targets.cpu.loops.emitter import memory_of
+from qmlir.targets.cpu.scheduled.aliases import (
     are_disjoint,
     is_contiguous,
-    memory_type,
     reshaped_type,
     subview,
 )
@@ -65,7 +65,7 @@ def test_type_of_a_view(seed: int) -> None:
     array = np.zeros(SHAPE, np.int8)
     steps = list(op.static_strides.get_values())
     part = array[1 : 2 + (sizes[0] - 1) * steps[0] : steps[0], 1 : 2 + (sizes[1] - 1) * steps[1] : steps[1]]
-    type_ = memory_type(subview(create_ssa_value(MemRefType(i8, SHAPE)), op, sizes).result.type)
+    type_ = memory_of(subview(create_ssa_value(MemRefType(i8, SHAPE)), op, sizes).result)
     assert type_.get_shape() == part.shape
     assert tuple(type_.get_strides() or ()) == part.strides
     assert type_.get_offset() == SHAPE[1] + 1
@@ -75,7 +75,7 @@ def test_type_of_a_view(seed: int) -> None:
 def test_dropped_axes() -> None:
     source = create_ssa_value(TensorType(i8, (3, 1, 4)))
     op = ExtractSliceOp(source, [2, 0, 1], [1, 1, 3], [1, 1, 1], TensorType(i8, (1, 3)))
-    type_ = memory_type(subview(create_ssa_value(MemRefType(i8, (3, 1, 4))), op, (1, 3)).result.type)
+    type_ = memory_of(subview(create_ssa_value(MemRefType(i8, (3, 1, 4))), op, (1, 3)).result)
     assert type_.get_shape() == (1, 3)
     assert type_.get_offset() == 9
     assert is_contiguous(type_)

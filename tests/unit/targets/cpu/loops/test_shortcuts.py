@@ -5,7 +5,7 @@ from xdsl.dialects.builtin import IntegerType
 
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.environment import default_environment
-from qmlir.targets.cpu.loops.contraction.epilogue import Saturation, Start, saturation_of, start_of
+from qmlir.targets.cpu.loops.epilogue import Saturation, Start, saturation_of, start_of
 from qmlir.text.parsing import parse_module
 
 _EPILOGUE = """

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 
 from qmlir.dialects.kernel.winograd import F2, F4, Matrix
 from qmlir.targets.cpu.loops.emitter import VectorEmitter
-from qmlir.targets.cpu.loops.linear_maps import combined
+from qmlir.targets.cpu.microkernels.winograd import combined
 
 
 @dataclass

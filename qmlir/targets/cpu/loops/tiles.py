@@ -23,8 +23,9 @@ from qmlir.dialects.simd.base import bits_of, tile_of
 from qmlir.dialects.simd.memory import LoadGroupSplatOp, PrefetchOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.contraction.epilogue import Epilogue, SumTile, for_each, lanes_of_part, write_element
-from qmlir.targets.cpu.loops.contraction.geometry import (
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
+from qmlir.targets.cpu.loops.epilogue import Epilogue, SumTile, for_each, lanes_of_part, write_element
+from qmlir.targets.cpu.loops.geometry import (
     Geometry,
     Operand,
     Place,
@@ -33,7 +34,6 @@ from qmlir.targets.cpu.loops.contraction.geometry import (
     load_tile,
     readings_of,
 )
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
 from qmlir.targets.cpu.loops.nests import collapse_axes
 from qmlir.targets.cpu.loops.structured import replace_by_loops
 
@@ -179,14 +179,18 @@ class TileWriter:
             # Threads divide blocks and tiles together, so that the smaller tile is one more step of the loop.
             self._loop(emit, whole + 1, lambda inner, tile: self._write_any_tile(inner, channels, done, tile))
             return
+        self._over_tiles(emit, done, lambda inner, place, count: self._write_tile(inner, channels, place, count))
 
-        def write(inner: VectorEmitter, tile: Index) -> None:
-            self._write_tile(inner, channels, [*done, times(inner, tile, rows)], rows)
-
+    def _over_tiles(
+        self, emit: VectorEmitter, done: Sequence[Index], write: Callable[[VectorEmitter, list[Index], int], None]
+    ) -> None:
+        """`write` for the first position of each tile of a run, and the number of its rows."""
+        rows = self.schedule.rows
+        whole, rest = divmod(self.geometry.positions[-1], rows)
         if whole:
-            self._loop(emit, whole, write)
+            self._loop(emit, whole, lambda inner, tile: write(inner, [*done, times(inner, tile, rows)], rows))
         if rest:
-            self._write_tile(emit, channels, [*done, whole * rows], rest)
+            write(emit, [*done, whole * rows], rest)
 
     def _write_any_tile(self, emit: VectorEmitter, channels: _Channels, done: Sequence[Index], tile: Index) -> None:
         """A tile of a run, of which the last one is smaller."""

@@ -24,7 +24,7 @@ from qmlir.ir.interfaces import Destination, DestinationStyle
 from qmlir.ir.verification import verify
 from qmlir.levels import LevelMembership
 from qmlir.registry import Contribution
-from qmlir.targets.cpu.scheduled.bufferization.aliases import results_written
+from qmlir.targets.cpu.scheduled.aliases import results_written
 from qmlir.targets.cpu.scheduled.kernel_bufferize import KernelBufferize
 from qmlir.targets.cpu.scheduled.kernel_outline import KernelOutline
 from qmlir.targets.cpu.scheduled.kernel_plan_memory import KernelPlanMemory

@@ -1,1 +1,0 @@
-"""Lowering of contractions to loops over register tiles: memory layout, tiles, epilogues and their vector forms."""

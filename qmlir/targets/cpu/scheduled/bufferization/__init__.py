@@ -1,1 +1,0 @@
-"""Bufferization: alias analysis, buffer placement, and the rewriting from tensors to memrefs."""
