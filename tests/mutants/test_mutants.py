@@ -66,7 +66,7 @@ def test_the_command_kills_and_lists_survivors() -> None:
     path = "qmlir/targets/cpu/scheduled/aliases.py"
     before = (ROOT / path).read_bytes()
     noticed, unnoticed = (
-        "DYNAMIC_INDEX in each  ->  DYNAMIC_INDEX not in each",
+        "builtin.DYNAMIC_INDEX in each  ->  builtin.DYNAMIC_INDEX not in each",
         "_ranges(op) is not None  ->  _ranges(op)",
     )
     lines = {each.line for each in mutants_of(path) if noticed in str(each) or unnoticed in str(each)}
