@@ -1,4 +1,4 @@
-"""Writes model files."""
+"""Writes models as protobuf or in textual syntax; tensors of models above 2 GB go into a second file."""
 
 import hashlib
 from copy import deepcopy
