@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
-from xdsl.dialects.builtin import FunctionType
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 
 from qmlir.interpreter.run import interpret
@@ -22,10 +22,17 @@ def _random(generator: np.random.Generator, *shape: int) -> np.ndarray:
     return generator.standard_normal(shape).astype(np.float32)
 
 
+def _assume_bounded(module: ModuleOp, inputs: Sequence[np.ndarray]) -> None:
+    """Rejects layers whose values explode, as unbounded activations can make them: rounding errors grow as well."""
+    assume(not any(np.abs(values).max(initial=0) >= 1e4 for values in interpret(module, inputs).values()))
+
+
 @settings(deadline=None, max_examples=25)
 @given(layers())
 def test_recurrent_layers(layer: Layer) -> None:
-    check(*layer.module())
+    module, inputs = layer.module()
+    _assume_bounded(module, inputs)
+    check(module, inputs)
 
 
 @settings(deadline=None, max_examples=20)
@@ -34,6 +41,7 @@ def test_recurrent_layers_of_constant_weights(
     layer: Layer,
 ) -> None:
     module, inputs = layer.module((1, 2, 3))
+    _assume_bounded(module, inputs)
     check(module, inputs, is_same=False)
     parts = decomposed(module)
     assert not [op for op in parts.walk() if op.name == "nn.slice" and not op.operands[0].owner.parent_op()]
