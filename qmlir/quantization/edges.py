@@ -331,7 +331,9 @@ class _Reader:
         Returns `None` if the SQNR in 8 bits is at least `ENOUGH`, or not far below that of the input itself.
         """
         weights, is_input = constant_array(op.rhs), isinstance(op.lhs, BlockArgument) and op.lhs not in self.states
-        if weights is None or weights.ndim != 2 or not is_f32(op.lhs) or not (is_input or op.lhs in noises):
+        if weights is None or weights.ndim != 2 or not weights.size or not is_f32(op.lhs):
+            return None
+        if not is_input and op.lhs not in noises:
             return None
         if self.wish(op, Slot.WEIGHT).storage.levels < _LEAST_LEVELS - 1:  # symmetric 8 bits have one level fewer
             return None
