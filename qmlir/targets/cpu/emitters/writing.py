@@ -6,6 +6,7 @@ Each emitter has a subclass of the writer, and tables of functions that emit ope
 import keyword
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -537,7 +538,7 @@ class LoopsWriter:
         return self.block(region.block)
 
 
-class TextWriter(LoopsWriter):
+class TextWriter(LoopsWriter, ABC):
     """Maps the values of a function to expressions and variables of a language: Python, or C.
 
     A value with a single use in its own block is inlined into that use. Every other value gets a variable, named as in
@@ -562,41 +563,41 @@ class TextWriter(LoopsWriter):
 
     # --- Statements, as each language writes them ---------------------------------------------------------------------
 
+    @abstractmethod
     def line(self, text: str, *reads: Text | Index) -> None:
         """Writes a statement at the current indentation."""
-        raise NotImplementedError
 
+    @abstractmethod
     def indented(self, head: str, *reads: Text | Index) -> AbstractContextManager[None]:
         """Writes the head of a compound statement; its body is written inside the `with` block."""
-        raise NotImplementedError
 
+    @abstractmethod
     def loop_head(self, name: str, bounds: Sequence[Index]) -> str:
         """Returns the head of a counted loop, given its variable, bounds and step."""
-        raise NotImplementedError
 
+    @abstractmethod
     def flag(self, condition: SSAValue) -> str:
         """Stores a condition in a new variable, and returns its name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def leave_unless(self, flag: str) -> None:
         """Writes a statement that leaves the loop unless a variable is true."""
-        raise NotImplementedError
 
+    @abstractmethod
     def declare_index(self, name: str, value: Index) -> None:
         """Declares an immutable index variable."""
-        raise NotImplementedError
 
+    @abstractmethod
     def variable(self, value: SSAValue, otherwise: str = "v", first: Text | None = None) -> str:
         """Creates a variable for `value`, with the initial value `first` if given, and returns its name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def keep(self, value: SSAValue, text: Text | Index) -> None:
         """Defines `value` as a new variable with the current value of `text`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def set(self, name: str, text: Text, value: SSAValue, *, is_new: bool = False) -> None:
         """Assigns `text`, the expression for `value`, to a variable."""
-        raise NotImplementedError
 
     def read(self, name: str, value: SSAValue) -> Text:
         """Returns the expression for `value` if it is in the variable `name`."""
