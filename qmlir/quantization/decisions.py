@@ -126,8 +126,9 @@ def target_refusals(decisions: Decisions, assignment: Assignment) -> dict[Operat
         operands, made = _elements(decisions, op), [decisions.values.get(result) for result in op.results]
         results = [each or element_of(result) for each, result in zip(made, op.results, strict=True)]
         reason = mismatch(support, op, operands, results, element)
-        with suppress(VerifyException), hypothetical_clone(op, operands, made) as as_decided:  # `refusals` reports it
-            reason = reason or inexpressible(target, support, as_decided)
+        if reason is None:  # `refusals` reports what does not verify
+            with suppress(VerifyException), hypothetical_clone(op, operands, made) as as_decided:
+                reason = inexpressible(target, support, as_decided)
         if reason is not None:
             found[op] = FloatCause.TARGET.reason(target=target.name, detail=f": {reason}")
     return found

@@ -63,10 +63,11 @@ def front(
     if (most < 0).any() and not items:
         return []
     costs, losses = np.zeros((1, kinds), np.int64), np.zeros(1)
+    rest = np.asarray(least(items, kinds), np.int64)
     open_picks: dict[int, npt.NDArray[np.intp]] = {}
     back: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = []
     for position, options in enumerate(items):
-        rest = least(items[position + 1 :], kinds)
+        rest = rest - np.asarray(least([options], kinds), np.int64)
         added = np.zeros((len(losses), len(options))) + np.asarray([option.loss for option in options])
         for earlier, picked in open_picks.items():
             if (earlier, position) in pairs:
