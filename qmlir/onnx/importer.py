@@ -20,7 +20,7 @@ from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
 from qmlir.dialects.nn.training.ops import BatchNormTrainingOp, DropoutOp
 from qmlir.dialects.quant.types import QuantizedType
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error, warn
 from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import Origin, name_results, origins_of
 from qmlir.ir.signature import set_ports
@@ -156,7 +156,7 @@ class _ModelImporter:
             f"{self.model.name} is in training mode: it {' and '.join(found)}, so its results vary; --strip-training, "
             "or strip_training=True, reads it as it is at inference"
         )
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
 
     def _tell_defaults(self) -> None:
         """Warns about inputs whose default values are not used."""
@@ -170,7 +170,7 @@ class _ModelImporter:
             f"{self.model.name} has defaults for its inputs {shown}, which every call must pass; "
             f"help: --cut-inputs {others}, or cut_inputs= of qmlir.load, makes the defaults constants"
         )
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
 
     # Nodes
 
@@ -365,7 +365,7 @@ class _ModelImporter:
         declared, found = scope.declared[name], ranked_tensor(value.type)
         if found is None or not shapes_agree(found.get_shape(), declared.get_shape()):
             message = f"{describe_node(node)}: the model declares '{name}' as {declared}, the node gives {value.type}"
-            emit(Diagnostic(Severity.WARNING, message))
+            warn(message)
             return value
         return scope.builder.refine(value, declared)
 

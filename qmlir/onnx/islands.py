@@ -23,7 +23,7 @@ from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.island.ops import RUNS, TABLE, OnnxIslandOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error, warn
 from qmlir.ir.provenance import Origin, origins_of
 from qmlir.onnx import protos
 from qmlir.onnx.checking import inferred_outputs, is_large, opsets, type_fault
@@ -124,7 +124,7 @@ class Operators:
             f"{model} has {len(islands)} subgraph{'s' if len(islands) > 1 else ''} that will run in ONNX Runtime or "
             f"ONNX's reference implementation: {'; '.join(causes)}{''.join(sorted(helps))}"
         )
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
 
     @staticmethod
     def _error(missing: Mapping[str, Sequence[str]], model: str) -> DiagnosticError:

@@ -27,7 +27,7 @@ from qmlir.dialects.calib.types import StatsAttr
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer, tensor
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, warn
 from qmlir.ir.verification import verify
 from qmlir.onnx.export.emission import Settings
 from qmlir.onnx.protos import nodes_within, subgraphs
@@ -297,7 +297,7 @@ def _valid(kind: str, name: str, read: Callable[[], _TensorRange | None]) -> Ite
     try:
         found = read()
     except (ValueError, KeyError, VerifyException) as error:
-        emit(Diagnostic(Severity.WARNING, f"ignoring the {kind} of '{name}': {error}"))
+        warn(f"ignoring the {kind} of '{name}': {error}")
     else:
         if found is not None:
             yield name, found

@@ -15,7 +15,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, text_error
+from qmlir.ir.diagnostics import text_error, warn
 from qmlir.onnx.filenames import TEXT_SUFFIXES
 from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
 from qmlir.text.elements import dense_dtype
@@ -82,7 +82,7 @@ def _without_zip_maps(model: OnnxModel) -> OnnxModel:
             f"{model.name}: the final ZipMap is dropped: output '{output}' is the tensor '{name}', with a column for "
             f"each of {len(labels)} classes: {listed}"
         )
-        emit(Diagnostic(Severity.WARNING, message))
+        warn(message)
         node.CopyFrom(helper.make_node("Identity", [name], [output], name=node.name))
         for info in proto.graph.output:
             if info.name == output:

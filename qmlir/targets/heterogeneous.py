@@ -22,7 +22,7 @@ from xdsl.traits import ConstantLike
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.island.ops import OnnxIslandOp
 from qmlir.environment import default_environment
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, op_error, text_error, without_remarks
+from qmlir.ir.diagnostics import op_error, text_error, warn, without_remarks
 from qmlir.ir.equivalence import fingerprint
 from qmlir.ir.evaluation import RegionEvaluator, arguments_by, evaluate, evaluator_of, operand_layout
 from qmlir.ir.provenance import origins_of
@@ -352,7 +352,7 @@ class HybridProgram(RunnableProgram):
             with folder_result(path_of(folder), PROGRAM_FIRST) as whole:
                 self.write(whole, about)
         message = f"the program in '{folder}' needs {' and '.join(self.needs())} where it runs"
-        emit(Diagnostic(Severity.WARNING, f"{message}: qmlir.load_program('{folder}') opens it"))
+        warn(f"{message}: qmlir.load_program('{folder}') opens it")
 
     def needs(self) -> tuple[str, ...]:
         """Returns the packages that the saved program needs, in addition to those of its targets.

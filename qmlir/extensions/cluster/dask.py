@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from qmlir.interpreter.jobs import Environment, Job, Workers, difference
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.ir.diagnostics import DiagnosticError, text_error, warn
 from qmlir.registry.faults import one_line
 from qmlir.text.tables import counted
 from qmlir.workflows.workers import environment, expect_our_code
@@ -113,7 +113,7 @@ class DaskWorkers(Workers):
                 alone_since = None
             elif alone_since is None:
                 alone_since = now
-                emit(Diagnostic(Severity.WARNING, f"{self._where} has no workers left; {start}"))
+                warn(f"{self._where} has no workers left; {start}")
             elif now - alone_since >= _ALONE_SECONDS:
                 raise text_error(
                     f"{self._where} had no workers for {_ALONE_SECONDS:.0f} s; {start}, and run again with --resume "

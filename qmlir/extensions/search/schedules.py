@@ -22,7 +22,7 @@ from qmlir.dialects.kernel.ops import RequantizeOp, YieldOp, shaped
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import ALGORITHMS, Algorithm
 from qmlir.extensions.search.tuned import Tuning, key_of
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, emit_warning
+from qmlir.ir.diagnostics import emit_warning, warn
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.base import Row
 from qmlir.targets.cpu.scheduled.schedule import (
@@ -176,7 +176,7 @@ class TunedChoices:
         found = Tuning.read(Path(self.path)) if self.path else Tuning({})
         if found.damaged:
             many = "entries are" if found.damaged > 1 else "entry is"
-            emit(Diagnostic(Severity.WARNING, f"'{self.path}': {found.damaged} damaged {many} left out"))
+            warn(f"'{self.path}': {found.damaged} damaged {many} left out")
         return found
 
     def schedule(self, op: ContractionOp) -> ScheduleAttr | None:

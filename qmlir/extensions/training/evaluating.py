@@ -22,7 +22,7 @@ from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Labelled, Run, Samples
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, text_error, unknown
+from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error, unknown, warn
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.inputs import shape_text
 from qmlir.targets.cpu.compiler import compile_module
@@ -216,7 +216,7 @@ class Runner:
                     if self.engine is Engine.COMPILED:
                         raise
                     may_compile, program = False, None
-                    emit(Diagnostic(Severity.WARNING, f"continuing in the interpreter: {error.diagnostic.message}"))
+                    warn(f"continuing in the interpreter: {error.diagnostic.message}")
             found = interpret(module, batch.inputs) if program is None else program(batch.inputs)
             spent += self.clock() - start
             yield batch, found

@@ -32,7 +32,7 @@ from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.datasets import Preprocess, preprocessed
 from qmlir.interpreter.progress import Advance, bar
 from qmlir.interpreter.samples import Data
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
+from qmlir.ir.diagnostics import DiagnosticError, Severity, emit, text_error, warn
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.specialization.inputs import shape_text
@@ -611,7 +611,7 @@ def finetune(
             if on_epoch is not None and not state.problem:
                 on_epoch(len(state.epochs), state.epochs[-1])
     if state.problem:
-        emit(Diagnostic(Severity.WARNING, state.problem))
+        warn(state.problem)
     return Finetuned(
         trained.freeze(state.best_parameters), trained, state.best_parameters, options, _METRICS[options.loss],
         len(loop.training) * rows.per_run, len(loop.held) * rows.per_run, loop.of_teacher(), state.before, state.after,

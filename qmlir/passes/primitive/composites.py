@@ -21,7 +21,7 @@ from qmlir.dialects.target.attributes import targets_of
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.conversion import Legality, convert_partially
 from qmlir.ir.decomposition import COMPONENTS, Parts, mark_composite
-from qmlir.ir.diagnostics import Diagnostic, Severity, emit, emit_remark, nearest_name
+from qmlir.ir.diagnostics import emit_remark, nearest_name, warn
 from qmlir.ir.passes import ROUNDED, Preservation, TakesValues, count
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.assignment import asks_for_parts, kept
@@ -136,7 +136,7 @@ class NnDecompose(TakesValues):
         for pattern in dict.fromkeys(self.keep):
             if not any(fnmatchcase(name, pattern) for name in known):
                 message = f"nn-decompose keep: '{pattern}' matches no kind of composite and no node"
-                emit(Diagnostic(Severity.WARNING, message + nearest_name(pattern, known)))
+                warn(message + nearest_name(pattern, known))
 
 
 # `nn-recognize` and `nn-recognize-masks`: primitives become composites.

@@ -32,7 +32,7 @@ from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar, is_slow
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, op_error, text_error
+from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, warn
 from qmlir.ir.gc_control import rare_collection
 from qmlir.ir.signature import MAIN, Port, inputs_of
 from qmlir.passmanager.manager import run_pipeline
@@ -137,7 +137,7 @@ def compiled_entry(module: ModuleOp, made_for: ExecutionOptions, slow: str = "")
         def on_kernel(kernel: str, number: int, count: int) -> None:
             advance.at(number - 1, count, kernel)
             if untold and is_slow(started):
-                emit(Diagnostic(Severity.WARNING, untold.pop()))
+                warn(untold.pop())
 
         entry = cache.entry(key, lambda folder: _build(module, made_for, found, folder, name, on_kernel, limit), _warn)
         package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel, is_checked=not entry.is_new)

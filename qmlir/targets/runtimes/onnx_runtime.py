@@ -12,7 +12,7 @@ import numpy as np
 from onnx import ModelProto, TensorProto, helper
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error, unknown
+from qmlir.ir.diagnostics import DiagnosticError, text_error, unknown, warn
 from qmlir.onnx.protos import nodes_within
 from qmlir.targets.runtimes.packages import imported
 
@@ -96,9 +96,9 @@ def invalidity(model: ModelProto, data: bytes) -> str | None:
     if (fault := _fault(data, "all")) is None:
         return None
     if (reason := _fault(data, "none")) is None:
-        emit(Diagnostic(Severity.WARNING, f"the model is valid, but {fault}; open it without optimizations"))
+        warn(f"the model is valid, but {fault}; open it without optimizations")
     elif _THROWN in reason:
-        emit(Diagnostic(Severity.WARNING, f"the model passes ONNX's checker, but {reason}"))
+        warn(f"the model passes ONNX's checker, but {reason}")
         return None
     return reason
 
