@@ -182,14 +182,20 @@ Growth = Callable[[Sequence[int]], int]
 """A function that returns the largest absolute value of a result for those of the operands."""
 
 
-def _on_one_scale(function: Function, growth: Growth) -> Lower:
-    """Returns a lowering of `function` on the integers of quantized operands of one scale, otherwise on floats."""
+def _on_one_scale(function: Function, growth: Growth, of_codes: Function | None = None) -> Lower:
+    """Returns a lowering of `function` on the integers of quantized operands of one scale, otherwise on floats.
+
+    `of_codes`, if given, computes the stored integers of the result from those of operands of its type.
+    """
     in_general = elementwise(function)
 
     def lower(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
         elements = _uniform(at, [*op.operands, op.results[0]])
         if elements is None:
             return in_general(op, at)
+        if of_codes is not None and _zero_code(elements) is not None:
+            readings = [quantized.stored(at, value, operand_map(at, value)) for value in op.operands]
+            return (quantized.compute(at, readings, _AS_IT_IS, lambda *codes: of_codes(op, *codes)),)
         scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
         bounds = [quantized.largest(element) for element in elements[:-1]]
         if all(np.all(scales[0] == scale) for scale in scales):
@@ -199,6 +205,21 @@ def _on_one_scale(function: Function, growth: Growth) -> Lower:
         return (_brought_together(op, at, scales, growth, function),)
 
     return lower
+
+
+def _zero_code(elements: Sequence[UniformQuantizedType]) -> int | None:
+    """Returns the stored integer of zero if all types are equal and have only one; otherwise `None`."""
+    first = elements[0]
+    points = {int(point) for point in first.zero_points.flat}
+    return points.pop() if len(points) == 1 and all(each == first for each in elements) else None
+
+
+def _relu_of_codes(op: ReluOp, code: Scalar) -> Scalar:
+    element = element_of(op.input)
+    assert isinstance(element, UniformQuantizedType)
+    zero = _zero_code([element])
+    assert zero is not None
+    return code.maximum(zero)
 
 
 def _brought_together(
@@ -283,8 +304,11 @@ def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
     if elements is None:
         return elementwise(_clip)(op, at)
     source, target = elements
-    readings = [quantized.centered(at, op.input, identity(at))]
-    writing = quantized.requantizing(at, 0, _scale(at, op.input, source), quantized.largest(source), identity(at))
+    if source == target:
+        readings, writing = [quantized.stored(at, op.input, identity(at))], _AS_IT_IS
+    else:
+        readings = [quantized.centered(at, op.input, identity(at))]
+        writing = quantized.requantizing(at, 0, _scale(at, op.input, source), quantized.largest(source), identity(at))
     limiting = (op.minimum, Scalar.maximum), (op.maximum, Scalar.minimum)
     shape, element = at.result_shape(), at.result_element()
     bounds = [
@@ -450,7 +474,9 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.BitCastOp: _bit_cast,
     **{operation: elementwise(function) for operation, function in FUNCTIONS.items()},
     **{each: _on_one_scale(FUNCTIONS[each], sum) for each in (ops.AddOp, ops.SubOp)},
-    **{each: _on_one_scale(FUNCTIONS[each], max) for each in (ops.MinOp, ops.MaxOp, ops.AbsOp, ops.NegOp, ReluOp)},
+    **{each: _on_one_scale(FUNCTIONS[each], max) for each in (ops.AbsOp, ops.NegOp)},
+    **{each: _on_one_scale(FUNCTIONS[each], max, FUNCTIONS[each]) for each in (ops.MinOp, ops.MaxOp)},
+    ReluOp: _on_one_scale(FUNCTIONS[ReluOp], max, _relu_of_codes),
     ops.MulOp: _mul,
     ops.ClipOp: _clip_quantized,
     ops.EqualOp: _compare("eq"),

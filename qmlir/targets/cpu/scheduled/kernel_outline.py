@@ -6,6 +6,7 @@ The name of a kernel describes its computation: `conv3x3s2_28x28x128_i8`, `add_1
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from xdsl.context import Context
@@ -31,7 +32,7 @@ from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.passes import count
-from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, hand_on, merged_origins
+from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES, Origin, merged_origins, set_origins
 from qmlir.targets.cpu.loops.emitter import memory_of
 from qmlir.targets.cpu.scheduled.aliases import (
     destination_style,
@@ -43,10 +44,12 @@ from qmlir.targets.cpu.scheduled.aliases import (
 
 @dataclass(frozen=True)
 class Outlined:
-    """An outlined function that has no name yet, and the caller's values that are passed as its arguments."""
+    """A function without a name, its operation, the caller's values that are its arguments, and its nodes."""
 
     function: FuncOp
+    op: Operation
     arguments: list[SSAValue]
+    origins: tuple[Origin, ...]
 
 
 def _is_scalar_constant(value: SSAValue) -> bool:
@@ -129,24 +132,29 @@ def _shared(op: Operation, positions: dict[int, int], types: list[Attribute]) ->
 
 
 def outline(op: Operation) -> Outlined:
-    """Returns a private function that contains a copy of `op`, an operation on memrefs, without its provenance."""
+    """Moves `op`, an operation on memrefs, to a new private function, and removes its provenance."""
     arguments, positions = _arguments(op)
     types = list(map(_argument_type, arguments))
     block = Block(arg_types=types)
-    copies: dict[SSAValue, SSAValue] = {}
+    inside: dict[SSAValue, SSAValue] = {}
     for value in (*op.operands, *_captures(op)):
-        if _is_scalar_constant(value) and value not in copies:
+        if _is_scalar_constant(value) and value not in inside:
             assert isinstance(value.owner, Operation)
             constant = value.owner.clone()
             block.add_op(constant)
-            copies[value] = constant.results[0]
+            inside[value] = constant.results[0]
     for value, argument in zip(arguments, block.args, strict=True):
-        copies.setdefault(value, argument)
+        inside.setdefault(value, argument)
         argument.name_hint = value.name_hint
-    inner = op.clone(copies)
+    origins = merged_origins(op.walk())
+    op.detach()
+    for each in op.walk():
+        for position, operand in enumerate(each.operands):
+            if operand in inside:
+                each.operands[position] = inside[operand]
     for position, argument in positions.items():
-        inner.operands[position] = block.args[argument]  # one value may be two arguments
-    block.add_ops([inner, ReturnOp()])
+        op.operands[position] = block.args[argument]  # one value may be two arguments
+    block.add_ops([op, ReturnOp()])
     _forget_offsets(block)
     for each in block.walk():
         for name in PROVENANCE_ATTRIBUTES:
@@ -158,7 +166,7 @@ def outline(op: Operation) -> Outlined:
         function.arg_attrs = ArrayAttr(
             overwriting(nothing, shared[number]) if number in shared else nothing for number in range(len(types))
         )
-    return Outlined(function, arguments)
+    return Outlined(function, op, arguments, origins)
 
 
 _MOST_WORDS = 3
@@ -174,10 +182,10 @@ _PLAIN = ("fill", "copy")
 _PRODUCTS = (MatMulOp, PackedMatMulOp, PackedBlocksOp)
 
 
-def kernel_name(op: Operation) -> str:
+def kernel_name(op: Operation, origins: Sequence[Origin]) -> str:
     """Returns a name for `op`: the operation or its roles in the model, and the shape and type of its result."""
     structure = _structure(op)
-    words = structure if structure in _PLAIN else _contraction(op) or _roles(op) or structure
+    words = structure if structure in _PLAIN else _contraction(op) or _roles(origins) or structure
     parts = [re.sub(r"\W+", "_", words)]
     written = _written(op)
     if written is not None:
@@ -225,8 +233,8 @@ def _snake(text: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text).lower()
 
 
-def _roles(op: Operation) -> str:
-    words = [_snake(origin.role.rpartition("/")[2] or origin.op_type) for origin in merged_origins(op.walk())]
+def _roles(origins: Sequence[Origin]) -> str:
+    words = [_snake(origin.role.rpartition("/")[2] or origin.op_type) for origin in origins]
     words = [word for word in dict.fromkeys(words) if word]
     return "_".join(words[:_MOST_WORDS])
 
@@ -263,27 +271,42 @@ def _is_kernel(op: Operation) -> bool:
 
 
 class _Kernels:
-    """The kernels created so far."""
+    """The kernels created so far. All have the same name and no provenance until `finish`, so that they compare."""
 
     def __init__(self, module: ModuleOp):
         self._names = symbols_of(module)
-        self._known: dict[Hashable, list[tuple[FuncOp, FuncOp]]] = {}
+        self._known: dict[Hashable, list[_Kernel]] = {}
 
-    def function(self, made: Outlined, op: Operation, before: FuncOp) -> FuncOp:
-        """Returns an existing kernel equivalent to `made`, or `made` itself with a new name."""
+    def kernel(self, made: Outlined, before: FuncOp) -> "_Kernel":
+        """Returns the kernel for `made`: an existing one that is equivalent, or a new one, inserted before `before`."""
         function = made.function
         key = (function.function_type, function.arg_attrs, tuple(each.name for each in function.walk()))
         candidates = self._known.setdefault(key, [])
-        for model, known in candidates:
-            if equivalent(model, function):
+        for known in candidates:
+            if equivalent(known.function, function):
                 function.erase()
+                known.origins.update(dict.fromkeys(made.origins))
                 return known
-        named = function.clone()
-        named.sym_name = StringAttr(unique_name(kernel_name(op), self._names))
-        Rewriter.insert_op(named, InsertPoint.before(before))
-        candidates.append((function, named))
+        name = unique_name(kernel_name(made.op, made.origins), self._names)
+        candidates.append(_Kernel(function, name, dict.fromkeys(made.origins)))
+        Rewriter.insert_op(function, InsertPoint.before(before))
         count("kernels")
-        return named
+        return candidates[-1]
+
+    def finish(self) -> None:
+        """Gives all kernels their names, and the nodes that they stand for."""
+        for kernel in chain.from_iterable(self._known.values()):
+            kernel.function.sym_name = StringAttr(kernel.name)
+            set_origins(kernel.function, kernel.origins)
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """A kernel, its future name, and the nodes of the model that it computes, in order."""
+
+    function: FuncOp
+    name: str
+    origins: dict[Origin, None]
 
 
 class _Caller:
@@ -306,16 +329,16 @@ class _Caller:
     def _call(self, op: Operation) -> None:
         if op.results or has_tensors(op):
             raise op_error(op, "must not have results; run kernel-bufferize first")
+        after = op.next_op
+        assert after is not None, "a block ends with a terminator"
         made = outline(op)
-        kernel = self._kernels.function(made, op, self._function)
-        types = kernel.function_type.inputs
-        arguments = [self._passed(value, type_, op) for value, type_ in zip(made.arguments, types, strict=True)]
-        call = CallOp(kernel.sym_name.data, arguments, [])
+        kernel = self._kernels.kernel(made, self._function)
+        types = kernel.function.function_type.inputs
+        arguments = [self._passed(value, type_, after) for value, type_ in zip(made.arguments, types, strict=True)]
+        call = CallOp(kernel.name, arguments, [])
         call.location = op.location
-        sources = list(op.walk())
-        hand_on(sources, call)
-        hand_on(sources, kernel)
-        Rewriter.replace_op(op, call)
+        set_origins(call, made.origins)
+        Rewriter.insert_op(call, InsertPoint.before(after))
         count("calls")
 
     def _passed(self, value: SSAValue, type_: Attribute, before: Operation) -> SSAValue:
@@ -384,3 +407,4 @@ class KernelOutline(ModulePass):
         for function in list(op.ops):
             if isinstance(function, FuncOp) and function.sym_visibility != _PRIVATE and not function.is_declaration:
                 _Caller(function, kernels).run()
+        kernels.finish()
