@@ -1,25 +1,28 @@
 """Ranges of contractions: accumulators per channel, packed pairs, 16-bit accumulators and Winograd transforms."""
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import count, takewhile
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from xdsl.dialects.arith import AddfOp, ConstantOp, MulfOp, SIToFPOp
 from xdsl.dialects.builtin import FloatAttr, f32
 from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp, GenericOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, range_of_type, signed, times, unsigned
-from qmlir.arithmetic.arrays import Array, integer_limits, limits_of_sums
+from qmlir.arithmetic.arrays import Array, integer_limits, limits_of_sums, sums_by_sign
 from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
 from qmlir.dialects.kernel.ops import YieldOp, shaped
 from qmlir.dialects.kernel.packed_ops import weights_of
 from qmlir.dialects.kernel.variants import Variant, WeightLayout
-from qmlir.dialects.kernel.winograd import F2, KERNEL_SIZE, Algorithm, Matrix, WinogradOp, transformed
+from qmlir.dialects.kernel.winograd import F2, KERNEL_SIZE, Algorithm, Matrix, WinogradOp, transformed_taps
 from qmlir.ir.builtin_types import as_integer, integer_list
 from qmlir.text.elements import integers_of
 
@@ -170,19 +173,36 @@ def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Int
         # The sums may be any 32-bit numbers before the shift.
         shift, own = op.form.shift_of_sums, op.part_count
         return Interval(own * (-(1 << 31) >> shift), own * ((1 << 31) - 1 >> shift))
-    known = known_weights(op)
-    if known is None:
+    by_sign = _weights_by_sign(op, parts)
+    if by_sign is None:
         right = centered_weights(op, w)
         assert right is not None
         return times(times(left, right), Interval(op.terms() // parts, op.terms() // parts))
-    if parts > 1:  # treat each run as a batch of weights
-        known = np.stack(np.split(known, parts, axis=-1))
-    axes = tuple(range(1 + (parts > 1), known.ndim)) if isinstance(op, ConvOp) else (-1,)
-    low, high = limits_of_sums(known, axes, (left.low, left.high))
+    low, high = limits_of_sums(by_sign, (left.low, left.high))
     if low.ndim > 1:  # the bound of a channel covers all batches of weights
         batches = tuple(range(low.ndim - 1))
         low, high = low.min(axis=batches), high.max(axis=batches)
     return Interval(low, high)
+
+
+_BY_SIGN: WeakKeyDictionary[Attribute, dict[Hashable, tuple[Array, Array]]] = WeakKeyDictionary()
+"""What `_weights_by_sign` returned for weights; several passes bound the same sums."""
+
+
+def _weights_by_sign(op: ContractionOp, parts: int) -> tuple[Array, Array] | None:
+    """Returns the sums of the positive and the negative constant weights of each channel, or of each of its runs."""
+    weights, zero_points = op.w.owner, None if op.weight_zero_points is None else op.weight_zero_points.owner
+    if not isinstance(weights, ConstantOp) or not isinstance(zero_points, ConstantOp | None):
+        return None
+    points = op.weight_zero_point if zero_points is None else zero_points.value
+    key = (parts, isinstance(op, ConvOp), points, op.weight_unsigned)
+    found = _BY_SIGN.setdefault(weights.value, {})
+    if key not in found and (known := known_weights(op)) is not None:
+        if parts > 1:  # treat each run as a batch of weights
+            known = np.stack(np.split(known, parts, axis=-1))
+        axes = tuple(range(1 + (parts > 1), known.ndim)) if isinstance(op, ConvOp) else (-1,)
+        found[key] = sums_by_sign(known, axes)
+    return found.get(key)
 
 
 def channel_interval(op: EpilogueOp, value: SSAValue, map_: AffineMap, whole: Interval) -> Interval:
@@ -258,7 +278,7 @@ def winograd(
     found = _transformed(form.weights, right, len(taps))
     known = known_weights(op)
     if known is not None and not found.within(-(1 << 15), (1 << 15) - 1):
-        found = _exact_transform(form.weights, known, len(taps))
+        found = _exact_transform(form.weights, known)
     scale = 1 << (form.shift * len(taps))
     return Winograd(form, len(taps), seen.whole, found, Interval(sums.low * scale, sums.high * scale), parts)
 
@@ -280,10 +300,9 @@ def _transformed(matrix: Matrix, elements: Interval, axes: int) -> Interval:
     return Interval(min(0, *ends), max(0, *ends))
 
 
-def _exact_transform(matrix: Matrix, weights: Array, axes: int) -> Interval:
-    wide = weights.astype(np.int64 if weights.dtype != object else object)
-    moved = transformed(matrix, wide, range(1, axes + 1))
-    return range_of_array(moved) if moved.dtype != object else Interval(moved.min(), moved.max())
+def _exact_transform(matrix: Matrix, weights: Array) -> Interval:
+    moved = transformed_taps(matrix, weights)
+    return Interval(int(moved.min()), int(moved.max()))
 
 
 # Sums of products of bytes that fit 16 bits, decided from the constant weights in their packed order.
@@ -333,8 +352,8 @@ def short_sums(op: ContractionOp, variant: Variant) -> tuple[int, int] | None:
     return None if runs is None else largest_sums(runs, variant.group, variant.short_steps)
 
 
-_RUNS = 256
-"""How many runs of weights are tested at a time. Most layers fail in the first."""
+_FIRST_RUNS = 8
+"""How many runs of weights are tested first, and then twice as many each time. Most layers fail in the first."""
 
 
 def fit_short_sums(op: ContractionOp, variant: Variant) -> bool:
@@ -342,6 +361,6 @@ def fit_short_sums(op: ContractionOp, variant: Variant) -> bool:
     runs = _constant_runs(op)
     if runs is None:
         return False
-    parts = (runs[at : at + _RUNS] for at in range(0, len(runs), _RUNS))
-    sums = (largest_sums(part, variant.group, variant.short_steps) for part in parts)
+    ends = takewhile(lambda end: end < len(runs), (_FIRST_RUNS << power for power in count()))
+    sums = (largest_sums(part, variant.group, variant.short_steps) for part in np.split(runs, list(ends)))
     return all(low >= -REACH and high <= REACH for low, high in sums)

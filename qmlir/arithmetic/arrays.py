@@ -235,14 +235,20 @@ def limits_of_products(left: Limits, right: Limits, terms: int) -> Limits:
     return min(corners) * terms, max(corners) * terms
 
 
-def limits_of_sums(weights: Array, axes: tuple[int, ...], limits: tuple[Any, Any]) -> tuple[Array, Array]:
-    """Returns the smallest and largest sums, along `axes`, of products of `weights` with integers within `limits`.
-
-    Both results can occur, since each integer may take either limit. They are Python integers, which never overflow.
-    """
-    low, high = limits
+def sums_by_sign(weights: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
+    """Returns the sums of the positive and of the negative integers along `axes`, as Python integers."""
     is_wide = weights.dtype == object or magnitude(weights) * weights.size >= 2**63
     wide: Any = object if is_wide else np.int64
     parts = (limit(weights, 0) for limit in (np.maximum, np.minimum))
     positive, negative = (np.asarray(part.sum(axis=axes, dtype=wide)).astype(object) for part in parts)
+    return positive, negative
+
+
+def limits_of_sums(by_sign: tuple[Array, Array], limits: tuple[Any, Any]) -> tuple[Array, Array]:
+    """Returns the smallest and largest sums of products of weights with integers within `limits`.
+
+    `by_sign` are the `sums_by_sign` of the weights. Both results can occur, since each integer may take either limit.
+    They are Python integers, which never overflow.
+    """
+    (positive, negative), (low, high) = by_sign, limits
     return positive * low + negative * high, positive * high + negative * low

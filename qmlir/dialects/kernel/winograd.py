@@ -9,13 +9,14 @@ power of two, which a shift removes, times an odd number, which has an inverse m
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr, i8, i16, i32, i64
 from xdsl.irdl import irdl_op_definition, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.arrays import Array, magnitude
 from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
 from qmlir.dialects.kernel.ops import shaped
 
@@ -80,8 +81,7 @@ class Algorithm:
 
     def taken(self, weights: Array) -> Array:
         """Converts taps of shape `[O, 3, 3, C]` to the weight operand of `kernel.winograd`."""
-        wide = weights.astype(np.int64)
-        return wide.astype(np.int8) if self.takes_bytes else transformed(self.weights, wide, (1, 2)).astype(np.int16)
+        return weights.astype(np.int8) if self.takes_bytes else transformed_taps(self.weights, weights).astype(np.int16)
 
     def title(self, axes: int = 2) -> str:
         """Returns the conventional name, such as F(2x2, 3x3)."""
@@ -152,6 +152,21 @@ def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
         rows = [sum(factor * part for factor, part in zip(row, parts, strict=True) if factor) for row in matrix]
         array = np.stack(rows, axis)
     return array
+
+
+def transformed_taps(matrix: Matrix, taps: Array) -> Array:
+    """Applies `matrix` along each inner axis of integers of shape `[O, 3, …, C]`; returns integers, exact, in floats.
+
+    Integers that f64 may not hold are returned as Python integers.
+    """
+    axes = taps.ndim - 2
+    both = reduce(np.kron, [np.array(matrix)] * axes)
+    largest = magnitude(taps) * int(np.abs(both).sum(axis=1).max())
+    if largest >= 1 << 53:
+        return transformed(matrix, taps.astype(object), range(1, axes + 1))
+    element = np.float32 if largest <= 1 << 24 else np.float64  # NumPy multiplies matrices of floats fast
+    tiles = taps.astype(element).reshape(len(taps), -1, taps.shape[-1])
+    return (both.astype(element) @ tiles).reshape(len(taps), *[len(matrix)] * axes, taps.shape[-1])
 
 
 class ByAlgorithmOp(EpilogueOp):

@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.arithmetic.arrays import Array, limits_of_products, limits_of_sums
+from qmlir.arithmetic.arrays import Array, limits_of_products, limits_of_sums, sums_by_sign
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction.ops import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
@@ -105,7 +105,7 @@ def _by_weights(found: _Products, stored: Array, data: Limits) -> tuple[Array, A
     w = found.w
     _, zero_points = broadcast_parameters(w, stored.shape)
     integers = integers_of(stored, IntegerType(w.bits), is_unsigned=not w.is_signed)
-    low, high = limits_of_sums(integers - zero_points, found.summed, data)
+    low, high = limits_of_sums(sums_by_sign(integers - zero_points, found.summed), data)
     return np.tile(low, found.repeats), np.tile(high, found.repeats)
 
 

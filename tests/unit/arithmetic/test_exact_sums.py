@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from qmlir.arithmetic.arrays import limits_of_products, limits_of_sums, sum_dtype
+from qmlir.arithmetic.arrays import limits_of_products, limits_of_sums, sum_dtype, sums_by_sign
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_limits_are_reached() -> None:
     for limits in [(-1, 2), (1, 2), (-3, -1), (0, 0)]:
         numbers = range(limits[0], limits[1] + 1)
         sums = [weights.astype(int) @ each for each in product(numbers, repeat=2)]
-        low, high = limits_of_sums(weights, (1,), limits)
+        low, high = limits_of_sums(sums_by_sign(weights, (1,)), limits)
         assert low.tolist() == np.min(sums, axis=0).tolist()
         assert high.tolist() == np.max(sums, axis=0).tolist()
         products = [a * b for a in numbers for b in (-2, 3)]
@@ -41,5 +41,5 @@ def test_limits_are_reached() -> None:
 
 def test_sums_beyond_64_bits() -> None:
     weights = np.array([2**62, 2**62], np.int64)
-    low, high = limits_of_sums(weights, (0,), (-2, 3))
+    low, high = limits_of_sums(sums_by_sign(weights, (0,)), (-2, 3))
     assert (int(low), int(high)) == (-(2**64), 3 * 2**63)

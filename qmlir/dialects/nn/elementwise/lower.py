@@ -2,6 +2,7 @@
 
 import math as numbers
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -195,7 +196,7 @@ def _on_one_scale(function: Function, growth: Growth, of_codes: Function | None 
             return in_general(op, at)
         if of_codes is not None and _zero_code(elements) is not None:
             readings = [quantized.stored(at, value, operand_map(at, value)) for value in op.operands]
-            return (quantized.compute(at, readings, _AS_IT_IS, lambda *codes: of_codes(op, *codes)),)
+            return (quantized.compute(at, readings, _AS_IT_IS, partial(of_codes, op)),)
         scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
         bounds = [quantized.largest(element) for element in elements[:-1]]
         if all(np.all(scales[0] == scale) for scale in scales):
