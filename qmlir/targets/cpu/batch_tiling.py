@@ -105,22 +105,25 @@ class OpenBatch:
                 return one
         return None
 
-    def piece(self, shapes: Shapes) -> Shapes:
-        """Returns the shapes of a chunk: those of the whole batch, unless samples are independent."""
+    def pieces(self, shapes: Shapes) -> Sequence[Shapes]:
+        """Returns the shapes of the chunks that can run a batch, the fastest first.
+
+        If samples depend on each other, these are the shapes of the whole batch.
+        """
         proof = self.proof(shapes)
         if not isinstance(proof, BatchAxes):
             self._tell(proof)
-            return shapes
+            return [shapes]
         one = with_size(shapes, proof.inputs, 1)
         count = next(shapes[name][axis] for name, axis in proof.inputs.items())
         work = None if count == 1 else self._work(one)
         if work is None:
-            return shapes
-        size = 1
-        while 2 * PIECE_FACTOR * size <= count and PIECE_FACTOR * size * work <= MOST_WORK:
+            return [shapes]
+        found, size = [one], PIECE_FACTOR
+        while 2 * size <= count and size * work <= MOST_WORK:
+            found.insert(0, with_size(shapes, proof.inputs, size))
             size *= PIECE_FACTOR
-        piece = with_size(shapes, proof.inputs, size)
-        return one if self._work(piece) is None else piece
+        return [one] if self._work(found[0]) is None else found
 
     def _tell(self, error: DiagnosticError) -> None:
         if not self._is_told and self._candidates:

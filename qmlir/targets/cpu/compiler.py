@@ -13,6 +13,7 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from numbers import Integral
@@ -90,6 +91,10 @@ def _build(
 
 _LOADING = RLock()
 """Serializes compiling and loading: packages are in `sys.modules` before they are complete."""
+
+
+_ASIDE = ThreadPoolExecutor(1, "qmlir-compile")
+"""Compiles for larger chunks of a batch while smaller ones run. At its exit, Python waits for it."""
 
 
 def _warn(message: str) -> None:
@@ -208,7 +213,8 @@ class Program(RunnableProgram):
 
     Several threads may call it at once. It can be copied and pickled; a pickle contains the module, not the code. If
     dimensions are dynamic, code for a new combination of sizes is compiled when it is first called with these sizes.
-    The code of the last 128 combinations stays in memory; the disk cache keeps the code of all of them.
+    If code for a smaller batch is there, it runs a larger one at once, while another thread compiles faster code. The
+    code of the last 128 combinations stays in memory; the disk cache keeps the code of all of them.
 
     Example:
         >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")
@@ -229,6 +235,7 @@ class Program(RunnableProgram):
         self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._last: tuple[tuple[tuple[int, ...], ...], _Made] | None = None
         self._lock = Lock()
+        self._aside: dict[Any, Future[None]] = {}
         self._only = self._make({}, {}) if self._is_closed() else None
         self._lengths = lengths
         self._folders: list[Path] = []
@@ -294,43 +301,69 @@ class Program(RunnableProgram):
         buckets = [Bucket(each.capacities, each.takes, one.call) for each, one in zip(modules, made, strict=True)]
         return AnyLength(cpu.plan_of(found), buckets)
 
-    def _entry(self, module: ModuleOp, slow: str = "") -> _Made:
-        return compiled_entry(as_main(module, self._function), self._settings, slow)
+    def _entry(self, module: ModuleOp, slow: str = "", *, is_aside: bool = False) -> _Made:
+        settings = replace(self._settings, progress=None) if is_aside else self._settings
+        return compiled_entry(as_main(module, self._function), settings, slow)
 
-    def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
+    def _make(
+        self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array], *, is_aside: bool = False
+    ) -> _Made:
         listed = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
         slow = f"this call compiles for {listed}; later calls of these sizes reuse the code" if listed else ""
         if self._batch is not None:
-            return self._entry(self._batch.specialized(self._module, shapes), slow)
-        return self._entry(specialize(self._module, shapes, values, function=self._function), slow)
+            module = self._batch.specialized(self._module, shapes)
+        else:
+            module = specialize(self._module, shapes, values, function=self._function)
+        return self._entry(module, "" if is_aside else slow, is_aside=is_aside)
 
-    def _made_for(self, values: Mapping[str, Array]) -> _Made:
+    def _made_for(self, values: Mapping[str, Array], *, waits: bool = False) -> _Made:
         if self._parameters:
-            return self._searched(values)
+            return self._searched(values, waits=waits)
         sizes, last = tuple([array.shape for array in values.values()]), self._last
-        if last is None or last[0] != sizes:  # sizes are nearly always those of the last call
-            self._last = last = sizes, self._searched(values)
-        return last[1]
+        if last is not None and last[0] == sizes:  # sizes are nearly always those of the last call
+            return last[1]
+        return self._searched(values, waits=waits)
 
-    def _searched(self, values: Mapping[str, Array]) -> _Made:
+    def _searched(self, values: Mapping[str, Array], *, waits: bool) -> _Made:
         known = {name: np.asarray(values[name], order="C") for name in self._parameters}
         shapes: Shapes = {name: np.shape(value) for name, value in values.items() if name not in known}
-        if self._batch is not None:
-            shapes = self._batch.piece(shapes)
-        key = (
-            tuple(sorted(shapes.items())),
-            tuple((name, array.dtype.str, array.shape, array.tobytes()) for name, array in sorted(known.items())),
-        )
+        pieces = [shapes] if self._batch is None else self._batch.pieces(shapes)
+        numbers = tuple((name, array.dtype.str, array.shape, array.tobytes()) for name, array in sorted(known.items()))
+        key, *others = [(tuple(sorted(piece.items())), numbers) for piece in pieces]
         made = self._made.get(key)
+        if made is None and not waits:
+            slower = next((found for each in others if (found := self._made.get(each)) is not None), None)
+            if slower is not None:
+                self._compile_aside(key, pieces[0])
+                return slower
         if made is None:
-            with self._lock:  # if two threads call with the same new shape, only one compiles
-                made = self._made.get(key)
-                if made is None:
-                    made = self._made[key] = self._make(shapes, known)
-                    self._drop_the_longest_unused()
+            made = self._compiled(key, pieces[0], known)
         with suppress(KeyError):  # another thread may have dropped it just now
             self._made.move_to_end(key)
+        if not self._parameters:
+            self._last = tuple([array.shape for array in values.values()]), made
         return made
+
+    def _compiled(self, key: Any, shapes: "Shapes", known: Mapping[str, Array], *, is_aside: bool = False) -> _Made:
+        with self._lock:  # if two threads call with the same new shape, only one compiles
+            made = self._made.get(key)
+            if made is None:
+                made = self._made[key] = self._make(shapes, known, is_aside=is_aside)
+                self._drop_the_longest_unused()
+        return made
+
+    def _compile_aside(self, key: Any, shapes: "Shapes") -> None:
+        """Compiles for chunks of these shapes in another thread, once. Raises the error of an earlier attempt."""
+
+        def compile_them() -> None:
+            self._compiled(key, shapes, {}, is_aside=True)
+            self._aside.pop(key, None)
+
+        task = self._aside.get(key)
+        if task is None:
+            self._aside[key] = _ASIDE.submit(compile_them)
+        elif task.done():
+            self._aside.pop(key).result()
 
     def _for_one(self) -> _Made | None:
         """Returns the program for one sample if it runs any batch size and nothing else is dynamic; else `None`."""
@@ -374,7 +407,7 @@ class Program(RunnableProgram):
         return call(known, outputs)
 
     def _chosen(
-        self, inputs: Mapping[str, Any] | Sequence[Any] | Array
+        self, inputs: Mapping[str, Any] | Sequence[Any] | Array, *, waits: bool = False
     ) -> tuple[Any, Mapping[str, Any] | Sequence[Any] | Array]:
         """Returns the program that runs these inputs (the first chunk of a batch), and its arguments."""
         if self._only is not None:
@@ -383,7 +416,7 @@ class Program(RunnableProgram):
             return self._any_length.first(inputs)
         given = runtime.by_name(self._open, inputs)
         values = {port.name: runtime.checked(port, value) for port, value in zip(self._open, given, strict=True)}
-        made = self._made_for(values)
+        made = self._made_for(values, waits=waits)
         return made.call, {name: value for name, value in values.items() if name not in self._parameters}
 
     def compile_for(self, inputs: Mapping[str, Any] | Sequence[Any] | Array) -> None:
@@ -396,7 +429,7 @@ class Program(RunnableProgram):
             DiagnosticError: An operation cannot be compiled for these sizes.
             InputError: An input does not fit.
         """
-        self._chosen(inputs)
+        self._chosen(inputs, waits=True)
 
     def time_kernels(
         self, inputs: Mapping[str, Any] | Sequence[Any] | Array = (), rounds: int = ROUNDS
@@ -414,7 +447,7 @@ class Program(RunnableProgram):
             DiagnosticError: The program was compiled with `codegen="llvm"`.
             InputError: An input does not fit.
         """
-        call, known = self._chosen(inputs)
+        call, known = self._chosen(inputs, waits=True)
         if not call.has_emitted:
             raise text_error(f"timing kernels requires codegen '{NUMBA}', but the program uses '{self.emitter}'")
         with _LOADING, numba_caches_beside_the_source(_package_of(call)):

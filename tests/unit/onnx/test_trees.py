@@ -200,6 +200,8 @@ def test_rows_of_any_batch(tmp_path: Path) -> None:
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
     module = qmlir.load(model, fallback=False)
     program = qmlir.compile(module, isa="generic", codegen="llvm")
+    program.compile_for({"x": data[:1]})
+    program.compile_for({"x": data})
     found = {count: program({"x": data[:count]})["y"] for count in (1, 2, 31, 40)}
     assert [dict(shapes)["x"] for shapes, _ in program._made] == [(1, 7), (16, 7)]
     program.save(tmp_path / "saved")
