@@ -12,6 +12,6 @@ def operations_in(*modules: ModuleType) -> list[type[Operation]]:
         each
         for module in modules
         for each in vars(module).values()
-        if isinstance(each, type) and issubclass(each, IRDLOperation)
-        if each.__module__ == module.__name__ and "name" in vars(each)
+        if isinstance(each, type) and each.__module__ == module.__name__ and "name" in vars(each)
+        if issubclass(each, IRDLOperation)  # last: of a class that is none, Python asks all subclasses
     ]
