@@ -262,13 +262,18 @@ class Assembly:
             if reading.argument is not None:
                 self.values[reading.argument] = taken[reading.value, reading.map_]
 
-    def inline(self, block: Block, index_of: IndexOf | None = None) -> list[SSAValue]:
+    def inline(self, block: Block, index_of: IndexOf | None = None, *, moves: bool = False) -> list[SSAValue]:
         """Clones the operations of `block`, whose arguments must be in `values`; returns the values that it would
-        yield."""
+        yield. With `moves`, it takes them instead, so that the operation of `block` must be replaced."""
         *body, terminator = block.ops
         for op in body:
             if isinstance(op, IndexOp) and index_of is not None:
                 self.values[op.result] = index_of(self.builder, op.dim.value.data)
+            elif moves:
+                op.detach()
+                for each in op.walk():
+                    each.operands = [self.values.get(value, value) for value in each.operands]
+                self.builder.insert(op)
             else:
                 self.builder.insert(op.clone(self.values))
         return [self.values.get(value, value) for value in terminator.operands]

@@ -81,7 +81,7 @@ def _is_within_limits(op: Structured, other: Structured, readings: Sequence[Oper
 def reread(op: Structured, readings: Sequence[OperandAccess], rewriter: PatternRewriter) -> None:
     """Replaces `op` with an equal operation that reads its operands through `readings`."""
     assembly = Assembly(op, readings)
-    made = assembly.finish(assembly.inline(op.body.block))
+    made = assembly.finish(assembly.inline(op.body.block, moves=True))
     rewriter.replace(op, [made], list(made.results))
 
 
@@ -153,13 +153,18 @@ class FuseProducer(RewritePattern):
         if not determines_iterators(op, readings) or not _is_within_limits(op, producer, readings):
             return False
         assembly = Assembly(op, readings)
-        (element,) = assembly.inline(producer.body.block, lambda builder, dim: _write_index(builder, dims[dim]))
+        # A producer with other readers only moves elements: its body has no operations.
+        (element,) = assembly.inline(
+            producer.body.block, lambda builder, dim: _write_index(builder, dims[dim]), moves=True
+        )
         with_rows_along(assembly.block, lambda dim: next(iter(dims[dim].used_dims())))  # only the producer reduces rows
         for slot in slots:
             assert slot.argument is not None
             assembly.values[slot.argument] = element
-        fused = assembly.finish(assembly.inline(op.body.block), [producer])
+        fused = assembly.finish(assembly.inline(op.body.block, moves=True), [producer])
         rewriter.replace(op, [fused], list(fused.results))
+        if not has_uses(producer):
+            rewriter.erase(producer)
         return True
 
 
@@ -232,7 +237,7 @@ class InlineSplats(RewritePattern):
             constant = arith.ConstantOp.build(properties={"value": number}, result_types=[element])
             assert reading.argument is not None
             assembly.values[reading.argument] = assembly.builder.insert(constant).results[0]
-        made = assembly.finish(assembly.inline(op.body.block))
+        made = assembly.finish(assembly.inline(op.body.block, moves=True))
         rewriter.replace(op, [made], list(made.results))
 
 
@@ -368,16 +373,17 @@ class FuseEpilogue(RewritePattern):
         if not _is_within_limits(contraction, op, readings):
             return False
         assembly = Assembly(contraction, readings)
-        (element,) = assembly.inline(contraction.body.block)
+        (element,) = assembly.inline(contraction.body.block, moves=True)
         for each in slots:
             assert each.argument is not None
             assembly.values[each.argument] = element
-        fused = assembly.finish(assembly.inline(op.body.block))
+        fused = assembly.finish(assembly.inline(op.body.block, moves=True))
         hand_on_fused(contraction, op, fused)
         made: list[Operation] = [fused]
         if fused.results[0].type != op.res[0].type:
             made.append(ReshapeOp(fused.results[0], op.res[0].type))
         rewriter.replace(op, made, list(made[-1].results))
+        rewriter.erase(contraction)
         return True
 
 

@@ -234,7 +234,6 @@ func.func @one_window(%x: tensor<4xi8>) -> tensor<1xi8> {
 // The number of an iterator is asked for where the element is computed: also in what it is fused into.
 // CHECK-LABEL: @places(
 // CHECK-SAME: [[X:%.+]]: tensor<2x3xi32>) -> tensor<2x3xi32>
-// CHECK: linalg.generic
 // CHECK: [[R:%.+]] = linalg.generic {{.*}} ins([[X]] : tensor<2x3xi32>)
 // CHECK-NEXT: ^bb0([[A:%.+]]: i32, {{%.+}}: i32):
 // CHECK-NEXT: [[I:%.+]] = linalg.index 1 : index
