@@ -72,10 +72,12 @@ MOST_OPERATIONS = 96
 """The maximum number of operations in a fused body, so that compilers can optimize the kernel."""
 
 
-def _is_within_limits(op: Structured, other: Structured, readings: Sequence[OperandAccess]) -> bool:
-    operations = sum(1 for each in (op, other) for _ in each.body.walk())
-    distinct = {(reading.value, reading.map_) for reading in readings}
-    return len(distinct) <= MOST_READINGS and operations <= MOST_OPERATIONS
+def _has_few_operations(op: Structured, other: Structured) -> bool:
+    return sum(1 for each in (op, other) for _ in each.body.walk()) <= MOST_OPERATIONS
+
+
+def _has_few_readings(readings: Sequence[OperandAccess]) -> bool:
+    return len({(reading.value, reading.map_) for reading in readings}) <= MOST_READINGS
 
 
 def reread(op: Structured, readings: Sequence[OperandAccess], rewriter: PatternRewriter) -> None:
@@ -123,10 +125,9 @@ class FuseProducer(RewritePattern):
         if is_movement(producer):
             source = int(np.prod(sizes_of(producer.inputs[0])))
             return is_once or source < points_of(producer)
-        if reduces_rows(producer) and not FuseProducer._is_by_whole_rows(op, producer, slots[0]):
+        if not is_once or len(list(producer.res[0].uses)) != len(slots) or not _has_few_operations(op, producer):
             return False
-        uses = len(list(producer.res[0].uses))
-        return is_once and uses == len(slots)
+        return not reduces_rows(producer) or FuseProducer._is_by_whole_rows(op, producer, slots[0])
 
     @staticmethod
     def _is_by_whole_rows(op: Structured, producer: GenericOp, slot: OperandAccess) -> bool:
@@ -150,7 +151,7 @@ class FuseProducer(RewritePattern):
         inner = [reading.through(dims, count) for reading in readings_of(producer)]
         rest = [reading for reading in readings_of(op) if reading not in slots]
         readings = [*rest, *inner]
-        if not determines_iterators(op, readings) or not _is_within_limits(op, producer, readings):
+        if not determines_iterators(op, readings) or not _has_few_readings(readings):
             return False
         assembly = Assembly(op, readings)
         # A producer with other readers only moves elements: its body has no operations.
@@ -339,8 +340,6 @@ class FuseEpilogue(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
-        if not is_elementwise(op) or has_index(op) or reduces_rows(op):
-            return
         found = [
             (reading, source)
             for reading in readings_of(op)
@@ -348,6 +347,8 @@ class FuseEpilogue(RewritePattern):
             and source.parent is op.parent
             and all(use.operation is op for use in reading.value.uses)
         ]
+        if not found or not is_elementwise(op) or has_index(op) or reduces_rows(op):
+            return
         # The last of several contractions is computed after the others anyway.
         found.sort(key=lambda pair: _position(pair[1]), reverse=True)
         for reading, contraction in found:
@@ -370,7 +371,7 @@ class FuseEpilogue(RewritePattern):
             return False  # the result would be transposed
         rest = [reading.through(dims, len(shape)) for reading in readings_of(op) if reading not in slots]
         readings = [*readings_of(contraction), *rest]
-        if not _is_within_limits(contraction, op, readings):
+        if not _has_few_readings(readings) or not _has_few_operations(contraction, op):
             return False
         assembly = Assembly(contraction, readings)
         (element,) = assembly.inline(contraction.body.block, moves=True)
