@@ -23,8 +23,7 @@ _DIALECTS = ("calib", "check", "kernel", "nn", "quant", "simd", "target", "team"
 DIALECTS: Mapping[str, str] = {name: f"qmlir.dialects.{name}.dialect:{name.title()}" for name in _DIALECTS}
 
 _PASSES: Mapping[str, str] = {
-    "qmlir.passes.general.{name}": "inline",
-    "qmlir.passes.general.simplification": "canonicalize cse dce symbol-dce",
+    "qmlir.passes.general.simplification": "canonicalize cse dce inline symbol-dce",
     "qmlir.passes.general.static_shapes": "fix-shapes pad-shapes",
     "qmlir.passes.general.strip": "strip-debuginfo strip-training",
     "qmlir.passes.general.targets": "quant-set-target verify-level",
