@@ -27,8 +27,7 @@ from qmlir.ir.control_flow import known_bound, terminator_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
-from qmlir.onnx.export.emission import NodeEmitter, value_info
-from qmlir.onnx.export.naming import ValueNames
+from qmlir.onnx.export.emission import NodeEmitter, ValueNames, value_info
 
 SILENT = (arith.ConstantOp, arith.IndexCastOp, tensor.ExtractOp)
 """Operations that convert a tensor to a loop bound or a condition."""
