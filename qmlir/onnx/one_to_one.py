@@ -29,7 +29,7 @@ from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.nn.strings import ops as text
 from qmlir.ir.interfaces import ReadsShapesOnly, Slot
-from qmlir.onnx.export.emission import WINDOWS, Exporter, NodeEmitter, attributes_of
+from qmlir.onnx.export.emission import WINDOWS, Exporter, NodeEmitter, attributes_of, namesake
 from qmlir.onnx.node import Importer, Node
 
 
@@ -96,11 +96,6 @@ class OneToOne:
         out.node(self.op_type, names, out.outputs, **attributes_of(op, self.attributes))
 
 
-def _onnx_name(operation: type[IRDLOperation]) -> str:
-    """Returns the ONNX operator with the name of `operation`, such as `LeakyRelu` for `LeakyReluOp`."""
-    return operation.__name__.removesuffix("Op")
-
-
 _PLAIN: Sequence[type[NnOp]] = (
     elementwise.AbsOp, elementwise.NegOp, elementwise.SqrtOp, elementwise.ExpOp, elementwise.LogOp,
     elementwise.ReciprocalOp, elementwise.ErfOp, elementwise.SinOp, elementwise.CosOp, elementwise.TanOp,
@@ -122,7 +117,7 @@ _REDUCTIONS: Sequence[type[NnOp]] = (
 )  # fmt: skip
 
 ONE_TO_ONE: Sequence[OneToOne] = (
-    *(OneToOne(_onnx_name(operation), operation) for operation in _PLAIN),
+    *(OneToOne(namesake(operation), operation) for operation in _PLAIN),
     OneToOne("DynamicQuantizeLinear", dynamic.DynamicQuantizeOp),
     OneToOne("LeakyRelu", activations.LeakyReluOp, "alpha"),
     OneToOne("ThresholdedRelu", activations.ThresholdedReluOp, "alpha"),
@@ -151,7 +146,7 @@ ONE_TO_ONE: Sequence[OneToOne] = (
     OneToOne("ReverseSequence", indexing.ReverseSequenceOp, "batch_axis time_axis"),
     OneToOne("Shape", shapes.ShapeOp, "start end"),
     OneToOne("StringSplit", text.StringSplitOp, "delimiter maxsplit=max_split"),
-    *(OneToOne(_onnx_name(kind), kind, "keepdims=keep_dims noop_with_empty_axes") for kind in _REDUCTIONS),
+    *(OneToOne(namesake(kind), kind, "keepdims=keep_dims noop_with_empty_axes") for kind in _REDUCTIONS),
 )
 
 _PLAIN_EXPORTED: Sequence[type[IRDLOperation]] = (
@@ -161,7 +156,7 @@ _PLAIN_EXPORTED: Sequence[type[IRDLOperation]] = (
 )  # fmt: skip
 
 EXPORTED: Sequence[OneToOne] = (
-    *(OneToOne(_onnx_name(operation), operation) for operation in _PLAIN_EXPORTED),
+    *(OneToOne(namesake(operation), operation) for operation in _PLAIN_EXPORTED),
     OneToOne("Identity", ObserveOp),  # the recorded statistics and their key are in the metadata of the node
     OneToOne("RotaryEmbedding", attention.RotaryEmbeddingOp, "interleaved rotary_embedding_dim=size", since=23),
     OneToOne("Conv", contraction.ConvOp, WINDOWS),

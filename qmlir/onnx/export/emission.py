@@ -366,6 +366,11 @@ Exporter = Callable[[NodeEmitter, Any], None]
 """A function that adds the nodes of an operation."""
 
 
+def namesake(operation: type[Operation]) -> str:
+    """Returns the ONNX operator with the name of `operation`, such as `LeakyRelu` for `LeakyReluOp`."""
+    return operation.__name__.removesuffix("Op")
+
+
 def _attribute(name: str, value: Any) -> AttributeProto:
     if isinstance(value, np.ndarray):
         raise TypeError(f"attribute '{name}' must be a tensor, but got an array")
