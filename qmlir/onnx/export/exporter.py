@@ -63,9 +63,8 @@ def _names_of(
     A returned value gets the name of its output. `nested` contains values inside regions, which also get unique names.
     """
     names = ValueNames([port.name for port in (*inputs, *outputs)])
-    found: dict[SSAValue, str] = {}
-    for argument, port in zip(function.body.block.args, inputs, strict=True):
-        found[argument] = port.name
+    ports = zip(function.body.block.args, inputs, strict=True)
+    found: dict[SSAValue, str] = {argument: port.name for argument, port in ports}
     terminator = function.body.block.last_op
     assert isinstance(terminator, ReturnOp)
     used = set(found.values())

@@ -188,12 +188,9 @@ def _pairwise(out: NodeEmitter, op: elementwise.BinaryOp) -> bool:
 
 
 QLINEAR: dict[type[Operation], Callable[[NodeEmitter, Any], bool]] = {
-    contraction.ConvOp: _product_or_mean,
-    contraction.MatMulOp: _product_or_mean,
-    contraction.FullyConnectedOp: _product_or_mean,
+    **dict.fromkeys((contraction.ConvOp, contraction.MatMulOp, contraction.FullyConnectedOp), _product_or_mean),
     pooling.GlobalAveragePoolOp: _product_or_mean,
-    elementwise.AddOp: _pairwise,
-    elementwise.MulOp: _pairwise,
+    **dict.fromkeys((elementwise.AddOp, elementwise.MulOp), _pairwise),
 }
 
 
