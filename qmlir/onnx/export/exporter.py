@@ -20,6 +20,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import op_error, text_error, unknown
 from qmlir.ir.exception_boundary import faults_from_outside
 from qmlir.ir.provenance import origins_of, tensor_name
@@ -65,10 +66,8 @@ def _names_of(
     names = ValueNames([port.name for port in (*inputs, *outputs)])
     ports = zip(function.body.block.args, inputs, strict=True)
     found: dict[SSAValue, str] = {argument: port.name for argument, port in ports}
-    terminator = function.body.block.last_op
-    assert isinstance(terminator, ReturnOp)
     used = set(found.values())
-    for value, port in zip(terminator.operands, outputs, strict=True):
+    for value, port in zip(terminator_of(function.body.block).operands, outputs, strict=True):
         if not isinstance(value, BlockArgument) and value not in found and port.name not in used:
             found[value] = port.name
             used.add(port.name)
@@ -171,9 +170,7 @@ class _ModuleExporter:
                 for dim in info.type.tensor_type.shape.dim:
                     dim.ClearField("dim_value")
             graph.input.append(info)
-        terminator = function.body.block.last_op
-        assert isinstance(terminator, ReturnOp)
-        for value, port in zip(terminator.operands, outputs, strict=True):
+        for value, port in zip(terminator_of(function.body.block).operands, outputs, strict=True):
             info = _port_info("output", value, port)
             if self.names[value] == port.name:
                 metadata.write_statistics(info, value)
