@@ -486,14 +486,14 @@ def _einsum(out: NodeEmitter, op: contraction.EinsumOp) -> Scaled:
 # Element-wise operations
 
 
-def _unary(function: Callable[[NodeEmitter, Exact], str]) -> Sums:
-    """Returns the form of a function of one operand that keeps the scale and the bound."""
-
-    def sums(out: NodeEmitter, op: elementwise.UnaryOp) -> Scaled:
-        value = centered(out, op.input)
-        return Scaled(replace(value, name=function(out, value)), spread_over(out, op.input)[0])
-
-    return sums
+def _unary(out: NodeEmitter, op: activations.ReluOp | elementwise.AbsOp | elementwise.NegOp) -> Scaled:
+    """Applies a function of one operand that keeps the scale and the bound."""
+    value = centered(out, op.input)
+    if isinstance(op, activations.ReluOp):
+        name = out.node("Max", [value.name, constant(out, 0, value)])
+    else:
+        name = out.node(namesake(type(op)), [value.name])
+    return Scaled(replace(value, name=name), spread_over(out, op.input)[0])
 
 
 def _binary(out: NodeEmitter, op: elementwise.BinaryOp) -> Scaled | None:
@@ -588,9 +588,7 @@ _SUMS: dict[type[Operation], Sums] = {
     **dict.fromkeys((contraction.MatMulOp, contraction.FullyConnectedOp), _matrices),
     **dict.fromkeys((contraction.ConvOp, contraction.ConvTransposeOp), _windows),
     contraction.EinsumOp: _einsum,
-    activations.ReluOp: _unary(lambda out, value: out.node("Max", [value.name, constant(out, 0, value)])),
-    elementwise.AbsOp: _unary(lambda out, value: out.node("Abs", [value.name])),
-    elementwise.NegOp: _unary(lambda out, value: out.node("Neg", [value.name])),
+    **dict.fromkeys((activations.ReluOp, elementwise.AbsOp, elementwise.NegOp), _unary),
     **dict.fromkeys((elementwise.AddOp, elementwise.SubOp, elementwise.MinOp, elementwise.MaxOp), _binary),
     elementwise.MulOp: _mul,
     **dict.fromkeys((reduction.ReduceSumOp, reduction.ReduceMeanOp), _reduce),
@@ -600,14 +598,11 @@ _SUMS: dict[type[Operation], Sums] = {
 """For each operation that requantizes exact integers, the function that adds these integers."""
 
 
-def _requantized(sums: Sums) -> Integer:
-    def write(out: NodeEmitter, op: NnOp) -> bool:
-        found = None if any(map(has_blocks, op.operands)) else sums(out, op)
-        if found is not None:
-            rescaled(out, op, *found)
-        return found is not None
-
-    return write
+def _requantized(sums: Sums, out: NodeEmitter, op: NnOp) -> bool:
+    found = None if any(map(has_blocks, op.operands)) else sums(out, op)
+    if found is not None:
+        rescaled(out, op, *found)
+    return found is not None
 
 
 # Operations that do more than requantize
@@ -722,7 +717,7 @@ _COMPARISONS = (
 )  # fmt: skip
 
 INTEGER: dict[type[Operation], Integer] = {
-    **{operation: _requantized(sums) for operation, sums in _SUMS.items()},
+    **{operation: partial(_requantized, sums) for operation, sums in _SUMS.items()},
     elementwise.ClipOp: _clip,
     GatherOp: _gather,
     **dict.fromkeys(_COMPARISONS, _compare),

@@ -127,18 +127,16 @@ def rms_norm(node: Node, axis: int, epsilon: float) -> SSAValue:
     return node.add(elementwise.MulOp, node.cast(normalized, element_of(scale)), scale).result
 
 
-def _two_stages(op_type: str, attributes: str) -> Exporter:
-    """The exporter of a normalization whose first stage has a type of its own, `stash_type`."""
-
-    def exporter(out: NodeEmitter, op: ops.LayerNormOp | ops.RmsNormOp | ops.GroupNormOp) -> None:
-        inputs = out.inputs
-        if isinstance(op, ops.RmsNormOp):
-            out.needs(RMS_SINCE, op_type)
-            inputs = [out.name(op.data), out.name(op.scale) or _ones(out, op)]
-        stash_type = data_type(op.first_stage_type(op.data))
-        out.node(op_type, inputs, out.output, stash_type=stash_type, **attributes_of(op, attributes))
-
-    return exporter
+def _two_stages(
+    out: NodeEmitter, op: ops.LayerNormOp | ops.RmsNormOp | ops.GroupNormOp, op_type: str, attributes: str
+) -> None:
+    """Exports a normalization whose first stage has a type of its own, `stash_type`."""
+    inputs = out.inputs
+    if isinstance(op, ops.RmsNormOp):
+        out.needs(RMS_SINCE, op_type)
+        inputs = [out.name(op.data), out.name(op.scale) or _ones(out, op)]
+    stash_type = data_type(op.first_stage_type(op.data))
+    out.node(op_type, inputs, out.output, stash_type=stash_type, **attributes_of(op, attributes))
 
 
 def _ones(out: NodeEmitter, op: ops.RmsNormOp) -> str:
@@ -241,9 +239,9 @@ IMPORTERS: dict[str, Importer] = {
 EXPORTERS: dict[type[Operation], Exporter] = {
     ops.BatchNormOp: _export_batch_norm,
     BatchNormTrainingOp: _export_batch_norm_training,
-    ops.GroupNormOp: _two_stages("GroupNormalization", _GROUP_NORM),
-    ops.LayerNormOp: _two_stages("LayerNormalization", "axis epsilon"),
-    ops.RmsNormOp: _two_stages("RMSNormalization", "axis epsilon"),
+    ops.GroupNormOp: partial(_two_stages, op_type="GroupNormalization", attributes=_GROUP_NORM),
+    ops.LayerNormOp: partial(_two_stages, op_type="LayerNormalization", attributes="axis epsilon"),
+    ops.RmsNormOp: partial(_two_stages, op_type="RMSNormalization", attributes="axis epsilon"),
     ops.LpNormOp: _export_lp_norm,
     ops.SoftmaxOp: _export_softmax,
 }
