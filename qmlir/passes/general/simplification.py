@@ -18,6 +18,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
+from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike, HasCanonicalizationPatternsTrait, IsolatedFromAbove, SymbolOpInterface
 from xdsl.utils.type import get_element_type_or_self
 
@@ -211,8 +212,7 @@ class _Merger:
             for old, new in zip(op.results, existing.results, strict=True):
                 old.replace_all_uses_with(new)
             self.merged.setdefault(existing, []).append(op)
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
             count("operations merged")
         for candidates in added:
             candidates.pop()
@@ -341,8 +341,7 @@ def _inline_call(call: CallOp, function: FuncOp) -> list[Operation]:
         hand_on((call,), op)
     for old, new in zip(call.results, returned, strict=True):
         old.replace_all_uses_with(new)
-    call.detach()
-    call.erase()
+    Rewriter.erase_op(call)
     return made
 
 
@@ -511,6 +510,5 @@ class SymbolDce(ModulePass):
                 if (found := symbols.pop(name, None)) is not None:
                     pending.append(found)
         for dead in symbols.values():
-            dead.detach()
-            dead.erase()
+            Rewriter.erase_op(dead)
         count("symbols erased", len(symbols))
