@@ -338,12 +338,6 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
     return Parameters(np.asarray(rounded), np.asarray(zero_points).astype(np.int64))
 
 
-def represented(chosen: Parameters, storage: Storage) -> tuple[F64, F64]:
-    """Returns the smallest and largest representable real value, such as `scale * (qmin - zero_point)`, in f64."""
-    low, high = (chosen.scales * (limit - chosen.zero_points) for limit in (storage.minimum, storage.maximum))
-    return low, high
-
-
 # Least-squares scales for ternary weights, `a * {-1, 0, 1}`, and for binary ones, `a * {-1, 1}`.
 #
 # With weights `w` and codes `t`, the error `sum (w - a t)^2` is `sum w^2 - 2 a P + a^2 k`, where `k` codes are not 0

@@ -87,7 +87,8 @@ class ProfilePart:
 
     def is_of(self, keys: Collection[str], firsts: Sequence[int], bins: int) -> bool:
         """Returns True if this part has the given keys, first samples of runs, and number of bins."""
-        seen = {key for each in self.runs for key, runs in zip(each.keys, each.seen, strict=True) if _is_seen(runs)}
+        pairs = [pair for each in self.runs for pair in zip(each.keys, each.seen, strict=True)]
+        seen = {key for key, runs in pairs if (runs[:, 0] <= runs[:, 1]).any()}
         return (
             [first for each in self.runs for first in each.firsts] == list(firsts)
             and all(key in keys for each in self.runs for key in each.keys)
@@ -95,10 +96,6 @@ class ProfilePart:
             and all(key in seen or not each.count for key, each in self.statistics.items())
             and all(each.histogram.bins == bins or not each.count for each in self.statistics.values())
         )
-
-
-def _is_seen(runs: Array) -> bool:
-    return bool((runs[:, 0] <= runs[:, 1]).any())
 
 
 def _expect(is_so: bool, what: str) -> None:

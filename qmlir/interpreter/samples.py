@@ -63,6 +63,9 @@ class SampledInput:
         dtype = value_dtype(self.type.get_element_type())
         return f"{self.port.name} {shape_text(self.shape)} {'text' if dtype == np.object_ else dtype}"
 
+    def _error(self, message: str) -> DiagnosticError:
+        return op_error(self.function, f"input '{self.port.name}' {message}")
+
     def checked(self, value: Any) -> Array:
         """Returns `value` as an array of the NumPy type of the input, converted if that is safe."""
         array = array_of(value)
@@ -81,23 +84,21 @@ class SampledInput:
         """Converts `array`: floats and bytes to floats, integers to wider ones or to types that hold their values."""
         found = array.dtype
         if dtype == np.object_:
-            raise op_error(
-                self.function, f"input '{self.port.name}' must be text, but got {found}; help: pass array.astype(str)"
-            )
-        what = f"input '{self.port.name}' must be {dtype}, but got {found}"
+            raise self._error(f"must be text, but got {found}; help: pass array.astype(str)")
+        what = f"must be {dtype}, but got {found}"
         is_plain = plain_type(self.type.get_element_type()) == self.type.get_element_type()
         if is_plain and is_float(dtype) and (is_float(found) or found == np.uint8):
             told = "" if is_float(found) else "; its values stay 0 to 255, but many models expect 0 to 1"
             with np.errstate(over="ignore"):
                 made = array.astype(dtype)
             if is_float(found) and not np.array_equal(np.isinf(made), np.isinf(array)):
-                raise op_error(self.function, f"{what} with values too large for {dtype}")
+                raise self._error(f"{what} with values too large for {dtype}")
         elif is_plain and dtype.kind in "iu" and found.kind in "iub" and self.type.get_element_type() != i1:
             made, told = array.astype(dtype), ""
             if not np.array_equal(made, array):
-                raise op_error(self.function, f"{what} with values out of the range of {dtype}")
+                raise self._error(f"{what} with values out of the range of {dtype}")
         else:
-            raise op_error(self.function, f"{what}; help: pass array.astype('{dtype}') if that keeps the values")
+            raise self._error(f"{what}; help: pass array.astype('{dtype}') if that keeps the values")
         warn_once(f"converting input '{self.port.name}' from {found} to {dtype}{told}")
         return made
 
@@ -159,10 +160,6 @@ class SampledInput:
             if (axis == batch or size == 1) and shapes_agree(_without(self.shape, axis), shape)
         ]
 
-    def has_rows(self, shape: Sequence[int]) -> bool:
-        """Returns True if the rows of an array of this shape may be samples or batches."""
-        return bool(shape) and self.may_be(shape[1:])
-
     def samples_in(self, value: Any) -> list[Array]:
         """Returns the samples in one item: the item itself, or the samples of a batch."""
         array = self.checked(value)
@@ -207,12 +204,9 @@ class SampledInput:
             axes = batch_of(module, self.function.sym_name.data).inputs
         except DiagnosticError as error:
             wanted, found = shape_text(self.shape), shape_text(shape)
-            raise op_error(
-                self.function,
-                f"input '{self.port.name}' must have shape {wanted}, but got {found}, and its rows may not be "
-                "independent "
-                f"samples: {error.diagnostic.message}; help: pass arrays of shape {wanted}, or all samples as "
-                "one array",
+            raise self._error(
+                f"must have shape {wanted}, but got {found}, and its rows may not be independent samples: "
+                f"{error.diagnostic.message}; help: pass arrays of shape {wanted}, or all samples as one array"
             ) from error
         if axes.get(self.port.name) != 0:
             raise self.refuse(shape)
@@ -264,10 +258,6 @@ def _without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
-def _is_sequence_name(name: str) -> bool:
-    return any(part in _SEQUENCE_NAMES for part in name.lower().split("_"))
-
-
 def _named_axis(port: Port, shape: Sequence[int]) -> int | None:
     """Returns the dynamic axis whose name in the model denotes the batch, or `None`.
 
@@ -290,7 +280,8 @@ def _open_axis(port: Port, shape: Sequence[int]) -> int | None:
     """Returns the batch axis among the dynamic axes, or `None` if only the data can tell."""
     if (named := _named_axis(port, shape)) is not None or not shape or shape[0] != DYNAMIC_INDEX:
         return named
-    return None if _is_sequence_name(next(iter(port.dims), "")) else 0
+    words = next(iter(port.dims), "").lower().split("_")
+    return 0 if _SEQUENCE_NAMES.isdisjoint(words) else None
 
 
 def input_of(function: FuncOp, port: Port) -> SampledInput:
@@ -334,7 +325,7 @@ class Samples:
     def __post_init__(self) -> None:
         self.inputs = [input_of(self.function, port) for port in inputs_of(self.function)]
         if not self.inputs:
-            raise op_error(self.function, "has no inputs, so no samples can be passed")
+            raise self._error("has no inputs, so no samples can be passed")
         self._most: int | None = None
         if isinstance(self.data, Limited):
             self._most, self.data = self.data.samples, self.data.data
@@ -342,6 +333,9 @@ class Samples:
         if self._most is not None:
             self.total = None if self.total is None else min(self.total, self._most)
             self.exact = None if self.exact is None else min(self.exact, self._most)
+
+    def _error(self, message: str) -> DiagnosticError:
+        return op_error(self.function, message)
 
     def __iter__(self) -> Iterator[Run]:
         samples = islice((sample for item in self._items for sample in self._samples_in(item)), self._most)
@@ -360,8 +354,7 @@ class Samples:
 
     def _leave_out(self, first: int, left: int, size: int) -> None:
         if first == 0:
-            raise op_error(
-                self.function,
+            raise self._error(
                 f"takes batches of {size} samples, but got {left} in total; help: pass at least {size} samples, "
                 "or make the batch dynamic",
             )
@@ -372,11 +365,9 @@ class Samples:
         """Returns the number of samples per run: the batch size of the types, or 1 if it is dynamic."""
         sizes = {each.shape[each.axis] for each in self.inputs if each.axis is not None} - {DYNAMIC_INDEX}
         if len(sizes) > 1:
-            raise op_error(
-                self.function, f"has inputs with different batch sizes: {', '.join(map(str, sorted(sizes)))}"
-            )
+            raise self._error(f"has inputs with different batch sizes: {', '.join(map(str, sorted(sizes)))}")
         if 0 in sizes:
-            raise op_error(self.function, "has a batch size of 0; export the model with a batch size of at least 1")
+            raise self._error("has a batch size of 0; export the model with a batch size of at least 1")
         return sizes.pop() if sizes else 1
 
     def _samples_in(self, item: Any) -> Iterator[tuple[Array, ...]]:
@@ -384,9 +375,8 @@ class Samples:
         parts = [each.samples_in(value) for each, value in zip(self.inputs, self._in_order(item), strict=True)]
         counts = {len(part) for each, part in zip(self.inputs, parts, strict=True) if each.axis is not None} or {1}
         if len(counts) > 1:
-            raise op_error(
-                self.function,
-                f"expected the same number of samples for each input, but got {' and '.join(map(str, sorted(counts)))}",
+            raise self._error(
+                f"expected the same number of samples for each input, but got {' and '.join(map(str, sorted(counts)))}"
             )
         (count,) = counts
         for position in range(count):
@@ -404,7 +394,7 @@ class Samples:
         if is_array(item):
             item = [item]
         elif isinstance(item, str) or not isinstance(item, Sequence):
-            raise op_error(self.function, f"expected arrays as data, but got an item of type {type(item).__name__}")
+            raise self._error(f"expected arrays as data, but got an item of type {type(item).__name__}")
         values, count = list(cast(Sequence[Any], item)), len(self.inputs)
         if values and isinstance(values[0], Mapping) and len(values) <= 2:  # arrays by name, possibly with labels
             self._tell_labels(len(values) == 2)
@@ -418,9 +408,7 @@ class Samples:
         elif count == 1 and len(values) > 1 and not any(map(is_array, values)):
             values = [values]  # a list of Python numbers
         if len(values) != count:
-            raise op_error(
-                self.function, f"takes {counted(count, 'input')} ({self._described()}), but got {len(values)}"
-            )
+            raise self._error(f"takes {counted(count, 'input')} ({self._described()}), but got {len(values)}")
         return values
 
     def _tell_labels(self, are_there: bool) -> None:
@@ -435,12 +423,11 @@ class Samples:
         missing = [name for name in names if name not in item]
         if more and missing:
             near = nearest_name(more[0], missing)
-            raise op_error(self.function, f"has no input '{more[0]}'{near} (available: {self._described()})")
+            raise self._error(f"has no input '{more[0]}'{near} (available: {self._described()})")
         if missing:
             listed = ", ".join(each.described for each in self.inputs if each.port.name in missing)
-            raise op_error(
-                self.function,
-                f"no data for input{'s' if len(missing) > 1 else ''} {listed}; help: pass an array with that name",
+            raise self._error(
+                f"no data for input{'s' if len(missing) > 1 else ''} {listed}; help: pass an array with that name"
             )
         for name in more:
             warn_once(left_out(name))
@@ -468,7 +455,9 @@ class Samples:
             return None
         arrays = [array_of(each) for each in data]
         inputs = zip(self.inputs, arrays, strict=False)
-        if len({each.shape[:1] for each in arrays}) != 1 or not all(each.has_rows(of.shape) for each, of in inputs):
+        if len({each.shape[:1] for each in arrays}) != 1 or not all(of.shape for of in arrays):
+            return None
+        if not all(each.may_be(of.shape[1:]) for each, of in inputs):
             return None
         if len(arrays) == count:
             return None if count == 1 else list(arrays)
@@ -490,9 +479,8 @@ class Samples:
         sizes = {each.shape[0] if each.shape else -1 for each in in_order}
         if len(sizes) > 1 or -1 in sizes:
             found = ", ".join(shape_text(each.shape) for each in in_order)
-            raise op_error(
-                self.function,
-                f"expected arrays with the same number of samples along the first axis, but got shapes {found}",
+            raise self._error(
+                f"expected arrays with the same number of samples along the first axis, but got shapes {found}"
             )
         in_a_row = 1
         for each, rows in zip(self.inputs, in_order, strict=True):

@@ -59,12 +59,9 @@ def _is_open(numbers: Numbers) -> npt.NDArray[np.bool_]:
     return np.array([number is None for number in numbers.flat], dtype=np.bool_).reshape(numbers.shape)
 
 
-def _sizes(sizes: Sequence[int]) -> Numbers:
-    return np.array([None if size == DYNAMIC_INDEX else size for size in sizes], dtype=np.object_)
-
-
 def _shape(op: shapes.ShapeOp, known: Lookup) -> Sequence[Numbers]:
-    return [_sizes(shape_of(op.input)[op.bounds])]
+    sizes = shape_of(op.input)[op.bounds]
+    return [np.array([None if size == DYNAMIC_INDEX else size for size in sizes], dtype=np.object_)]
 
 
 def _size(op: shapes.SizeOp, known: Lookup) -> Sequence[Numbers] | None:
@@ -74,6 +71,8 @@ def _size(op: shapes.SizeOp, known: Lookup) -> Sequence[Numbers] | None:
 
 def _moved(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
     """Evaluates a movement, which may move unknown numbers; its parameters must be known."""
+    if isinstance(op, indexing.ScatteringOp) and op.reduction.data != "none":
+        return None
     arrays: list[Numbers] = []
     for value, slot in op.operands_with_slots():
         numbers = _numbers(value, known)
@@ -81,10 +80,6 @@ def _moved(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
             return None
         arrays.append(numbers if slot is not None else numbers.astype(np.int64))
     return evaluate(op, arrays)
-
-
-def _written(op: indexing.ScatteringOp, known: Lookup) -> Sequence[Numbers] | None:
-    return _moved(op, known) if op.reduction.data == "none" else None
 
 
 def _elementwise(op: NnOp, known: Lookup) -> Sequence[Numbers] | None:
@@ -120,8 +115,7 @@ def _where(op: elementwise.WhereOp, known: Lookup) -> Sequence[Numbers] | None:
 _RULES: Sequence[tuple[type[Operation] | tuple[type[Operation], ...], Rule]] = (
     (shapes.ShapeOp, _shape),
     (shapes.SizeOp, _size),
-    ((movement.MovementOp, movement.ConcatOp, movement.SplitOp, indexing.GatheringOp), _moved),
-    (indexing.ScatteringOp, _written),
+    ((movement.MovementOp, movement.ConcatOp, movement.SplitOp, indexing.GatheringOp, indexing.ScatteringOp), _moved),
     ((elementwise.UnaryOp, elementwise.BinaryOp, elementwise.CastOp), _elementwise),
     (elementwise.WhereOp, _where),
 )

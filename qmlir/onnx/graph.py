@@ -1,6 +1,7 @@
 """`GraphBuilder`: a block under construction, its constants, and the known elements of small integer tensors."""
 
 import math
+import re
 from collections.abc import Hashable, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -27,7 +28,6 @@ from qmlir.ir.control_flow import has_uses
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.provenance import Origin, hand_on, origins_of, set_origins
 from qmlir.onnx.constant_shapes import Known, known_results
-from qmlir.onnx.export.naming import hint_of
 from qmlir.onnx.reading import tensor_bytes
 from qmlir.onnx.types import ELEMENT_TYPES
 from qmlir.text.elements import dense_dtype
@@ -236,8 +236,11 @@ def _movement(op: Operation) -> Hashable:
     return op.name, tuple(op.operands), tuple(op.result_types), frozenset(op.properties.items())
 
 
+_NO_NAME = re.compile(r"[^A-Za-z0-9_$.-]+")
+
+
 def suggest_name(value: SSAValue, name: str) -> None:
     """Sets the name hint of a value to its name in the model if the IR syntax allows it; a later call overrides it."""
-    hint = hint_of(name)
-    if hint is not None:
+    hint = _NO_NAME.sub("_", name).strip("_.-")
+    if SSAValue.is_valid_name(hint) and not hint.isdecimal():
         value.name_hint = hint

@@ -5,7 +5,7 @@ need to distinguish cases have functions in `operators/`. If only the import dis
 the export (`EXPORTED`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -29,7 +29,7 @@ from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.nn.strings import ops as text
 from qmlir.ir.interfaces import ReadsShapesOnly, Slot
-from qmlir.onnx.export.emission import WINDOWS, Exporter, NodeEmitter, attributes_of
+from qmlir.onnx.export.emission import WINDOWS, Exporter, NodeEmitter, attributes_of, namesake
 from qmlir.onnx.node import Importer, Node
 
 
@@ -96,36 +96,29 @@ class OneToOne:
         out.node(self.op_type, names, out.outputs, **attributes_of(op, self.attributes))
 
 
-_PLAIN: Mapping[str, type[NnOp]] = {
-    "Abs": elementwise.AbsOp, "Neg": elementwise.NegOp, "Sqrt": elementwise.SqrtOp, "Exp": elementwise.ExpOp,
-    "Log": elementwise.LogOp, "Reciprocal": elementwise.ReciprocalOp, "Erf": elementwise.ErfOp,
-    "Sin": elementwise.SinOp, "Cos": elementwise.CosOp, "Tan": elementwise.TanOp, "Asin": elementwise.AsinOp,
-    "Acos": elementwise.AcosOp, "Atan": elementwise.AtanOp, "Sinh": elementwise.SinhOp, "Cosh": elementwise.CoshOp,
-    "Asinh": elementwise.AsinhOp, "Acosh": elementwise.AcoshOp, "Atanh": elementwise.AtanhOp,
-    "Floor": elementwise.FloorOp, "Ceil": elementwise.CeilOp, "Round": elementwise.RoundOp, "Sign": elementwise.SignOp,
-    "Add": elementwise.AddOp, "Sub": elementwise.SubOp, "Mul": elementwise.MulOp, "Div": elementwise.DivOp,
-    "Equal": elementwise.EqualOp, "Greater": elementwise.GreaterOp, "GreaterOrEqual": elementwise.GreaterOrEqualOp,
-    "Less": elementwise.LessOp, "LessOrEqual": elementwise.LessOrEqualOp, "Where": elementwise.WhereOp,
-    "And": logic.AndOp, "Or": logic.OrOp, "Xor": logic.XorOp, "Not": logic.NotOp, "IsNaN": logic.IsNaNOp,
-    "BitwiseAnd": logic.BitwiseAndOp, "BitwiseOr": logic.BitwiseOrOp, "BitwiseXor": logic.BitwiseXorOp,
-    "BitwiseNot": logic.BitwiseNotOp, "Relu": activations.ReluOp, "Sigmoid": activations.SigmoidOp,
-    "HardSwish": activations.HardSwishOp, "Mish": activations.MishOp, "Tanh": activations.TanhOp,
-    "Softplus": activations.SoftplusOp, "Softsign": activations.SoftsignOp, "NonZero": indexing.NonZeroOp,
-    "GlobalAveragePool": pooling.GlobalAveragePoolOp, "GlobalMaxPool": pooling.GlobalMaxPoolOp,
-    "StringConcat": text.StringConcatOp, "Size": shapes.SizeOp, "Squeeze": movement.SqueezeOp,
-    "Unsqueeze": movement.UnsqueezeOp, "Slice": movement.SliceOp, "Tile": shapes.TileOp,
-    "DynamicQuantizeLinear": dynamic.DynamicQuantizeOp,
-}  # fmt: skip
+_PLAIN: Sequence[type[NnOp]] = (
+    elementwise.AbsOp, elementwise.NegOp, elementwise.SqrtOp, elementwise.ExpOp, elementwise.LogOp,
+    elementwise.ReciprocalOp, elementwise.ErfOp, elementwise.SinOp, elementwise.CosOp, elementwise.TanOp,
+    elementwise.AsinOp, elementwise.AcosOp, elementwise.AtanOp, elementwise.SinhOp, elementwise.CoshOp,
+    elementwise.AsinhOp, elementwise.AcoshOp, elementwise.AtanhOp, elementwise.FloorOp, elementwise.CeilOp,
+    elementwise.RoundOp, elementwise.SignOp, elementwise.AddOp, elementwise.SubOp, elementwise.MulOp, elementwise.DivOp,
+    elementwise.EqualOp, elementwise.GreaterOp, elementwise.GreaterOrEqualOp, elementwise.LessOp,
+    elementwise.LessOrEqualOp, elementwise.WhereOp, logic.AndOp, logic.OrOp, logic.XorOp, logic.NotOp, logic.IsNaNOp,
+    logic.BitwiseAndOp, logic.BitwiseOrOp, logic.BitwiseXorOp, logic.BitwiseNotOp, activations.ReluOp,
+    activations.SigmoidOp, activations.HardSwishOp, activations.MishOp, activations.TanhOp, activations.SoftplusOp,
+    activations.SoftsignOp, indexing.NonZeroOp, pooling.GlobalAveragePoolOp, pooling.GlobalMaxPoolOp,
+    text.StringConcatOp, shapes.SizeOp, movement.SqueezeOp, movement.UnsqueezeOp, movement.SliceOp, shapes.TileOp,
+)  # fmt: skip
 
-_REDUCTIONS: Mapping[str, type[NnOp]] = {
-    "ReduceSum": reduction.ReduceSumOp, "ReduceMean": reduction.ReduceMeanOp, "ReduceMax": reduction.ReduceMaxOp,
-    "ReduceMin": reduction.ReduceMinOp, "ReduceProd": reduction.ReduceProdOp, "ReduceL1": reduction.ReduceL1Op,
-    "ReduceL2": reduction.ReduceL2Op, "ReduceLogSum": reduction.ReduceLogSumOp,
-    "ReduceLogSumExp": reduction.ReduceLogSumExpOp, "ReduceSumSquare": reduction.ReduceSumSquareOp,
-}  # fmt: skip
+_REDUCTIONS: Sequence[type[NnOp]] = (
+    reduction.ReduceSumOp, reduction.ReduceMeanOp, reduction.ReduceMaxOp, reduction.ReduceMinOp, reduction.ReduceProdOp,
+    reduction.ReduceL1Op, reduction.ReduceL2Op, reduction.ReduceLogSumOp, reduction.ReduceLogSumExpOp,
+    reduction.ReduceSumSquareOp,
+)  # fmt: skip
 
 ONE_TO_ONE: Sequence[OneToOne] = (
-    *(OneToOne(op_type, operation) for op_type, operation in _PLAIN.items()),
+    *(OneToOne(namesake(operation), operation) for operation in _PLAIN),
+    OneToOne("DynamicQuantizeLinear", dynamic.DynamicQuantizeOp),
     OneToOne("LeakyRelu", activations.LeakyReluOp, "alpha"),
     OneToOne("ThresholdedRelu", activations.ThresholdedReluOp, "alpha"),
     OneToOne("Elu", activations.EluOp, "alpha"),
@@ -153,20 +146,18 @@ ONE_TO_ONE: Sequence[OneToOne] = (
     OneToOne("ReverseSequence", indexing.ReverseSequenceOp, "batch_axis time_axis"),
     OneToOne("Shape", shapes.ShapeOp, "start end"),
     OneToOne("StringSplit", text.StringSplitOp, "delimiter maxsplit=max_split"),
-    *(OneToOne(op_type, kind, "keepdims=keep_dims noop_with_empty_axes") for op_type, kind in _REDUCTIONS.items()),
+    *(OneToOne(namesake(kind), kind, "keepdims=keep_dims noop_with_empty_axes") for kind in _REDUCTIONS),
 )
 
-_PLAIN_EXPORTED: Mapping[str, type[IRDLOperation]] = {
-    "Pow": elementwise.PowOp, "Min": elementwise.MinOp, "Max": elementwise.MaxOp, "PRelu": activations.PReluOp,
-    "Expand": shapes.ExpandOp, "SequenceConstruct": sequence.SequenceConstructOp,
-    "SequenceInsert": sequence.SequenceInsertOp, "SequenceErase": sequence.SequenceEraseOp,
-    "SequenceAt": sequence.SequenceAtOp, "SequenceLength": sequence.SequenceLengthOp,
-    # The recorded statistics and their key are in the metadata of the node.
-    "Identity": ObserveOp,
-}  # fmt: skip
+_PLAIN_EXPORTED: Sequence[type[IRDLOperation]] = (
+    elementwise.PowOp, elementwise.MinOp, elementwise.MaxOp, activations.PReluOp, shapes.ExpandOp,
+    sequence.SequenceConstructOp, sequence.SequenceInsertOp, sequence.SequenceEraseOp, sequence.SequenceAtOp,
+    sequence.SequenceLengthOp,
+)  # fmt: skip
 
 EXPORTED: Sequence[OneToOne] = (
-    *(OneToOne(op_type, operation) for op_type, operation in _PLAIN_EXPORTED.items()),
+    *(OneToOne(namesake(operation), operation) for operation in _PLAIN_EXPORTED),
+    OneToOne("Identity", ObserveOp),  # the recorded statistics and their key are in the metadata of the node
     OneToOne("RotaryEmbedding", attention.RotaryEmbeddingOp, "interleaved rotary_embedding_dim=size", since=23),
     OneToOne("Conv", contraction.ConvOp, WINDOWS),
     OneToOne("ConvTranspose", contraction.ConvTransposeOp, f"{WINDOWS} output_padding"),

@@ -241,14 +241,14 @@ class _Look:
     name: str
     types: list[Attribute]
     attributes: list[dict[str, Attribute]]
-    inside: list["_Look"]
+    body: list["_Look"]
 
     @staticmethod
     def of(op: Operation) -> "_Look":
         types = [value.type for value in (*op.operands, *op.results)]
-        inside = [_Look.of(each) for region in op.regions for block in region.blocks for each in block.ops]
+        body = [_Look.of(each) for region in op.regions for block in region.blocks for each in block.ops]
         name = f"@{op.sym_name.data}" if isinstance(op, FuncOp) else op.name
-        return _Look(name, types, [dict(op.properties), dict(op.attributes)], inside)
+        return _Look(name, types, [dict(op.properties), dict(op.attributes)], body)
 
 
 def _keys(op: Operation) -> set[str]:
@@ -279,13 +279,9 @@ def _looks(root: Operation) -> Mapping[str, list[_Look]]:
 
 
 def _differences(old: list[_Look], new: list[_Look]) -> Iterator[str]:
-    pairs = list(zip(old, new, strict=True))
-    if any(before.types != after.types for before, after in pairs):
-        yield "types"
-    if any(before.attributes != after.attributes for before, after in pairs):
-        yield "attributes"
-    if any(before.inside != after.inside for before, after in pairs):
-        yield "body"
+    for name in ("types", "attributes", "body"):
+        if any(getattr(before, name) != getattr(after, name) for before, after in zip(old, new, strict=True)):
+            yield name
 
 
 class ProvenanceChanges(Instrumentation):

@@ -536,15 +536,8 @@ def _named(value: SSAValue) -> str:
     return f"the argument %{value.name_hint or getattr(value, 'index', '')}"
 
 
-@dataclass(frozen=True)
-class Refused:
-    """The reason why a mask in the input of a softmax is treated as data."""
-
-    reason: str
-
-
-def recognized(op: SoftmaxOp) -> MaskedSoftmax | Refused | None:
-    """Returns the masked form of `op`, a `Refused` if its mask is treated as data, or `None` if there is no mask."""
+def recognized(op: SoftmaxOp) -> MaskedSoftmax | str | None:
+    """Returns the masked form of `op`, the reason why its mask is treated as data, or `None` if there is no mask."""
     if not isinstance(plain_type(element_of(op.input)), Float32Type) or op.requantize is not None:
         return None
     reader = MaskReader(op)
@@ -555,7 +548,7 @@ def recognized(op: SoftmaxOp) -> MaskedSoftmax | Refused | None:
     return made
 
 
-def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | None:
+def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | str | None:
     op = reader.softmax
     row, spread = shape_of(op.input)[op.axis.value.data], reader.spread_of(found.terms)
     fill: float | None = None
@@ -566,7 +559,7 @@ def _with_mask(reader: MaskReader, found: Scores) -> MaskedSoftmax | Refused | N
             fill = mask.addend if len(found.masks) == 1 and op.mask is None else None
             why = f"scores differ by up to {spread:g}, so adding {mask.fill:g} does not make each probability 0"
             if fill is None:
-                return Refused(f"treats the mask {_named(mask.source)} as data: {why}")
+                return f"treats the mask {_named(mask.source)} as data: {why}"
     scores = reader.sum_of(found.terms)
     keep = found.masks[0].keep
     for mask in found.masks[1:]:

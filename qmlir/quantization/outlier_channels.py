@@ -28,9 +28,9 @@ from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.control_flow import reached
 from qmlir.ir.interfaces import Quantizable
 from qmlir.ir.provenance import origins_of
-from qmlir.quantization.embeddings import is_table
 from qmlir.quantization.profiles.keys import unobserved, uses_behind_observers
 from qmlir.quantization.profiles.statistics import stats_of, was_infinite
+from qmlir.quantization.stored_constants import is_table
 
 
 def weights_of(op: Operation) -> npt.NDArray[np.float32] | None:

@@ -40,15 +40,7 @@ from qmlir.quantization.casts import (
 )
 from qmlir.quantization.choice import Choice
 from qmlir.quantization.retyping import is_float, may_be_quantized, moves_values, slots_of
-from qmlir.quantization.supports import (
-    first_target,
-    granularity_of,
-    may_be_computed,
-    retyped,
-    schemes_of,
-    storage_of,
-    targets_around,
-)
+from qmlir.quantization.supports import accepts, first_target, may_be_computed, retyped, targets_around
 from qmlir.quantization.types import STORAGE, addend_type, product_type, storage_type, type_from_range
 
 # Quantization of a float bias to integers at the scale of the sums, so that the contraction can be fused.
@@ -184,11 +176,6 @@ def _is_computed(op: Operation, element: UniformQuantizedType) -> bool:
 # same numbers, so the replacement is exact.
 
 
-def _takes(accepted: Accepted, type_: UniformQuantizedType) -> bool:
-    has_grid = accepted.has_storage(storage_of(type_)) and accepted.has_scheme(schemes_of(type_))
-    return has_grid and accepted.has_granularity(granularity_of(type_))
-
-
 def _moved(type_: UniformQuantizedType, storage: Storage, shift: int) -> UniformQuantizedType | None:
     """Returns the type with the numbers of `type_`, stored larger by `shift`; `None` if one does not fit."""
     low, high = type_.storage_min + shift, type_.storage_max + shift
@@ -206,7 +193,7 @@ def same_numbers(type_: UniformQuantizedType, accepted: Accepted) -> UniformQuan
             shifts.append(symmetric_zero_point(storage) - zero_points.pop())
         for shift in shifts:
             found = _moved(type_, storage, shift)
-            if found is not None and _takes(accepted, found):
+            if found is not None and accepts(accepted, found):
                 return found
     return None
 
@@ -235,13 +222,13 @@ class Refit(RewritePattern):
             return
         positions, results = data_places(op), [result for result in op.results if is_float(result)]
         sources = {position: dequantized_from(op.operands[position]) for position in positions}
-        types = {position: _uniform(source) for position, source in sources.items()}
         wanted = [requested_type(result) for result in results]
-        if not positions or len(results) != len(op.results) or None in types.values() or None in wanted:
+        types = [*map(_uniform, sources.values()), *wanted]
+        if not positions or len(results) != len(op.results) or None in types:
             return
         for target in targets:
             for support in target.supports_of(op):
-                made = self._made(op, support, sources, types, wanted)
+                made = self._made(op, support, sources, wanted)
                 if made is None:
                     continue
                 *casts, fused = made
@@ -256,7 +243,6 @@ class Refit(RewritePattern):
         op: Quantizable,
         support: Support,
         sources: dict[int, SSAValue | None],
-        types: dict[int, UniformQuantizedType | None],
         wanted: Sequence[UniformQuantizedType | None],
     ) -> list[Operation] | None:
         """Returns the rescales of operands, then the operation on types of `support`; `None` if no types fit."""
@@ -264,10 +250,11 @@ class Refit(RewritePattern):
         casts: dict[tuple[SSAValue, UniformQuantizedType], QuantizeCastOp] = {}
         results = [self._fitted(type_, support.slot(Slot.OUTPUT)) for type_ in wanted]
         for position, source in sources.items():
-            fitted = self._fitted(types[position], support.slot(slots[position]))
+            type_ = _uniform(source)
+            fitted = self._fitted(type_, support.slot(slots[position]))
             if fitted is None or source is None:
                 results.append(None)
-            elif fitted == types[position]:
+            elif fitted == type_:
                 operands[position] = source
             else:
                 if (source, fitted) not in casts:
@@ -283,7 +270,7 @@ class Refit(RewritePattern):
         return None
 
     def _fitted(self, type_: UniformQuantizedType | None, accepted: Accepted | None) -> UniformQuantizedType | None:
-        if type_ is None or accepted is None or _takes(accepted, type_):
+        if type_ is None or accepted is None or accepts(accepted, type_):
             return type_
         found = same_numbers(type_, accepted)
         return nearest_grid(type_, accepted) if found is None and not self.is_exact else found

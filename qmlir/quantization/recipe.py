@@ -16,7 +16,6 @@ from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error
 from qmlir.ir.interfaces import Slot
 from qmlir.ir.provenance import origins_of
 from qmlir.quantization.choice import DEFAULTS, Choice, GranularityChoice, parse_repair, parse_scale
-from qmlir.quantization.embeddings import readers_of_tables
 from qmlir.quantization.feedback import slow_gates, wide_cells
 from qmlir.quantization.predicates import (
     amplified_results,
@@ -29,6 +28,7 @@ from qmlir.quantization.predicates import (
     uneven_values,
 )
 from qmlir.quantization.recipe_text import AUTO, EFFORT, VERSION, VERSION_KEY, Effort, RecipeSource, RecipeText, spelled
+from qmlir.quantization.stored_constants import readers_of_tables
 from qmlir.text.data import parse_toml
 from qmlir.text.renames import renamed
 

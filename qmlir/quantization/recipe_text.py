@@ -1,7 +1,7 @@
 """Recipes and settings as text: TOML, and the names that other tools use."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
@@ -38,12 +38,8 @@ def _plain(text: str) -> str:
     return re.sub(r"[-_ ]", "", text).lower()
 
 
-def _one_of(names: Sequence[str], others: Mapping[str, str]) -> Callable[[str], str]:
-    def spelled(text: str) -> str:
-        plain = _plain(text)
-        return {**others, **{_plain(name): name for name in names}}.get(plain, text)
-
-    return spelled
+def _one_of(text: str, names: Iterable[str], others: Mapping[str, str]) -> str:
+    return {**others, **{_plain(name): name for name in names}}.get(_plain(text), text)
 
 
 def _storage(text: str) -> str:
@@ -55,14 +51,14 @@ def _storage(text: str) -> str:
 
 def _granularity(text: str) -> str:
     found = _BLOCK.fullmatch(_plain(text))
-    return f"block:{found[1]}" if found is not None else _one_of(("channel", "tensor"), _GRANULARITIES)(text)
+    return f"block:{found[1]}" if found is not None else _one_of(text, ("channel", "tensor"), _GRANULARITIES)
 
 
 _READERS: Mapping[str, Callable[[str], str]] = {
     "storage": _storage,
     "granularity": _granularity,
-    "scheme": lambda text: _one_of(tuple(registry.named("schemes")), _SCHEMES)(text),
-    "calibrator": lambda text: _one_of(tuple(registry.named("calibrators")), _CALIBRATORS)(text),
+    "scheme": lambda text: _one_of(text, registry.named("schemes"), _SCHEMES),
+    "calibrator": lambda text: _one_of(text, registry.named("calibrators"), _CALIBRATORS),
 }
 """For each field of a rule, translates a text to the name used here; unknown texts stay as they are."""
 

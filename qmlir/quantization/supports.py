@@ -62,6 +62,11 @@ class _Fault:
     text: str
 
 
+def accepts(accepted: Accepted | None, type_: UniformQuantizedType) -> bool:
+    """Returns True if a slot accepts values of type `type_`; `None` accepts all."""
+    return _wrong(accepted, type_, Slot.OUTPUT) is None
+
+
 def _wrong(accepted: Accepted | None, element: Attribute, slot: Slot) -> _Fault | None:
     """Returns why a slot does not accept a value of this element type; `None` if it does."""
     if accepted is None or not isinstance(element, AnyFloat | UniformType):

@@ -74,7 +74,7 @@ class Room:
     summary: str
 
 
-def _room(form: RowForm, summary: str) -> Any:
+def _room(summary: str, form: RowForm = RowForm.NAMES) -> Any:
     """Returns a field of a contribution, which is empty by default."""
     empty: Any = tuple if form is RowForm.ROWS else dict
     return field(default_factory=empty, metadata={"room": Room(form, summary)})
@@ -90,92 +90,78 @@ class Contribution:
     """
 
     patterns: Sets = _room(
-        RowForm.SETS,
         "pattern set, such as `nn.canonicalize`, to sequences of `RewritePattern`; all packages fill the same sets",
+        RowForm.SETS,
     )
-    evaluators: Names = _room(
-        RowForm.NAMES, "dialect to a table from operation class to its evaluator, a NumPy function"
-    )
-    decompositions: Names = _room(
-        RowForm.NAMES, "dialect to a table from composite to the function that makes its parts"
-    )
+    evaluators: Names = _room("dialect to a table from operation class to its evaluator, a NumPy function")
+    decompositions: Names = _room("dialect to a table from composite to the function that makes its parts")
     gradients: Names = _room(
-        RowForm.NAMES,
         "dialect to a table from operation class to the rule by which it is differentiated "
-        "(`qmlir/dialects/nn/gradient_rules.py`)",
+        "(`qmlir/dialects/nn/gradient_rules.py`)"
     )
     lowerings: Names = _room(
-        RowForm.NAMES, "dialect to a table from operation class to the function that lowers it to the integer level"
+        "dialect to a table from operation class to the function that lowers it to the integer level"
     )
     paddings: Names = _room(
-        RowForm.NAMES,
         "dialect to a table from operation class or base class to the rule by which a program for any batch, length or "
-        "image size pads it (`qmlir/dialects/nn/padding_rules.py`)",
+        "image size pads it (`qmlir/dialects/nn/padding_rules.py`)"
     )
     tables: Sets = _room(
-        RowForm.SETS,
         "facts about operations without interfaces of qmlir, such as those of xDSL: name of the table to tables from "
         "operation class to the fact",
+        RowForm.SETS,
     )
-    pipelines: Names = _room(RowForm.NAMES, "pipeline to its `NamedPipeline` (`qmlir/pipelines.py`)")
+    pipelines: Names = _room("pipeline to its `NamedPipeline` (`qmlir/pipelines.py`)")
     stages: Names = _room(
-        RowForm.TEXTS, "point of a pipeline, such as `quantize.decide.before`, to the text of passes that run there"
+        "point of a pipeline, such as `quantize.decide.before`, to the text of passes that run there", RowForm.TEXTS
     )
-    targets: Names = _room(RowForm.NAMES, "target to its `Target` (`qmlir/target.py`)")
+    targets: Names = _room("target to its `Target` (`qmlir/target.py`)")
     calibrators: Names = _room(
-        RowForm.NAMES, "calibrator to a function `(statistics, grid, *, options…)` (`qmlir/arithmetic/calibrators.py`)"
+        "calibrator to a function `(statistics, grid, *, options…)` (`qmlir/arithmetic/calibrators.py`)"
     )
-    schemes: Names = _room(RowForm.NAMES, "scheme to its `Scheme` (`qmlir/arithmetic/schemes.py`)")
+    schemes: Names = _room("scheme to its `Scheme` (`qmlir/arithmetic/schemes.py`)")
     observers: Names = _room(
-        RowForm.NAMES,
-        "observer to its `Observer` (`qmlir/arithmetic/statistics.py`), which a profile may be taken with",
+        "observer to its `Observer` (`qmlir/arithmetic/statistics.py`), which a profile may be taken with"
     )
-    pdl: Names = _room(RowForm.FILES, "name to a file of PDL patterns inside a package, `package:path/of/file.mlir`")
+    pdl: Names = _room("name to a file of PDL patterns inside a package, `package:path/of/file.mlir`", RowForm.FILES)
     kernels: Names = _room(
-        RowForm.NAMES,
         "name to a `CustomKernel` (`qmlir/dialects/kernel/custom.py`): a custom kernel in numba, and the operations "
-        "that it replaces",
+        "that it replaces"
     )
     isas: Names = _room(
-        RowForm.NAMES,
-        "instruction set to its `InstructionSet` (`qmlir/targets/cpu/isa/base.py`), which `isa=<name>` compiles for",
+        "instruction set to its `InstructionSet` (`qmlir/targets/cpu/isa/base.py`), which `isa=<name>` compiles for"
     )
     variants: Names = _room(
-        RowForm.NAMES,
         "variant of contraction loops to its `LoopVariant` (`qmlir/targets/cpu/loops/tiles.py`), which "
-        "rows of instruction sets and schedules name",
+        "rows of instruction sets and schedules name"
     )
     emitters: Names = _room(
-        RowForm.NAMES,
         "emitter to its `CodeEmitter` (`qmlir/targets/cpu/emitters/emitter.py`), a generator of machine code for "
-        "programs that Python calls, which `codegen=<name>` selects",
+        "programs that Python calls, which `codegen=<name>` selects"
     )
     forms: Names = _room(
-        RowForm.NAMES,
         "output format to its `AheadForm` (`qmlir/extensions/aot/ahead.py`), the files of a program that runs "
-        "without Python, which `--emit <name>` selects",
+        "without Python, which `--emit <name>` selects"
     )
     importers: Sequence[str] = _room(
-        RowForm.ROWS, "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer"
+        "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer", RowForm.ROWS
     )
-    exporters: Sequence[str] = _room(RowForm.ROWS, "tables from operation class to its ONNX exporter")
+    exporters: Sequence[str] = _room("tables from operation class to its ONNX exporter", RowForm.ROWS)
     efforts: Sequence[str] = _room(
-        RowForm.ROWS, "tables from level of accuracy recovery, such as 4, to the text of its passes"
+        "tables from level of accuracy recovery, such as 4, to the text of its passes", RowForm.ROWS
     )
     services: Names = _room(
-        RowForm.NAMES,
         "service that the core uses if a package provides it to its object: `recovery` "
         "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`), `cluster` (a function from a Dask client or an "
         "address, and a folder, to a context manager with `Workers`, `qmlir/interpreter/jobs.py`), `tuned_schedules` "
-        "(`qmlir/targets/cpu/scheduled/schedule.py`), `emission` (`qmlir/tools/emission.py`)",
+        "(`qmlir/targets/cpu/scheduled/schedule.py`), `emission` (`qmlir/tools/emission.py`)"
     )
     passes: Names = _room(
-        RowForm.NAMES,
-        "pass to its class; xDSL's own tools see only the passes of a `Universe`, not those of packages here",
+        "pass to its class; xDSL's own tools see only the passes of a `Universe`, not those of packages here"
     )
-    commands: Names = _room(RowForm.NAMES, "command of `qmlir` to its `Command` (`qmlir/tools/command_runner.py`)")
-    command_help: Names = _room(RowForm.TEXTS, "command to its line in `qmlir --help`")
-    api: Names = _room(RowForm.NAMES, "name in the module `qmlir` to what it stands for, imported on first use")
+    commands: Names = _room("command of `qmlir` to its `Command` (`qmlir/tools/command_runner.py`)")
+    command_help: Names = _room("command to its line in `qmlir --help`", RowForm.TEXTS)
+    api: Names = _room("name in the module `qmlir` to what it stands for, imported on first use")
     built_for: str = ""
 
     def __post_init__(self) -> None:

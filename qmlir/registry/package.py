@@ -468,8 +468,7 @@ def plugged_code() -> str:
 
     A process keeps the plug-in that it has loaded even if its files change, so the digest doesn't change either.
     """
-    number = len(plug_ins())
-    return _code_of(packages()[-number:]) if number else ""
+    return _code_of(_plugged) if _plugged else ""
 
 
 @lru_cache(16)

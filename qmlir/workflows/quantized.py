@@ -17,13 +17,12 @@ from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import printable, text_error
 from qmlir.onnx.filenames import ONNX_SUFFIXES
 from qmlir.quantization import recipe_text as recipes
-from qmlir.quantization.embeddings import StoredTable, stored_tables
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe import TypeOptions, built_in_rules
 from qmlir.quantization.recipe_text import Effort
 from qmlir.quantization.report import Coverage, WidenedValues, coverage
 from qmlir.quantization.settings import QuantizeSettings
-from qmlir.quantization.signed_weights import quantized_anew
+from qmlir.quantization.stored_constants import StoredTable, quantized_anew, stored_tables
 from qmlir.text.data import toml_value
 from qmlir.text.files import access, is_file_name, note_sources, path_of
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module

@@ -15,7 +15,7 @@ from qmlir.extensions.recovery.repairs import layer_of
 from qmlir.extensions.recovery.rounded_weights import UNROUNDED, rounded_weights
 from qmlir.ir.diagnostics import nearest_name, op_error
 from qmlir.ir.passes import MEANING, Preservation, count
-from qmlir.quantization.signed_weights import is_signed, restore_signs
+from qmlir.quantization.stored_constants import is_signed, restore_signs
 from qmlir.specialization.inputs import function_of
 
 

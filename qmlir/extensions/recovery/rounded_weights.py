@@ -27,7 +27,7 @@ from qmlir.extensions.recovery.weight_rounding import CodeGrid
 from qmlir.extensions.training.fake_quantization import is_bias
 from qmlir.ir.builtin_types import shape_of
 from qmlir.quantization.retyping import REPAIR, TRAINABLE, UNROUNDED
-from qmlir.quantization.signed_weights import is_signed, unrounded
+from qmlir.quantization.stored_constants import is_signed, unrounded
 
 # Codes are chosen while a constant is still in float, before its cast (`quant-assign-types{float_constants}`). To
 # choose other codes, a pass stores other floats, which the cast quantizes to these codes. The original floats are kept

@@ -38,7 +38,7 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.extensions.training.reverse import insertion_before
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.interfaces import volume
-from qmlir.quantization.signed_weights import SIGNED
+from qmlir.quantization.stored_constants import SIGNED
 
 # Rounding that passes gradients through, as `nn` operations: to the nearest integers, and to the signs of binary
 # weights.

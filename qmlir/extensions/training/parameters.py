@@ -55,7 +55,7 @@ from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.quantization.outlier_channels import constant_like
 from qmlir.quantization.retyping import REPAIRED, TRAINABLE, mark_parameters
 from qmlir.quantization.shared_scales import Groups
-from qmlir.quantization.signed_weights import SIGNED, has_signs_alone, is_signed, restore_signs, unrounded
+from qmlir.quantization.stored_constants import SIGNED, has_signs_alone, is_signed, restore_signs, unrounded
 
 
 def float_constants(function: FuncOp) -> None:

@@ -172,24 +172,20 @@ def _add_with_carry(op: arith.AddUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any,
     return like_operands(wrap(total, element), (lhs, rhs)), like_operands(carry, (lhs, rhs))
 
 
-def _multiply_extended(reading: OperandAccess) -> Evaluator:
-    def evaluator(op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any, Any]:
-        element = get_element_type_or_self(op.lhs.type)
-        product = exact(reading(lhs, element)) * exact(reading(rhs, element))
-        low, high = wrap(product, element), wrap(product >> width_of(element), element)
-        return like_operands(low, (lhs, rhs)), like_operands(high, (lhs, rhs))
-
-    return evaluator
+def _multiply_extended(
+    reading: OperandAccess, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, lhs: Any, rhs: Any
+) -> tuple[Any, Any]:
+    element = get_element_type_or_self(op.lhs.type)
+    product = exact(reading(lhs, element)) * exact(reading(rhs, element))
+    low, high = wrap(product, element), wrap(product >> width_of(element), element)
+    return like_operands(low, (lhs, rhs)), like_operands(high, (lhs, rhs))
 
 
 # --- Floats -----------------------------------------------------------------------------------------------------------
 
 
-def _without_nan(function: Function) -> Function:
-    def chosen(a: Any, b: Any) -> Any:
-        return _where(is_nan(a), b, _where(is_nan(b), a, function(a, b)))
-
-    return chosen
+def _without_nan(function: Function, a: Any, b: Any) -> Any:
+    return _where(is_nan(a), b, _where(is_nan(b), a, function(a, b)))
 
 
 _FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
@@ -199,8 +195,8 @@ _FLOAT_FUNCTIONS: dict[type[Operation], Function] = {
     arith.DivfOp: _python.truediv,
     arith.MinimumfOp: minimum,
     arith.MaximumfOp: maximum,
-    arith.MinnumfOp: _without_nan(minimum),
-    arith.MaxnumfOp: _without_nan(maximum),
+    arith.MinnumfOp: partial(_without_nan, minimum),
+    arith.MaxnumfOp: partial(_without_nan, maximum),
     arith.NegfOp: np.negative,
 }
 
@@ -222,35 +218,24 @@ def _compare_floats(op: arith.CmpfOp, lhs: Any, rhs: Any) -> tuple[Any]:
 # --- Conversions ------------------------------------------------------------------------------------------------------
 
 
-def _resize(reading: OperandAccess) -> Function:
-    def convert(source: Attribute, target: Attribute, value: Any) -> Any:
-        return wrap(reading(value, source), target)
-
-    return convert
+def _resize(reading: OperandAccess, source: Attribute, target: Attribute, value: Any) -> Any:
+    return wrap(reading(value, source), target)
 
 
-def _integer_to_float(reading: OperandAccess) -> Function:
-    def convert(source: Attribute, target: Attribute, value: Any) -> Any:
-        return float_of_integer(reading(value, source), dtype_of(target))
-
-    return convert
+def _integer_to_float(reading: OperandAccess, source: Attribute, target: Attribute, value: Any) -> Any:
+    return float_of_integer(reading(value, source), dtype_of(target))
 
 
-def _float_to_integer(is_signed: bool) -> Function:
-    def convert(source: Attribute, target: Attribute, value: Any) -> Any:
-        bits = width_of(target) - is_signed
-        whole = np.trunc(np.asarray(value).astype(np.float64))
-        fits = (whole >= (-(2.0**bits) if is_signed else 0.0)) & (whole < 2.0**bits)
-        if not fits.all():
-            first = np.asarray(value)[~fits].flat[0]
-            kind = "a signed" if is_signed else "an unsigned"
-            raise InterpretationError(
-                f"{first} of type {source} cannot be represented as {kind} value of type {target}"
-            )
-        integers = np.asarray(whole).astype(np.int64 if is_signed else np.uint64)
-        return wrap(integers if is_array(value) else int(integers), target)
-
-    return convert
+def _float_to_integer(source: Attribute, target: Attribute, value: Any, *, is_signed: bool) -> Any:
+    bits = width_of(target) - is_signed
+    whole = np.trunc(np.asarray(value).astype(np.float64))
+    fits = (whole >= (-(2.0**bits) if is_signed else 0.0)) & (whole < 2.0**bits)
+    if not fits.all():
+        first = np.asarray(value)[~fits].flat[0]
+        kind = "a signed" if is_signed else "an unsigned"
+        raise InterpretationError(f"{first} of type {source} cannot be represented as {kind} value of type {target}")
+    integers = np.asarray(whole).astype(np.int64 if is_signed else np.uint64)
+    return wrap(integers if is_array(value) else int(integers), target)
 
 
 def _round(source: Attribute, target: Attribute, value: Any) -> Any:
@@ -267,26 +252,23 @@ def _reinterpret(source: Attribute, target: Attribute, value: Any) -> Any:
 def _bitcast(op: arith.BitcastOp, value: Any) -> tuple[Any]:
     if isinstance(op.input.type, MemRefType):  # the same memory
         return (cast(Array, value).view(dtype_of(get_element_type_or_self(op.result.type))),)
-    return _converts(_reinterpret)(op, value)
+    return _converted(_reinterpret, op, value)
 
 
-def _converts(convert: Function) -> Evaluator:
-    def evaluator(op: Operation, value: Any) -> tuple[Any]:
-        source, target = get_element_type_or_self(op.operands[0].type), get_element_type_or_self(op.results[0].type)
-        return (like_operands(convert(source, target, value), (value,)),)
-
-    return evaluator
+def _converted(convert: Function, op: Operation, value: Any) -> tuple[Any]:
+    source, target = get_element_type_or_self(op.operands[0].type), get_element_type_or_self(op.results[0].type)
+    return (like_operands(convert(source, target, value), (value,)),)
 
 
 _CONVERSIONS: dict[type[Operation], Function] = {
-    arith.ExtSIOp: _resize(signed),
-    arith.ExtUIOp: _resize(unsigned),
-    arith.TruncIOp: _resize(unsigned),
-    arith.IndexCastOp: _resize(signed),
-    arith.SIToFPOp: _integer_to_float(signed),
-    arith.UIToFPOp: _integer_to_float(unsigned),
-    arith.FPToSIOp: _float_to_integer(is_signed=True),
-    arith.FPToUIOp: _float_to_integer(is_signed=False),
+    arith.ExtSIOp: partial(_resize, signed),
+    arith.ExtUIOp: partial(_resize, unsigned),
+    arith.TruncIOp: partial(_resize, unsigned),
+    arith.IndexCastOp: partial(_resize, signed),
+    arith.SIToFPOp: partial(_integer_to_float, signed),
+    arith.UIToFPOp: partial(_integer_to_float, unsigned),
+    arith.FPToSIOp: partial(_float_to_integer, is_signed=True),
+    arith.FPToUIOp: partial(_float_to_integer, is_signed=False),
     arith.ExtFOp: _round,
     arith.TruncFOp: _round,
 }
@@ -331,13 +313,13 @@ BINARY: dict[type[Operation], Function] = {
 
 EVALUATORS: dict[type[Operation], Evaluator | RegionEvaluator] = {
     **{operation: elementwise(function) for operation, function in BINARY.items()},
-    **{operation: _converts(function) for operation, function in _CONVERSIONS.items()},
+    **{operation: partial(_converted, function) for operation, function in _CONVERSIONS.items()},
     arith.ConstantOp: _constant,
     arith.CmpiOp: _compare_integers,
     arith.CmpfOp: _compare_floats,
     arith.SelectOp: _select,
     arith.BitcastOp: _bitcast,
     arith.AddUIExtendedOp: _add_with_carry,
-    arith.MulSIExtendedOp: _multiply_extended(signed),
-    arith.MulUIExtendedOp: _multiply_extended(unsigned),
+    arith.MulSIExtendedOp: partial(_multiply_extended, signed),
+    arith.MulUIExtendedOp: partial(_multiply_extended, unsigned),
 }

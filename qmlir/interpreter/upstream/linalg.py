@@ -102,8 +102,7 @@ class _Nest:
             if lies_outside(expression, ranges, size) or (is_plain and max(corners) != size - 1):
                 raise InterpretationError(
                     f"the loops access indices {min(corners)} to {max(corners)} of operand {number} along "
-                    f"dimension {axis}, "
-                    f"but its size is {size}"
+                    f"dimension {axis}, but its size is {size}"
                 )
 
     def run(self, frame: Frame) -> None:

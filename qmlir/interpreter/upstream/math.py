@@ -93,18 +93,6 @@ def _count(count: Callable[[int, int], int]) -> Function:
     return counted
 
 
-def _leading_zeros(number: int, bits: int) -> int:
-    return bits - number.bit_length()
-
-
-def _trailing_zeros(number: int, bits: int) -> int:
-    return (number & -number).bit_length() - 1 if number else bits
-
-
-def _ones(number: int, bits: int) -> int:
-    return number.bit_count()
-
-
 def _absolute(element: Attribute, value: Any) -> Any:
     return wrap(abs(signed(value, element)), element)
 
@@ -139,9 +127,9 @@ _FUNCTIONS: dict[type[Operation], Function] = {
     **{operation: of_floats(function) for operation, function in (_STEPS | _DEFINED).items()},
     math.FmaOp: of_floats(fused_multiply_add),
     math.AbsIOp: _absolute,
-    math.CountLeadingZerosOp: _count(_leading_zeros),
-    math.CountTrailingZerosOp: _count(_trailing_zeros),
-    math.CtPopOp: _count(_ones),
+    math.CountLeadingZerosOp: _count(lambda number, bits: bits - number.bit_length()),
+    math.CountTrailingZerosOp: _count(lambda number, bits: (number & -number).bit_length() - 1 if number else bits),
+    math.CtPopOp: _count(lambda number, bits: number.bit_count()),
     math.IPowIOp: _integer_power,
 }
 

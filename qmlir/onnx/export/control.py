@@ -16,6 +16,7 @@ from xdsl.dialects import arith, scf, tensor
 from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.movement.ops import ConcatOp, SplitOp
@@ -27,8 +28,7 @@ from qmlir.ir.control_flow import known_bound, terminator_of
 from qmlir.ir.decomposition import Parts
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
-from qmlir.onnx.export.emission import NodeEmitter, value_info
-from qmlir.onnx.export.naming import ValueNames
+from qmlir.onnx.export.emission import NodeEmitter, ValueNames, value_info
 
 SILENT = (arith.ConstantOp, arith.IndexCastOp, tensor.ExtractOp)
 """Operations that convert a tensor to a loop bound or a condition."""
@@ -74,8 +74,7 @@ def sink_constants(function: FuncOp) -> None:
                 inner.insert_op_before(copies[inner], cast(Operation, inner.first_op))
             use.operation.operands[use.index] = copies[inner].result
         if copies and op.result.first_use is None:
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
 
 def _add_inputs(

@@ -11,7 +11,7 @@ bits. Constants of at most 4 bits are packed if they are only dequantized.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -37,6 +37,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
+from qmlir.analysis.symbols import first_free
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.types import SequenceType
@@ -201,6 +202,22 @@ class NeedsOpsetError(DiagnosticException):
         self.what = what
 
 
+class ValueNames:
+    """A set of unique names."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._taken = set(reserved)
+
+    def take(self, *wishes: str) -> str:
+        """Adds and returns the first of `wishes` that is unused, or else the first one with a numeric suffix."""
+        first = next(filter(None, wishes), "value")
+        found = next((wish for wish in wishes if wish and wish not in self._taken), None)
+        if found is None:
+            found = f"{first}.{first_free(lambda number: f'{first}.{number}' in self._taken, 1)}"
+        self._taken.add(found)
+        return found
+
+
 @dataclass
 class NodeEmitter:
     """An operation to export, the names of its operands and results, and the nodes and tensors added for it."""
@@ -347,6 +364,11 @@ class NodeEmitter:
 
 Exporter = Callable[[NodeEmitter, Any], None]
 """A function that adds the nodes of an operation."""
+
+
+def namesake(operation: type[Operation]) -> str:
+    """Returns the ONNX operator with the name of `operation`, such as `LeakyRelu` for `LeakyReluOp`."""
+    return operation.__name__.removesuffix("Op")
 
 
 def _attribute(name: str, value: Any) -> AttributeProto:

@@ -16,20 +16,28 @@ from typing import TypeAlias, cast
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from qmlir import registry
 from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import op_error, text_error, unknown
 from qmlir.ir.exception_boundary import faults_from_outside
-from qmlir.ir.provenance import origins_of
+from qmlir.ir.provenance import origins_of, tensor_name
 from qmlir.ir.signature import Port, inputs_of, outputs_of
 from qmlir.onnx import metadata
 from qmlir.onnx.export import emission
 from qmlir.onnx.export.choosing import exporter_of, packed_constants, write, write_constant
 from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
-from qmlir.onnx.export.emission import OLDEST_OPSET, Exporter, ExportForm, NeedsOpsetError, NodeEmitter, Settings
-from qmlir.onnx.export.naming import ValueNames, names_of
+from qmlir.onnx.export.emission import (
+    OLDEST_OPSET,
+    Exporter,
+    ExportForm,
+    NeedsOpsetError,
+    NodeEmitter,
+    Settings,
+    ValueNames,
+)
 from qmlir.onnx.export.signed_as_unsigned import unsigned_values, write_as_held
 from qmlir.onnx.protos import nodes_within, subgraphs, used_tensors
 
@@ -37,6 +45,37 @@ NEWEST_OPSET = defs.onnx_opset_version()
 
 _IR_VERSIONS = ((27, 14), (25, 13), (24, 12), (23, 11), (OLDEST_OPSET, 10))
 """Pairs of an operator set and the oldest ONNX IR version that supports it, newest first."""
+
+
+def _wishes(value: SSAValue) -> list[str]:
+    """Returns possible names of a value, best first."""
+    if not isinstance(value, OpResult):
+        return [value.name_hint or "", "value"]
+    op = value.op
+    part = "_".join(str(origin) for origin in origins_of(op)[:1])
+    return [tensor_name(value), value.name_hint or "", part, op.name.rpartition(".")[2]]
+
+
+def _names_of(
+    function: FuncOp, inputs: Sequence[Port], outputs: Sequence[Port], nested: Iterable[SSAValue]
+) -> tuple[dict[SSAValue, str], ValueNames]:
+    """Returns a unique name for each value of a function, and the set of these names.
+
+    A returned value gets the name of its output. `nested` contains values inside regions, which also get unique names.
+    """
+    names = ValueNames([port.name for port in (*inputs, *outputs)])
+    ports = zip(function.body.block.args, inputs, strict=True)
+    found: dict[SSAValue, str] = {argument: port.name for argument, port in ports}
+    used = set(found.values())
+    for value, port in zip(terminator_of(function.body.block).operands, outputs, strict=True):
+        if not isinstance(value, BlockArgument) and value not in found and port.name not in used:
+            found[value] = port.name
+            used.add(port.name)
+    # Components of a node may ask for the name of its output tensor; a value with this name in the model has priority.
+    rest = [result for op in function.body.block.ops for result in op.results if result not in found]
+    for value in (*sorted(rest, key=lambda value: not tensor_name(value)), *nested):
+        found[value] = names.take(*_wishes(value))
+    return found, names
 
 
 @dataclass
@@ -65,7 +104,7 @@ class _ModuleExporter:
             function = _only_function(self.module)
             sink_constants(function)
         inputs, outputs = inputs_of(function), outputs_of(function)
-        self.names, taken = names_of(function, inputs, outputs, nested_values(function))
+        self.names, taken = _names_of(function, inputs, outputs, nested_values(function))
         graph = GraphProto(name=(self.module.sym_name or function.sym_name).data)
         self.packed = packed_constants(function, self.settings)
         self.unsigned = unsigned_values(function, self.settings, self.packed) - of_regions(function)
@@ -131,9 +170,7 @@ class _ModuleExporter:
                 for dim in info.type.tensor_type.shape.dim:
                     dim.ClearField("dim_value")
             graph.input.append(info)
-        terminator = function.body.block.last_op
-        assert isinstance(terminator, ReturnOp)
-        for value, port in zip(terminator.operands, outputs, strict=True):
+        for value, port in zip(terminator_of(function.body.block).operands, outputs, strict=True):
             info = _port_info("output", value, port)
             if self.names[value] == port.name:
                 metadata.write_statistics(info, value)

@@ -47,7 +47,7 @@ from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.onnx.export.casts import dequantize, has_blocks, magnitude_of, per_tensor, quantize, saturated, uniform
-from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, attributes_of, container
+from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, attributes_of, container, namesake
 
 EXACT_F32 = 1 << 24
 """The magnitude up to which f32 represents every integer, so that sums of integers below it are exact."""
@@ -486,35 +486,32 @@ def _einsum(out: NodeEmitter, op: contraction.EinsumOp) -> Scaled:
 # Element-wise operations
 
 
-def _unary(function: Callable[[NodeEmitter, Exact], str]) -> Sums:
-    """Returns the form of a function of one operand that keeps the scale and the bound."""
+def _unary(out: NodeEmitter, op: activations.ReluOp | elementwise.AbsOp | elementwise.NegOp) -> Scaled:
+    """Applies a function of one operand that keeps the scale and the bound."""
+    value = centered(out, op.input)
+    if isinstance(op, activations.ReluOp):
+        name = out.node("Max", [value.name, constant(out, 0, value)])
+    else:
+        name = out.node(namesake(type(op)), [value.name])
+    return Scaled(replace(value, name=name), spread_over(out, op.input)[0])
 
-    def sums(out: NodeEmitter, op: elementwise.UnaryOp) -> Scaled:
-        value = centered(out, op.input)
-        return Scaled(replace(value, name=function(out, value)), spread_over(out, op.input)[0])
 
-    return sums
-
-
-def _binary(operator: str, grows: bool) -> Sums:
-    """Returns the form of an operator on two operands, which are brought to one scale; `grows` means that it adds."""
-
-    def sums(out: NodeEmitter, op: elementwise.BinaryOp) -> Scaled | None:
-        a, b = (spread_over(out, value)[0] for value in op.operands)
-        mode, ties = requantization_of(op)
-        if np.all(a == b):
-            left, right, scale = centered(out, op.lhs), centered(out, op.rhs), np.maximum(a, b)
-        elif mode is Mode.F32:
-            return None
-        else:
-            scale = common_scale(op, a, b)
-            left, right = (
-                _brought(out, value, each, scale, mode, ties) for value, each in zip(op.operands, (a, b), strict=True)
-            )
-        bound = left.bound + right.bound if grows else max(left.bound, right.bound)
-        return Scaled(joined(out, operator, [left, right], bound), scale)
-
-    return sums
+def _binary(out: NodeEmitter, op: elementwise.BinaryOp) -> Scaled | None:
+    """Adds the sum, difference, minimum or maximum of two operands, which are brought to one scale."""
+    a, b = (spread_over(out, value)[0] for value in op.operands)
+    mode, ties = requantization_of(op)
+    if np.all(a == b):
+        left, right, scale = centered(out, op.lhs), centered(out, op.rhs), np.maximum(a, b)
+    elif mode is Mode.F32:
+        return None
+    else:
+        scale = common_scale(op, a, b)
+        left, right = (
+            _brought(out, value, each, scale, mode, ties) for value, each in zip(op.operands, (a, b), strict=True)
+        )
+    grows = isinstance(op, elementwise.AddOp | elementwise.SubOp)
+    bound = left.bound + right.bound if grows else max(left.bound, right.bound)
+    return Scaled(joined(out, namesake(type(op)), [left, right], bound), scale)
 
 
 def _brought(out: NodeEmitter, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties) -> Exact:
@@ -552,14 +549,11 @@ def _along(out: NodeEmitter, data: SSAValue, gone: Sequence[int], *, keeps: bool
     return Scaled(value, scale, math.prod(sizes) if is_mean else 1)
 
 
-def _reduce(is_mean: bool) -> Sums:
-    def sums(out: NodeEmitter, op: reduction.ReduceOp) -> Scaled | None:
-        if op.axes_value is not None:
-            return None
-        gone = op.reduced_axes(len(shape_of(op.input)))
-        return _along(out, op.input, gone, keeps=op.keeps_axes, is_mean=is_mean)
-
-    return sums
+def _reduce(out: NodeEmitter, op: reduction.ReduceSumOp | reduction.ReduceMeanOp) -> Scaled | None:
+    if op.axes_value is not None:
+        return None
+    gone = op.reduced_axes(len(shape_of(op.input)))
+    return _along(out, op.input, gone, keeps=op.keeps_axes, is_mean=isinstance(op, reduction.ReduceMeanOp))
 
 
 def _global_average_pool(out: NodeEmitter, op: pooling.GlobalAveragePoolOp) -> Scaled | None:
@@ -591,35 +585,24 @@ def _average_pool(out: NodeEmitter, op: pooling.AveragePoolOp) -> Scaled | None:
 
 
 _SUMS: dict[type[Operation], Sums] = {
-    contraction.MatMulOp: _matrices,
-    contraction.FullyConnectedOp: _matrices,
-    contraction.ConvOp: _windows,
-    contraction.ConvTransposeOp: _windows,
+    **dict.fromkeys((contraction.MatMulOp, contraction.FullyConnectedOp), _matrices),
+    **dict.fromkeys((contraction.ConvOp, contraction.ConvTransposeOp), _windows),
     contraction.EinsumOp: _einsum,
-    activations.ReluOp: _unary(lambda out, value: out.node("Max", [value.name, constant(out, 0, value)])),
-    elementwise.AbsOp: _unary(lambda out, value: out.node("Abs", [value.name])),
-    elementwise.NegOp: _unary(lambda out, value: out.node("Neg", [value.name])),
-    elementwise.AddOp: _binary("Add", grows=True),
-    elementwise.SubOp: _binary("Sub", grows=True),
-    elementwise.MinOp: _binary("Min", grows=False),
-    elementwise.MaxOp: _binary("Max", grows=False),
+    **dict.fromkeys((activations.ReluOp, elementwise.AbsOp, elementwise.NegOp), _unary),
+    **dict.fromkeys((elementwise.AddOp, elementwise.SubOp, elementwise.MinOp, elementwise.MaxOp), _binary),
     elementwise.MulOp: _mul,
-    reduction.ReduceSumOp: _reduce(is_mean=False),
-    reduction.ReduceMeanOp: _reduce(is_mean=True),
+    **dict.fromkeys((reduction.ReduceSumOp, reduction.ReduceMeanOp), _reduce),
     pooling.GlobalAveragePoolOp: _global_average_pool,
     pooling.AveragePoolOp: _average_pool,
 }
 """For each operation that requantizes exact integers, the function that adds these integers."""
 
 
-def _requantized(sums: Sums) -> Integer:
-    def write(out: NodeEmitter, op: NnOp) -> bool:
-        found = None if any(map(has_blocks, op.operands)) else sums(out, op)
-        if found is not None:
-            rescaled(out, op, *found)
-        return found is not None
-
-    return write
+def _requantized(sums: Sums, out: NodeEmitter, op: NnOp) -> bool:
+    found = None if any(map(has_blocks, op.operands)) else sums(out, op)
+    if found is not None:
+        rescaled(out, op, *found)
+    return found is not None
 
 
 # Operations that do more than requantize
@@ -667,35 +650,27 @@ def _gather(out: NodeEmitter, op: GatherOp) -> bool:
     return True
 
 
-def _compare(operator: str) -> Integer:
-    """Returns the form of a comparison of real values in f64, which holds the product of an f32 scale and 29 bits."""
-
-    def write(out: NodeEmitter, op: elementwise.ComparisonOp) -> bool:
-        elements = [uniform(out, element_of(value)) for value in op.operands]
-        if any(magnitude_of(each) >= 1 << 29 or each.expressed_type == f64 for each in elements):
-            return False
-        reals: list[str] = []
-        for value in op.operands:
-            scale = spread_over(out, value)[0].astype(np.float64)
-            reals.append(out.node("Mul", [out.cast(centered(out, value).name, f64), out.constant(scale, f64)]))
-        out.node(operator, reals, out.output)
-        return True
-
-    return write
+def _compare(out: NodeEmitter, op: elementwise.ComparisonOp) -> bool:
+    """Compares real values in f64, which holds the product of an f32 scale and 29 bits."""
+    elements = [uniform(out, element_of(value)) for value in op.operands]
+    if any(magnitude_of(each) >= 1 << 29 or each.expressed_type == f64 for each in elements):
+        return False
+    reals: list[str] = []
+    for value in op.operands:
+        scale = spread_over(out, value)[0].astype(np.float64)
+        reals.append(out.node("Mul", [out.cast(centered(out, value).name, f64), out.constant(scale, f64)]))
+    out.node(namesake(type(op)), reals, out.output)
+    return True
 
 
-def _arg_extreme(operator: str) -> Integer:
-    """Returns the form of ArgMax or ArgMin on integers of one scale, as f32 that holds them."""
-
-    def write(out: NodeEmitter, op: reduction.ArgExtremeOp) -> bool:
-        element = per_tensor(op.input)
-        if element is None or magnitude_of(element) >= EXACT_F32:
-            return False
-        value = out.cast(centered(out, op.input).name, f32)
-        out.node(operator, [value], out.output, **attributes_of(op, "axis keepdims=keep_dims select_last_index"))
-        return True
-
-    return write
+def _arg_extreme(out: NodeEmitter, op: reduction.ArgExtremeOp) -> bool:
+    """Exports ArgMax or ArgMin on integers of one scale, as f32 that holds them."""
+    element = per_tensor(op.input)
+    if element is None or magnitude_of(element) >= EXACT_F32:
+        return False
+    value, attributes = out.cast(centered(out, op.input).name, f32), "axis keepdims=keep_dims select_last_index"
+    out.node(namesake(type(op)), [value], out.output, **attributes_of(op, attributes))
+    return True
 
 
 # Functions of one value
@@ -736,17 +711,17 @@ def write_table(out: NodeEmitter, op: Operation) -> bool:
     return True
 
 
+_COMPARISONS = (
+    elementwise.EqualOp, elementwise.GreaterOp, elementwise.GreaterOrEqualOp, elementwise.LessOp,
+    elementwise.LessOrEqualOp,
+)  # fmt: skip
+
 INTEGER: dict[type[Operation], Integer] = {
-    **{operation: _requantized(sums) for operation, sums in _SUMS.items()},
+    **{operation: partial(_requantized, sums) for operation, sums in _SUMS.items()},
     elementwise.ClipOp: _clip,
     GatherOp: _gather,
-    elementwise.EqualOp: _compare("Equal"),
-    elementwise.GreaterOp: _compare("Greater"),
-    elementwise.GreaterOrEqualOp: _compare("GreaterOrEqual"),
-    elementwise.LessOp: _compare("Less"),
-    elementwise.LessOrEqualOp: _compare("LessOrEqual"),
-    reduction.ArgMaxOp: _arg_extreme("ArgMax"),
-    reduction.ArgMinOp: _arg_extreme("ArgMin"),
+    **dict.fromkeys(_COMPARISONS, _compare),
+    **dict.fromkeys((reduction.ArgMaxOp, reduction.ArgMinOp), _arg_extreme),
 }
 """The exporters of operations that need more integer arithmetic than a requantization."""
 

@@ -120,10 +120,7 @@ def write_inside(
     names of the converted tensors.
     """
     converted = {value: carrier or uniform(out, element_of(value)).expressed_type for value in _stored(op)}
-    names = dict(out.names)
-    for value in dict.fromkeys(op.operands):
-        if value in converted:
-            names[value] = before(value)
+    names = {**out.names, **{value: before(value) for value in dict.fromkeys(op.operands) if value in converted}}
     base, outputs = out.fresh(hint), list(out.outputs)
     results = [result for result in op.results if result in converted]
     for result in results:

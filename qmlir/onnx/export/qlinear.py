@@ -19,8 +19,8 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.requantization import Mode
+from qmlir.arithmetic.arrays import Array, fused_f32
+from qmlir.arithmetic.requantization import Affine, Mode, Sum, rounded
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
@@ -128,40 +128,36 @@ def _product_or_mean(out: NodeEmitter, op: NnOp) -> bool:
 # Sums and products of two operands
 
 
-def _sums(a: Array, b: Array, scales: list[np.float32], points: list[int]) -> list[Array]:
-    """Returns the sums of QLinearAdd, with and without fused multiply-adds, for both orders of the operands."""
-    ratios = [np.float32(scale / scales[2]) for scale in scales[:2]]
-    found: list[Array] = []
-    for first, second in ((0, 1), (1, 0)):
-        values = [np.asarray(each, np.float64) for each in (a, b)]
-        fused = np.float32(points[2] - np.float32(
-            float(ratios[first]) * points[first] + float(np.float32(ratios[second] * np.float32(points[second])))
-        ))  # fmt: skip
-        inner = (float(ratios[second]) * values[second] + float(fused)).astype(np.float32)
-        found.append((float(ratios[first]) * values[first] + inner.astype(np.float64)).astype(np.float32))
-    plain = [(each.astype(np.float32) - np.float32(z)) * s for each, z, s in zip((a, b), points, scales, strict=False)]
-    found.append((plain[0] + plain[1]) / scales[2] + np.float32(points[2]))
-    found.append(np.float32(points[2]) + (
-        ratios[0] * (a.astype(np.float32) - np.float32(points[0]))
-        + ratios[1] * (b.astype(np.float32) - np.float32(points[1]))
-    ))  # fmt: skip
-    return found
-
-
-def _products(a: Array, b: Array, scales: list[np.float32], points: list[int]) -> list[Array]:
-    """Returns the products of QLinearMul, with and without fused multiply-adds."""
-    left, right = (each.astype(np.float32) - np.float32(z) for each, z in zip((a, b), points, strict=False))
-    ratio = np.float32(np.float32(scales[0] * scales[1]) / scales[2])
-    exact = left.astype(np.float64) * right
-    fused = (exact * float(ratio) + points[2]).astype(np.float32)
+def _sums(a: Array, b: Array, left: Affine, right: Affine, result: Affine) -> list[Array]:
+    """Returns the sums of QLinearAdd, with fused multiply-adds in both orders of the operands, and without."""
+    x, y = _moved(a, left), _moved(b, right)
+    point = np.float32(result.zero_point)
     return [
-        fused,
-        left * right * ratio + np.float32(points[2]),
-        (left * scales[0]) * (right * scales[1]) / scales[2] + np.float32(points[2]),
+        Sum.of(left, right, result).apply(a, b),
+        Sum.of(right, left, result).apply(b, a),
+        (x * left.scale + y * right.scale) / result.scale + point,
+        point + (left.scale / result.scale * x + right.scale / result.scale * y),
     ]
 
 
-Formulas = Callable[[Array, Array, list[np.float32], list[int]], list[Array]]
+def _products(a: Array, b: Array, left: Affine, right: Affine, result: Affine) -> list[Array]:
+    """Returns the products of QLinearMul, with and without fused multiply-adds."""
+    x, y = _moved(a, left), _moved(b, right)
+    ratio = left.scale * right.scale / result.scale
+    point = np.float32(result.zero_point)
+    return [
+        fused_f32(x * y, ratio, point),
+        x * y * ratio + point,
+        (x * left.scale) * (y * right.scale) / result.scale + point,
+    ]
+
+
+def _moved(stored: Array, parameters: Affine) -> Array:
+    """Returns stored integers minus their zero point."""
+    return stored.astype(np.float32) - np.float32(parameters.zero_point)
+
+
+Formulas = Callable[[Array, Array, Affine, Affine, Affine], list[Array]]
 
 _FORMULAS: dict[type[Operation], Formulas] = {elementwise.AddOp: _sums, elementwise.MulOp: _products}
 
@@ -175,13 +171,11 @@ def agrees_with_qlinear(op: elementwise.BinaryOp) -> bool:
     a, b = stored[0][:, None], stored[1][None, :]
     ours = evaluate(op, [a, b])
     assert ours is not None
-    scales, points = [np.float32(each.scale) for each in elements], [each.zero_point for each in elements]
-    low, high = elements[2].storage_min, elements[2].storage_max
+    left, right, result = (Affine(np.float32(each.scale), each.zero_point) for each in elements)
+    limits = elements[2].storage_min, elements[2].storage_max
     with np.errstate(all="ignore"):
-        return all(
-            np.array_equal(np.clip(np.rint(each), low, high).astype(np.int64), ours[0])
-            for each in _FORMULAS[type(op)](a, b, scales, points)
-        )
+        theirs = _FORMULAS[type(op)](a, b, left, right, result)
+        return all(np.array_equal(rounded(each, limits), ours[0]) for each in theirs)
 
 
 def _pairwise(out: NodeEmitter, op: elementwise.BinaryOp) -> bool:
@@ -194,12 +188,9 @@ def _pairwise(out: NodeEmitter, op: elementwise.BinaryOp) -> bool:
 
 
 QLINEAR: dict[type[Operation], Callable[[NodeEmitter, Any], bool]] = {
-    contraction.ConvOp: _product_or_mean,
-    contraction.MatMulOp: _product_or_mean,
-    contraction.FullyConnectedOp: _product_or_mean,
+    **dict.fromkeys((contraction.ConvOp, contraction.MatMulOp, contraction.FullyConnectedOp), _product_or_mean),
     pooling.GlobalAveragePoolOp: _product_or_mean,
-    elementwise.AddOp: _pairwise,
-    elementwise.MulOp: _pairwise,
+    **dict.fromkeys((elementwise.AddOp, elementwise.MulOp), _pairwise),
 }
 
 

@@ -254,21 +254,17 @@ def _without_ceil_mode(op: pooling.PoolOp) -> list[int] | None:
     return [*windows.pads[: len(sizes)], *(max(end, 0) for end in ends)]
 
 
-def _pool(op_type: str, more: str = "") -> Exporter:
-    """The exporter of a pool with `more` attributes, as `attributes_of` reads them."""
-
-    def exporter(out: NodeEmitter, op: pooling.PoolOp) -> None:
-        attributes = attributes_of(op, f"kernel_shape=kernel strides dilations pads {more}")
-        if all(step == 1 for step in op.windows.dilations):
-            # ONNX Runtime hands every attribute on to QLinearAveragePool, which has no dilations and takes none.
-            del attributes["dilations"]
-        attributes["ceil_mode"] = number(op.ceil_mode) or None
-        pads = _without_ceil_mode(op)
-        if pads is not None:
-            attributes |= {"pads": pads, "ceil_mode": None}
-        out.node(op_type, out.inputs, out.outputs, **attributes)
-
-    return exporter
+def _exported(out: NodeEmitter, op: pooling.PoolOp, op_type: str, attributes: str = "") -> None:
+    """Exports a pool with the given `attributes`, as `attributes_of` reads them, in addition to those of all pools."""
+    given = attributes_of(op, f"kernel_shape=kernel strides dilations pads {attributes}")
+    if all(step == 1 for step in op.windows.dilations):
+        # ONNX Runtime hands every attribute on to QLinearAveragePool, which has no dilations and takes none.
+        del given["dilations"]
+    given["ceil_mode"] = number(op.ceil_mode) or None
+    pads = _without_ceil_mode(op)
+    if pads is not None:
+        given |= {"pads": pads, "ceil_mode": None}
+    out.node(op_type, out.inputs, out.outputs, **given)
 
 
 _POOLS: dict[str, tuple[type[pooling.PoolOp], str]] = {
@@ -290,7 +286,7 @@ IMPORTERS: dict[str, Importer] = {
 EXPORTERS: dict[type[Operation], Exporter] = {
     ops.MatMulOp: _export_matmul,
     ops.FullyConnectedOp: _export_fully_connected,
-    pooling.MaxPoolOp: _pool("MaxPool"),
-    pooling.MaxPoolWithIndicesOp: _pool("MaxPool", "storage_order=column_major"),
-    **{operation: _pool(op_type, attributes) for op_type, (operation, attributes) in _POOLS.items()},
+    pooling.MaxPoolOp: partial(_exported, op_type="MaxPool"),
+    pooling.MaxPoolWithIndicesOp: partial(_exported, op_type="MaxPool", attributes="storage_order=column_major"),
+    **{row[0]: partial(_exported, op_type=op_type, attributes=row[1]) for op_type, row in _POOLS.items()},
 }

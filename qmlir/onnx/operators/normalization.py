@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from qmlir.dialects.nn.reduction.ops import ReduceMeanOp
 from qmlir.dialects.nn.shapes.ops import ShapeOp
 from qmlir.dialects.nn.training.ops import BatchNormTrainingOp
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, data_type
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, data_type, namesake
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.one_to_one import OneToOne
 from qmlir.text.elements import dense_dtype
@@ -126,18 +127,16 @@ def rms_norm(node: Node, axis: int, epsilon: float) -> SSAValue:
     return node.add(elementwise.MulOp, node.cast(normalized, element_of(scale)), scale).result
 
 
-def _two_stages(op_type: str, attributes: str) -> Exporter:
-    """The exporter of a normalization whose first stage has a type of its own, `stash_type`."""
-
-    def exporter(out: NodeEmitter, op: ops.LayerNormOp | ops.RmsNormOp | ops.GroupNormOp) -> None:
-        inputs = out.inputs
-        if isinstance(op, ops.RmsNormOp):
-            out.needs(RMS_SINCE, op_type)
-            inputs = [out.name(op.data), out.name(op.scale) or _ones(out, op)]
-        stash_type = data_type(op.first_stage_type(op.data))
-        out.node(op_type, inputs, out.output, stash_type=stash_type, **attributes_of(op, attributes))
-
-    return exporter
+def _two_stages(
+    out: NodeEmitter, op: ops.LayerNormOp | ops.RmsNormOp | ops.GroupNormOp, op_type: str, attributes: str
+) -> None:
+    """Exports a normalization whose first stage has a type of its own, `stash_type`."""
+    inputs = out.inputs
+    if isinstance(op, ops.RmsNormOp):
+        out.needs(RMS_SINCE, op_type)
+        inputs = [out.name(op.data), out.name(op.scale) or _ones(out, op)]
+    stash_type = data_type(op.first_stage_type(op.data))
+    out.node(op_type, inputs, out.output, stash_type=stash_type, **attributes_of(op, attributes))
 
 
 def _ones(out: NodeEmitter, op: ops.RmsNormOp) -> str:
@@ -179,14 +178,11 @@ def _export_lp_norm(out: NodeEmitter, op: ops.LpNormOp) -> None:
 # Softmax and related operators. A mask is exported as a Where before and after, because ONNX Softmax has no mask.
 
 
-def _along_axis(operation: type[ops.SoftmaxLikeOp]) -> Importer:
-    def importer(node: Node) -> SSAValue:
-        axis = node.attribute("axis")
-        if node.version >= 13:
-            return node.add(operation, node.input(), axis=axis).results[0]
-        return _over_trailing_axes(node, operation, axis)
-
-    return importer
+def _along_axis(node: Node, operation: type[ops.SoftmaxLikeOp]) -> SSAValue:
+    axis = node.attribute("axis")
+    if node.version >= 13:
+        return node.add(operation, node.input(), axis=axis).results[0]
+    return _over_trailing_axes(node, operation, axis)
 
 
 def _over_trailing_axes(node: Node, operation: type[ops.SoftmaxLikeOp], axis: int) -> SSAValue:
@@ -235,16 +231,17 @@ IMPORTERS: dict[str, Importer] = {
     "LayerNormalization": _layer_norm,
     "RMSNormalization": lambda node: rms_norm(node, node.attribute("axis"), node.attribute("epsilon")),
     "LpNormalization": _LP_NORM.imported,
-    "Softmax": _along_axis(ops.SoftmaxOp),
-    "LogSoftmax": _along_axis(ops.LogSoftmaxOp),
-    "Hardmax": _along_axis(ops.HardmaxOp),
+    **{
+        namesake(operation): partial(_along_axis, operation=operation)
+        for operation in (ops.SoftmaxOp, ops.LogSoftmaxOp, ops.HardmaxOp)
+    },
 }
 EXPORTERS: dict[type[Operation], Exporter] = {
     ops.BatchNormOp: _export_batch_norm,
     BatchNormTrainingOp: _export_batch_norm_training,
-    ops.GroupNormOp: _two_stages("GroupNormalization", _GROUP_NORM),
-    ops.LayerNormOp: _two_stages("LayerNormalization", "axis epsilon"),
-    ops.RmsNormOp: _two_stages("RMSNormalization", "axis epsilon"),
+    ops.GroupNormOp: partial(_two_stages, op_type="GroupNormalization", attributes=_GROUP_NORM),
+    ops.LayerNormOp: partial(_two_stages, op_type="LayerNormalization", attributes="axis epsilon"),
+    ops.RmsNormOp: partial(_two_stages, op_type="RMSNormalization", attributes="axis epsilon"),
     ops.LpNormOp: _export_lp_norm,
     ops.SoftmaxOp: _export_softmax,
 }

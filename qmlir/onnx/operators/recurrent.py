@@ -1,6 +1,7 @@
 """Import and export of recurrent layers. The batch is the second axis; `layout = 1` (batch first) adds transposes."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -109,14 +110,10 @@ def _attributes(op: Any, flag: str) -> dict[str, Any]:
     return found
 
 
-def _exporter(op_type: str, states: Sequence[str], flag: str = "") -> Exporter:
-    """Returns the exporter of a layer with these operands after the lengths, and its `flag`."""
-
-    def exporter(out: NodeEmitter, op: Any) -> None:
-        names = ("data", "weight", "recurrence", "bias", "lengths", *states)
-        out.node(op_type, [out.name(getattr(op, name)) for name in names], out.outputs, **_attributes(op, flag))
-
-    return exporter
+def _exported(op_type: str, states: Sequence[str], flag: str, out: NodeEmitter, op: Any) -> None:
+    """Exports a layer with these operands after the lengths, and its `flag`."""
+    names = ("data", "weight", "recurrence", "bias", "lengths", *states)
+    out.node(op_type, [out.name(getattr(op, name)) for name in names], out.outputs, **_attributes(op, flag))
 
 
 def _by_rows(out: NodeEmitter, weight: SSAValue, values: Array) -> Array:
@@ -167,6 +164,6 @@ _LAYERS: dict[str, tuple[type[ops.RecurrentOp], tuple[str, ...], str]] = {
 IMPORTERS: dict[str, Importer] = {op_type: recurrent(*row) for op_type, row in _LAYERS.items()}
 
 EXPORTERS: dict[type[Operation], Exporter] = {
-    **{row[0]: _exporter(op_type, *row[1:]) for op_type, row in _LAYERS.items()},
+    **{row[0]: partial(_exported, op_type, *row[1:]) for op_type, row in _LAYERS.items()},
     ops.DynamicLstmOp: _dynamic_lstm,
 }

@@ -262,4 +262,4 @@ class NnRecognizeMasks(ModulePass):
                 emit_remark(found.composite, found.text())
                 count("masks recognized")
             elif found is not None:
-                emit_remark(softmax, found.reason)
+                emit_remark(softmax, found)

@@ -38,9 +38,8 @@ from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import hand_on, origins_of, set_origins, with_origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.quantization.embeddings import tables_of
 from qmlir.quantization.profiles.keys import functions_of
-from qmlir.quantization.signed_weights import stored_float
+from qmlir.quantization.stored_constants import stored_float, tables_of
 
 # `nn-fold-constants`: constant expressions, and integers that are already quantized weights.
 
@@ -221,7 +220,7 @@ class NnTieEmbeddings(ModulePass):
     The output layer of a decoder often uses the transpose of its token table as weights. Exporters write these weights
     as a second constant, or as a transpose of the table. This pass restores the single tensor of the trained model, so
     that both uses also share a single quantized type. Small constants are left unchanged
-    (`qmlir.quantization.embeddings`).
+    (`qmlir.quantization.stored_constants`).
 
     Before:
 

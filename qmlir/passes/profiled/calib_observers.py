@@ -29,6 +29,7 @@ from qmlir.arithmetic.statistics import BINS, observer_names
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.kernel.record import RecordOp
 from qmlir.ir.builtin_types import dense, element_of, shape_of, sizes_of
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error
 from qmlir.ir.passes import MEANING, Preservation, count
 from qmlir.ir.provenance import hand_on
@@ -191,8 +192,7 @@ def attach_records(function: FuncOp, bins: int) -> Records:
         op.result.replace_all_uses_with(op.input)
         Rewriter.erase_op(op)
         count("observers replaced")
-    end = block.last_op
-    assert isinstance(end, ReturnOp)
+    end = terminator_of(block)
     Rewriter.replace_op(end, ReturnOp(*end.operands, state))
     _set_signature(function, type_)
     return records

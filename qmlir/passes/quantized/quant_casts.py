@@ -38,6 +38,7 @@ from qmlir.quantization.casts import (
     insert_casts,
     plain_tensor,
     rewrite,
+    round_states,
 )
 from qmlir.quantization.decide import decide
 from qmlir.quantization.decisions import Decisions
@@ -54,7 +55,6 @@ from qmlir.quantization.retyping import (
     recreated,
     trial_parts,
 )
-from qmlir.quantization.rounded_states import round_states
 from qmlir.quantization.settings import TakesRecipe
 from qmlir.quantization.shared_scales import StatePair, states_of
 from qmlir.specialization.inputs import function_of

@@ -84,9 +84,8 @@ def _port_lines(function: FuncOp) -> Iterator[str]:
 def _function_lines(function: FuncOp) -> Iterator[str]:
     yield f"function {function.sym_name.data}"
     yield from _port_lines(function)
-    numbers: dict[SSAValue, int] = {}
-    for argument in filter(is_float, function.body.blocks[0].args):
-        numbers[argument] = len(numbers)
+    arguments = filter(is_float, function.body.blocks[0].args)
+    numbers: dict[SSAValue, int] = {argument: number for number, argument in enumerate(arguments)}
     for op in function.body.walk():
         operands = [numbers[value] for value in map(unobserved, op.operands) if value in numbers]
         results = list(filter(is_float, op.results))

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
@@ -150,11 +150,6 @@ def statistics_of(value: SSAValue) -> Statistics | None:
     return known.statistics if known is not None and known.is_complete else None
 
 
-def _return_of(function: FuncOp) -> ReturnOp | None:
-    last = function.body.blocks[-1].last_op
-    return last if isinstance(last, ReturnOp) else None
-
-
 def _values_of(function: FuncOp) -> Iterator[SSAValue]:
     """Yields the arguments of a function and of its nested regions, and the results."""
     for op in function.walk():
@@ -181,7 +176,7 @@ def _ties(module: ModuleOp) -> DisjointSet[SSAValue]:
         if (function := functions.get(call.callee.root_reference.data)) is None:
             continue
         pairs += zip(call.operands, function.body.blocks[0].args, strict=True)
-        if (returned := _return_of(function)) is not None:
+        if (returned := function.get_return_op()) is not None:
             pairs += zip(call.results, returned.operands, strict=True)
     for one, other in pairs:
         ties.union(one, other)
@@ -231,7 +226,7 @@ def set_ranges(module: ModuleOp, entries: Mapping[SSAValue, tuple[float, float]]
         for value in list(_values_of(function)):
             if (found := ranges.get(ties.find(value))) is not None:
                 with_range(value, *found)
-        returned = _return_of(function)
+        returned = function.get_return_op()
         outputs = function.function_type.outputs.data if returned is None else [each.type for each in returned.operands]
         inputs = [argument.type for argument in function.body.blocks[0].args]
         function.function_type = FunctionType.from_lists(inputs, list(outputs))

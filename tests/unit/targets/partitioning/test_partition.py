@@ -15,8 +15,7 @@ from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.ir.verification import verify
-from qmlir.passes.general.inline import Inline
-from qmlir.passes.general.simplification import SymbolDce
+from qmlir.passes.general.simplification import Inline, SymbolDce
 from qmlir.targets.partitioning.preferences import Preferences
 from qmlir.targets.partitioning.quant_partition import outline_host, partition, target_of
 from qmlir.targets.partitioning.report import BorderTransfer, PartitionReport
