@@ -40,7 +40,7 @@ from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.interfaces import Destination, DestinationEffects, DestinationStyle
 from qmlir.ir.verification import verify
 from qmlir.registry.faults import one_line
-from qmlir.text.elements import dense_dtype
+from qmlir.text.elements import dense_dtype, dtype_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 
@@ -387,8 +387,7 @@ def _computed(
 
 
 def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:
-    dtype = dense_dtype(element)
-    assert dtype is not None
+    dtype = dtype_of(element)
     values = np.asarray(array)
     if values.dtype == dtype:
         return values

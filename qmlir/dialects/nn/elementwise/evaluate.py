@@ -17,7 +17,7 @@ from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn import evaluation
 from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
-from qmlir.dialects.nn.base import dtype_of, plain_type
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.evaluation import centered, is_integral, of_arrays, of_operation, of_question, rescaled, widened
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
@@ -25,7 +25,7 @@ from qmlir.dialects.nn.requantize import affine, common_scale, headroom
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.ir.builtin_types import as_small_float, element_of
 from qmlir.ir.evaluation import Evaluator
-from qmlir.text.elements import dense_dtype, narrowed
+from qmlir.text.elements import dtype_of, narrowed
 
 # Elementwise arithmetic on float, integer and boolean arrays, in the precision of their operands.
 
@@ -106,9 +106,7 @@ def converted(
 
     `saturates` and `rounding` apply only to floats of at most 8 bits.
     """
-    dtype = dense_dtype(element)
-    if dtype is None:
-        raise InterpretationError(f"elements of type '{element}' have no NumPy equivalent")
+    dtype = dtype_of(element)
     if as_small_float(element) is not None:
         return to_small_float(widened(x), dtype, saturates=saturates, rounding=rounding)
     if element == i1:
