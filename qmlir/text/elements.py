@@ -69,10 +69,13 @@ def float_text(value: float, element: builtin.AnyFloat) -> str:
     text = f"{value:.6e}"
     if float(text) != value:
         text = _shortest(value, element)
-    if "." not in text:
-        mantissa, mark, exponent = text.partition("e")
-        text = f"{mantissa}.0{mark}{exponent}"
-    return text
+    return with_fraction(text)
+
+
+def with_fraction(text: str) -> str:
+    """Returns the text of a float with the fraction that MLIR's lexer requires."""
+    mantissa, mark, exponent = text.partition("e")
+    return text if "." in text else f"{mantissa}.0{mark}{exponent}"
 
 
 def _shortest(value: float, element: builtin.AnyFloat) -> str:
@@ -85,14 +88,15 @@ def _shortest(value: float, element: builtin.AnyFloat) -> str:
     return repr(value)
 
 
-def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
+def nested_text(texts: Sequence[str], shape: Sequence[int], brackets: str = "[]") -> str:
+    """Returns the text of nested lists of this `shape`, with `texts` as their elements in row-major order."""
     if not shape:
         return texts[0]
-    if len(shape) == 1:
-        return f"[{', '.join(texts)}]"
-    step = len(texts) // shape[0]
-    rows = (texts[start : start + step] for start in range(0, len(texts), step))
-    return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
+    if len(shape) > 1:
+        step = len(texts) // shape[0]
+        rows = (texts[start : start + step] for start in range(0, len(texts), step))
+        texts = [nested_text(row, shape[1:], brackets) for row in rows]
+    return ", ".join(texts).join(brackets)
 
 
 def elements_text(attribute: builtin.DenseIntOrFPElementsAttr[Any]) -> str | None:
@@ -118,7 +122,7 @@ def elements_text(attribute: builtin.DenseIntOrFPElementsAttr[Any]) -> str | Non
         texts = ["true" if value else "false" for value in values]
     else:
         texts = [str(value) for value in values.tolist()]
-    return texts[0] if is_splat else _nested(texts, attribute.get_shape())
+    return texts[0] if is_splat else nested_text(texts, attribute.get_shape())
 
 
 def _is_bit(element: Attribute) -> bool:

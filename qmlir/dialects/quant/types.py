@@ -9,7 +9,17 @@ from typing import Any, Self, cast
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import AnyFloat, ArrayAttr, BytesAttr, IntAttr, IntegerType, NoneAttr, Signedness, StringAttr
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    BytesAttr,
+    IntAttr,
+    IntegerType,
+    NoneAttr,
+    Signedness,
+    StringAttr,
+    f64,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -20,6 +30,7 @@ from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.quant import syntax
 from qmlir.dialects.quant.syntax import MAX_STORAGE_BITS
 from qmlir.ir.builtin_types import FLOAT_DTYPES, Codes, SmallFloat
+from qmlir.text.elements import float_text
 
 # The base of quantized types, and the granularity of uniform types: per tensor, axis or block.
 #
@@ -391,7 +402,7 @@ class CalibratedQuantizedType(QuantizedType):
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_attribute(self.expressed)
-            limits = f"{syntax.real_text(self.minimum)}:{syntax.real_text(self.maximum)}"
+            limits = f"{float_text(self.minimum, f64)}:{float_text(self.maximum, f64)}"
             printer.print_string(f"<{limits}>")
 
 
