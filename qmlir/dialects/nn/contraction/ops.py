@@ -132,6 +132,8 @@ def block_numbers(weight: UniformQuantizedType, sizes: Mapping[int, int]) -> Arr
 class ContractionOp(NnOp, MultipliesAndAdds, ABC):
     """A sum of products of data and weights, which is accumulated in 32 bits if both are quantized."""
 
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
+
     def verify_factors(self, data: SSAValue, weight: SSAValue) -> None:
         """Verifies that the data has one scale, and that of per-axis weights varies only along the output channels."""
         x, w, axis = quantized_type(data), quantized_type(weight), self.quantization_slots().weight_channel_axis
@@ -147,7 +149,6 @@ class MatMulOp(ContractionOp):
     set."""
 
     name = "nn.matmul"
-    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -276,7 +277,6 @@ class FullyConnectedOp(BiasedContractionOp):
     COMMON_SIZES: ClassVar[Mapping[str, tuple[slice, slice]]] = {
         "data": (slice(-1), slice(-1)), "weight": (slice(1), slice(-1, None)), "bias": (slice(None), slice(-1, None)),
     }  # fmt: skip
-    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight = shape_of(self.data), shape_of(self.weight)
@@ -340,7 +340,6 @@ class ConvOp(WindowedContractionOp):
         **WindowedContractionOp.COMMON_SIZES,
         "weight": (slice(1), slice(1, 2)),
     }
-    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
@@ -360,7 +359,6 @@ class ConvTransposeOp(WindowedContractionOp):
     """
 
     name = "nn.conv_transpose"
-    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     output_padding = opt_prop_def(DenseArrayBase[IntegerType])
 
