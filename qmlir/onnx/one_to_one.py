@@ -20,7 +20,6 @@ from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.dynamic import ops as dynamic
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
-from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
@@ -106,9 +105,10 @@ _PLAIN: Mapping[str, type[NnOp]] = {
     "Add": elementwise.AddOp, "Sub": elementwise.SubOp, "Mul": elementwise.MulOp, "Div": elementwise.DivOp,
     "Equal": elementwise.EqualOp, "Greater": elementwise.GreaterOp, "GreaterOrEqual": elementwise.GreaterOrEqualOp,
     "Less": elementwise.LessOp, "LessOrEqual": elementwise.LessOrEqualOp, "Where": elementwise.WhereOp,
-    "And": logic.AndOp, "Or": logic.OrOp, "Xor": logic.XorOp, "Not": logic.NotOp, "IsNaN": logic.IsNaNOp,
-    "BitwiseAnd": logic.BitwiseAndOp, "BitwiseOr": logic.BitwiseOrOp, "BitwiseXor": logic.BitwiseXorOp,
-    "BitwiseNot": logic.BitwiseNotOp, "Relu": activations.ReluOp, "Sigmoid": activations.SigmoidOp,
+    "And": elementwise.AndOp, "Or": elementwise.OrOp, "Xor": elementwise.XorOp, "Not": elementwise.NotOp,
+    "BitwiseAnd": elementwise.BitwiseAndOp, "BitwiseOr": elementwise.BitwiseOrOp, "IsNaN": elementwise.IsNaNOp,
+    "BitwiseXor": elementwise.BitwiseXorOp, "BitwiseNot": elementwise.BitwiseNotOp,
+    "Relu": activations.ReluOp, "Sigmoid": activations.SigmoidOp,
     "HardSwish": activations.HardSwishOp, "Mish": activations.MishOp, "Tanh": activations.TanhOp,
     "Softplus": activations.SoftplusOp, "Softsign": activations.SoftsignOp, "NonZero": indexing.NonZeroOp,
     "GlobalAveragePool": pooling.GlobalAveragePoolOp, "GlobalMaxPool": pooling.GlobalMaxPoolOp,
@@ -132,7 +132,7 @@ ONE_TO_ONE: Sequence[OneToOne] = (
     OneToOne("Celu", activations.CeluOp, "alpha"),
     OneToOne("Selu", activations.SeluOp, "alpha gamma"),
     OneToOne("HardSigmoid", activations.HardSigmoidOp, "alpha beta"),
-    OneToOne("IsInf", logic.IsInfOp, "detect_negative detect_positive"),
+    OneToOne("IsInf", elementwise.IsInfOp, "detect_negative detect_positive"),
     OneToOne("Einsum", contraction.EinsumOp, "equation"),
     OneToOne("GlobalLpPool", pooling.GlobalLpPoolOp, "p"),
     OneToOne("InstanceNormalization", normalization.InstanceNormOp, "epsilon"),

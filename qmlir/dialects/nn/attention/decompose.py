@@ -22,6 +22,7 @@ from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.decomposition import Decompose, Results, cast, scalar
 from qmlir.dialects.nn.elementwise.ops import (
     AddOp,
+    AndOp,
     DivOp,
     EqualOp,
     GreaterOrEqualOp,
@@ -31,7 +32,6 @@ from qmlir.dialects.nn.elementwise.ops import (
     SubOp,
     WhereOp,
 )
-from qmlir.dialects.nn.logic.ops import AndOp
 from qmlir.dialects.nn.movement.ops import ConcatOp, ReshapeOp, UnsqueezeOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp
