@@ -139,6 +139,17 @@ DTYPES: Mapping[type[Attribute], npt.DTypeLike] = {
 }
 """The NumPy type of each format. Each value occupies one byte; narrower formats use its low bits."""
 
+PLAIN_DTYPES: Mapping[type[Attribute], npt.DTypeLike] = {
+    builtin.Float16Type: np.float16,
+    builtin.BFloat16Type: ml_dtypes.bfloat16,
+    builtin.Float32Type: np.float32,
+    builtin.Float64Type: np.float64,
+}
+"""The NumPy type of each float type that operations compute with."""
+
+FLOAT_DTYPES: Mapping[type[Attribute], npt.DTypeLike] = {**PLAIN_DTYPES, **DTYPES}
+"""The NumPy type of each float type that has one."""
+
 
 def as_small_float(type_: Attribute) -> SmallFloat | None:
     """Returns `type_` if it is a float of 8 bits or fewer; otherwise `None`."""

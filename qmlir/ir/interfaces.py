@@ -357,6 +357,22 @@ class DestinationStyle(Checked, abc.ABC):
         """
 
 
+class DestinationEffects(MemoryEffect):
+    """The effects of a `DestinationStyle` operation on memory: reads of operands and writes of destinations.
+
+    On tensors, the operation has no effects.
+    """
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        if not isinstance(op, DestinationStyle) or op.results:
+            return set()
+        written = {op.operands[each.operand]: each for each in op.destinations() if each.operand is not None}
+        read = (value for value in op.operands if value not in written or written[value].is_read)
+        effects = {EffectInstance(MemoryEffectKind.READ, value) for value in read}
+        return effects | {EffectInstance(MemoryEffectKind.WRITE, value) for value in written}
+
+
 def volume(sizes: Iterable[int]) -> int:
     """Returns the product of `sizes`, counting dynamic sizes as 1."""
     return math.prod(1 if size == DYNAMIC_INDEX else size for size in sizes)

@@ -20,10 +20,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, TensorType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.elementwise.ops import AddOp, LessOp, SubOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, AndOp, LessOp, SubOp
 from qmlir.dialects.nn.indexing.ops import GatherOp, ScatterNDOp
 from qmlir.dialects.nn.island.ops import RUNS, OnnxIslandOp
-from qmlir.dialects.nn.logic.ops import AndOp
 from qmlir.dialects.nn.movement.ops import TransposeOp, normalized_axis
 from qmlir.ir.builtin_types import AnyTensor, element_of, ranked_tensor, shape_of
 from qmlir.ir.builtin_types import tensor as tensor_type

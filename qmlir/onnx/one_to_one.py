@@ -20,7 +20,6 @@ from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.dynamic import ops as dynamic
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
-from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
@@ -103,8 +102,8 @@ _PLAIN: Sequence[type[NnOp]] = (
     elementwise.AsinhOp, elementwise.AcoshOp, elementwise.AtanhOp, elementwise.FloorOp, elementwise.CeilOp,
     elementwise.RoundOp, elementwise.SignOp, elementwise.AddOp, elementwise.SubOp, elementwise.MulOp, elementwise.DivOp,
     elementwise.EqualOp, elementwise.GreaterOp, elementwise.GreaterOrEqualOp, elementwise.LessOp,
-    elementwise.LessOrEqualOp, elementwise.WhereOp, logic.AndOp, logic.OrOp, logic.XorOp, logic.NotOp, logic.IsNaNOp,
-    logic.BitwiseAndOp, logic.BitwiseOrOp, logic.BitwiseXorOp, logic.BitwiseNotOp, activations.ReluOp,
+    elementwise.LessOrEqualOp, elementwise.WhereOp, elementwise.AndOp, elementwise.OrOp, elementwise.XorOp, elementwise.NotOp, elementwise.IsNaNOp,
+    elementwise.BitwiseAndOp, elementwise.BitwiseOrOp, elementwise.BitwiseXorOp, elementwise.BitwiseNotOp, activations.ReluOp,
     activations.SigmoidOp, activations.HardSwishOp, activations.MishOp, activations.TanhOp, activations.SoftplusOp,
     activations.SoftsignOp, indexing.NonZeroOp, pooling.GlobalAveragePoolOp, pooling.GlobalMaxPoolOp,
     text.StringConcatOp, shapes.SizeOp, movement.SqueezeOp, movement.UnsqueezeOp, movement.SliceOp, shapes.TileOp,
@@ -125,7 +124,7 @@ ONE_TO_ONE: Sequence[OneToOne] = (
     OneToOne("Celu", activations.CeluOp, "alpha"),
     OneToOne("Selu", activations.SeluOp, "alpha gamma"),
     OneToOne("HardSigmoid", activations.HardSigmoidOp, "alpha beta"),
-    OneToOne("IsInf", logic.IsInfOp, "detect_negative detect_positive"),
+    OneToOne("IsInf", elementwise.IsInfOp, "detect_negative detect_positive"),
     OneToOne("Einsum", contraction.EinsumOp, "equation"),
     OneToOne("GlobalLpPool", pooling.GlobalLpPoolOp, "p"),
     OneToOne("InstanceNormalization", normalization.InstanceNormOp, "epsilon"),

@@ -32,20 +32,23 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.elementwise.ops import (
     AddOp,
+    AndOp,
     CastOp,
     ClipOp,
     DivOp,
     EqualOp,
     GreaterOp,
+    IsInfOp,
+    IsNaNOp,
     MaxOp,
     MulOp,
     NegOp,
+    NotOp,
     SubOp,
     WhereOp,
     broadcast_shapes,
 )
 from qmlir.dialects.nn.indexing.ops import GatherOp
-from qmlir.dialects.nn.logic.ops import AndOp, IsInfOp, IsNaNOp, NotOp
 from qmlir.dialects.nn.movement.ops import AxesOp, ReshapeOp, SliceOp, TransposeOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.raising.spellings import defining_op

@@ -8,28 +8,20 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.builtin_types import DTYPES, as_integer
+from qmlir.ir.builtin_types import FLOAT_DTYPES, as_integer
 
 LIST_LIMIT = 16
 """The maximum number of elements that are printed as a list; more are printed as a blob."""
 
 ODD_LIST_LIMIT = 1024
 """The maximum for element types that upstream's blobs pack more tightly than xDSL's; both can parse lists."""
-
-_FLOAT_DTYPES: dict[type[Attribute], npt.DTypeLike] = {
-    builtin.Float16Type: np.float16,
-    builtin.BFloat16Type: ml_dtypes.bfloat16,
-    builtin.Float32Type: np.float32,
-    builtin.Float64Type: np.float64,
-    **DTYPES,
-}
 
 _BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -45,8 +37,16 @@ def dense_dtype(element: Attribute) -> np.dtype[Any] | None:
         case builtin.IndexType():
             return np.dtype(np.int64)
         case _:
-            dtype = _FLOAT_DTYPES.get(type(element))
+            dtype = FLOAT_DTYPES.get(type(element))
             return None if dtype is None else np.dtype(dtype)
+
+
+def dtype_of(element: Attribute) -> np.dtype[Any]:
+    """Returns the NumPy type of the bytes of an element type. Raises `InterpretationError` if there is none."""
+    dtype = dense_dtype(element)
+    if dtype is None:
+        raise InterpretationError(f"no NumPy type holds elements of type {element}")
+    return dtype
 
 
 def dense_array(attribute: builtin.DenseIntOrFPElementsAttr[Any]) -> Array:
@@ -69,10 +69,13 @@ def float_text(value: float, element: builtin.AnyFloat) -> str:
     text = f"{value:.6e}"
     if float(text) != value:
         text = _shortest(value, element)
-    if "." not in text:
-        mantissa, mark, exponent = text.partition("e")
-        text = f"{mantissa}.0{mark}{exponent}"
-    return text
+    return with_fraction(text)
+
+
+def with_fraction(text: str) -> str:
+    """Returns the text of a float with the fraction that MLIR's lexer requires."""
+    mantissa, mark, exponent = text.partition("e")
+    return text if "." in text else f"{mantissa}.0{mark}{exponent}"
 
 
 def _shortest(value: float, element: builtin.AnyFloat) -> str:
@@ -85,14 +88,15 @@ def _shortest(value: float, element: builtin.AnyFloat) -> str:
     return repr(value)
 
 
-def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
+def nested_text(texts: Sequence[str], shape: Sequence[int], brackets: str = "[]") -> str:
+    """Returns the text of nested lists of this `shape`, with `texts` as their elements in row-major order."""
     if not shape:
         return texts[0]
-    if len(shape) == 1:
-        return f"[{', '.join(texts)}]"
-    step = len(texts) // shape[0]
-    rows = (texts[start : start + step] for start in range(0, len(texts), step))
-    return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
+    if len(shape) > 1:
+        step = len(texts) // shape[0]
+        rows = (texts[start : start + step] for start in range(0, len(texts), step))
+        texts = [nested_text(row, shape[1:], brackets) for row in rows]
+    return ", ".join(texts).join(brackets)
 
 
 def elements_text(attribute: builtin.DenseIntOrFPElementsAttr[Any]) -> str | None:
@@ -118,7 +122,7 @@ def elements_text(attribute: builtin.DenseIntOrFPElementsAttr[Any]) -> str | Non
         texts = ["true" if value else "false" for value in values]
     else:
         texts = [str(value) for value in values.tolist()]
-    return texts[0] if is_splat else _nested(texts, attribute.get_shape())
+    return texts[0] if is_splat else nested_text(texts, attribute.get_shape())
 
 
 def _is_bit(element: Attribute) -> bool:
@@ -131,9 +135,7 @@ def _stored_bytes(element: Attribute) -> int:
     integer = as_integer(element)
     if integer is not None:
         return -(-integer.width.data // 8)
-    dtype = dense_dtype(element)
-    assert dtype is not None
-    return dtype.itemsize
+    return dtype_of(element).itemsize
 
 
 def _is_stored_as_upstream(element: Attribute) -> bool:
@@ -184,8 +186,7 @@ def _bits_of_blob(blob: bytes, count: int) -> bytes:
 
 def _fit(blob: bytes, size: int, element: Attribute) -> bytes:
     """Widens elements of `size` bytes to their size in memory."""
-    dtype = dense_dtype(element)
-    assert dtype is not None
+    dtype = dtype_of(element)
     if size != dtype.itemsize:
         wide = np.zeros((len(blob) // size, dtype.itemsize), np.uint8)
         wide[:, :size] = np.frombuffer(blob, np.uint8).reshape(-1, size)

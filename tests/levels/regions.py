@@ -9,7 +9,6 @@ from xdsl.ir import Block, Region, SSAValue
 
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
-from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.reduction import ops as reduction
 from tests.levels.graph import Graph, RejectedError, Value
@@ -106,7 +105,7 @@ def _while(rows: Sequence[Row]) -> Make:
             value = _body(graph, state, x, rows)
             following = graph.add(elementwise.AddOp, [number, _number(graph, 1)])
             is_left = graph.add(elementwise.LessOp, [following, _number(graph, graph.integer(1, MOST_STEPS))])
-            goes_on = graph.add(logic.AndOp, [_condition(graph, value), is_left])
+            goes_on = graph.add(elementwise.AndOp, [_condition(graph, value), is_left])
             block.add_op(scf.YieldOp(goes_on.ssa, value.ssa, following.ssa))
         loop = scf.WhileOp(
             [each.ssa for each in given], [each.ssa.type for each in given], Region(before), Region(block)

@@ -15,6 +15,7 @@ from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
+from qmlir.dialects.nn.gradients import INTEGRAL
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
@@ -411,6 +412,8 @@ def subclasses(base: type[NnOp], *modules: Any) -> Iterator[type[Any]]:
 
 def _rows() -> Iterator[Row]:
     for operation in subclasses(elementwise.UnaryOp, elementwise, activations):
+        if operation in INTEGRAL:
+            continue
         short = operation.name.removeprefix("nn.")
         for properties in PROPERTIES.get(operation, [{}]):
             yield Row(operation, _unary(operation, properties), UNARY_TORCH.get(short))

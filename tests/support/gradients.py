@@ -11,8 +11,8 @@ from xdsl.ir import Block, Region, SSAValue
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.base import PLAIN_FLOATS, NnOp, build
-from qmlir.ir.builtin_types import element_of
+from qmlir.dialects.nn.base import NnOp, build
+from qmlir.ir.builtin_types import PLAIN_DTYPES, element_of
 from qmlir.ir.signature import Port, inputs_of, set_ports
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
@@ -63,7 +63,7 @@ def module_of(row: Row, drawn: Drawn) -> tuple[ModuleOp, dict[str, Array]]:
     op = build(
         row.operation, operands, dict(drawn.properties), result_types=drawn.result_types or None, results=drawn.results
     )
-    results: list[SSAValue] = [each for each in op.results if isinstance(element_of(each), PLAIN_FLOATS)]
+    results: list[SSAValue] = [each for each in op.results if type(element_of(each)) in PLAIN_DTYPES]
     block.add_ops([op, ReturnOp(*results)])
     types = [argument.type for argument in block.args], [each.type for each in results]
     function = FuncOp("main", types, Region(block))

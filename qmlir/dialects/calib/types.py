@@ -43,11 +43,11 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.statistics import AGREEMENT, BatchRanges, Histogram, Moments, Statistics, Summary, sum_of
-from qmlir.dialects.quant.syntax import parse_real, real_text
+from qmlir.dialects.quant.syntax import parse_real
 from qmlir.ir.builtin_types import as_dense, dense
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.text.data import parse_data
-from qmlir.text.elements import dense_array
+from qmlir.text.elements import dense_array, float_text
 from qmlir.text.weights import ExternalWeightsAttr
 
 _NUMBERS = ("min", "max", "mean", "std")
@@ -349,12 +349,12 @@ class StatsAttr(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         numbers = np.frombuffer(self.numbers.data, dtype="<f8").tolist()
-        fields = [f"{name} = {real_text(number)}" for name, number in zip(_NUMBERS, numbers, strict=True)]
+        fields = [f"{name} = {float_text(number, f64)}" for name, number in zip(_NUMBERS, numbers, strict=True)]
         fields.append(f"count = {self.count.data}")
         if self.axis.data >= 0:
             fields.append(f"axis = {self.axis.data}")
             for name, values in (("mins", self.axis_minima), ("maxs", self.axis_maxima)):
-                fields.append(f"{name} = [{', '.join(map(real_text, values.tolist()))}]")
+                fields.append(f"{name} = [{', '.join(float_text(number, f64) for number in values.tolist())}]")
         with printer.in_angle_brackets():
             printer.print_string(", ".join(fields))
             if self.recorded.data:

@@ -8,7 +8,6 @@ Integers are signless: the operation specifies which operands are read as unsign
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -40,25 +39,13 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffectKind, RecursiveMemoryEffect
+from xdsl.traits import RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.ops import YieldOp, shaped
 from qmlir.ir.builtin_types import integer_list
-from qmlir.ir.interfaces import Destination, DestinationStyle, MultipliesAndAdds
-
-
-class ReadsAndWritesMemory(RecursiveMemoryEffect):
-    """The effects of the region and, on memory, reads of the operands and a write to `outs`."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
-        effects = super().get_effects(op)
-        if effects is None or not isinstance(op, EpilogueOp) or op.outs is None:
-            return effects
-        read = {EffectInstance(MemoryEffectKind.READ, value) for value in op.operands if value is not op.outs}
-        return {*effects, *read, EffectInstance(MemoryEffectKind.WRITE, op.outs)}
+from qmlir.ir.interfaces import Destination, DestinationEffects, DestinationStyle, MultipliesAndAdds
 
 
 class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
@@ -81,7 +68,7 @@ class EpilogueOp(IRDLOperation, MultipliesAndAdds, DestinationStyle):
     result = opt_result_def()
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
-    traits = traits_def(ReadsAndWritesMemory())
+    traits = traits_def(RecursiveMemoryEffect(), DestinationEffects())
 
     @property
     def target(self) -> SSAValue:

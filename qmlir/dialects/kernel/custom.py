@@ -26,7 +26,6 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
 from qmlir import registry
@@ -38,10 +37,10 @@ from qmlir.environment import default_environment
 from qmlir.ir import evaluation
 from qmlir.ir.builtin_types import as_integer, integer_list, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
-from qmlir.ir.interfaces import Destination, DestinationStyle
+from qmlir.ir.interfaces import Destination, DestinationEffects, DestinationStyle
 from qmlir.ir.verification import verify
 from qmlir.registry.faults import one_line
-from qmlir.text.elements import dense_dtype
+from qmlir.text.elements import dense_dtype, dtype_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
 
@@ -161,17 +160,6 @@ def _fits(kernel: CustomKernel, op: Operation) -> bool:
     return found is True or bool(cast(object, found))
 
 
-class _ReadsAndWrites(MemoryEffect):
-    """On memory, reads of the operands and writes of `outs`; no effects on tensors."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        if not isinstance(op, CustomOp):
-            return set()
-        read = {EffectInstance(MemoryEffectKind.READ, value) for value in op.inputs if op.outs}
-        return {*read, *(EffectInstance(MemoryEffectKind.WRITE, value) for value in op.outs)}
-
-
 def _text_of(op: Operation) -> str:
     """Returns a module in generic form whose function contains only `op`, applied to its arguments."""
     body = Block(arg_types=[value.type for value in op.operands])
@@ -225,7 +213,7 @@ class CustomOp(IRDLOperation, DestinationStyle):
         "$function `ins` `(` $inputs `:` type($inputs) `)` (`outs` `(` $outs^ `:` type($outs) `)`)? "
         "(`->` type($res)^)? `computes` $computes attr-dict"
     )
-    traits = traits_def(_ReadsAndWrites())
+    traits = traits_def(DestinationEffects())
 
     @staticmethod
     def of(op: Operation, kernel: CustomKernel, inputs: Sequence[SSAValue]) -> "CustomOp":
@@ -399,8 +387,7 @@ def _computed(
 
 
 def _as_signless(op: Operation, array: Any, element: Attribute) -> Array:
-    dtype = dense_dtype(element)
-    assert dtype is not None
+    dtype = dtype_of(element)
     values = np.asarray(array)
     if values.dtype == dtype:
         return values

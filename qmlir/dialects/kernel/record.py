@@ -16,25 +16,13 @@ from xdsl.irdl import (
     prop_def,
     traits_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.records import RecordLayout
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.ir.evaluation import Evaluator, check_writable
-from qmlir.ir.interfaces import Destination, DestinationStyle
-
-
-class _AddsToMemory(MemoryEffect):
-    """On memory, reads of the value and of the records, and a write of the records; no effects on tensors."""
-
-    @classmethod
-    def get_effects(cls, op: Operation) -> set[EffectInstance]:
-        if not isinstance(op, RecordOp) or op.result is not None:
-            return set()
-        read = {EffectInstance(MemoryEffectKind.READ, value) for value in op.operands}
-        return {*read, EffectInstance(MemoryEffectKind.WRITE, op.records)}
+from qmlir.ir.interfaces import Destination, DestinationEffects, DestinationStyle
 
 
 @irdl_op_definition
@@ -64,7 +52,7 @@ class RecordOp(IRDLOperation, DestinationStyle):
         "$input `at` $position `in` $records (`runs` $runs^)? `bins` $bins (`axis` $axis^)? attr-dict "
         "`:` type($input) `,` type($position) `,` type($records) (`,` type($runs)^)? (`->` type($result)^)?"
     )
-    traits = traits_def(_AddsToMemory())
+    traits = traits_def(DestinationEffects())
 
     PLACE: ClassVar = TensorType(i64, [1])
 

@@ -38,6 +38,7 @@ from xdsl.printer import Printer
 
 from qmlir.ir.builtin_types import as_float, float_list, integer_list
 from qmlir.ir.evaluation import operand_groups
+from qmlir.text.elements import with_fraction
 
 SEGMENT_SIZES = "operandSegmentSizes"
 _ABSENT = "_"
@@ -63,8 +64,7 @@ def _print_operands(op: IRDLOperation, printer: Printer) -> None:
 
 def _float_text(number: float) -> str:
     """Returns the shortest text that round-trips as f32."""
-    text = repr(float(str(np.float32(number))))
-    return text if "." in text else text.replace("e", ".0e")
+    return with_fraction(repr(float(str(np.float32(number)))))
 
 
 def _is_plain(numbers: Sequence[float]) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Flag, auto
 from typing import Any, ClassVar, TypeGuard, TypeVar, cast
 
-import numpy as np
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyFloat,
@@ -49,7 +48,15 @@ from qmlir.dialects.quant.types import (
     UniformFloatType,
     UniformQuantizedType,
 )
-from qmlir.ir.builtin_types import AnyTensor, as_small_float, element_of, integer_list, ranked_tensor, shape_of
+from qmlir.ir.builtin_types import (
+    PLAIN_DTYPES,
+    AnyTensor,
+    as_small_float,
+    element_of,
+    integer_list,
+    ranked_tensor,
+    shape_of,
+)
 from qmlir.ir.evaluation import operand_groups
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import (
@@ -63,15 +70,11 @@ from qmlir.ir.interfaces import (
     Replacement,
     Slot,
 )
-from qmlir.text.elements import dense_dtype
-
-PLAIN_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
-"""The float types of arithmetic operations."""
 
 
 def verify_precision(precision: Attribute) -> None:
     """Raises `VerifyException` unless `precision`, the type of an intermediate result, is an arithmetic float type."""
-    if not isinstance(precision, PLAIN_FLOATS):
+    if type(precision) not in PLAIN_DTYPES:
         raise VerifyException(f"precision must be f16, bf16, f32 or f64, but got '{precision}'")
 
 
@@ -154,13 +157,6 @@ def plain_type(element: Attribute) -> Attribute:
 def is_per_tensor(element: Attribute) -> TypeGuard[UniformQuantizedType]:
     """Returns whether `element` is a uniform quantized type with one scale and zero point."""
     return isinstance(element, UniformQuantizedType) and element.granularity is Granularity.TENSOR
-
-
-def dtype_of(element: Attribute) -> np.dtype[Any]:
-    """Returns the NumPy type of an element type, which must have one."""
-    dtype = dense_dtype(element)
-    assert dtype is not None
-    return dtype
 
 
 def element_limits(element: Attribute) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.accumulators import accumulator_type
-from qmlir.dialects.nn.base import Kind, NnOp, build, dtype_of, kind_of, plain_type
+from qmlir.dialects.nn.base import Kind, NnOp, build, kind_of, plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import ConvOp, ConvTransposeOp, FullyConnectedOp
 from qmlir.dialects.nn.elementwise.ops import CastOp
@@ -19,6 +19,7 @@ from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of, tensor
 from qmlir.ir.decomposition import COMPONENTS, Parts
+from qmlir.text.elements import dtype_of
 
 # Building blocks of decompositions: scalar constants, per-channel parameters, casts, and a single rounding of results.
 

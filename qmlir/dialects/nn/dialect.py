@@ -11,7 +11,6 @@ from qmlir.dialects.nn.dynamic import ops as dynamic
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
 from qmlir.dialects.nn.island import ops as island
-from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
@@ -27,7 +26,7 @@ from qmlir.dialects.nn.types import SequenceType, StringType
 from qmlir.text.weights import ExternalWeightsAttr
 
 FAMILIES = (
-    constant, contraction, elementwise, activations, logic, reduction, pooling, resizing, normalization,
+    constant, contraction, elementwise, activations, reduction, pooling, resizing, normalization,
     training, attention, movement, indexing, shapes, recurrent, dynamic, sequence,
     strings, island, trees,
 )  # fmt: skip

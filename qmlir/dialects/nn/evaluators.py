@@ -54,7 +54,6 @@ from qmlir.dialects.nn.elementwise import evaluate as elementwise
 from qmlir.dialects.nn.evaluation import is_quantized, through_float
 from qmlir.dialects.nn.indexing import evaluate as indexing
 from qmlir.dialects.nn.island import evaluate as island
-from qmlir.dialects.nn.logic import evaluate as logic
 from qmlir.dialects.nn.movement import evaluate as movement
 from qmlir.dialects.nn.normalization import evaluate as normalization
 from qmlir.dialects.nn.pooling import evaluate as pooling
@@ -70,7 +69,7 @@ from qmlir.dialects.nn.trees import evaluate as trees
 from qmlir.ir.evaluation import ByOperation, Evaluator, Results
 
 _FAMILIES = (
-    constant, elementwise, logic, contraction, pooling, resizing, movement, normalization, training, attention,
+    constant, elementwise, contraction, pooling, resizing, movement, normalization, training, attention,
     recurrent, dynamic, indexing, reduction, shapes, strings, trees,
 )  # fmt: skip
 

@@ -19,7 +19,6 @@ from qmlir.dialects.nn.gradient_rules import Rule, nothing, refusing
 from qmlir.dialects.nn.indexing import gradient as indexing
 from qmlir.dialects.nn.indexing.ops import NonZeroOp, UniqueOp
 from qmlir.dialects.nn.island import ops as island
-from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import gradient as movement
 from qmlir.dialects.nn.normalization import gradient as normalization
 from qmlir.dialects.nn.pooling import gradient as pooling
@@ -51,8 +50,10 @@ REFUSED: Mapping[type[Operation], str] = {
 
 INTEGRAL: tuple[type[Operation], ...] = (
     constant.ConstantOp, arithmetic.EqualOp, arithmetic.GreaterOp, arithmetic.GreaterOrEqualOp, arithmetic.LessOp,
-    arithmetic.LessOrEqualOp, *operations_in(logic), reductions.ArgMaxOp, reductions.ArgMinOp, NonZeroOp,
-    sizes.ShapeOp, sizes.SizeOp, *operations_in(strings),
+    arithmetic.LessOrEqualOp, arithmetic.AndOp, arithmetic.OrOp, arithmetic.XorOp, arithmetic.NotOp,
+    arithmetic.BitwiseAndOp, arithmetic.BitwiseOrOp, arithmetic.BitwiseXorOp, arithmetic.BitwiseNotOp,
+    arithmetic.BitShiftOp, arithmetic.IsNaNOp, arithmetic.IsInfOp, reductions.ArgMaxOp, reductions.ArgMinOp,
+    NonZeroOp, sizes.ShapeOp, sizes.SizeOp, *operations_in(strings),
 )  # fmt: skip
 """The operations whose results are not floats, or do not depend on any operand."""
 

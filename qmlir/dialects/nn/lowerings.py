@@ -20,7 +20,6 @@ from qmlir.dialects.nn.dialect import FAMILIES
 from qmlir.dialects.nn.elementwise import lower as elementwise
 from qmlir.dialects.nn.indexing import lower as indexing
 from qmlir.dialects.nn.indexing.ops import NonZeroOp, UniqueOp
-from qmlir.dialects.nn.logic import lower as logic
 from qmlir.dialects.nn.lowering import or_parts, otherwise
 from qmlir.dialects.nn.movement import lower as movement
 from qmlir.dialects.nn.normalization import lower as normalization
@@ -37,7 +36,7 @@ from qmlir.dialects.nn.training.ops import DropoutOp
 from qmlir.dialects.nn.trees import lower as trees
 
 _LOWERED = (
-    attention, constant, contraction, lower_einsum, elementwise, indexing, logic, movement,
+    attention, constant, contraction, lower_einsum, elementwise, indexing, movement,
     normalization, pooling, recurrent, reduction, resizing, shapes, trees,
 )  # fmt: skip
 

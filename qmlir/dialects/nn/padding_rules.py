@@ -21,9 +21,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.symbolic_sizes import Content, Extent, Quotient, Size, as_extent, extents, sizes_in
 from qmlir.dialects.nn.base import Kind, element_limits, is_per_tensor, kind_of
 from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
-from qmlir.dialects.nn.elementwise.ops import CastOp, MaxOp, MinOp, WhereOp
+from qmlir.dialects.nn.elementwise.ops import AndOp, CastOp, MaxOp, MinOp, WhereOp
 from qmlir.dialects.nn.indexing.ops import GatherOp
-from qmlir.dialects.nn.logic.ops import AndOp
 from qmlir.dialects.nn.movement.ops import ConcatOp
 from qmlir.dialects.nn.terms import Expr, InsertionBuilder
 from qmlir.dialects.quant.types import StoredType, UniformQuantizedType

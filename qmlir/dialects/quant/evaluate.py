@@ -8,10 +8,8 @@ rounding.
 
 from collections.abc import Callable
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
@@ -20,22 +18,15 @@ from qmlir.arithmetic.small_floats import to_small_float
 from qmlir.dialects.quant.infer import broadcast_parameters, element_type, integer_dtype, storage_dtype
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType, holds_nan
-from qmlir.ir.builtin_types import as_integer
-
-_FLOAT_DTYPES: dict[type[Attribute], tuple[npt.DTypeLike, npt.DTypeLike]] = {
-    Float16Type: (np.float16, np.float32),
-    BFloat16Type: (ml_dtypes.bfloat16, np.float32),
-    Float32Type: (np.float32, np.float32),
-    Float64Type: (np.float64, np.float64),
-}
-"""The NumPy type of the values of each expressed type, and the type in which their arithmetic is done."""
+from qmlir.ir.builtin_types import PLAIN_DTYPES, as_integer
 
 
 def _float_dtypes(quantized: UniformQuantizedType | UniformFloatType) -> tuple[npt.DTypeLike, npt.DTypeLike]:
-    try:
-        return _FLOAT_DTYPES[type(quantized.expressed)]
-    except KeyError:
-        raise InterpretationError(f"cannot compute with expressed type '{quantized.expressed}'") from None
+    """Returns the NumPy type of values of the expressed type, and the type in which their arithmetic is done."""
+    dtype = PLAIN_DTYPES.get(type(quantized.expressed))
+    if dtype is None:
+        raise InterpretationError(f"cannot compute with expressed type '{quantized.expressed}'")
+    return dtype, np.float64 if dtype is np.float64 else np.float32
 
 
 def _uniform(type_: Attribute) -> UniformQuantizedType | UniformFloatType:

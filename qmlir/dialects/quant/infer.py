@@ -8,10 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    BFloat16Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
+    AnyFloat,
     IndexType,
     IntegerType,
     MemRefType,
@@ -32,7 +29,6 @@ from qmlir.dialects.quant.types import (
 from qmlir.ir.builtin_types import (
     AnyMemRef,
     AnyTensor,
-    as_small_float,
     memref_type,
     ranked_tensor,
     small_dtype,
@@ -47,22 +43,13 @@ from qmlir.ir.interfaces import volume
 
 def bits_of(element: Attribute) -> int:
     """Returns the width of a stored element in bits: 1 for a bool, 64 for an index, and 0 for a string."""
-    match element:
-        case StoredType() | UniformFloatType():
-            return element.bits
-        case CalibratedQuantizedType():
-            return bits_of(element.expressed_type)
-        case Float64Type() | IndexType():
-            return 64
-        case Float32Type():
-            return 32
-        case Float16Type() | BFloat16Type():
-            return 16
-        case IntegerType():
-            return element.width.data
-        case _:
-            small = as_small_float(element)
-            return 0 if small is None else small.bitwidth
+    if isinstance(element, CalibratedQuantizedType):
+        return bits_of(element.expressed_type)
+    if isinstance(element, IndexType):
+        return 64
+    if isinstance(element, StoredType | UniformFloatType):
+        return element.bits
+    return element.bitwidth if isinstance(element, IntegerType | AnyFloat) else 0
 
 
 def shaped_type(value: SSAValue) -> tuple[Attribute, tuple[int, ...]] | None:

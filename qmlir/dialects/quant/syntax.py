@@ -8,16 +8,17 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness
+from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, f64
 from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 
 from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float
+from qmlir.text.elements import float_text, nested_text, with_fraction
 
 Floats = npt.NDArray[np.float64]
 
@@ -226,21 +227,10 @@ def real_texts(values: Floats, rounded: Rounding | None = None) -> list[str]:
             break
         for index in wrong.tolist():
             texts[index] = text_of(float(flat[index]))
-    return [_mlir_float(text, value) for text, value in zip(texts, flat.tolist(), strict=True)]
-
-
-def real_text(value: float) -> str:
-    """Returns the short text of one value; see `real_texts`."""
-    return real_texts(np.array([value], dtype=np.float64))[0]
-
-
-def _mlir_float(text: str, value: float) -> str:
-    if not math.isfinite(value):
-        return f"0x{struct.pack('>d', value).hex().upper()}"
-    if "." in text:
-        return text
-    mantissa, mark, exponent = text.partition("e")
-    return f"{mantissa}.0{mark}{exponent}"
+    return [
+        with_fraction(text) if math.isfinite(value) else float_text(value, f64)
+        for text, value in zip(texts, flat.tolist(), strict=True)
+    ]
 
 
 def parameter_text(scales: Floats, zero_points: npt.NDArray[np.int64], rounded: Rounding | None = None) -> str:
@@ -248,16 +238,7 @@ def parameter_text(scales: Floats, zero_points: npt.NDArray[np.int64], rounded: 
     texts = real_texts(scales, rounded)
     for index in np.flatnonzero(zero_points.ravel()).tolist():
         texts[index] += f":{zero_points.flat[index]}"
-    return _nested_text(texts, scales.shape)
-
-
-def _nested_text(texts: Sequence[str], shape: tuple[int, ...]) -> str:
-    if not shape:
-        return texts[0]
-    if len(shape) > 1:
-        step = len(texts) // shape[0]
-        texts = [_nested_text(texts[start : start + step], shape[1:]) for start in range(0, len(texts), step)]
-    return "{" + ", ".join(texts) + "}"
+    return nested_text(texts, scales.shape, "{}")
 
 
 def brief_text(type_: Attribute) -> str:

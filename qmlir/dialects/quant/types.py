@@ -9,7 +9,17 @@ from typing import Any, Self, cast
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import AnyFloat, ArrayAttr, BytesAttr, IntAttr, IntegerType, NoneAttr, Signedness, StringAttr
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    BytesAttr,
+    IntAttr,
+    IntegerType,
+    NoneAttr,
+    Signedness,
+    StringAttr,
+    f64,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
@@ -19,30 +29,15 @@ from xdsl.utils.exceptions import VerifyException
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.dialects.quant import syntax
 from qmlir.dialects.quant.syntax import MAX_STORAGE_BITS
-from qmlir.ir.builtin_types import Codes, SmallFloat
+from qmlir.ir.builtin_types import FLOAT_DTYPES, Codes, SmallFloat
+from qmlir.text.elements import float_text
 
 # The base of quantized types, and the granularity of uniform types: per tensor, axis or block.
 #
 # Scales are stored as the bytes of f64 values, so that a type with thousands of channels is built, compared and hashed
 # in microseconds. Each scale is checked against the range of the expressed type, as upstream does.
 
-_FLOAT_DTYPES: dict[str, npt.DTypeLike] = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f32": np.float32,
-    "f64": np.float64,
-    "f4E2M1FN": ml_dtypes.float4_e2m1fn,
-    "f6E2M3FN": ml_dtypes.float6_e2m3fn,
-    "f6E3M2FN": ml_dtypes.float6_e3m2fn,
-    "f8E3M4": ml_dtypes.float8_e3m4,
-    "f8E4M3": ml_dtypes.float8_e4m3,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
-}
+_DTYPES_BY_NAME = {each.name: dtype for each, dtype in FLOAT_DTYPES.items()}
 
 
 def _positive_range(dtype: npt.DTypeLike) -> tuple[float, float]:
@@ -51,7 +46,7 @@ def _positive_range(dtype: npt.DTypeLike) -> tuple[float, float]:
 
 
 _SCALE_LIMITS: dict[str, tuple[float, float]] = {
-    name: _positive_range(dtype) for name, dtype in _FLOAT_DTYPES.items()
+    name: _positive_range(dtype) for name, dtype in _DTYPES_BY_NAME.items()
 } | {"tf32": (2.0**-136, (2 - 2.0**-10) * 2.0**127)}
 """The smallest and largest positive value of each expressed type: the range in which upstream accepts scales."""
 
@@ -104,8 +99,8 @@ def at_place(position: tuple[int, ...]) -> str:
 
 def _rounded_to(expressed: Attribute, scales: Any) -> Any:
     """Rounds positive scales to the expressed type, ties to even; types wider than f64 change nothing."""
-    if expressed.name in _FLOAT_DTYPES:
-        return scales.astype(_FLOAT_DTYPES[expressed.name]).astype("<f8")
+    if expressed.name in _DTYPES_BY_NAME:
+        return scales.astype(_DTYPES_BY_NAME[expressed.name]).astype("<f8")
     if expressed.name == "tf32":  # no NumPy type: 11 significant bits, down to the smallest subnormal
         quantum = np.maximum(np.frexp(scales)[1] - 11, -136)
         return np.ldexp(np.rint(np.ldexp(scales, -quantum)), quantum)
@@ -407,7 +402,7 @@ class CalibratedQuantizedType(QuantizedType):
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_attribute(self.expressed)
-            limits = f"{syntax.real_text(self.minimum)}:{syntax.real_text(self.maximum)}"
+            limits = f"{float_text(self.minimum, f64)}:{float_text(self.maximum, f64)}"
             printer.print_string(f"<{limits}>")
 
 

@@ -17,16 +17,9 @@ from qmlir import registry
 from qmlir.arithmetic.arrays import Array, compared_floats, compared_integers, integer_limits
 from qmlir.dialects.simd import lanes, memory
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, tile_of, vector_of
-from qmlir.text.elements import dense_dtype, narrowed
+from qmlir.text.elements import dtype_of, narrowed
 
 Place = Sequence[int]
-
-
-def _dtype_of(element: Attribute) -> np.dtype[Any]:
-    dtype = dense_dtype(element)
-    if dtype is None:
-        raise InterpretationError(f"values of type {element} have no NumPy equivalent")
-    return dtype
 
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
@@ -134,7 +127,7 @@ def _multiply_pairs(op: lanes.MultiplyPairsOp, x: Array, w: Array) -> tuple[Arra
 def _convert(op: lanes.ConvertOp, value: Array) -> tuple[Array]:
     kind = lanes.Conversion(op.kind.data)
     if kind is lanes.Conversion.BITCAST:
-        return (np.ascontiguousarray(value).view(_dtype_of(element_of(op.result))),)
+        return (np.ascontiguousarray(value).view(dtype_of(element_of(op.result))),)
     evaluator = cast(Callable[..., tuple[Array]], registry.evaluators("arith")[lanes.ConvertOp.ARITH[kind]])
     return evaluator(op, value)
 
@@ -155,7 +148,7 @@ def _narrow(op: lanes.NarrowOp, values: Sequence[Array]) -> tuple[Array]:
 
 def _wrapped(value: Array, element: Attribute) -> Array:
     """Wraps integers modulo 2^N, as arrays store them."""
-    return narrowed(value.astype(_dtype_of(element)), element)
+    return narrowed(value.astype(dtype_of(element)), element)
 
 
 def _signed(value: Array, element: Attribute) -> Array:

@@ -4,6 +4,7 @@ Accesses are contiguous along the innermost axis and need no alignment. A vector
 the next row. The pass that creates the loop must ensure that it stays within the memory or the slack after it.
 """
 
+from abc import ABC
 from collections.abc import Sequence
 from itertools import product
 from operator import mul
@@ -198,14 +199,8 @@ class PrefetchOp(SimdOp):
             raise VerifyException(f"cache level must be 1, 2 or 3, but got {self.level.value.data}")
 
 
-@irdl_op_definition
-class GatherOp(SimdOp):
-    """Gathers the elements of a 1-D table at the indices in the lanes of `positions`.
-
-    The indices are 32-bit integers or `index`, interpreted as signed. Each must be in bounds.
-    """
-
-    name = "simd.gather"
+class TableOp(SimdOp, ABC):
+    """Reads the elements of a 1-D table at the indices in the lanes of `positions`."""
 
     table = operand_def(MemRefType)
     positions = operand_def(VectorType)
@@ -214,11 +209,24 @@ class GatherOp(SimdOp):
     assembly_format = "$table `[` $positions `]` attr-dict `:` type($table) `,` type($positions) `to` type($result)"
     traits = traits_def(MemoryReadEffect())
 
+    def verify_(self) -> None:
+        check_place(self.table, [self.positions], element_of(self.result))
+
+
+@irdl_op_definition
+class GatherOp(TableOp):
+    """Gathers the elements of a 1-D table at the indices in the lanes of `positions`.
+
+    The indices are 32-bit integers or `index`, interpreted as signed. Each must be in bounds.
+    """
+
+    name = "simd.gather"
+
     def __init__(self, table: SSAValue, positions: SSAValue, result_type: AnyVector):
         super().__init__(operands=[table, positions], result_types=[result_type])
 
     def verify_(self) -> None:
-        check_place(self.table, [self.positions], element_of(self.result))
+        super().verify_()
         element = element_of(self.positions)
         if not isinstance(element, IndexType) and not is_signless(element, 32, 64):
             raise VerifyException(f"indices must be i32, i64 or index, but got {element}")
@@ -233,7 +241,7 @@ BYTE_VALUES = 256
 
 
 @irdl_op_definition
-class LookUpOp(SimdOp):
+class LookUpOp(TableOp):
     """Looks up each lane of `positions`, interpreted as an unsigned byte, in a table of 256 bytes.
 
     This is a `simd.gather` for the one kind of table that fits in registers. CPUs that can permute the bytes of several
@@ -242,18 +250,11 @@ class LookUpOp(SimdOp):
 
     name = "simd.look_up"
 
-    table = operand_def(MemRefType)
-    positions = operand_def(VectorType)
-    result = result_def(VectorType)
-
-    assembly_format = "$table `[` $positions `]` attr-dict `:` type($table) `,` type($positions) `to` type($result)"
-    traits = traits_def(MemoryReadEffect())
-
     def __init__(self, table: SSAValue, positions: SSAValue):
         super().__init__(operands=[table, positions], result_types=[positions.type])
 
     def verify_(self) -> None:
-        check_place(self.table, [self.positions], element_of(self.result))
+        super().verify_()
         if self.result.type != self.positions.type or not is_signless(element_of(self.positions), 8):
             raise VerifyException(
                 f"result must have one byte per index, but got '{self.positions.type}' and '{self.result.type}'"

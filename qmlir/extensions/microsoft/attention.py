@@ -20,7 +20,6 @@ from qmlir.dialects.nn.attention import ops as attention
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
-from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes.ops import ExpandOp
@@ -84,7 +83,7 @@ def _mask(node: Node, position: int, queries: SSAValue, keys: SSAValue, *, has_s
         elif has_starts and sizes[0] == 2 * batch:
             kept = _kept_before(node, _cut(node, mask, 0, batch, 0), keys)
             starts = _spread(node, node.cast(_cut(node, mask, batch, 2 * batch, 0), i64), 1, 2, 3)
-            kept = node.add(logic.AndOp, kept, node.add(elementwise.GreaterOrEqualOp, keys, starts).result).result
+            kept = node.add(elementwise.AndOp, kept, node.add(elementwise.GreaterOrEqualOp, keys, starts).result).result
         else:
             raise node.unsupported(f"mask {mask.type} of cumulative lengths is not supported")
     elif len(sizes) in (2, 3):
@@ -323,10 +322,10 @@ def _visible(node: Node, keys: SSAValue, lengths: _Lengths, is_causal: bool, win
     if not is_causal:
         return found
     own = _spread(node, _add(node, lengths.past, lengths.queries), 1, 3)
-    found = node.add(logic.AndOp, found, node.add(elementwise.LessOrEqualOp, rows, own).result).result
+    found = node.add(elementwise.AndOp, found, node.add(elementwise.LessOrEqualOp, rows, own).result).result
     if window > 0:
         first = node.add(elementwise.SubOp, own, node.scalar(window, own)).result
-        found = node.add(logic.AndOp, found, node.add(elementwise.GreaterOp, rows, first).result).result
+        found = node.add(elementwise.AndOp, found, node.add(elementwise.GreaterOp, rows, first).result).result
     return found
 
 

@@ -9,7 +9,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.elementwise import ops
-from qmlir.dialects.nn.logic.ops import BitShiftOp
 from qmlir.dialects.nn.movement.ops import UnsqueezeOp
 from qmlir.ir.builtin_types import as_integer, as_small_float, element_of
 from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type, is_integer, number
@@ -48,7 +47,7 @@ def _bit_cast(node: Node) -> SSAValue:
 
 
 def _bit_shift(node: Node) -> SSAValue:
-    return node.add(BitShiftOp, node.input(0), node.input(1), direction=node.attribute("direction").lower()).result
+    return node.add(ops.BitShiftOp, node.input(0), node.input(1), direction=node.attribute("direction").lower()).result
 
 
 def _pow(node: Node) -> SSAValue:
@@ -124,7 +123,7 @@ def _export_bit_cast(out: NodeEmitter, op: ops.BitCastOp) -> None:
     out.node("BitCast", out.inputs, out.output, to=data_type(out.element(op.result)))
 
 
-def _export_bit_shift(out: NodeEmitter, op: BitShiftOp) -> None:
+def _export_bit_shift(out: NodeEmitter, op: ops.BitShiftOp) -> None:
     element = as_integer(out.element(op.lhs))
     if element is None or element.signedness.data is not Signedness.UNSIGNED:
         out.needs(SIGNED_SHIFT_SINCE, "BitShift of signed integers")
@@ -187,7 +186,7 @@ EXPORTERS: dict[type[Operation], Exporter] = {
     ops.ModOp: _export_mod,
     ops.CastOp: _export_cast,
     ops.BitCastOp: _export_bit_cast,
-    BitShiftOp: _export_bit_shift,
+    ops.BitShiftOp: _export_bit_shift,
     activations.GeluOp: _export_gelu,
     activations.SwishOp: _export_swish,
 }

@@ -21,7 +21,6 @@ from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.indexing import ops as indexing
-from qmlir.dialects.nn.logic import ops as logic
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.reduction import ops as reduction
@@ -115,7 +114,7 @@ def _imputer(node: Node) -> SSAValue:
     row = node.add_constant(_row(node, name, columns, np.float32 if kind == "float" else np.int64), element_of(value))
     missing = node.attribute(f"replaced_value_{kind}")
     if math.isnan(missing):
-        where = node.add(logic.IsNaNOp, value).result
+        where = node.add(elementwise.IsNaNOp, value).result
     else:
         where = node.add(elementwise.EqualOp, value, node.scalar(missing, value)).result
     return node.add(elementwise.WhereOp, where, row, value).result

@@ -15,8 +15,7 @@ from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.elementwise.ops import WhereOp
-from qmlir.dialects.nn.logic.ops import IsNaNOp, NotOp
+from qmlir.dialects.nn.elementwise.ops import IsNaNOp, NotOp, WhereOp
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType

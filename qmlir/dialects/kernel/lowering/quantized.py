@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, Float8E8M0FNUType, IntegerType, f32, f64, i8, i16, i32, i64
+from xdsl.dialects.builtin import AnyFloat, Float8E8M0FNUType, IntegerType, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -37,6 +37,7 @@ from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType, UniformType, storage_limits
 from qmlir.ir.builtin_types import Codes, SmallFloat
 from qmlir.ir.builtin_types import tensor as tensor_type
+from qmlir.text.elements import dtype_of
 
 # Low-precision floats in integer code: the integer level holds their bits and computes in f32.
 #
@@ -287,16 +288,6 @@ def largest(element: UniformQuantizedType) -> int:
     """Returns the largest absolute difference between a stored integer and its zero point."""
     limits, points = storage_limits(element.storage), element.zero_points
     return max(abs(limit - int(point)) for limit in limits for point in (points.min(), points.max()))
-
-
-_DTYPES: dict[Attribute, type[np.generic]] = {
-    i8: np.int8, i16: np.int16, i32: np.int32, i64: np.int64, f32: np.float32, f64: np.float64,
-}  # fmt: skip
-
-
-def dtype_of(element: Attribute) -> type[np.generic]:
-    """Returns the NumPy type of an element type that code computes with."""
-    return _DTYPES[element]
 
 
 def plain(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:

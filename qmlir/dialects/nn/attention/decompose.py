@@ -22,6 +22,7 @@ from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.decomposition import Decompose, Results, cast, scalar
 from qmlir.dialects.nn.elementwise.ops import (
     AddOp,
+    AndOp,
     DivOp,
     EqualOp,
     GreaterOrEqualOp,
@@ -31,11 +32,10 @@ from qmlir.dialects.nn.elementwise.ops import (
     SubOp,
     WhereOp,
 )
-from qmlir.dialects.nn.logic.ops import AndOp
 from qmlir.dialects.nn.movement.ops import ConcatOp, ReshapeOp, UnsqueezeOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.nn.reduction.ops import ReduceMaxOp
-from qmlir.dialects.nn.shapes.ops import RangeOp, ShapeOp
+from qmlir.dialects.nn.shapes.ops import PadOp, RangeOp, ShapeOp
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 
@@ -45,8 +45,7 @@ def _has_parts(op: AttentionOp) -> bool:
     query, key, scores = (shape_of(value) for value in (op.query, op.key, op.scores))
     if DYNAMIC_INDEX in (query[1], key[1], query[3]) or (query[1] != key[1] and not _has_groups_of_mask(op)):
         return False
-    # A mask shorter than the keys masks those after its end.
-    return op.mask is None or shape_of(op.mask)[-1] == scores[3] != DYNAMIC_INDEX
+    return op.mask is None or DYNAMIC_INDEX not in (shape_of(op.mask)[-1], scores[3])
 
 
 def _has_groups_of_mask(op: AttentionOp) -> bool:
@@ -110,6 +109,15 @@ def _ungrouped(op: AttentionOp, parts: Parts, role: str, value: SSAValue) -> SSA
     if heads == shape_of(op.key)[1]:
         return value
     return _reshaped(parts, role, value, (*batch, heads, queries, shape_of(value)[-1]), (0, 1, 3, 4))
+
+
+def _whole_mask(op: AttentionOp, parts: Parts, mask: SSAValue) -> SSAValue:
+    """Extends a mask that is shorter than the keys, and masks those after its end."""
+    missing = shape_of(op.scores)[3] - shape_of(mask)[-1]
+    if not missing:
+        return mask
+    masked = None if element_of(mask) == i1 else scalar(parts, "mask_fill", -math.inf, mask)
+    return parts.add("mask_pad", build(PadOp, [mask, masked], {"pads": [0, missing], "axes": [-1]})).result
 
 
 def _keep(op: AttentionOp, parts: Parts, keys: SSAValue, mask: SSAValue | None) -> SSAValue | None:
@@ -210,16 +218,17 @@ def _weights(op: AttentionOp, parts: Parts, scores: SSAValue, bias: SSAValue | N
 
 def _attention(op: AttentionOp, parts: Parts) -> Results:
     """Computes `softmax(cap(q k^T) + bias) v`, with query and key both multiplied by the root of the scale."""
-    if not _has_parts(op) or (scale := op.score_scale(shape_of(op.query)[3])) < 0:
+    if not _has_parts(op):
         return None
-    factor = scalar(parts, "scale", math.sqrt(scale), op.query)
+    scale = op.score_scale(shape_of(op.query)[3])
+    factor = scalar(parts, "scale", math.sqrt(scale) if scale >= 0 else math.nan, op.query)
     query = _grouped(op, parts, "query_heads", parts.add("query_scaled", MulOp(op.query, factor)).result)
     keys = _behind(parts, "keys", op.past_key, op.key)
     values = _behind(parts, "values", op.past_value, op.value)
     key = _grouped(op, parts, "key_heads", parts.add("key_scaled", MulOp(keys, factor)).result)
     raw = parts.add("query_key_matmul", MatMulOp(query, key, True)).result
     capped = _capped(op, parts, raw)
-    mask = None if op.mask is None else _grouped(op, parts, "mask_heads", op.mask)
+    mask = None if op.mask is None else _grouped(op, parts, "mask_heads", _whole_mask(op, parts, op.mask))
     bias = None if mask is None or element_of(mask) == i1 else mask
     keep = _keep(op, parts, keys, mask if bias is None else None)
     added = capped if bias is None else parts.add("bias_add", AddOp(capped, bias)).result

@@ -10,11 +10,11 @@ from xdsl.ir import Operation
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.attention import ops
-from qmlir.dialects.nn.base import dtype_of
 from qmlir.dialects.nn.evaluation import widened
 from qmlir.dialects.nn.indexing.evaluate import checked_indices
 from qmlir.dialects.nn.normalization.evaluate import Rounding, rounding, softmax
 from qmlir.ir.evaluation import Evaluator
+from qmlir.text.elements import dtype_of
 
 
 def _behind(past: Array | None, new: Array) -> Array:

@@ -1,5 +1,8 @@
 """Canonicalization of elementwise operations and of data movement."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -46,25 +49,40 @@ class FoldDoubleNegation(RewritePattern):
             rewriter.replace(op, [], [inner.input])
 
 
-class FoldIdentityCast(RewritePattern):
-    """Folds `cast(x) -> x` if the type does not change."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:
-        if op.input.type == op.result.type:
-            rewriter.replace(op, [], [op.input])
-
-
 # Simplification of data movement, which is always exact: identities are removed, and consecutive movements are merged.
 
 
-class FoldIdentityReshape(RewritePattern):
-    """Folds `reshape(x) -> x` if the type does not change and has at most one dynamic dimension."""
+def _is_static(op: Operation) -> bool:
+    return DYNAMIC_INDEX not in shape_of(op.results[0])
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
-        if op.input.type == op.result.type and shape_of(op.result).count(DYNAMIC_INDEX) <= 1:
-            rewriter.replace(op, [], [op.input])
+
+def _knows_parameters(op: SliceOp | PadOp) -> bool:
+    return all(op.is_known(name) for name in op.PARAMETERS)
+
+
+_IDENTITIES: Mapping[type[Operation], Callable[[Any], bool]] = {
+    CastOp: lambda _: True,
+    ReshapeOp: lambda op: shape_of(op.result).count(DYNAMIC_INDEX) <= 1,
+    TransposeOp: lambda op: op.order == tuple(range(len(op.order))),
+    SliceOp: lambda op: _is_static(op) and _knows_parameters(op) and not cut_axes(shape_of(op.input), *op.bounds()),
+    ExpandOp: _is_static,
+    TileOp: _is_static,
+    PadOp: lambda op: _knows_parameters(op) and all(pads == (0, 0) for pads in op.paddings(len(shape_of(op.input)))),
+    ConcatOp: lambda op: len(op.inputs) == 1,
+}
+"""Conditions under which an operation whose type does not change returns its first operand."""
+
+
+class FoldIdentity(RewritePattern):
+    """Folds an operation that returns its operand, for example a reshape to the same shape or a slice of everything."""
+
+    def may_match(self, kind: type[Operation], /) -> bool:
+        """Returns whether there is a condition for operations of the class `kind`."""
+        return kind in _IDENTITIES
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if type(op) in _IDENTITIES and op.operands[0].type == op.results[0].type and _IDENTITIES[type(op)](op):
+            rewriter.replace(op, [], [op.operands[0]])
 
 
 class MergeReshapes(RewritePattern):
@@ -83,15 +101,6 @@ class MergeReshapes(RewritePattern):
             rewriter.replace(op, merged)
 
 
-class FoldIdentityTranspose(RewritePattern):
-    """Folds `transpose(x) -> x` if the permutation is the identity."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter, /) -> None:
-        if op.order == tuple(range(len(op.order))) and op.input.type == op.result.type:
-            rewriter.replace(op, [], [op.input])
-
-
 class MergeTransposes(RewritePattern):
     """Merges `transpose_q(transpose_p(x)) -> transpose_r(x)` with `r[i] = p[q[i]]`."""
 
@@ -102,20 +111,6 @@ class MergeTransposes(RewritePattern):
             merged = TransposeOp(inner.input, [inner.order[axis] for axis in op.order])
             if merged.result.type == op.result.type:
                 rewriter.replace(op, merged)
-
-
-class FoldWholeSlice(RewritePattern):
-    """Folds `slice(x) -> x` if the slice contains every element in order."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
-        shape = shape_of(op.input)
-        if op.input.type != op.result.type or DYNAMIC_INDEX in shape:
-            return
-        if not all(op.is_known(name) for name in op.PARAMETERS):
-            return
-        if not cut_axes(shape, *op.bounds()):
-            rewriter.replace(op, [], [op.input])
 
 
 class ReshapeUnitAxes(RewritePattern):
@@ -139,41 +134,11 @@ class ReshapeUnitAxes(RewritePattern):
             reshape.drop_all_references()
 
 
-class FoldIdentityExpansion(RewritePattern):
-    """Folds `expand(x)`, `tile(x)` and `pad(x)` to `x` if the shape does not change and nothing is added or removed."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, ExpandOp | TileOp | PadOp) or op.input.type != op.result.type:
-            return
-        if isinstance(op, PadOp):
-            if not all(op.is_known(name) for name in op.PARAMETERS):
-                return
-            is_identity = all(pads == (0, 0) for pads in op.paddings(len(shape_of(op.input))))
-        else:
-            is_identity = DYNAMIC_INDEX not in shape_of(op.input)
-        if is_identity:
-            rewriter.replace(op, [], [op.input])
-
-
-class FoldSingleConcat(RewritePattern):
-    """Folds `concat(x) -> x` if there is a single operand."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter, /) -> None:
-        if len(op.inputs) == 1 and op.inputs[0].type == op.result.type:
-            rewriter.replace(op, [], [op.inputs[0]])
-
-
 PATTERNS: tuple[RewritePattern, ...] = (
     FoldIdempotent(),
     FoldDoubleNegation(),
-    FoldIdentityCast(),
-    FoldIdentityReshape(),
+    FoldIdentity(),
     MergeReshapes(),
-    FoldIdentityTranspose(),
     MergeTransposes(),
-    FoldWholeSlice(),
     ReshapeUnitAxes(),
-    FoldIdentityExpansion(),
-    FoldSingleConcat(),
 )

@@ -6,13 +6,12 @@ exchanged, and so are strides and dilations.
 """
 
 from collections.abc import Sequence
-from string import ascii_letters
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.nn.contraction import ops
-from qmlir.dialects.nn.contraction.ops import ELLIPSIS, EinsumOp, Equation
+from qmlir.dialects.nn.contraction.ops import EinsumOp, Equation
 from qmlir.dialects.nn.gradient_rules import Backward, Gradients, Rule
 from qmlir.dialects.nn.result_shapes import Windows
 from qmlir.ir.builtin_types import shape_of
@@ -124,29 +123,14 @@ def _conv_transpose(at: Backward, op: ops.ConvTransposeOp, gradient: SSAValue) -
 # --- Sums of products by labels ---------------------------------------------------------------------------------------
 
 
-def _lettered(op: EinsumOp) -> tuple[list[str], str]:
-    """Returns the terms of the operands and of the result, with letters instead of ellipses."""
-    equation = op.parsed
-    spare = [letter for letter in ascii_letters if letter not in str(equation)]
-    terms: list[str] = []
-    widest = ""
-    for term, value in zip(equation.operands, op.inputs, strict=True):
-        count = len(shape_of(value)) - len(term.replace(ELLIPSIS, ""))
-        dots = "".join(reversed(spare[:count]))  # aligned at the end, as they broadcast
-        widest = max(widest, dots, key=len)
-        terms.append(term.replace(ELLIPSIS, dots))
-    return terms, equation.result.replace(ELLIPSIS, widest)
-
-
 def _einsum(at: Backward, op: EinsumOp, gradient: SSAValue) -> Gradients:
     """Computes, for each operand, the Einstein sum of the gradient and the other operands, with the same labels."""
-    terms, result = _lettered(op)
+    for value in op.inputs:
+        at.known_shape(value)
+    lettered, sizes = op.lettered()
+    terms, result = lettered.operands, lettered.result
     if any(len(set(term)) != len(term) for term in terms):
         raise at.error(f"equation '{op.equation.data}' repeats a label within one term")
-    sizes: dict[str, int] = {}
-    for term, value in zip(terms, op.inputs, strict=True):
-        for letter, size in zip(term, at.known_shape(value), strict=True):
-            sizes[letter] = size if sizes.get(letter, 1) == 1 else sizes[letter]
     parts: list[SSAValue] = []
     for position, (term, value) in enumerate(zip(terms, op.inputs, strict=True)):
         others = [*terms[:position], *terms[position + 1 :]]

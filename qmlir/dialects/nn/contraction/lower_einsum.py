@@ -1,6 +1,6 @@
 """Lowering of Einstein sums: labels of a single operand are summed first, then operands are contracted in pairs.
 
-Every axis has a label. The axes of `...` get separate labels, counted from the last axis, and their sizes broadcast.
+Every axis has a label, including those of `...`, whose sizes broadcast.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,6 @@ from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.nn.base import computing_type
 from qmlir.dialects.nn.contraction import ops
 from qmlir.dialects.nn.contraction.lower_products import Factor, MatrixProduct, finish_plain
-from qmlir.dialects.nn.contraction.ops import ELLIPSIS, Equation
 from qmlir.dialects.nn.lowering import axes_map, exact_integers, identity, whole
 from qmlir.ir.builtin_types import element_of, shape_of
 
@@ -35,18 +34,6 @@ class _Term:
 
     value: SSAValue
     labels: Labels
-
-
-def _labels(term: str, rank: int) -> Labels:
-    before, dots, after = term.partition(ELLIPSIS)
-    count = rank - len(before) - len(after) if dots else 0
-    return (*before, *(f".{position}" for position in reversed(range(count))), *after)
-
-
-def _result_labels(equation: Equation, operands: Sequence[Labels]) -> Labels:
-    before, dots, after = equation.result.partition(ELLIPSIS)
-    dotted = {int(each[1:]) for labels in operands for each in labels if each.startswith(".")} if dots else ()
-    return (*before, *(f".{position}" for position in sorted(dotted, reverse=True)), *after)
 
 
 @dataclass(frozen=True)
@@ -159,7 +146,7 @@ def _rescaled(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
     elements = [element for value in op.inputs if (element := quantized.uniform_element(at, value)) is not None]
     wide = IntegerType(16 if max(element.bits for element in elements) < 16 else 64)
     scales = [np.float32(element.scale) for element in elements]
-    largest = prod((1 << element.bits) - 1 for element in elements) * prod(_sizes(op).values())
+    largest = prod((1 << element.bits) - 1 for element in elements) * prod(op.lettered()[1].values())
     if largest > LARGEST:
         raise at.error(f"cannot be compiled: sums up to {largest} overflow 64 bits; use types with fewer bits")
     total = _summed(op, at, [exact_integers(at, value, wide) for value in op.inputs], i64)
@@ -174,21 +161,10 @@ def _einsum(op: ops.EinsumOp, at: Lowering) -> Sequence[SSAValue]:
     return (_summed(op, at, [at.value(value) for value in op.inputs], at.result_element()),)
 
 
-def _sizes(op: ops.EinsumOp) -> dict[str, int]:
-    """Returns the size of each label."""
-    sizes: dict[str, int] = {}
-    for term, value in zip(op.parsed.operands, op.inputs, strict=True):
-        shape = shape_of(value)
-        for label, size in zip(_labels(term, len(shape)), shape, strict=True):
-            sizes[label] = size if sizes.get(label, 1) == 1 else sizes[label]
-    return sizes
-
-
 def _summed(op: ops.EinsumOp, at: Lowering, values: Sequence[SSAValue], element: Attribute) -> SSAValue:
     """Lowers the sum of plain values, in elements of one type."""
-    equation = op.parsed
-    operands = [_labels(term, len(shape_of(value))) for term, value in zip(equation.operands, values, strict=True)]
-    result, sizes = _result_labels(equation, operands), _sizes(op)
+    equation, sizes = op.lettered()
+    operands, result = [tuple(term) for term in equation.operands], tuple(equation.result)
     is_unsigned = quantized.uniform_element(at, op.inputs[0]) is None and at.signedness(op.inputs[0])
     sums = _Sums(at, sizes, computing_type(element), is_unsigned)
     terms = [_Term(value, labels) for value, labels in zip(values, operands, strict=True)]

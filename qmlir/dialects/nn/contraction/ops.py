@@ -9,6 +9,7 @@ from abc import ABC
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from string import ascii_letters
 from typing import ClassVar
 
 import numpy as np
@@ -85,7 +86,6 @@ class Equation:
         """Returns the shape of the result for operands with these `shapes`."""
         if len(shapes) != len(self.operands):
             raise VerifyException(f"the equation has {len(self.operands)} terms, but the op has {len(shapes)} operands")
-        sizes: dict[str, int] = {}
         ellipsis: tuple[int, ...] = ()
         for term, shape in zip(self.operands, shapes, strict=True):
             before, dots, after = term.partition(ELLIPSIS)
@@ -93,11 +93,24 @@ class Equation:
             if count < 0 or (count and not dots):
                 raise VerifyException(f"term '{term}' does not match an operand of shape {list(shape)}")
             ellipsis = broadcast_shapes(ellipsis, shape[len(before) : len(before) + count])
-            labelled = (*shape[: len(before)], *shape[len(before) + count :])
-            for letter, size in zip(before + after, labelled, strict=True):
+        equation, sizes = self.lettered(shapes)
+        return tuple(sizes[letter] for letter in equation.result)
+
+    def lettered(self, shapes: Sequence[Sequence[int]]) -> tuple["Equation", dict[str, int]]:
+        """Returns the equation with letters instead of ellipses, for operands with these `shapes`, and the size of each
+        letter."""
+        spare = [letter for letter in ascii_letters if letter not in str(self)]
+        spare += map(chr, range(256, 256 + max(map(len, shapes))))  # for any rank
+        terms: list[str] = []
+        widest = ""
+        sizes: dict[str, int] = {}
+        for term, shape in zip(self.operands, shapes, strict=True):
+            dots = "".join(reversed(spare[: len(shape) - len(term.replace(ELLIPSIS, ""))]))  # aligned at the last axis
+            widest = max(widest, dots, key=len)
+            terms.append(term.replace(ELLIPSIS, dots))
+            for letter, size in zip(terms[-1], shape, strict=True):
                 sizes[letter] = self._agreed(letter, sizes.get(letter, size), size)
-        before, dots, after = self.result.partition(ELLIPSIS)
-        return (*(sizes[each] for each in before), *(ellipsis if dots else ()), *(sizes[each] for each in after))
+        return Equation(tuple(terms), self.result.replace(ELLIPSIS, widest)), sizes
 
     @staticmethod
     def _agreed(letter: str, known: int, found: int) -> int:
@@ -119,6 +132,8 @@ def block_numbers(weight: UniformQuantizedType, sizes: Mapping[int, int]) -> Arr
 class ContractionOp(NnOp, MultipliesAndAdds, ABC):
     """A sum of products of data and weights, which is accumulated in 32 bits if both are quantized."""
 
+    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
+
     def verify_factors(self, data: SSAValue, weight: SSAValue) -> None:
         """Verifies that the data has one scale, and that of per-axis weights varies only along the output channels."""
         x, w, axis = quantized_type(data), quantized_type(weight), self.quantization_slots().weight_channel_axis
@@ -134,7 +149,6 @@ class MatMulOp(ContractionOp):
     set."""
 
     name = "nn.matmul"
-    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -263,7 +277,6 @@ class FullyConnectedOp(BiasedContractionOp):
     COMMON_SIZES: ClassVar[Mapping[str, tuple[slice, slice]]] = {
         "data": (slice(-1), slice(-1)), "weight": (slice(1), slice(-1, None)), "bias": (slice(None), slice(-1, None)),
     }  # fmt: skip
-    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight = shape_of(self.data), shape_of(self.weight)
@@ -327,7 +340,6 @@ class ConvOp(WindowedContractionOp):
         **WindowedContractionOp.COMMON_SIZES,
         "weight": (slice(1), slice(1, 2)),
     }
-    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         data, weight, groups = shape_of(self.data), shape_of(self.weight), self.group_count
@@ -347,7 +359,6 @@ class ConvTransposeOp(WindowedContractionOp):
     """
 
     name = "nn.conv_transpose"
-    ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     output_padding = opt_prop_def(DenseArrayBase[IntegerType])
 
@@ -449,6 +460,10 @@ class EinsumOp(NnOp, MultipliesAndAdds):
         """The parsed equation. Raises `VerifyException` if the text is invalid."""
         return Equation.parse(self.equation.data)
 
+    def lettered(self) -> tuple[Equation, dict[str, int]]:
+        """Returns the equation with letters instead of ellipses, and the size of each letter."""
+        return self.parsed.lettered([shape_of(value) for value in self.inputs])
+
     def infer_result_types(self) -> Sequence[AnyTensor]:
         if not self.inputs:
             raise VerifyException("expected at least one operand")
@@ -471,7 +486,5 @@ class EinsumOp(NnOp, MultipliesAndAdds):
 
     def multiply_adds(self) -> int:
         # One product per combination of all labels; n operands take n - 1 multiplications each.
-        terms = self.parsed.operands
-        labels = "".join(sorted({letter for term in terms for letter in term if letter != "."}))
-        everything = Equation(terms, ELLIPSIS + labels).shape([shape_of(value) for value in self.inputs])
-        return volume(everything) * (len(terms) - 1)
+        _, sizes = self.lettered()
+        return volume(sizes.values()) * (len(self.inputs) - 1)

@@ -17,15 +17,15 @@ from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn import evaluation
 from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
-from qmlir.dialects.nn.base import dtype_of, plain_type
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.evaluation import centered, is_integral, of_arrays, of_operation, of_question, rescaled, widened
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
 from qmlir.dialects.nn.requantize import affine, common_scale, headroom
 from qmlir.dialects.quant.evaluate import dequantize, quantize
-from qmlir.ir.builtin_types import as_small_float, element_of
+from qmlir.ir.builtin_types import as_integer, as_small_float, element_of
 from qmlir.ir.evaluation import Evaluator
-from qmlir.text.elements import dense_dtype, narrowed
+from qmlir.text.elements import dtype_of, narrowed
 
 # Elementwise arithmetic on float, integer and boolean arrays, in the precision of their operands.
 
@@ -106,9 +106,7 @@ def converted(
 
     `saturates` and `rounding` apply only to floats of at most 8 bits.
     """
-    dtype = dense_dtype(element)
-    if dtype is None:
-        raise InterpretationError(f"elements of type '{element}' have no NumPy equivalent")
+    dtype = dtype_of(element)
     if as_small_float(element) is not None:
         return to_small_float(widened(x), dtype, saturates=saturates, rounding=rounding)
     if element == i1:
@@ -139,6 +137,28 @@ def _bit_cast(op: ops.BitCastOp, x: Array) -> tuple[Array]:
     return (narrowed(bits, element) if is_integral(bits) else bits,)
 
 
+def _not(x: Array) -> Array:
+    return x ^ 1
+
+
+def _bit_shift(op: ops.BitShiftOp, x: Array, amount: Array) -> Array:
+    integer = as_integer(element_of(op.lhs))
+    assert integer is not None
+    is_inside = (amount >= 0) & (amount < integer.width.data)
+    shift = np.left_shift if op.direction.data == "left" else np.right_shift
+    emptied = np.where((x < 0) & (op.direction.data == "right"), -1, 0).astype(x.dtype)
+    return np.where(is_inside, shift(x, np.where(is_inside, amount, 0)), emptied)
+
+
+def _is_inf(op: ops.IsInfOp, x: Array) -> Array:
+    signs = (op.detect_negative.value.data, -np.inf), (op.detect_positive.value.data, np.inf)
+    found = np.zeros(x.shape, np.bool_)
+    for is_wanted, infinity in signs:
+        if is_wanted:
+            found |= x == infinity
+    return found
+
+
 _FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     ops.AbsOp: np.abs,
     ops.NegOp: np.negative,
@@ -150,6 +170,11 @@ _FUNCTIONS: dict[type[Operation], Callable[..., Any]] = {
     ops.PowOp: _power,
     ops.MinOp: minimum,
     ops.MaxOp: maximum,
+    **dict.fromkeys((ops.AndOp, ops.BitwiseAndOp), np.bitwise_and),
+    **dict.fromkeys((ops.OrOp, ops.BitwiseOrOp), np.bitwise_or),
+    **dict.fromkeys((ops.XorOp, ops.BitwiseXorOp), np.bitwise_xor),
+    ops.NotOp: _not,
+    ops.BitwiseNotOp: np.bitwise_not,
 }
 
 _COMPARISONS: dict[type[Operation], Callable[..., Any]] = {
@@ -164,6 +189,9 @@ EVALUATORS: dict[type[Operation], Evaluator] = {
     **{operation: _of_formula(formula) for operation, formula in FORMULAS.items()},
     **{operation: of_operation(of_arrays(function)) for operation, function in _FUNCTIONS.items()},
     **{operation: of_question(of_arrays(function)) for operation, function in _COMPARISONS.items()},
+    ops.IsNaNOp: of_question(of_arrays(np.isnan)),
+    ops.IsInfOp: of_question(_is_inf),
+    ops.BitShiftOp: of_operation(_bit_shift),
     ops.ModOp: of_operation(_remainder),
     ops.ClipOp: of_operation(_clip),
     ops.WhereOp: _where,

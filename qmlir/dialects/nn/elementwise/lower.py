@@ -28,7 +28,7 @@ from qmlir.arithmetic.requantization import Mode, Sum, accumulator_scale, power_
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.quantized import ElementStore, encoded
-from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar
+from qmlir.dialects.kernel.lowering.scalars import STEPS, Scalar, constant
 from qmlir.dialects.nn import lowering
 from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
 from qmlir.dialects.nn.base import plain_type
@@ -470,10 +470,48 @@ FUNCTIONS: dict[type[Operation], Function] = {
 """The scalar functions of operations on plain floats."""
 
 
+def _bitwise_not(op: Operation, x: Scalar) -> Scalar:
+    return x ^ -1
+
+
+def _bit_shift(op: ops.BitShiftOp, x: Scalar, amount: Scalar) -> Scalar:
+    """Shifts by less than the width; for any other amount, all bits are shifted out."""
+    is_left = op.direction.data == "left"
+    is_inside = amount.compare("le", x.bits - 1)
+    if not amount.unsigned:
+        is_inside = is_inside & amount.compare("ge", 0)
+    inside = is_inside.select(amount, 0)
+    emptied = x.constant(0) if is_left or x.unsigned else x.compare("lt", 0).select(x.constant(-1), 0)
+    return is_inside.select(x << inside if is_left else x >> inside, emptied)
+
+
+def _is_nan(op: Operation, x: Scalar) -> Scalar:
+    return x.compare("ne", x)
+
+
+def _is_inf(op: ops.IsInfOp, x: Scalar) -> Scalar:
+    wanted = (op.detect_negative, -float("inf")), (op.detect_positive, float("inf"))
+    answers = [x.compare("eq", infinity) for flag, infinity in wanted if flag.value.data]
+    if not answers:
+        return constant(x.builder, 0, i1, unsigned=True)
+    return answers[0] if len(answers) == 1 else answers[0] | answers[1]
+
+
+_LOGIC: dict[type[Operation], Function] = {
+    **dict.fromkeys((ops.AndOp, ops.BitwiseAndOp), of_scalars(Scalar.__and__)),
+    **dict.fromkeys((ops.OrOp, ops.BitwiseOrOp), of_scalars(Scalar.__or__)),
+    **dict.fromkeys((ops.XorOp, ops.BitwiseXorOp), of_scalars(Scalar.__xor__)),
+    ops.NotOp: of_scalars(Scalar.logical_not),
+    ops.BitwiseNotOp: _bitwise_not,
+    ops.BitShiftOp: _bit_shift,
+    ops.IsNaNOp: _is_nan,
+    ops.IsInfOp: _is_inf,
+}
+
 LOWERINGS: dict[type[Operation], Lower] = {
     ops.CastOp: _cast,
     ops.BitCastOp: _bit_cast,
-    **{operation: elementwise(function) for operation, function in FUNCTIONS.items()},
+    **{operation: elementwise(function) for operation, function in {**FUNCTIONS, **_LOGIC}.items()},
     **{each: _on_one_scale(FUNCTIONS[each], sum) for each in (ops.AddOp, ops.SubOp)},
     **{each: _on_one_scale(FUNCTIONS[each], max) for each in (ops.AbsOp, ops.NegOp)},
     **{each: _on_one_scale(FUNCTIONS[each], max, FUNCTIONS[each]) for each in (ops.MinOp, ops.MaxOp)},

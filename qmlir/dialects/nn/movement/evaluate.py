@@ -50,24 +50,9 @@ def _split(op: movement.SplitOp, x: Array, split: Array | None) -> tuple[Array, 
     return tuple(np.split(x, ends[:-1], axis=axis))
 
 
-def _depth_to_space(op: movement.DepthToSpaceOp, x: Array) -> tuple[Array]:
-    batch, channels, height, width = x.shape
-    block = op.block
-    depth = channels // (block * block)
-    # The channel axes: rows and columns of a block, and the depth inside or outside of them.
-    if op.is_depth_outer:
-        split = x.reshape(batch, block, block, depth, height, width).transpose(0, 3, 4, 1, 5, 2)
-    else:
-        split = x.reshape(batch, depth, block, block, height, width).transpose(0, 1, 4, 2, 5, 3)
-    return (split.reshape(batch, depth, height * block, width * block),)
-
-
-def _space_to_depth(op: movement.SpaceToDepthOp, x: Array) -> tuple[Array]:
-    batch, depth, height, width = x.shape
-    block = op.block
-    split = x.reshape(batch, depth, height // block, block, width // block, block)
-    order = (0, 3, 5, 1, 2, 4) if op.is_depth_outer else (0, 1, 3, 5, 2, 4)
-    return (split.transpose(order).reshape(batch, depth * block * block, height // block, width // block),)
+def _blocks(op: movement.BlocksOp, x: Array) -> tuple[Array]:
+    split, order = op.split(x.shape)
+    return (x.reshape(split).transpose(order).reshape(x.shape[0], *op.moved_sizes(*x.shape[1:])),)
 
 
 EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
@@ -78,6 +63,6 @@ EVALUATORS: dict[type[Operation], Callable[..., tuple[Array, ...]]] = {
     movement.SliceOp: _slice,
     movement.ConcatOp: _concat,
     movement.SplitOp: _split,
-    movement.DepthToSpaceOp: _depth_to_space,
-    movement.SpaceToDepthOp: _space_to_depth,
+    movement.DepthToSpaceOp: _blocks,
+    movement.SpaceToDepthOp: _blocks,
 }

@@ -52,22 +52,8 @@ def _split(op: ops.SplitOp, at: Lowering) -> Sequence[SSAValue]:
     return parts
 
 
-def _depth_to_space(op: ops.DepthToSpaceOp, at: Lowering) -> Sequence[SSAValue]:
-    batch, depth, height, width = at.result_shape()
-    block = op.block
-    height, width = height // block, width // block
-    if op.is_depth_outer:
-        split, order = (batch, block, block, depth, height, width), (0, 3, 4, 1, 5, 2)
-    else:
-        split, order = (batch, depth, block, block, height, width), (0, 1, 4, 2, 5, 3)
-    return (at.reshape(at.transpose(at.reshape(at.value(op.input), split), order), at.result_shape()),)
-
-
-def _space_to_depth(op: ops.SpaceToDepthOp, at: Lowering) -> Sequence[SSAValue]:
-    batch, depth, height, width = shape_of(op.input)
-    block = op.block
-    split = (batch, depth, height // block, block, width // block, block)
-    order = (0, 3, 5, 1, 2, 4) if op.is_depth_outer else (0, 1, 3, 5, 2, 4)
+def _blocks(op: ops.BlocksOp, at: Lowering) -> Sequence[SSAValue]:
+    split, order = op.split(shape_of(op.input))
     return (at.reshape(at.transpose(at.reshape(at.value(op.input), split), order), at.result_shape()),)
 
 
@@ -79,6 +65,6 @@ LOWERINGS: dict[type[Operation], Lower] = {
     ops.SliceOp: _slice,
     ops.ConcatOp: lambda op, at: (at.concat([at.value(value) for value in op.inputs], op.axis.value.data),),
     ops.SplitOp: _split,
-    ops.DepthToSpaceOp: _depth_to_space,
-    ops.SpaceToDepthOp: _space_to_depth,
+    ops.DepthToSpaceOp: _blocks,
+    ops.SpaceToDepthOp: _blocks,
 }

@@ -547,6 +547,11 @@ class BlocksOp(MovementOp, ABC):
     def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
         """Returns the numbers of channels, rows and columns of the result."""
 
+    @abstractmethod
+    def split(self, shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Splits an input `shape` into axes that are transposed and joined in the result; returns them with their
+        order."""
+
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = shape_of(self.input)
         check_choice("mode", self.mode.data, self.MODES)
@@ -568,6 +573,13 @@ class DepthToSpaceOp(BlocksOp):
         space = (multiplied_size(size, self.block) for size in (height, width))
         return (regrouped_size(channels, self.block * self.block), *space)
 
+    def split(self, shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        (batch, channels, height, width), block = shape, self.block
+        depth = channels // (block * block)
+        if self.is_depth_outer:
+            return (batch, block, block, depth, height, width), (0, 3, 4, 1, 5, 2)
+        return (batch, depth, block, block, height, width), (0, 1, 4, 2, 5, 3)
+
 
 @irdl_op_definition
 class SpaceToDepthOp(BlocksOp):
@@ -578,3 +590,8 @@ class SpaceToDepthOp(BlocksOp):
     def moved_sizes(self, channels: int, height: int, width: int) -> tuple[int, ...]:
         space = (regrouped_size(size, self.block) for size in (height, width))
         return (multiplied_size(channels, self.block * self.block), *space)
+
+    def split(self, shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        (batch, depth, height, width), block = shape, self.block
+        order = (0, 3, 5, 1, 2, 4) if self.is_depth_outer else (0, 1, 3, 5, 2, 4)
+        return (batch, depth, height // block, block, width // block, block), order

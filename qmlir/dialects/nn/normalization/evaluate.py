@@ -11,13 +11,13 @@ from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array, ordered_mean, ordered_sum
 from qmlir.arithmetic.requantization import SOFTMAX_LARGEST, softmax_powers, softmax_steps
 from qmlir.arithmetic.row_norms import normalized_rows
-from qmlir.dialects.nn.base import dtype_of
 from qmlir.dialects.nn.evaluation import centered, uniform_of, widened
 from qmlir.dialects.nn.normalization import ops
 from qmlir.dialects.nn.requantize import affine
 from qmlir.dialects.quant.evaluate import quantize
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.ir.evaluation import Evaluator
+from qmlir.text.elements import dtype_of
 
 # Evaluation of softmax operations; f16 and bf16 are rounded after each step, like separate operations.
 #

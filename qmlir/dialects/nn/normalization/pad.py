@@ -6,8 +6,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from qmlir.dialects.nn.base import Kind, kind_of
-from qmlir.dialects.nn.elementwise.ops import WhereOp
-from qmlir.dialects.nn.logic.ops import AndOp, NotOp, OrOp
+from qmlir.dialects.nn.elementwise.ops import AndOp, NotOp, OrOp, WhereOp
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.nn.normalization import ops
 from qmlir.dialects.nn.padding_rules import PaddedValue, PaddingSite, Rule, along, each_sample, lowest_of, zero_of

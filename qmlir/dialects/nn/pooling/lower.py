@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import f32, f64, i1, i32, i64
 from xdsl.dialects.math import PowFOp, SqrtOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -17,13 +17,14 @@ from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, constant, position
 from qmlir.dialects.nn import lowering
-from qmlir.dialects.nn.base import element_limits
+from qmlir.dialects.nn.base import computing_type, element_limits
 from qmlir.dialects.nn.pooling import ops
 from qmlir.dialects.nn.requantize import affine, is_qlinear
 from qmlir.dialects.nn.result_shapes import Windows, covered_elements
 from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.text.elements import dtype_of
 
 PoolOp = ops.PoolOp | ops.GlobalPoolOp
 MeanOp = ops.AveragePoolOp | ops.GlobalAveragePoolOp
@@ -217,17 +218,12 @@ def _finished(
     return at.transpose(pooled, lowering.channels_first(2 + found.spatial))
 
 
-def _computing(element: Attribute) -> AnyFloat:
-    return f64 if element == f64 else f32
-
-
 def _plain_mean(at: Lowering, found: SlidingWindows, last: SSAValue, counts: Array) -> SSAValue:
     """Sums in row-major order of the kernel, in f64 rounded once, and divides by the number of elements of each
     window."""
-    computing = _computing(element_of(last))
+    computing = computing_type(element_of(last))
     total = _float_sum(at, found, last, lambda value: value)
-    dtype = np.float64 if computing == f64 else np.float32
-    divisor = quantized.parameter(at, counts.astype(dtype), computing, found.window_map)
+    divisor = quantized.parameter(at, counts.astype(dtype_of(computing)), computing, found.window_map)
 
     def divide(sum_: Scalar, rest: Sequence[Scalar]) -> Scalar:
         rounded = sum_.to(computing)
@@ -238,7 +234,7 @@ def _plain_mean(at: Lowering, found: SlidingWindows, last: SSAValue, counts: Arr
 
 def _float_sum(at: Lowering, found: SlidingWindows, last: SSAValue, function: Callable[[Scalar], Scalar]) -> SSAValue:
     """Returns the sums of `function` of the elements of each window, in f64."""
-    computing = _computing(element_of(last))
+    computing = computing_type(element_of(last))
     padded = found.padded(at, last, 0.0)
 
     def add(element: Scalar, so_far: Scalar) -> Scalar:
@@ -250,7 +246,7 @@ def _float_sum(at: Lowering, found: SlidingWindows, last: SSAValue, function: Ca
 def _lp_pool(op: ops.LpPoolOp | ops.GlobalLpPoolOp, at: Lowering) -> Sequence[SSAValue]:
     found, rank, p = _windows(op), len(shape_of(op.data)), op.p.value.data
     last = at.transpose(at.value(op.data), lowering.channels_last(rank))
-    computing = _computing(element_of(last))
+    computing = computing_type(element_of(last))
 
     def raised(x: Scalar) -> Scalar:
         size = x.absolute()

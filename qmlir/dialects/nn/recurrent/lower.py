@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     TensorType,
     UnrealizedConversionCastOp,
-    f32,
     i32,
 )
 from xdsl.dialects.linalg import ops as linalg
@@ -28,10 +27,9 @@ from xdsl.rewriter import Rewriter
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, plain_element
 from qmlir.dialects.kernel.lowering.quantized import requantization_of
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.nn.base import Kind, build, is_per_tensor, kind_of, plain_type
+from qmlir.dialects.nn.base import is_per_tensor
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.decomposition import assign_elements, components_of, current, is_quantized
-from qmlir.dialects.nn.elementwise.ops import CastOp
 from qmlir.dialects.nn.recurrent import ops
 from qmlir.dialects.nn.recurrent.decompose import WALKS, AtTimeStep, Direction, State, Walk, prefix_of
 from qmlir.dialects.nn.requantize import hand_on_requantization
@@ -306,31 +304,6 @@ class _Way:
         return list(loop.results)
 
 
-def _widened(op: ops.Layer, at: Lowering) -> Sequence[SSAValue]:
-    """Lowers a layer of f16 or bf16 as one of f32, of which only the results are rounded."""
-
-    def wide(value: SSAValue) -> SSAValue:
-        if kind_of(element_of(value)) is not Kind.FLOAT:
-            return value
-        made = build(CastOp, [value], result_types=[TensorType(f32, shape_of(value))])
-        at.rewriter.insert(made)
-        return made.result
-
-    layer = type(op).create(
-        operands=[wide(value) for value in op.operands],
-        properties=op.properties,
-        attributes=op.attributes,
-        result_types=[TensorType(f32, shape_of(result)) for result in op.results],
-    )
-    at.rewriter.insert(layer)
-    casts = [
-        build(CastOp, [new], result_types=[tensor_type(old.type)])
-        for new, old in zip(layer.results, op.results, strict=True)
-    ]
-    at.rewriter.insert(casts)
-    return [made.result for made in casts]
-
-
 def _take_constants(op: ops.Layer, at: Lowering) -> None:
     """Restores constant operands of the layer to `nn` constants, which the parts slice."""
     for index, operand in enumerate(op.operands):
@@ -343,9 +316,9 @@ def _take_constants(op: ops.Layer, at: Lowering) -> None:
 
 def _layer(op: ops.Layer, at: Lowering) -> Sequence[SSAValue] | None:
     at.value(op.data)  # raises if the length is dynamic
+    if isinstance(element_of(op.data), Float16Type | BFloat16Type):
+        return None  # its parts: the layer in f32, whose results are rounded once
     _take_constants(op, at)
-    if isinstance(plain_type(element_of(op.data)), Float16Type | BFloat16Type) and not is_quantized(op):
-        return _widened(op, at)
     elements = [element_of(result) for result in op.results]
     if any(isinstance(each, UniformQuantizedType) and each.granularity is not Granularity.TENSOR for each in elements):
         return None  # its parts, one step after another

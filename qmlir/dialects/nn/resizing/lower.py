@@ -16,11 +16,12 @@ from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
 from qmlir.dialects.kernel.lowering.scalars import Scalar, constant, extracted, position
-from qmlir.dialects.nn.base import dtype_of, plain_type
+from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.lowering import along_axes, axes_map, between_casts, identity, run_of
 from qmlir.dialects.nn.movement.lower import strided
 from qmlir.dialects.nn.resizing import evaluate, ops
 from qmlir.ir.builtin_types import element_of, shape_of
+from qmlir.text.elements import dtype_of
 
 
 def _resize(op: ops.ResizeOp, at: Lowering) -> Sequence[SSAValue]:

@@ -26,7 +26,7 @@ from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Body, Input, Lowering, constant_array, integer_types, unchanged
-from qmlir.dialects.kernel.lowering.quantized import dtype_of, plain_decoded, plain_place
+from qmlir.dialects.kernel.lowering.quantized import plain_decoded, plain_place
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp
@@ -39,7 +39,7 @@ from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.isa.predicates import has_offset_bytes
 from qmlir.targets.cpu.loops.emitter import row_major
 from qmlir.targets.cpu.scheduled.schedule import tile_rows
-from qmlir.text.elements import narrowed, stored_integers
+from qmlir.text.elements import dtype_of, narrowed, stored_integers
 
 # Constant weights that an operation dequantizes: their stored values and scales.
 

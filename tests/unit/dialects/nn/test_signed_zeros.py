@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.arithmetic.arrays import Extreme, maximum, minimum
 from qmlir.dialects.nn.base import Kind, NnOp
 from qmlir.dialects.nn.elementwise import ops as elementwise
-from qmlir.dialects.nn.logic.ops import PredicateOp
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.interpreter.differences import difference_of
 from qmlir.interpreter.run import interpret
@@ -56,7 +55,7 @@ BOUNDS = ("minimum = 0.0", "minimum = -0.0", "maximum = 0.0", "maximum = -0.0", 
 FUNCTIONS = tuple(
     f"{each.name} %a : {VECTOR}"
     for each in _leaves(elementwise.UnaryOp)
-    if Kind.FLOAT in each.ACCEPTS and not issubclass(each, PredicateOp)
+    if Kind.FLOAT in each.ACCEPTS and not issubclass(each, elementwise.PredicateOp)
 )
 
 CHOICES = (

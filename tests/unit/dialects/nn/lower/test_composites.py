@@ -63,6 +63,8 @@ ATTENTION = (
     ("{left_window = 1, right_window = 1, scores_are = \"biased\"}", 4, 1, 3, "_", "_"),
     ("{is_causal = true, scores_are = \"softmax\"}", 2, 1, 2, "tensor<3x{keys}xi1>", "_"),
     ("", 2, 2, 0, "tensor<2x1x3x3xELEMENT>", "_"),
+    ("", 2, 2, 2, "tensor<3x4xi1>", "_"),
+    ("{scale = -0.5}", 2, 1, 0, "_", "_"),
     ("{is_causal = true, left_window = 2}", 2, 1, 0, "_", "tensor<2xi64>"),
     ("{right_window = 0}", 2, 2, 0, "_", "_"),
     ("{left_window = 0}", 2, 2, 0, "_", "_"),
