@@ -26,7 +26,7 @@ from qmlir.ir.rewriting import operations_in
 from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
-from qmlir.targets.cpu.emitters.llvm import control, memory, registers, scalars
+from qmlir.targets.cpu.emitters.llvm import control, registers, scalars
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, constants_of, is_tiled, program_of
 from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, memory_of, static_strides
@@ -48,7 +48,6 @@ from qmlir.targets.cpu.runtime.team_code import team_functions, team_names
 EMISSIONS: dict[type[Operation], Any] = {
     **scalars.EMISSIONS,
     **registers.EMISSIONS,
-    **memory.EMISSIONS,
     **control.EMISSIONS,
 }
 """The emission of each operation of the loops level, from one table per family of dialects."""
