@@ -30,7 +30,7 @@ PASSES: Mapping[str, str] = {
     "fix-shapes": "qmlir.passes.general.static_shapes:FixShapes",
     "inline": "qmlir.passes.general.inline:Inline",
     "kernel-analyze-ranges": "qmlir.passes.integer.verification:KernelAnalyzeRanges",
-    "kernel-assign-schedule": "qmlir.targets.cpu.scheduled.kernel_assign_schedule:KernelAssignSchedule",
+    "kernel-assign-schedule": "qmlir.targets.cpu.scheduled.schedule:KernelAssignSchedule",
     "kernel-bufferize": "qmlir.targets.cpu.scheduled.kernel_bufferize:KernelBufferize",
     "kernel-fill-halo": "qmlir.targets.cpu.scheduled.kernel_fill_halo:KernelFillHalo",
     "kernel-fuse": "qmlir.passes.integer.kernel_fuse:KernelFuse",

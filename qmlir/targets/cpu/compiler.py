@@ -41,7 +41,7 @@ from qmlir.specialization.specialize import parameter_inputs, specialize
 from qmlir.target import ExecutionOptions
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.cache import program_key, saved_key
+from qmlir.targets.cpu.cache import UNTUNED, Tuned, program_key, saved_key, tuned_schedules
 from qmlir.targets.cpu.choices import CALLS
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.elements import unfilled_bits
@@ -64,7 +64,6 @@ from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME, is_for_here
 from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
-from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned, tuned_schedules
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.text.elements import dense_dtype
 from qmlir.text.files import access, note_sources, path_of
