@@ -391,17 +391,13 @@ class HybridProgram(RunnableProgram):
         """Returns the card, without the digests of files and parts."""
         parts = {step.name: step.target for step in chain.steps}
         sides = inputs_of(chain.function), outputs_of(chain.function)
-        inputs, outputs = (tuple(_card_port(open_port(chain.function, port)) for port in side) for side in sides)
+        inputs, outputs = (tuple(CardPort.of(open_port(chain.function, port)) for port in side) for side in sides)
         nodes = (origin.name for op in chain.module.walk() for origin in origins_of(op))
         return ProgramCard(
             self._name, PARTS_FORM, self._running.emitter, ", ".join(dict.fromkeys(parts.values())),
             resolved_isa(self.isa), self.threads, fingerprint(chain.module), tuple(dict.fromkeys(nodes)),
             0, 0, 0, 0, inputs, outputs, parts=parts,
         )  # fmt: skip
-
-
-def _card_port(port: runtime.ArrayPort) -> CardPort:
-    return CardPort(port.name, str(port.dtype), tuple(port.shape))
 
 
 def _part(module: ModuleOp, name: str, target: str, running: ExecutionOptions) -> Runnable:
