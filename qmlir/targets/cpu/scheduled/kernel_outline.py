@@ -4,7 +4,7 @@ The name of a kernel describes its computation: `conv3x3s2_28x28x128_i8`, `add_1
 """
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -27,7 +27,7 @@ from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedMatMulOp
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp
 from qmlir.ir.builtin_types import AnyMemRef, integer_list, memref_type
-from qmlir.ir.control_flow import has_uses, terminator_of
+from qmlir.ir.control_flow import captured, has_uses, terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.passes import count
@@ -54,17 +54,6 @@ def _is_scalar_constant(value: SSAValue) -> bool:
     return isinstance(op, Operation) and op.has_trait(ConstantLike, value_if_unregistered=False)
 
 
-def _captures(op: Operation) -> Iterator[SSAValue]:
-    """What the regions of `op` take from outside, once each."""
-    seen: dict[SSAValue, None] = {}
-    for region in op.regions:
-        for inner in region.walk():
-            for operand in inner.operands:
-                if not op.is_ancestor(operand.owner):
-                    seen[operand] = None
-    return iter(seen)
-
-
 def _arguments(op: Operation) -> tuple[list[SSAValue], dict[int, int]]:
     """The arguments for `op`, and for each of its operands which of them it is; what is written comes last."""
     style = destination_style(op)
@@ -80,7 +69,7 @@ def _arguments(op: Operation) -> tuple[list[SSAValue], dict[int, int]]:
 
     for position in order:
         take(position)
-    arguments += [value for value in _captures(op) if not _is_scalar_constant(value)]
+    arguments += [each for each in captured(op) if each not in op.operands and not _is_scalar_constant(each)]
     if style is None:  # a loop or a choice: what it writes may be what it reads
         unique = list(dict.fromkeys(arguments))
         return unique, {position: unique.index(op.operands[position]) for position in positions}
@@ -134,8 +123,8 @@ def outline(op: Operation) -> Outlined:
     types = list(map(_argument_type, arguments))
     block = Block(arg_types=types)
     copies: dict[SSAValue, SSAValue] = {}
-    for value in (*op.operands, *_captures(op)):
-        if _is_scalar_constant(value) and value not in copies:
+    for value in captured(op):
+        if _is_scalar_constant(value):
             assert isinstance(value.owner, Operation)
             constant = value.owner.clone()
             block.add_op(constant)
