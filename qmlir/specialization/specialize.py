@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import builtin
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import Rewriter
@@ -391,9 +391,7 @@ def _without_sizes(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
 
 def _set_signature(function: FuncOp) -> None:
     """Updates the function type from the types of its arguments and results."""
-    block = function.body.block
-    results = block.last_op.operand_types if isinstance(block.last_op, ReturnOp) else ()
-    function.function_type = builtin.FunctionType.from_lists([argument.type for argument in block.args], results)
+    function.update_function_type()
     if function.res_attrs:
         function.res_attrs = builtin.ArrayAttr(
             builtin.DictionaryAttr(_without_sizes(each.data)) for each in function.res_attrs
@@ -529,8 +527,7 @@ class _Specializer:
                 if position < len(names) and len(new.op.results) == 1:
                     set_tensor_names(new.op, [names[position]])
             old.replace_all_uses_with(new)
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
 
 
 def _by_parameters(op: HasParameters) -> Replacement | None:

@@ -25,6 +25,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, StringAttr, i1
 from xdsl.dialects.func import FuncOp
+from xdsl.rewriter import Rewriter
 
 from qmlir import specialization
 from qmlir.arithmetic.arrays import Array
@@ -105,8 +106,7 @@ def as_main(module: ModuleOp, name: str) -> ModuleOp:
         if op is function or not isinstance(op, FuncOp):
             continue
         if op.sym_name.data == MAIN:
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
         else:
             op.sym_visibility = StringAttr("private")
     function.sym_name, function.sym_visibility = StringAttr(MAIN), None

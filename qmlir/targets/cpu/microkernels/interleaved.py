@@ -20,6 +20,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i8, i16, i32, i64
 from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import shaped
@@ -342,8 +343,7 @@ def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[li
     wide = [each.value for each in truncations]
     for each in truncations:
         if not each.result.uses:
-            each.detach()
-            each.erase()
+            Rewriter.erase_op(each)
     return [reinterpreted(emit, each, i8) for each in wide], bits_of(element_of(wide[0])) // 8
 
 

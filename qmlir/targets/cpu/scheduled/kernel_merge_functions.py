@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FloatAttr,
-    FunctionType,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -148,7 +147,7 @@ def _read_numbers(function: FuncOp, parameters: Sequence[_Parameters], position:
                 Rewriter.erase_op(constant)
     assert block.first_op is not None
     block.insert_ops_before(loads, block.first_op)
-    function.function_type = FunctionType.from_lists([each.type for each in block.args], [])
+    function.update_function_type()
     if function.arg_attrs is not None:
         entries = [_moved(entry, position, len(parameters)) for entry in function.arg_attrs]
         entries[position:position] = [DictionaryAttr({})] * len(parameters)

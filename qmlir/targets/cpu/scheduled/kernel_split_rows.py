@@ -275,8 +275,11 @@ class RowSplit:
 
     def _iterators(self, count: int, old: Sequence[int | None]) -> AffineMap:
         """Returns `count` iterators, the first of which are those of `op` that `old` lists."""
-        dims = (AffineExpr.dimension(old.index(dim)) if dim in old else None for dim in range(len(self.ranges)))
-        return AffineMap(count, 0, tuple(each or AffineExpr.constant(0) for each in dims))
+        found = [
+            AffineExpr.dimension(old.index(dim)) if dim in old else AffineExpr.constant(0)
+            for dim in range(len(self.ranges))
+        ]
+        return AffineMap(count, 0, tuple(found))
 
     def filled(self, sizes: Sequence[int], element: Attribute, number: float) -> SSAValue:
         """Creates a tensor filled with `number`."""
@@ -315,9 +318,8 @@ class RowSplit:
                 if isinstance(each, AffineDimExpr)
             }
             shape = self.at.empty([sizes[dim] for dim in missing], element_of(output))
-            readings.append(
-                OperandAccess(shape, AffineMap(space.num_dims, 0, tuple(map(AffineExpr.dimension, missing))))
-            )
+            rest = AffineMap(space.num_dims, 0, tuple(map(AffineExpr.dimension, missing)))
+            readings.append(OperandAccess(shape, rest))
 
         def body(*given: Scalar) -> Scalar:
             values: dict[SSAValue, SSAValue] = dict(zip(leaves, (each.value for each in given), strict=False))
