@@ -10,7 +10,7 @@ from xdsl.dialects import builtin
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.irdl import IRDLOperation
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
@@ -360,7 +360,6 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
     block = function.body.block
     ports = inputs_of(function)
     attributes = [dict(each.data) for each in function.arg_attrs or [builtin.DictionaryAttr({})] * len(ports)]
-    first = block.first_op
     for position, (port, type_) in reversed(list(enumerate(zip(ports, types, strict=True)))):
         argument = retype(block.args[position], type_)
         if port.name not in given:
@@ -370,11 +369,7 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
             continue
         constant = ConstantOp.of(np.ascontiguousarray(given[port.name]), type_)
         constant.result.name_hint = argument.name_hint
-        if first is None:
-            block.add_op(constant)
-        else:
-            block.insert_op_before(constant, first)
-        first = constant
+        Rewriter.insert_op(constant, InsertPoint.at_start(block))
         argument.replace_all_uses_with(constant.result)
         block.erase_arg(block.args[position])
         del attributes[position]
@@ -512,11 +507,9 @@ class _Specializer:
             self.needed.add(new)
 
     def _replace(self, op: Operation, replacement: Replacement) -> None:
-        block = op.parent
-        assert block is not None
         names = tensor_names(op) if TENSOR in op.attributes else ()
         for made in replacement.operations:
-            block.insert_op_before(made, op)
+            Rewriter.insert_op(made, InsertPoint.before(op))
             if not origins_of(made):
                 hand_on((op,), made)
             made.location = op.location

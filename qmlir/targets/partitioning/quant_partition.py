@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from qmlir.analysis.operand_accesses import is_constant
 from qmlir.analysis.symbols import first_free, symbols_of, unique_name
 from qmlir.dialects.nn.island.ops import OnnxIslandOp
 from qmlir.dialects.target.attributes import PART, TARGETS, targets_of
@@ -30,7 +31,7 @@ from qmlir.targets.partitioning.choices import Division
 from qmlir.targets.partitioning.phases import earliest, preferred
 from qmlir.targets.partitioning.preferences import Preferences
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
-from qmlir.targets.partitioning.problem import computing, graph_of, is_constant
+from qmlir.targets.partitioning.problem import computing, graph_of
 from qmlir.targets.partitioning.report import PartitionReport, RejectedOperation, part_report, partition_report
 from qmlir.targets.parts import parts_of
 

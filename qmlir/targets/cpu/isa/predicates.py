@@ -55,9 +55,9 @@ def takes_depthwise_pairs(op: ContractionOp) -> bool:
     return is_small and _is_of_bytes(op, 16)
 
 
-def takes_bytes(op: ContractionOp) -> bool:
-    """Returns true for a contraction of bytes, other than a depthwise convolution, whose `w - z_w` fits in 8 bits."""
-    return _is_of_bytes(op) and not is_depthwise(op)
+def takes_bytes(op: ContractionOp, weight_bits: int = 8) -> bool:
+    """Returns true for a contraction of bytes whose `w - z_w` fits in `weight_bits` bits; false if depthwise."""
+    return _is_of_bytes(op, weight_bits) and not is_depthwise(op)
 
 
 def takes_signed_bytes(op: ContractionOp) -> bool:
@@ -110,7 +110,7 @@ def takes_narrow(bits: int) -> Callable[[ContractionOp], bool]:
         element = as_integer(shaped(op.w)[1])
         is_narrow = element is not None and element.width.data <= bits and isinstance(op.w.owner, ConstantOp)
         is_short = terms_of(op) <= NARROW_TERMS
-        return is_narrow and is_short and takes_bytes(op) and _fits(analysis.centered_weights(op), bits)
+        return is_narrow and is_short and takes_bytes(op, bits)
 
     return accepts
 
@@ -162,7 +162,7 @@ def takes_narrow_blocks(bits: int) -> Callable[[ContractionOp], bool]:
 
 def takes_short(bits: int) -> Callable[[ContractionOp], bool]:
     """Returns a predicate for `takes_bytes` contractions whose `w - z_w` fits in `bits` bits."""
-    return lambda op: takes_bytes(op) and _fits(analysis.centered_weights(op), bits)
+    return lambda op: takes_bytes(op, bits)
 
 
 def takes_short_sums(variant: str) -> Callable[[ContractionOp], bool]:

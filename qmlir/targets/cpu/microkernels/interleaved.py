@@ -187,21 +187,13 @@ class DepthwiseWriter(TileWriter):
         """Channels of a block from `first` on, in the row `done` or in all of them."""
         channel = add(emit, times(emit, block, self.width), first)
         row_groups, columns = self.geometry.taps[1:]
-        weights = [
-            [
-                [
-                    load(
-                        emit,
-                        self.geometry.w,
-                        [0, block, rows, column, 0, vector * self.width + first],
-                        self.group * emit.lanes,
-                    )
-                    for vector in range(self.group)
-                ]
-                for column in range(columns)
-            ]
-            for rows in range(row_groups)
-        ]
+
+        def registers(rows: int, column: int) -> list[SSAValue]:
+            starts = [vector * self.width + first for vector in range(self.group)]
+            places = [[0, block, rows, column, 0, start] for start in starts]
+            return [load(emit, self.geometry.w, place, self.group * emit.lanes) for place in places]
+
+        weights = [[registers(rows, column) for column in range(columns)] for rows in range(row_groups)]
         start = self.epilogue.start
         initial = [emit.constant(0, i32)] * self.group
         if start is not None:

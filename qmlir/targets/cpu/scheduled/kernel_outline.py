@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike, MemoryWriteEffect
 
+from qmlir.analysis.operand_accesses import is_constant
 from qmlir.analysis.symbols import symbols_of, unique_name
 from qmlir.dialects.kernel.attributes import overwriting
 from qmlir.dialects.kernel.contraction import MatMulOp, WindowedOp
@@ -49,11 +50,6 @@ class Outlined:
     arguments: list[SSAValue]
 
 
-def _is_scalar_constant(value: SSAValue) -> bool:
-    op = value.owner
-    return isinstance(op, Operation) and op.has_trait(ConstantLike, value_if_unregistered=False)
-
-
 def _arguments(op: Operation) -> tuple[list[SSAValue], dict[int, int]]:
     """The arguments for `op`, and for each of its operands which of them it is; what is written comes last."""
     style = destination_style(op)
@@ -63,13 +59,13 @@ def _arguments(op: Operation) -> tuple[list[SSAValue], dict[int, int]]:
     positions: dict[int, int] = {}
 
     def take(position: int) -> None:
-        if not _is_scalar_constant(op.operands[position]):
+        if not is_constant(op.operands[position]):
             positions[position] = len(arguments)
             arguments.append(op.operands[position])
 
     for position in order:
         take(position)
-    arguments += [each for each in captured(op) if each not in op.operands and not _is_scalar_constant(each)]
+    arguments += [each for each in captured(op) if each not in op.operands and not is_constant(each)]
     if style is None:  # a loop or a choice: what it writes may be what it reads
         unique = list(dict.fromkeys(arguments))
         return unique, {position: unique.index(op.operands[position]) for position in positions}
@@ -124,7 +120,7 @@ def outline(op: Operation) -> Outlined:
     block = Block(arg_types=types)
     copies: dict[SSAValue, SSAValue] = {}
     for value in captured(op):
-        if _is_scalar_constant(value):
+        if is_constant(value):
             assert isinstance(value.owner, Operation)
             constant = value.owner.clone()
             block.add_op(constant)
@@ -288,8 +284,7 @@ class _Caller:
             if _is_kernel(op):
                 self._call(op)
         for op in reversed(list(self._function.body.block.ops)):
-            is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
-            if is_constant and not has_uses(op):
+            if op.has_trait(ConstantLike, value_if_unregistered=False) and not has_uses(op):
                 Rewriter.erase_op(op)
 
     def _call(self, op: Operation) -> None:

@@ -93,10 +93,8 @@ class Globals:
             alignment=ALIGNMENT,
         )
         last = next(reversed(self._known.values()), None)
-        if last is not None:
-            self._module.body.block.insert_op_after(declared, last)
-        elif (first := self._module.body.block.first_op) is not None:
-            self._module.body.block.insert_op_before(declared, first)
+        start = InsertPoint.at_start(self._module.body.block) if last is None else InsertPoint.after(last)
+        Rewriter.insert_op(declared, start)
         return declared
 
 
