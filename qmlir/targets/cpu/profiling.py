@@ -239,10 +239,6 @@ def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[s
 _Shapes = tuple[tuple[int, ...], ...]
 
 
-def _shapes_of(run: Run) -> _Shapes:
-    return tuple(each.shape for each in run.arguments)
-
-
 def _batched(
     module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int], at_once: int
 ) -> Callable[[], Machine]:
@@ -269,7 +265,7 @@ class BatchedMachine:
     def run(self, runs: Sequence[Run]) -> RunFigures:
         """Runs all samples; consecutive samples of equal shape run together."""
         parts: list[RunFigures] = []
-        for shapes, group in groupby(runs, _shapes_of):
+        for shapes, group in groupby(runs, lambda run: tuple(each.shape for each in run.arguments)):
             listed = list(group)
             images = self._images_of(shapes, listed[0]) if len(listed) > 1 else None
             together = [listed] if images is not None else [[run] for run in listed]

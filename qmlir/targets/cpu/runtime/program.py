@@ -9,7 +9,7 @@ import importlib
 import json
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -200,18 +200,14 @@ class CompiledModule:
         count = self.batches.count(values)
         return inputs if count is None else self.batches.first(values, count)
 
-    def _run(self, inputs: Iterable[Array], outputs: Iterable[Array]) -> None:
+    def _run(self, inputs: Iterable[Array], outputs: Collection[Array]) -> None:
         """Computes `outputs` from `inputs`, which were checked and have the layout that kernels need."""
         try:
             arena = self._arenas.pop()
         except IndexError:
             arena = aligned_empty(self._arena_bytes)
         # Machine code uses only the address of an array, not its type and shape.
-        if self._takes_flat:
-            outputs = list(outputs)
-            targets: Iterable[Array] = map(_flat, self.outputs, outputs)
-        else:
-            targets = outputs
+        targets = map(_flat, self.outputs, outputs) if self._takes_flat else outputs
         if self._takes_flat or self._takes_narrow:
             inputs = map(_stored, self.inputs, inputs)
         arrays = [*inputs, *targets]
