@@ -15,7 +15,16 @@ from xdsl.dialects.linalg.ops import FillOp, GenericOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
-from qmlir.analysis.intervals import Interval, constant_elements, range_of_array, range_of_type, signed, times, unsigned
+from qmlir.analysis.intervals import (
+    Interval,
+    bits_of,
+    constant_elements,
+    range_of_array,
+    range_of_type,
+    signed,
+    times,
+    unsigned,
+)
 from qmlir.arithmetic.arrays import Array, integer_limits, limits_of_sums, sums_by_sign
 from qmlir.dialects.kernel.attributes import LayoutAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp
@@ -23,8 +32,8 @@ from qmlir.dialects.kernel.ops import YieldOp, shaped
 from qmlir.dialects.kernel.packed_ops import weights_of
 from qmlir.dialects.kernel.variants import Variant, WeightLayout
 from qmlir.dialects.kernel.winograd import F2, KERNEL_SIZE, Algorithm, Matrix, WinogradOp, transformed_taps
-from qmlir.ir.builtin_types import as_integer, integer_list
-from qmlir.text.elements import integers_of
+from qmlir.ir.builtin_types import integer_list
+from qmlir.text.elements import stored_integers
 
 LARGEST_INPUT = 255
 """The largest element of the data, which are unsigned bytes."""
@@ -103,25 +112,31 @@ def elements_of_constant(value: SSAValue) -> Array | None:
     return constant_elements(value.owner.value) if isinstance(value.owner, ConstantOp) else None
 
 
-def _bits(value: SSAValue) -> int | None:
-    integer = as_integer(shaped(value)[1])
-    return None if integer is None else integer.width.data
+def stored_elements(value: SSAValue, *, is_unsigned: bool) -> Array | None:
+    """Returns the integers of a constant tensor, read as signed or unsigned; `None` if it is not constant, or floats.
+
+    The integers of an unsigned tensor of 64 bits are not known, either.
+    """
+    known, bits = elements_of_constant(value), bits_of(value.type)
+    if known is None or bits is None or (bits == 64 and is_unsigned):
+        return None
+    return stored_integers(known, shaped(value)[1], is_unsigned=is_unsigned)
 
 
-def _centered(interval: Interval, value: SSAValue, zero_points: Interval, *, is_unsigned: bool) -> Interval | None:
-    bits = _bits(value)
+def _centered(value: SSAValue, interval: Interval | None, zeros: Interval, *, is_unsigned: bool) -> Interval | None:
+    bits, whole = bits_of(value.type), (interval or range_of_type(value.type)).whole
     if bits is None:
         return None
-    if interval.is_empty:
+    if whole.is_empty:
         return Interval(0, 0)
-    read = unsigned(interval, bits) if is_unsigned else signed(interval, bits)
-    return Interval(read.low - zero_points.high, read.high - zero_points.low)
+    read = unsigned(whole, bits) if is_unsigned else signed(whole, bits)
+    return Interval(read.low - zeros.high, read.high - zeros.low)
 
 
-def centered_input(op: ContractionOp, x: Interval) -> Interval | None:
-    """Returns the range of `x - z_x`, given the range `x` of the data elements; `None` for floats."""
+def centered_input(op: ContractionOp, x: Interval | None = None) -> Interval | None:
+    """Returns the range of `x - z_x`, given the range `x` of the data, by default of its type; `None` for floats."""
     zero = op.input_zero_point.value.data
-    return _centered(x.whole, op.x, Interval(zero, zero), is_unsigned=op.input_unsigned is not None)
+    return _centered(op.x, x, Interval(zero, zero), is_unsigned=op.input_unsigned is not None)
 
 
 def _zero_points(op: ContractionOp) -> Interval:
@@ -134,35 +149,40 @@ def _zero_points(op: ContractionOp) -> Interval:
 
 def known_weights(op: ContractionOp) -> Array | None:
     """Returns constant weights minus their zero points, in their memory layout; `None` if they are not constant."""
-    known, bits = elements_of_constant(op.w), _bits(op.w)
-    if known is None or bits is None or (bits == 64 and op.weight_unsigned is not None):
-        return None
+    stored = stored_elements(op.w, is_unsigned=op.weight_unsigned is not None)
     zero_points: Any = op.weight_zero_point.value.data
+    if stored is None:
+        return None
     if op.weight_zero_points is not None:
         own = elements_of_constant(op.weight_zero_points)
         if own is None:
             return None
         rows = own.astype(np.int64)
-        zero_points = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (known.ndim - 1))
-    elif not zero_points and op.weight_unsigned is None and bits > 1:
-        return known
-    wide: Array = integers_of(known, shaped(op.w)[1], is_unsigned=op.weight_unsigned is not None)
-    return np.asarray(wide.astype(np.int64 if bits <= 32 else object) - zero_points)
+        zero_points = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (stored.ndim - 1))
+    elif not zero_points and op.weight_unsigned is None:
+        return stored
+    return np.asarray(stored.astype(np.int64 if stored.itemsize <= 4 else object) - zero_points)
 
 
-def centered_weights(op: ContractionOp, w: Interval) -> Interval | None:
-    """Returns the range of `w - z_w`, given the range `w` of the weights; `None` for floats."""
-    known = known_weights(op)
-    if known is not None and known.dtype != object:
-        found = range_of_array(known)
-        return Interval(0, 0) if found.is_empty else found
-    return _centered(w.whole, op.w, _zero_points(op), is_unsigned=op.weight_unsigned is not None)
+def centered_weights(op: ContractionOp, w: Interval | None = None) -> Interval | None:
+    """Returns the range of `w - z_w`, given the range `w` of the weights, by default of their type; `None` for floats.
+
+    If the weights are constant, it is the range of these constants.
+    """
+    is_unsigned = op.weight_unsigned is not None
+    if op.weight_zero_points is None:  # no element is converted to subtract one zero point from all
+        known, zero = stored_elements(op.w, is_unsigned=is_unsigned), op.weight_zero_point.value.data
+    else:
+        known, zero = known_weights(op), 0
+    if known is None:
+        return _centered(op.w, w, _zero_points(op), is_unsigned=is_unsigned)
+    return Interval(int(known.min()) - zero, int(known.max()) - zero) if known.size else Interval(0, 0)
 
 
 def sum_interval(op: ContractionOp, x: Interval, w: Interval) -> Interval | None:
     """Returns the range of the sums, per output channel if the weights are constant; `None` for floats."""
     left = centered_input(op, x)
-    if left is None or _bits(op.w) is None:
+    if left is None or bits_of(op.w.type) is None:
         return None
     return _sums(op, left, w)
 

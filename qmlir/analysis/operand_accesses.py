@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import is_side_effect_free
+from xdsl.traits import ConstantLike, is_side_effect_free
 from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array, wrapped
@@ -323,6 +323,12 @@ def defining(value: SSAValue) -> Operation | None:
     """Returns the operation that defines `value`, or `None` for a block argument."""
     owner = value.owner
     return owner if isinstance(owner, Operation) else None
+
+
+def is_constant(value: SSAValue) -> bool:
+    """Returns True if an operation such as `arith.constant` defines `value`."""
+    op = defining(value)
+    return op is not None and op.has_trait(ConstantLike, value_if_unregistered=False)
 
 
 def integer_bits(value: SSAValue) -> int:

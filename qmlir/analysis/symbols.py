@@ -73,6 +73,15 @@ def common_groups(source: Sequence[int], target: Sequence[int]) -> Groups:
     return groups
 
 
+def kept_axes(sizes: Sequence[int], reduced: Sequence[int]) -> list[int]:
+    """Returns the axes of a slice of `sizes` that are left in the shape `reduced`, which may drop axes of size 1."""
+    kept: list[int] = []
+    for axis, size in enumerate(sizes):
+        if size != 1 or list(reduced[len(kept) : len(kept) + 1]) == [1]:
+            kept.append(axis)
+    return kept
+
+
 def real_axes(shape: Sequence[int]) -> list[int]:
     """Returns the axes whose size is not 1."""
     return [axis for axis, size in enumerate(shape) if size != 1]

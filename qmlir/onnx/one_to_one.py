@@ -102,10 +102,10 @@ _PLAIN: Sequence[type[NnOp]] = (
     elementwise.AsinhOp, elementwise.AcoshOp, elementwise.AtanhOp, elementwise.FloorOp, elementwise.CeilOp,
     elementwise.RoundOp, elementwise.SignOp, elementwise.AddOp, elementwise.SubOp, elementwise.MulOp, elementwise.DivOp,
     elementwise.EqualOp, elementwise.GreaterOp, elementwise.GreaterOrEqualOp, elementwise.LessOp,
-    elementwise.LessOrEqualOp, elementwise.WhereOp, elementwise.AndOp, elementwise.OrOp, elementwise.XorOp, elementwise.NotOp, elementwise.IsNaNOp,
-    elementwise.BitwiseAndOp, elementwise.BitwiseOrOp, elementwise.BitwiseXorOp, elementwise.BitwiseNotOp, activations.ReluOp,
-    activations.SigmoidOp, activations.HardSwishOp, activations.MishOp, activations.TanhOp, activations.SoftplusOp,
-    activations.SoftsignOp, indexing.NonZeroOp, pooling.GlobalAveragePoolOp, pooling.GlobalMaxPoolOp,
+    elementwise.LessOrEqualOp, elementwise.WhereOp, elementwise.AndOp, elementwise.OrOp, elementwise.XorOp,
+    elementwise.NotOp, elementwise.IsNaNOp, elementwise.BitwiseAndOp, elementwise.BitwiseOrOp, elementwise.BitwiseXorOp,
+    elementwise.BitwiseNotOp, activations.ReluOp, activations.SigmoidOp, activations.HardSwishOp, activations.MishOp,
+    activations.TanhOp, activations.SoftplusOp, activations.SoftsignOp, indexing.NonZeroOp, pooling.GlobalAveragePoolOp, pooling.GlobalMaxPoolOp,
     text.StringConcatOp, shapes.SizeOp, movement.SqueezeOp, movement.UnsqueezeOp, movement.SliceOp, shapes.TileOp,
 )  # fmt: skip
 

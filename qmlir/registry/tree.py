@@ -47,10 +47,11 @@ _PASSES: Mapping[str, str] = {
         convert-kernel-to-loops kernel-mark-read-only math-expand simd-legalize simd-unroll team-divide
     """,
     "qmlir.targets.cpu.scheduled.{name}": """
-        kernel-assign-schedule kernel-bufferize kernel-fill-halo kernel-fuse-attention kernel-mark-in-place
+        kernel-bufferize kernel-fill-halo kernel-fuse-attention kernel-mark-in-place
         kernel-merge-functions kernel-outline kernel-pack kernel-plan-memory kernel-requantize-by-integers
         kernel-split-rows kernel-split-tables kernel-tile-producers kernel-winograd
     """,
+    "qmlir.targets.cpu.scheduled.schedule": "kernel-assign-schedule",
     "qmlir.targets.partitioning.{name}": "quant-partition",
 }
 """The passes of each module. `{name}` stands for the name of a pass that has a module of its own."""

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
-    FunctionType,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -278,8 +277,7 @@ def _along(module: ModuleOp, name: str, shapes: Mapping[str, tuple[int, ...]], i
 
 def _erase_observers(function: FuncOp) -> None:
     for op in [op for op in function.walk() if isinstance(op, ObserveOp)]:  # an observer returns its operand
-        op.result.replace_all_uses_with(op.input)
-        Rewriter.erase_op(op)
+        Rewriter.replace_op(op, [], [op.input])
 
 
 def _found(walk: PaddingWalk, shapes: Mapping[str, Sequence[int]], inputs: Mapping[str, int]) -> BatchAxes:
@@ -367,12 +365,11 @@ def observed_images(
             if op.parent is not clone.body.block:
                 raise op_error(op, "must not observe values in a region")
             observed.append(op.input)
-            op.result.replace_all_uses_with(op.input)
-            Rewriter.erase_op(op)
+            Rewriter.replace_op(op, [], [op.input])
     end = clone.body.block.last_op
     assert isinstance(end, ReturnOp)
     Rewriter.replace_op(end, ReturnOp(*observed))
-    clone.function_type = FunctionType.from_lists(clone.function_type.inputs.data, [each.type for each in observed])
+    clone.update_function_type()
     clone.properties.pop("res_attrs", None)
     inputs: dict[str, Axes] = {}
     capacities: dict[str, int] = {}

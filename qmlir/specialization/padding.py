@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
+from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.symbolic_sizes import Extent, extents
 from qmlir.dialects.nn.padding_rules import Axes, Condition, PaddedValue, PaddingSite, Rule
@@ -122,8 +123,7 @@ class PaddingWalk(PaddingSite):
         self._block.insert_ops_before(parts.operations, op)
         for old, new in zip(tuple(op.results), values, strict=True):
             old.replace_all_uses_with(new)
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
         for part in parts.operations:
             self._visit(part)
 
@@ -231,8 +231,7 @@ def _take_sizes(function: FuncOp, names: Sequence[str]) -> None:
     count = len(inputs_of(function))
     given = list(function.arg_attrs or [DictionaryAttr({})] * count)
     function.arg_attrs = ArrayAttr([*given, *(DictionaryAttr({NAME: StringAttr(name)}) for name in names)])
-    types = [argument.type for argument in function.body.block.args]
-    function.function_type = FunctionType.from_lists(types, function.function_type.outputs.data)
+    function.update_function_type()
 
 
 def _check_outputs(function: FuncOp, outputs: Mapping[str, Axes], capacities: Mapping[str, int]) -> None:

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import builtin
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.irdl import IRDLOperation
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
@@ -360,7 +360,6 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
     block = function.body.block
     ports = inputs_of(function)
     attributes = [dict(each.data) for each in function.arg_attrs or [builtin.DictionaryAttr({})] * len(ports)]
-    first = block.first_op
     for position, (port, type_) in reversed(list(enumerate(zip(ports, types, strict=True)))):
         argument = retype(block.args[position], type_)
         if port.name not in given:
@@ -370,11 +369,7 @@ def _set_arguments(function: FuncOp, types: Sequence[AnyTensor], given: Mapping[
             continue
         constant = ConstantOp.of(np.ascontiguousarray(given[port.name]), type_)
         constant.result.name_hint = argument.name_hint
-        if first is None:
-            block.add_op(constant)
-        else:
-            block.insert_op_before(constant, first)
-        first = constant
+        Rewriter.insert_op(constant, InsertPoint.at_start(block))
         argument.replace_all_uses_with(constant.result)
         block.erase_arg(block.args[position])
         del attributes[position]
@@ -391,9 +386,7 @@ def _without_sizes(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
 
 def _set_signature(function: FuncOp) -> None:
     """Updates the function type from the types of its arguments and results."""
-    block = function.body.block
-    results = block.last_op.operand_types if isinstance(block.last_op, ReturnOp) else ()
-    function.function_type = builtin.FunctionType.from_lists([argument.type for argument in block.args], results)
+    function.update_function_type()
     if function.res_attrs:
         function.res_attrs = builtin.ArrayAttr(
             builtin.DictionaryAttr(_without_sizes(each.data)) for each in function.res_attrs
@@ -514,11 +507,9 @@ class _Specializer:
             self.needed.add(new)
 
     def _replace(self, op: Operation, replacement: Replacement) -> None:
-        block = op.parent
-        assert block is not None
         names = tensor_names(op) if TENSOR in op.attributes else ()
         for made in replacement.operations:
-            block.insert_op_before(made, op)
+            Rewriter.insert_op(made, InsertPoint.before(op))
             if not origins_of(made):
                 hand_on((op,), made)
             made.location = op.location
@@ -529,8 +520,7 @@ class _Specializer:
                 if position < len(names) and len(new.op.results) == 1:
                     set_tensor_names(new.op, [names[position]])
             old.replace_all_uses_with(new)
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
 
 
 def _by_parameters(op: HasParameters) -> Replacement | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
+    from qmlir.targets.heterogeneous import StaticProgram as StaticProgram
     from qmlir.targets.heterogeneous import compile_parts as compile_parts
     from qmlir.targets.heterogeneous import load_parts as load_parts
     from qmlir.targets.partitioning.quant_partition import partitioned as partitioned

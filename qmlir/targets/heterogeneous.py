@@ -19,12 +19,13 @@ from xdsl.dialects.scf import IfOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike
 
+from qmlir import registry
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.nn.island.ops import OnnxIslandOp
+from qmlir.dialects.nn.island.ops import TABLE, OnnxIslandOp
 from qmlir.environment import default_environment
-from qmlir.ir.diagnostics import op_error, text_error, warn, without_remarks
+from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, warn, without_remarks
 from qmlir.ir.equivalence import fingerprint
-from qmlir.ir.evaluation import RegionEvaluator, arguments_by, evaluate, evaluator_of, operand_layout
+from qmlir.ir.evaluation import RegionEvaluator, arguments_by, evaluate, evaluator_of, not_computed, operand_layout
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import MAIN, inputs_of, outputs_of
 from qmlir.passmanager.manager import run_pipeline
@@ -76,7 +77,8 @@ Action = Callable[[list[Any]], None]
 class StaticProgram:
     """The parts of a function with static shapes, ready to run in order."""
 
-    def __init__(self, module: ModuleOp, function: str, make: Make):
+    def __init__(self, module: ModuleOp, function: str, make: Make | None = None):
+        """`make` is required if the function has parts, that is, calls."""
         self.module = module
         self.function = function_of(module, function)
         self._make = make
@@ -134,6 +136,8 @@ class StaticProgram:
         if isinstance(op, CallOp):
             step = self._part(op)
             return lambda given: step.run(given).values()
+        if isinstance(op, OnnxIslandOp):
+            return _prepared(op)
         evaluator, layout = evaluator_of(op), operand_layout(op)
         if evaluator is None or isinstance(evaluator, RegionEvaluator):
             raise op_error(op, "is not in a part and has no evaluator")
@@ -143,6 +147,7 @@ class StaticProgram:
         name = op.callee.root_reference.data
         if not _FILE_NAME.fullmatch(name):  # a file or folder is named after the part
             raise op_error(op, f"calls part '{name}', whose name must consist of letters, digits, '_', '-' and '.'")
+        assert self._make is not None
         target = target_of(function_of(self.module, name)) or HOST
         self._steps.append(PartCall(name, target, self._make(self.module, name, target), op))
         return self._steps[-1]
@@ -183,6 +188,21 @@ class StaticProgram:
         """Runs all parts; copies the outputs to `targets`."""
         for target, found in zip(targets, self.run(arrays).values(), strict=True):
             target[...] = found
+
+
+def _prepared(op: OnnxIslandOp) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Returns a function that computes the results of an island, which is prepared once."""
+    run = registry.table(TABLE)["prepare"](op)
+
+    def compute(given: Sequence[Any]) -> Sequence[Any]:
+        try:
+            return run(given)
+        except DiagnosticError:
+            raise
+        except Exception as error:
+            raise not_computed(op, error) from error
+
+    return compute
 
 
 def without_calls(module: ModuleOp) -> ModuleOp:
@@ -391,17 +411,13 @@ class HybridProgram(RunnableProgram):
         """Returns the card, without the digests of files and parts."""
         parts = {step.name: step.target for step in chain.steps}
         sides = inputs_of(chain.function), outputs_of(chain.function)
-        inputs, outputs = (tuple(_card_port(open_port(chain.function, port)) for port in side) for side in sides)
+        inputs, outputs = (tuple(CardPort.of(open_port(chain.function, port)) for port in side) for side in sides)
         nodes = (origin.name for op in chain.module.walk() for origin in origins_of(op))
         return ProgramCard(
             self._name, PARTS_FORM, self._running.emitter, ", ".join(dict.fromkeys(parts.values())),
             resolved_isa(self.isa), self.threads, fingerprint(chain.module), tuple(dict.fromkeys(nodes)),
             0, 0, 0, 0, inputs, outputs, parts=parts,
         )  # fmt: skip
-
-
-def _card_port(port: runtime.ArrayPort) -> CardPort:
-    return CardPort(port.name, str(port.dtype), tuple(port.shape))
 
 
 def _part(module: ModuleOp, name: str, target: str, running: ExecutionOptions) -> Runnable:

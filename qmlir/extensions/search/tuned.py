@@ -22,10 +22,17 @@ from typing import Any
 import llvmlite
 
 from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.targets.cpu.cache import DIRECTORY_VARIABLE, TUNED, cache_directory, check_directory, is_private
+from qmlir.targets.cpu.cache import (
+    DIRECTORY_VARIABLE,
+    TUNED,
+    UNTUNED,
+    Tuned,
+    cache_directory,
+    check_directory,
+    is_private,
+)
 from qmlir.targets.cpu.host import host_features
 from qmlir.targets.cpu.runtime.machine_code import processor_name
-from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned
 from qmlir.text.data import JsonValue, parse_data
 from qmlir.text.files import read_regular
 from qmlir.text.writing import write_own

@@ -1,4 +1,7 @@
-"""The disk cache of compiled programs: keys, and private, atomic entries of bounded total size."""
+"""The disk cache of compiled programs: keys, and private, atomic entries of bounded total size.
+
+A program depends on the tuned schedules of this machine, which are found here without importing the search.
+"""
 
 import ast
 import atexit
@@ -44,6 +47,30 @@ def number_in(variable: str, of: str, example: int) -> int | None:
     if text and not text.isdecimal():
         raise text_error(f"{variable} must be a number of {of} (example: {example}), but got '{text}'")
     return int(text) if text else None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The path of a file of tuned schedules, and a digest of these schedules; both are empty if there is no file."""
+
+    path: str = ""
+    digest: str = ""
+
+
+UNTUNED = Tuned()
+"""No tuned schedules: programs are compiled with the tables of the instruction sets alone."""
+
+
+def tuned_schedules(isa: str, threads: int, on_trouble: Callable[[str], None]) -> Tuned:
+    """Returns the schedules that a search found on this machine; the service `tuned_schedules` provides them.
+
+    Args:
+        isa: The instruction set.
+        threads: The number of threads.
+        on_trouble: Called with the reason if any schedules are left out.
+    """
+    found: Callable[..., Tuned] | None = registry.service("tuned_schedules")
+    return UNTUNED if found is None else found(isa, threads, on_trouble)
 
 
 # The key of a cache entry covers everything that determines the code: the module, the source of the compiler and of

@@ -26,6 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, StringAttr, i1
 from xdsl.dialects.func import FuncOp
+from xdsl.rewriter import Rewriter
 
 from qmlir import specialization
 from qmlir.arithmetic.arrays import Array
@@ -38,11 +39,11 @@ from qmlir.ir.gc_control import rare_collection
 from qmlir.ir.signature import MAIN, Port, inputs_of
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of, shape_text, signature_text
-from qmlir.specialization.specialize import parameter_inputs, specialize
+from qmlir.specialization.specialize import is_open, parameter_inputs, specialize
 from qmlir.target import ExecutionOptions
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.cache import program_key, saved_key
+from qmlir.targets.cpu.cache import UNTUNED, Tuned, program_key, saved_key, tuned_schedules
 from qmlir.targets.cpu.choices import CALLS
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.elements import unfilled_bits
@@ -65,7 +66,6 @@ from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME, is_for_here
 from qmlir.targets.cpu.runtime.program import CompiledModule
 from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
-from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned, tuned_schedules
 from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
 from qmlir.text.elements import dense_dtype
 from qmlir.text.files import access, note_sources, path_of
@@ -111,8 +111,7 @@ def as_main(module: ModuleOp, name: str) -> ModuleOp:
         if op is function or not isinstance(op, FuncOp):
             continue
         if op.sym_name.data == MAIN:
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
         else:
             op.sym_visibility = StringAttr("private")
     function.sym_name, function.sym_visibility = StringAttr(MAIN), None
@@ -228,15 +227,16 @@ class Program(RunnableProgram):
         self._module = module
         self._settings = made_for
         self._function = function
-        self._ports = inputs_of(function_of(module, function))
-        self._open = [open_port(function_of(module, function), port) for port in self._ports]
+        ports = inputs_of(self.signature)
+        self._open = [open_port(self.signature, port) for port in ports]
         self._parameters = frozenset(parameter_inputs(module, function))
-        self._batch = None if self._parameters or self._is_closed() else cpu.OpenBatch(module, function)
+        is_fixed = not self._parameters and not any(is_open(port.type) for port in ports)
+        self._batch = None if self._parameters or is_fixed else cpu.OpenBatch(module, function)
         self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._last: tuple[tuple[tuple[int, ...], ...], _Made] | None = None
         self._lock = Lock()
         self._aside: dict[Any, Future[None]] = {}
-        self._only = self._make({}, {}) if self._is_closed() else None
+        self._only = self._make({}, {}) if is_fixed else None
         self._lengths = lengths
         self._folders: list[Path] = []
         self._unpadded = ""
@@ -278,11 +278,6 @@ class Program(RunnableProgram):
             The instruction set, the number of threads, and the names and types of inputs and outputs.
         """
         return f"program for {self.isa}, {counted(self.threads, 'thread')}\n{signature_text(self.signature)}"
-
-    def _is_closed(self) -> bool:
-        """Returns true if all shapes are static and the code doesn't depend on the values of inputs."""
-        types = (ranked_tensor(port.type) for port in self._ports)
-        return not self._parameters and all(type_ is not None and type_.has_static_shape() for type_ in types)
 
     def _padded(self, lengths: "Lengths") -> AnyLength | None:
         """Returns the program for all sizes up to a maximum; `None`, with a warning, if it can't be padded."""
@@ -575,10 +570,8 @@ def compile_module(
 
 def execute(module: ModuleOp, function: str, running: ExecutionOptions) -> Program:
     """Compiles `function` to a program. Raises `DiagnosticError` if an operation can't be compiled."""
-    return compile_module(
-        module, threads=running.threads, isa=running.isa, function=function, progress=running.progress,
-        tuned=running.tuned, emitter=running.emitter,
-    )  # fmt: skip
+    isa, emitter = checked_isa(running.isa, running.threads), checked_emitter(running.emitter)
+    return Program(module, replace(running, isa=isa, emitter=emitter), function=function)
 
 
 def load_program(folder: str | PathLike[str]) -> CompiledModule | AnyLength:

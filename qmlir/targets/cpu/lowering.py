@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir.ir.equivalence import fingerprint
 from qmlir.ir.signature import MAIN
 from qmlir.targets.cpu.batch_tiling import batch_plan
+from qmlir.targets.cpu.cache import UNTUNED, Tuned
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, card_of
 from qmlir.targets.cpu.emitters.emitter import emitter_named
 from qmlir.targets.cpu.emitters.program import program_of
 from qmlir.targets.cpu.host import host_text
-from qmlir.targets.cpu.scheduled.tuned import UNTUNED, Tuned
 from qmlir.targets.cpu.target import TARGET
 from qmlir.targets.lowering import lower_for
 

@@ -15,7 +15,7 @@ from typing import IO
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType, f32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, f32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.rewriter import Rewriter
 
@@ -51,8 +51,7 @@ def _with_observers(module: ModuleOp, *, varying: bool) -> ModuleOp:
     depending = depends_on_data(clone)
     for op in _observers(clone):
         if (op in depending) != varying:
-            op.result.replace_all_uses_with(op.input)
-            Rewriter.erase_op(op)
+            Rewriter.replace_op(op, [], [op.input])
     return clone
 
 
@@ -65,7 +64,7 @@ def _of_constants(module: ModuleOp, function: str) -> ModuleOp | None:
     end = main.body.block.last_op
     assert isinstance(end, ReturnOp)
     Rewriter.replace_op(end, ReturnOp())
-    main.function_type = FunctionType.from_lists(main.function_type.inputs.data, [])
+    main.update_function_type()
     main.properties.pop("res_attrs", None)
     return run_pipeline(clone, "dce")
 
@@ -240,10 +239,6 @@ def _images_in(module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[s
 _Shapes = tuple[tuple[int, ...], ...]
 
 
-def _shapes_of(run: Run) -> _Shapes:
-    return tuple(each.shape for each in run.arguments)
-
-
 def _batched(
     module: ModuleOp, options: RunOptions, run: Run, batch: Mapping[str, int], at_once: int
 ) -> Callable[[], Machine]:
@@ -270,7 +265,7 @@ class BatchedMachine:
     def run(self, runs: Sequence[Run]) -> RunFigures:
         """Runs all samples; consecutive samples of equal shape run together."""
         parts: list[RunFigures] = []
-        for shapes, group in groupby(runs, _shapes_of):
+        for shapes, group in groupby(runs, lambda run: tuple(each.shape for each in run.arguments)):
             listed = list(group)
             images = self._images_of(shapes, listed[0]) if len(listed) > 1 else None
             together = [listed] if images is not None else [[run] for run in listed]

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -62,32 +63,25 @@ _IN_PYTHON: Mapping[str, Callable[..., Any]] = {
 """The Python functions that replace runtime operations of emitted steps."""
 
 
-class _Watch:
-    """Runs the emitted steps in Python, and records the shortest time of each call."""
+def _timed(names: Sequence[str], shortest: list[float], compiled: Any) -> Callable[..., None]:
+    """Returns a Python function that replaces the compiled steps, and records the shortest time of each call."""
+    function: FunctionType = compiled.py_func
+    known: dict[str, Any] = function.__globals__
+    kernels = [known[name] for name in names]
 
-    def __init__(self, calls: Sequence[tuple[str, tuple[str, ...]]]) -> None:
-        self.calls = calls
-        self.shortest = [math.inf] * len(calls)
+    def run(*arguments: Any) -> None:
+        numbers = iter(range(len(kernels)))
 
-    def steps(self, compiled: Any) -> Callable[..., None]:
-        """Returns a Python function that replaces the compiled steps and times each call."""
-        function: FunctionType = compiled.py_func
-        known: dict[str, Any] = function.__globals__
-        kernels = [known[name] for name, _ in self.calls]
+        def call(table: Array, address: int, *arrays: Any) -> None:
+            number = next(numbers)
+            kernel = kernels[number]
+            start = time.perf_counter()
+            kernel(*arrays)
+            shortest[number] = min(shortest[number], time.perf_counter() - start)
 
-        def run(*arguments: Any) -> None:
-            numbers = iter(range(len(kernels)))
+        FunctionType(function.__code__, {**known, **_IN_PYTHON, "call": call})(*arguments)
 
-            def call(table: Array, address: int, *arrays: Any) -> None:
-                number = next(numbers)
-                kernel = kernels[number]
-                start = time.perf_counter()
-                kernel(*arrays)
-                self.shortest[number] = min(self.shortest[number], time.perf_counter() - start)
-
-            FunctionType(function.__code__, {**known, **_IN_PYTHON, "call": call})(*arguments)
-
-        return run
+    return run
 
 
 def time_steps(
@@ -103,11 +97,11 @@ def time_steps(
     """
     if rounds < 1:
         raise text_error(f"rounds must be at least 1, but got {rounds}")
-    watch = _Watch(program.calls)
-    timed = program.with_steps(watch.steps)
+    shortest = [math.inf] * len(program.calls)
+    timed = program.with_steps(partial(_timed, [name for name, _ in program.calls], shortest))
     timed(inputs, outputs)
-    watch.shortest = [math.inf] * len(watch.calls)
+    shortest[:] = [math.inf] * len(shortest)
     for _ in range(rounds):
         timed(inputs, outputs)
-    rows = zip(watch.calls, watch.shortest, strict=True)
+    rows = zip(program.calls, shortest, strict=True)
     return tuple(KernelTime(name, nodes, seconds) for (name, nodes), seconds in rows)

@@ -22,7 +22,8 @@ from qmlir.target import HOST, PART
 from qmlir.targets.partitioning.phases import Plan, best_plan
 from qmlir.targets.partitioning.preferences import Preferences
 from qmlir.targets.partitioning.problem import HOST as HOST_PLACE
-from qmlir.targets.partitioning.problem import CostGraph, graph_of
+from qmlir.targets.partitioning.problem import CostGraph, computing, graph_of
+from qmlir.text.tables import counted
 
 
 def is_free(op: Operation) -> bool:
@@ -68,7 +69,7 @@ class Division:
         self._function, self._preferences = function, preferences
         self._targets = targets
         self.devices = tuple(target for target in targets if target.name != HOST)
-        self._candidates: dict[Operation, _Candidate] = {}
+        self._candidates = {op: self._candidate(op) for op in computing(function.body.block)}
         self.graph, self.plan = self._solved()
         while small := self._too_small():
             self._refuse(small)
@@ -94,8 +95,7 @@ class Division:
             if name == wanted
         }
 
-    # --- Solving
-    # ----------------------------------------------------------------------------------------------------------
+    # --- Solving ------------------------------------------------------------------------------------------------------
 
     def _solved(self) -> tuple[CostGraph, Plan]:
         # Preferences between places of equal cost are smaller than any cost: a byte costs `unit`.
@@ -105,7 +105,7 @@ class Division:
             return unit * (self._preferences.transfer_bytes + max(bytes_of(value), 1))
 
         def costs(op: Operation) -> Mapping[int, int]:
-            positions = self._candidate(op).positions
+            positions = self._candidates[op].positions
             if is_free(op):
                 return {position: rank for rank, position in enumerate(positions)}
             if not self._preferences.intensity:
@@ -118,12 +118,6 @@ class Division:
         return graph, best_plan(graph.problem)
 
     def _candidate(self, op: Operation) -> _Candidate:
-        found = self._candidates.get(op)
-        if found is None:
-            found = self._candidates[op] = self._new_candidate(op)
-        return found
-
-    def _new_candidate(self, op: Operation) -> _Candidate:
         found = _Candidate([])
         refused = _host_only(op)
         for target in self._targets:
@@ -151,15 +145,14 @@ class Division:
 
     def _refuse(self, small: Mapping[Operation, tuple[int, int]]) -> None:
         for op, (position, count) in small.items():
-            candidate = self._candidate(op)
+            candidate = self._candidates[op]
             candidate.positions.remove(position)
             name = self.devices[position - 1].name
-            few = "1 operation" if count == 1 else f"{count} operations"
-            found = f"a part of {few} is smaller than min_ops={self._preferences.min_ops}"
+            found = f"a part of {counted(count, 'operation')} is smaller than min_ops={self._preferences.min_ops}"
             candidate.reasons[name] = f"target '{name}' would compute it, but {found}"
 
     def _reason(self, op: Operation) -> str:
-        candidate = self._candidate(op)
+        candidate = self._candidates[op]
         if set(candidate.positions) == {HOST_PLACE}:
             reasons = {name: text for name, text in candidate.reasons.items() if name != HOST}
             return "; ".join(dict.fromkeys(reasons.values())) or "the module names no other target"
@@ -169,7 +162,7 @@ class Division:
 
     def _reason_before(self, op: Operation, name: str) -> str:
         """Returns why the targets preferred to `name` didn't get `op`."""
-        reasons = self._candidate(op).reasons
+        reasons = self._candidates[op].reasons
         preferred = takewhile(lambda each: each != name, (target.name for target in self._targets))
         return "; ".join(dict.fromkeys(reasons.get(each) or self._border(op, each) for each in preferred))
 

@@ -9,6 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import ConstantLike, is_side_effect_free
 
+from qmlir.analysis.operand_accesses import is_constant
 from qmlir.ir.control_flow import captured
 
 # The problem without IR: operations with the places that can compute them, values between them, and costs.
@@ -21,8 +22,6 @@ from qmlir.ir.control_flow import captured
 # A **crossing** is an argument or a result of a part: a value that moves between the memory of a device and of the
 # host. A part receives a value once, regardless of the number of uses, and returns it once, for all users. A result of
 # a device stays in its memory only within the same part: for another part, it goes to the host and back.
-#
-# stays there for the same part only: for another part it goes to the host and comes back.
 
 HOST = 0
 """The place of the host. Its memory contains the inputs and outputs of the function."""
@@ -71,26 +70,27 @@ class Problem:
     @cached_property
     def before(self) -> Sequence[Sequence[int]]:
         """The predecessors of each operation."""
-        found: list[list[int]] = [[] for _ in self.nodes]
-        for first, second in self.edges:
-            found[second].append(first)
-        return found
+        return self._by_node((second, first) for first, second in self.edges)
 
     @cached_property
     def behind(self) -> Sequence[Sequence[int]]:
         """The successors of each operation."""
-        found: list[list[int]] = [[] for _ in self.nodes]
-        for first, second in self.edges:
-            found[first].append(second)
-        return found
+        return self._by_node(self.edges)
 
     @cached_property
     def around(self) -> Sequence[Sequence[int]]:
         """The indices of the values that each operation produces or uses."""
+        return self._by_node(
+            (node, number)
+            for number, value in enumerate(self.values)
+            for node in (*value.users, *(() if value.source is None else (value.source,)))
+        )
+
+    def _by_node(self, pairs: Iterable[tuple[int, int]]) -> Sequence[Sequence[int]]:
+        """Returns, for each operation, the second numbers of the pairs that it begins."""
         found: list[list[int]] = [[] for _ in self.nodes]
-        for number, value in enumerate(self.values):
-            for node in (*value.users, *(() if value.source is None else (value.source,))):
-                found[node].append(number)
+        for node, number in pairs:
+            found[node].append(number)
         return found
 
     def position(self, phase: int) -> int:
@@ -119,12 +119,6 @@ class Problem:
 
 Costs = Callable[[Operation], Mapping[int, int]]
 """Returns the cost of an operation at each place that can compute it."""
-
-
-def is_constant(value: SSAValue) -> bool:
-    """Returns true if `value` is a constant, which is copied to its uses."""
-    owner = value.owner
-    return isinstance(owner, Operation) and owner.has_trait(ConstantLike, value_if_unregistered=False)
 
 
 def computing(block: Block) -> tuple[Operation, ...]:

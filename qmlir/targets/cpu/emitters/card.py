@@ -20,13 +20,13 @@ from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
 from qmlir.targets.cpu.choices import PARTS_FORM as PARTS_FORM
 from qmlir.targets.cpu.choices import PROGRAM_FORM as PROGRAM_FORM
 from qmlir.targets.cpu.runtime.machine_code import digest_of
-from qmlir.targets.cpu.runtime.ports import OPEN, shape_text
+from qmlir.targets.cpu.runtime.ports import OPEN, ArrayPort, shape_text
 from qmlir.text.data import JsonValue, plain, read_data
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.tables import Readable, bytes_text, counted
 
 if TYPE_CHECKING:
-    from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort
+    from qmlir.targets.cpu.emitters.program import LoopProgram
 
 FORMAT, VERSION = "qmlir-program", 2
 PYTHON_FORMS = PROGRAM_FORM, PARTS_FORM
@@ -51,9 +51,9 @@ class CardPort:
     refuses_nan: bool = False
 
     @staticmethod
-    def of(port: "MainPort") -> "CardPort":
-        """Returns the card entry of an argument of `@main`."""
-        return CardPort(port.name, port.dtype, tuple(port.shape), port.refuses_nan)
+    def of(port: ArrayPort) -> "CardPort":
+        """Returns the card entry of an input or output."""
+        return CardPort(port.name, str(port.dtype), port.shape, port.is_quantized)
 
     def text(self) -> str:
         """Returns the port on one line, as `NAME: SHAPE DTYPE`."""
@@ -160,11 +160,11 @@ def card_of(
     program: "LoopProgram", name: str, form: str, emitter: str, target: str, model: str = "", threads: int = 1
 ) -> ProgramCard:
     """Returns the card of a program before its files are written."""
+    inputs, outputs = (tuple(CardPort.of(port.array) for port in side) for side in (program.inputs, program.outputs))
     return ProgramCard(
         name, form, emitter, target, program.isa.name, threads, model,
         tuple(dict.fromkeys(node for call in program.calls for node in call.nodes)), len(program.kernels),
-        program.arena_bytes, program.weights_bytes, program.scratch_bytes,
-        tuple(map(CardPort.of, program.inputs)), tuple(map(CardPort.of, program.outputs)),
+        program.arena_bytes, program.weights_bytes, program.scratch_bytes, inputs, outputs,
     )  # fmt: skip
 
 

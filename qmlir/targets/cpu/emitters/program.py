@@ -30,7 +30,7 @@ from qmlir.targets.cpu.emitters.elements import caller_dtype, item_size, unfille
 from qmlir.targets.cpu.isa import isa_of
 from qmlir.targets.cpu.isa.base import ALIGNMENT, InstructionSet
 from qmlir.targets.cpu.runtime.ports import ArrayPort
-from qmlir.text.elements import dense_array, dense_dtype
+from qmlir.text.elements import dense_array
 
 SLACK = 64
 """The number of bytes after the last buffer that vector loads may read."""
@@ -93,9 +93,7 @@ class MainPort:
     @cached_property
     def array(self) -> ArrayPort:
         """The port as the Python runtime sees it."""
-        dtype = np.dtype(np.bool_) if self.dtype == "bool" else dense_dtype(self.element)
-        assert dtype is not None
-        return ArrayPort(self.name, dtype, self.shape, self.refuses_nan, bits=self.bits)
+        return ArrayPort(self.name, np.dtype(self.dtype), self.shape, self.refuses_nan, bits=self.bits)
 
 
 @dataclass(frozen=True)

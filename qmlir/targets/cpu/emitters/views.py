@@ -6,8 +6,10 @@ from typing import Any, cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase
+from xdsl.dialects.utils import get_dynamic_index_list
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.analysis.symbols import kept_axes
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
@@ -16,10 +18,8 @@ from qmlir.targets.cpu.emitters.writing import Index, LoopsWriter, memory_of, st
 
 def mixed_indices(write: LoopsWriter, static: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[Index]:
     """Returns a mixed list of static and dynamic indices; `dynamic` provides the values that `static` leaves open."""
-    given = iter(dynamic)
-    return [
-        write.index(next(given)) if value == DYNAMIC_INDEX else Index(constant=value) for value in integer_list(static)
-    ]
+    indices = get_dynamic_index_list(integer_list(static), dynamic, DYNAMIC_INDEX)
+    return [Index(constant=each) if isinstance(each, int) else write.index(each) for each in indices]
 
 
 def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
@@ -37,33 +37,11 @@ def _subview(write: LoopsWriter, op: memref.SubviewOp) -> None:
         if size:
             write.check_places(op, offset, (size - 1) * stride + 1, source.shape[axis], f"axis {axis}")
     steps = [step * stride for step, stride in zip(source.strides, known, strict=True)]
-    kept = tuple(steps[axis] for axis in _kept_axes(op, sizes, shape))
-    write.view_memory(op, op.result, replace(source, offset=position, shape=shape, strides=kept))
-
-
-def _kept_axes(op: Operation, sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """Returns the axes of a slice that a rank-reduced type keeps; it drops the first axes of size 1 that it can."""
-    kept: list[int] = []
-    wanted = list(shape)
-    for axis, size in enumerate(sizes):
-        if size == 1 and _fits(sizes[axis + 1 :], wanted):
-            continue
-        if not wanted or wanted[0] != size:
-            raise op_error(op, f"takes sizes {list(sizes)} that do not reduce to the shape {list(shape)}")
-        kept.append(axis)
-        wanted.pop(0)
-    return kept
-
-
-def _fits(sizes: Sequence[int], wanted: Sequence[int]) -> bool:
-    """Returns true if `wanted` is `sizes` without some of its 1s."""
-    left = list(wanted)
-    for size in sizes:
-        if left and left[0] == size:
-            left.pop(0)
-        elif size != 1:
-            return False
-    return not left
+    kept = kept_axes(sizes, shape)
+    if tuple(sizes[axis] for axis in kept) != shape:
+        raise op_error(op, f"takes sizes {list(sizes)} that do not reduce to the shape {list(shape)}")
+    strides = tuple(steps[axis] for axis in kept)
+    write.view_memory(op, op.result, replace(source, offset=position, shape=shape, strides=strides))
 
 
 def _reshaped(write: LoopsWriter, op: Operation) -> None:

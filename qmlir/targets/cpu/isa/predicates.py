@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+import numpy as np
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import AnyFloat, NoneAttr, i32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import AnyFloat, i32
 
 from qmlir import analysis
 from qmlir.arithmetic.arrays import integer_limits
@@ -13,52 +14,14 @@ from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.kernel.winograd import F4
-from qmlir.ir.builtin_types import as_dense, as_integer
-from qmlir.text.elements import dense_array, stored_integers
+from qmlir.ir.builtin_types import as_integer
+
+if TYPE_CHECKING:
+    from qmlir.analysis.intervals import Interval
 
 
-def integer_range(value: SSAValue, *, is_unsigned: bool) -> tuple[int, int] | None:
-    """Returns the smallest and largest integer that a tensor can hold; `None` for floats.
-
-    The bounds are those of the elements of a constant, or of the element type of any other tensor.
-    """
-    element = as_integer(shaped(value)[1])
-    if element is None:
-        return None
-    bits = element.width.data
-    if isinstance(value.owner, ConstantOp):
-        constant = as_dense(value.owner.properties.get("value", NoneAttr()))
-        if constant is not None:
-            # A signed 4-bit constant stores -1 as 15; decode it before taking bounds.
-            array = stored_integers(dense_array(constant), element, is_unsigned=is_unsigned)
-            return (int(array.min()), int(array.max())) if array.size else (0, 0)
-    return integer_limits(bits, is_signed=not is_unsigned)
-
-
-def _centered(values: tuple[int, int] | None, zero_points: tuple[int, int] | None) -> tuple[int, int] | None:
-    if values is None or zero_points is None:
-        return None
-    return values[0] - zero_points[1], values[1] - zero_points[0]
-
-
-def centered_weights(op: ContractionOp) -> tuple[int, int] | None:
-    """Returns bounds on `w - z_w`, the weights without zero points; `None` for floats."""
-    number = op.weight_zero_point.value.data
-    zero_points: tuple[int, int] | None = number, number
-    if op.weight_zero_points is not None:
-        zero_points = integer_range(op.weight_zero_points, is_unsigned=False)
-    return _centered(integer_range(op.w, is_unsigned=op.weight_unsigned is not None), zero_points)
-
-
-def centered_input(op: ContractionOp) -> tuple[int, int] | None:
-    """Returns bounds on `x - z_x`, the input without its zero point; `None` for floats."""
-    number = op.input_zero_point.value.data
-    return _centered(integer_range(op.x, is_unsigned=op.input_unsigned is not None), (number, number))
-
-
-def _fits(values: tuple[int, int] | None, bits: int) -> bool:
-    low, high = integer_limits(bits)
-    return values is not None and low <= values[0] and values[1] <= high
+def _fits(values: "Interval | None", bits: int) -> bool:
+    return values is not None and values.within(*integer_limits(bits))
 
 
 def is_depthwise(op: ContractionOp) -> bool:
@@ -74,7 +37,7 @@ def _is_of_bytes(op: ContractionOp, weight_bits: int = 8) -> bool:
     """Returns true if `x` is 8-bit, `w - z_w` fits in signed `weight_bits`-bit integers, and sums have 32 bits."""
     element = as_integer(shaped(op.x)[1])
     is_byte = element is not None and element.width.data == 8
-    return is_byte and op.accumulator_type == i32 and _fits(centered_weights(op), weight_bits)
+    return is_byte and op.accumulator_type == i32 and _fits(analysis.centered_weights(op), weight_bits)
 
 
 def takes_depthwise_bytes(op: ContractionOp) -> bool:
@@ -92,9 +55,9 @@ def takes_depthwise_pairs(op: ContractionOp) -> bool:
     return is_small and _is_of_bytes(op, 16)
 
 
-def takes_bytes(op: ContractionOp) -> bool:
-    """Returns true for a contraction of bytes, other than a depthwise convolution, whose `w - z_w` fits in 8 bits."""
-    return _is_of_bytes(op) and not is_depthwise(op)
+def takes_bytes(op: ContractionOp, weight_bits: int = 8) -> bool:
+    """Returns true for a contraction of bytes whose `w - z_w` fits in `weight_bits` bits; false if depthwise."""
+    return _is_of_bytes(op, weight_bits) and not is_depthwise(op)
 
 
 def takes_signed_bytes(op: ContractionOp) -> bool:
@@ -107,7 +70,7 @@ def has_offset_bytes(op: ContractionOp) -> bool:
     elements = [as_integer(shaped(each)[1]) for each in (op.x, op.w)]
     are_bytes = all(element is not None and element.width.data == 8 for element in elements)
     is_product = isinstance(op, MatMulOp) and op.weight_zero_points is None and op.accumulator_type == i32
-    return is_product and are_bytes and not _fits(centered_weights(op), 8)
+    return is_product and are_bytes and not _fits(analysis.centered_weights(op), 8)
 
 
 NARROW_TERMS = ((1 << 31) - 1) // (255 * 128)
@@ -147,20 +110,17 @@ def takes_narrow(bits: int) -> Callable[[ContractionOp], bool]:
         element = as_integer(shaped(op.w)[1])
         is_narrow = element is not None and element.width.data <= bits and isinstance(op.w.owner, ConstantOp)
         is_short = terms_of(op) <= NARROW_TERMS
-        return is_narrow and is_short and takes_bytes(op) and _fits(centered_weights(op), bits)
+        return is_narrow and is_short and takes_bytes(op, bits)
 
     return accepts
 
 
 def has_signs(op: ContractionOp) -> bool:
     """Returns true for a matmul whose constant `w - z_w` contains only -1 and 1, with one weight zero point."""
-    if not isinstance(op, MatMulOp) or op.weight_zero_points is not None or not isinstance(op.w.owner, ConstantOp):
+    if not isinstance(op, MatMulOp) or op.weight_zero_points is not None:
         return False
-    element, constant = as_integer(shaped(op.w)[1]), as_dense(op.w.owner.properties.get("value", NoneAttr()))
-    if element is None or constant is None or centered_weights(op) != (-1, 1):
-        return False
-    array = stored_integers(dense_array(constant), element, is_unsigned=op.weight_unsigned is not None)
-    return bool((array != op.weight_zero_point.value.data).all())
+    weights = analysis.known_weights(op)
+    return weights is not None and set(np.unique(weights).tolist()) == {-1, 1}
 
 
 MASKED_PRODUCTS = 1 << 20
@@ -202,7 +162,7 @@ def takes_narrow_blocks(bits: int) -> Callable[[ContractionOp], bool]:
 
 def takes_short(bits: int) -> Callable[[ContractionOp], bool]:
     """Returns a predicate for `takes_bytes` contractions whose `w - z_w` fits in `bits` bits."""
-    return lambda op: takes_bytes(op) and _fits(centered_weights(op), bits)
+    return lambda op: takes_bytes(op, bits)
 
 
 def takes_short_sums(variant: str) -> Callable[[ContractionOp], bool]:
@@ -235,7 +195,7 @@ def stays_near(accepts: Callable[[ContractionOp], bool]) -> Callable[[Contractio
 
 def takes_pairs(op: ContractionOp) -> bool:
     """Returns true if sums have 32 bits and both operands, without zero points, fit in 16 bits; false if depthwise."""
-    fit = _fits(centered_input(op), 16) and _fits(centered_weights(op), 16)
+    fit = _fits(analysis.centered_input(op), 16) and _fits(analysis.centered_weights(op), 16)
     return fit and op.accumulator_type == i32 and not is_depthwise(op)
 
 
@@ -246,7 +206,7 @@ def takes_floats(op: ContractionOp) -> bool:
 
 def takes_byte_weights(op: ContractionOp) -> bool:
     """Returns true if `w - z_w` fits in 8 signed bits and sums have 32 bits."""
-    return op.accumulator_type == i32 and _fits(centered_weights(op), 8)
+    return op.accumulator_type == i32 and _fits(analysis.centered_weights(op), 8)
 
 
 def takes_depthwise_byte_weights(op: ContractionOp) -> bool:

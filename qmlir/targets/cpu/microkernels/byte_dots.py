@@ -185,11 +185,9 @@ def _named(name: str, steps: int, bits: int | None = None) -> ShortSums:
     )
 
 
-def _of_bits(bits: int) -> ShortSums:
-    return _named(f"u8s{bits}_short", 1 << 7 - bits, bits)
-
-
-U8S4_SHORT, U8S5_SHORT, U8S6_SHORT, U8S7_SHORT = map(_of_bits, (4, 5, 6, 7))
+U8S4_SHORT, U8S5_SHORT, U8S6_SHORT, U8S7_SHORT = (
+    _named(f"u8s{bits}_short", 1 << 7 - bits, bits) for bits in (4, 5, 6, 7)
+)
 U8S8_SHORT, U8S8_SHORT2, U8S8_SHORT4 = (_named(f"u8s8_short{steps if steps > 1 else ''}", steps) for steps in (1, 2, 4))
 
 

@@ -20,6 +20,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i8, i16, i32, i64
 from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import SSAValue
+from xdsl.rewriter import Rewriter
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import shaped
@@ -186,21 +187,13 @@ class DepthwiseWriter(TileWriter):
         """Channels of a block from `first` on, in the row `done` or in all of them."""
         channel = add(emit, times(emit, block, self.width), first)
         row_groups, columns = self.geometry.taps[1:]
-        weights = [
-            [
-                [
-                    load(
-                        emit,
-                        self.geometry.w,
-                        [0, block, rows, column, 0, vector * self.width + first],
-                        self.group * emit.lanes,
-                    )
-                    for vector in range(self.group)
-                ]
-                for column in range(columns)
-            ]
-            for rows in range(row_groups)
-        ]
+
+        def registers(rows: int, column: int) -> list[SSAValue]:
+            starts = [vector * self.width + first for vector in range(self.group)]
+            places = [[0, block, rows, column, 0, start] for start in starts]
+            return [load(emit, self.geometry.w, place, self.group * emit.lanes) for place in places]
+
+        weights = [[registers(rows, column) for column in range(columns)] for rows in range(row_groups)]
         start = self.epilogue.start
         initial = [emit.constant(0, i32)] * self.group
         if start is not None:
@@ -342,8 +335,7 @@ def _untruncated(emit: VectorEmitter, registers: Sequence[SSAValue]) -> tuple[li
     wide = [each.value for each in truncations]
     for each in truncations:
         if not each.result.uses:
-            each.detach()
-            each.erase()
+            Rewriter.erase_op(each)
     return [reinterpreted(emit, each, i8) for each in wide], bits_of(element_of(wide[0])) // 8
 
 

@@ -116,17 +116,11 @@ class _Signed:
     is_negative: bool = False
 
 
-def _powers(coefficient: int) -> dict[int, int]:
-    """Splits a coefficient into powers of two and their common sign: -5 is -4 - 1."""
-    sign = 1 if coefficient > 0 else -1
-    return {bit: sign for bit in range(coefficient.bit_length()) if abs(coefficient) >> bit & 1}
-
-
 def _parts(row: Row) -> Mapping[int, Row]:
-    """Splits a matrix into matrices of 0, 1 and -1, by the power of two that scales them."""
-    powers = [_powers(coefficient) for coefficient in row]
-    bits = sorted({bit for each in powers for bit in each}, reverse=True)
-    return {bit: tuple(each.get(bit, 0) for each in powers) for bit in bits}
+    """Splits a row into rows of 0, 1 and -1, by the power of two that scales them, highest first: -5 is -4 - 1."""
+    bits = reversed(range(max(map(int.bit_length, row))))
+    parts = {bit: tuple((abs(each) >> bit & 1) * (1 if each > 0 else -1) for each in row) for bit in bits}
+    return {bit: part for bit, part in parts.items() if any(part)}
 
 
 def _halves(first: Row, second: Row) -> tuple[Row, Row] | None:

@@ -7,7 +7,7 @@ none.
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
-from .ports import Array, ArrayPort, checked, copy_results, result_arrays, shape_text
+from .ports import Array, ArrayPort, checked, copy_results, result_arrays, shape_text, target_arrays
 
 _ALONE = "qmlir_runs_alone"
 """The attribute that marks a thread. All copies of this file use the same name: each saved program has a copy."""
@@ -33,14 +33,13 @@ def runs_alone() -> bool:
 
 @contextmanager
 def _alone() -> Generator[None]:
+    """Marks this thread, which has no mark yet, inside the `with` block."""
     marks = vars(threading.current_thread())
-    before = marks.get(_ALONE)
     marks[_ALONE] = True
     try:
         yield
     finally:
-        if before is None:
-            del marks[_ALONE]
+        del marks[_ALONE]
 
 
 def spread(count: int, threads: int, work: Callable[[int], None]) -> None:
@@ -165,10 +164,7 @@ class AnyBatch:
             for port, axis in self._outputs
         ]
         results = result_arrays(wholes, outputs)
-        written: list[Array] = []
-        for array in results.values():
-            is_ready = array.flags.carray and not meets(array, [*arrays, *written])
-            written.append(array if is_ready else np.empty(array.shape, array.dtype))
+        written = target_arrays(list(results.values()), arrays)
         self._run_all(arrays, written, count, run)
         copy_results(results, written)
         return results
@@ -216,8 +212,3 @@ class AnyBatch:
                     target[...] = found if axis is None else _piece(found, axis, 0, target.shape[axis])
 
         spread(-(-count // held), self.plan.threads, work)
-
-
-def meets(array: Array, others: Iterable[Array]) -> bool:
-    """Returns True if an array may share memory with another one."""
-    return any(np.may_share_memory(array, each) for each in others)

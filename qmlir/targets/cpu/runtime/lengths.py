@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .batches import meets, spread
+from .batches import spread
 from .errors import InputError
-from .ports import OPEN, Array, ArrayPort, by_name, checked, copy_results, ports_text, result_arrays
+from .ports import OPEN, Array, ArrayPort, by_name, checked, copy_results, ports_text, result_arrays, target_arrays
 from .program import CompiledModule, program_of
 
 Factor = int | str | Mapping[str, Any]
@@ -269,21 +269,13 @@ class AnyLength:
         prepared = self.prepared(values)
         arrays = list(map(checked, prepared.inputs, values))
         results = result_arrays(prepared.outputs, outputs)
-        if outputs is None:
-            self._run_all(prepared.runs, arrays, results)
-            return results
-        aside = {
-            # A later chunk reads memory that is also an input.
-            name: array if array.flags.carray and not meets(array, arrays) else np.empty(array.shape, array.dtype)
-            for name, array in results.items()
-        }
-        self._run_all(prepared.runs, arrays, aside)
-        copy_results(results, aside.values())
-        return results
-
-    def _run_all(self, runs: Sequence[PieceRun], arrays: Sequence[Array], results: Mapping[str, Array]) -> None:
+        # A later chunk may read memory of the caller that is both an input and an output.
+        written = list(results.values()) if outputs is None else target_arrays(list(results.values()), arrays)
+        named = dict(zip(results, written, strict=True))
         threads = next(iter(self._buckets.values())).call.batches.plan.threads
-        spread(len(runs), threads, lambda number: runs[number](arrays, results))
+        spread(len(prepared.runs), threads, lambda number: prepared.runs[number](arrays, named))
+        copy_results(results, written)
+        return results
 
 
 def described(description: Mapping[str, Any], programs: Sequence[CompiledModule], package: str = "") -> AnyLength:

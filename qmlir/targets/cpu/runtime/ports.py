@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.array_utils import byte_bounds
 
 from .errors import InputError
 
@@ -254,6 +255,39 @@ def result_arrays(ports: Sequence[ArrayPort], outputs: Mapping[str, Array] | Non
         else check_target(port.name, own, port.dtype, port.shape)
         for port, own in given
     }
+
+
+def _meeting(bounds: Sequence[tuple[int, int]]) -> set[int]:
+    """Returns the indices of memory ranges that overlap another one."""
+    found = set[int]()
+    last, end = -1, 0  # the piece that reaches furthest so far
+    for number in sorted((each for each, (low, high) in enumerate(bounds) if low < high), key=bounds.__getitem__):
+        low, high = bounds[number]
+        if low < end:
+            found |= {last, number}
+        if high > end:
+            last, end = number, high
+    return found
+
+
+def target_arrays(
+    arrays: Sequence[Array], inputs: Sequence[Array], in_place: Sequence[Sequence[int]] = ()
+) -> list[Array]:
+    """Returns the arrays in which outputs are computed; temporary ones are copied to the caller's arrays afterwards.
+
+    An output is computed in a temporary array if the caller's array is not contiguous, or overlaps an input or another
+    output. It may overlap an input completely if `in_place` lists that input.
+    """
+    bounds = [byte_bounds(array) for array in (*arrays, *inputs)]
+    for position, over in enumerate(in_place):
+        own = next((each for each in over if bounds[len(arrays) + each] == bounds[position]), None)
+        if own is not None and arrays[position].flags.carray:
+            bounds[len(arrays) + own] = 0, 0
+    meeting = _meeting(bounds)
+    return [
+        array if array.flags.carray and position not in meeting else np.empty(array.shape, array.dtype)
+        for position, array in enumerate(arrays)
+    ]
 
 
 def copy_results(results: Mapping[str, Array], computed: Iterable[Array]) -> None:

@@ -9,7 +9,7 @@ import importlib
 import json
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.array_utils import byte_bounds
 
 from .batches import AnyBatch, BatchPlan
 from .errors import CorruptProgramError, damaged
 from .errors import InputError as InputError
-from .ports import Array, ArrayPort, by_name, checked, copy_results, ports_text, result_arrays
+from .ports import Array, ArrayPort, by_name, checked, copy_results, ports_text, result_arrays, target_arrays
 
 ALIGNMENT = 64
 """The alignment of the arena in bytes, for vector loads and cache lines."""
@@ -51,37 +50,6 @@ def _stored(port: ArrayPort, array: Array) -> Array:
         return flat & 1
     unused = 8 * flat.itemsize - port.bits
     return (flat << unused) >> unused
-
-
-def _meeting(bounds: Sequence[tuple[int, int]]) -> set[int]:
-    """Returns the indices of memory ranges that overlap another one."""
-    found = set[int]()
-    last, end = -1, 0  # the piece that reaches furthest so far
-    for number in sorted((each for each, (low, high) in enumerate(bounds) if low < high), key=bounds.__getitem__):
-        low, high = bounds[number]
-        if low < end:
-            found |= {last, number}
-        if high > end:
-            last, end = number, high
-    return found
-
-
-def _targets(arrays: Sequence[Array], inputs: Sequence[Array], in_place: Sequence[Sequence[int]]) -> list[Array]:
-    """Returns the arrays in which outputs are computed; temporary ones are copied to the caller's arrays afterwards.
-
-    An output is computed in a temporary array if the caller's array is not contiguous, or overlaps an input or another
-    output. It may overlap an input completely if `in_place` lists that input.
-    """
-    bounds = [byte_bounds(array) for array in (*arrays, *inputs)]
-    for position, over in enumerate(in_place):
-        own = next((each for each in over if bounds[len(arrays) + each] == bounds[position]), None)
-        if own is not None and arrays[position].flags.carray:
-            bounds[len(arrays) + own] = 0, 0
-    meeting = _meeting(bounds)
-    return [
-        array if array.flags.carray and position not in meeting else np.empty(array.shape, array.dtype)
-        for position, array in enumerate(arrays)
-    ]
 
 
 def _dtype(name: str) -> np.dtype[Any]:
@@ -131,8 +99,8 @@ def mapped(path: Path, digest: str) -> dict[str, Array]:
 
 
 def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
-    """Returns the addresses of arrays; emitted code takes all constants as one array of addresses."""
-    return np.array([array.ctypes.data for array in arrays], np.int64)
+    """Returns the addresses of arrays; it precedes every run of a team, so it avoids `ctypes`, which is slower."""
+    return np.array([array.__array_interface__["data"][0] for array in arrays], np.int64)
 
 
 def _sized(constant: Array, dtype: str, count: int, name: str) -> Array:
@@ -232,18 +200,14 @@ class CompiledModule:
         count = self.batches.count(values)
         return inputs if count is None else self.batches.first(values, count)
 
-    def _run(self, inputs: Iterable[Array], outputs: Iterable[Array]) -> None:
+    def _run(self, inputs: Iterable[Array], outputs: Collection[Array]) -> None:
         """Computes `outputs` from `inputs`, which were checked and have the layout that kernels need."""
         try:
             arena = self._arenas.pop()
         except IndexError:
             arena = aligned_empty(self._arena_bytes)
         # Machine code uses only the address of an array, not its type and shape.
-        if self._takes_flat:
-            outputs = list(outputs)
-            targets: Iterable[Array] = map(_flat, self.outputs, outputs)
-        else:
-            targets = outputs
+        targets = map(_flat, self.outputs, outputs) if self._takes_flat else outputs
         if self._takes_flat or self._takes_narrow:
             inputs = map(_stored, self.inputs, inputs)
         arrays = [*inputs, *targets]
@@ -278,7 +242,7 @@ class CompiledModule:
         if outputs is None:
             self._run(given, results.values())
             return results
-        targets = _targets(list(results.values()), given, self._in_place)
+        targets = target_arrays(list(results.values()), given, self._in_place)
         self._run(given, targets)
         copy_results(results, targets)
         return results

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from .batches import available_cores, runs_alone
 from .entry import entry
+from .program import places_of
 
 Array = npt.NDArray[Any]
 
@@ -90,11 +91,6 @@ def new_words(count: int) -> Array:
     return words
 
 
-def addresses_of(arrays: Sequence[Array]) -> list[int]:
-    """Returns the addresses of arrays for a job. It precedes every run, so it avoids `ctypes`, which is slower."""
-    return [array.__array_interface__["data"][0] for array in arrays]
-
-
 class Team:
     """A group of threads, including the caller's, that run one job at a time."""
 
@@ -139,7 +135,7 @@ class Team:
         """
         words = self.words
         self._begin((owner, arrays[0], arrays[2]), len(arrays))
-        self._table[:] = addresses_of(arrays)
+        self._table[:] = places_of(arrays)
         try:
             with self._changed:
                 words[ENGAGED] = 1
@@ -173,7 +169,7 @@ class TeamRunner:
     def __call__(self, steps: int, *arrays: Array) -> None:
         """Runs the code at address `steps` on arrays."""
         if runs_alone():
-            entry(steps, STEPS_TAKE, self._owner)(new_words(1), 0, np.array(addresses_of(arrays), np.int64))
+            entry(steps, STEPS_TAKE, self._owner)(new_words(1), 0, places_of(arrays))
             return
         idle = _teams()[self._count]
         try:

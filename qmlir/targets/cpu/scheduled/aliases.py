@@ -3,19 +3,21 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import builtin, memref, scf, tensor
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.dialects.linalg.attrs import IteratorType
+from xdsl.dialects.utils import get_dynamic_index_list
 from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
 from qmlir import registry
 from qmlir.analysis.operand_accesses import permutation_of
+from qmlir.analysis.symbols import kept_axes
 from qmlir.dialects.kernel.ops import ReshapeOp
 from qmlir.dialects.kernel.rows import RowFusionOp
 from qmlir.ir.builtin_types import AnyMemRef, integer_list
@@ -44,29 +46,17 @@ def reshaped_type(type_: AnyMemRef, shape: Sequence[int]) -> AnyMemRef:
     return builtin.MemRefType(type_.get_element_type(), shape, layout)
 
 
-def _mixed(static: builtin.DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> list[SSAValue | int]:
-    given = iter(dynamic)
-    return [next(given) if value == builtin.DYNAMIC_INDEX else value for value in integer_list(static)]
-
-
-def _kept_axes(sizes: Sequence[int], reduced: Sequence[int]) -> list[int]:
-    """The axes that are left where a slice drops some of size 1: the last of them that fit."""
-    kept: list[int] = []
-    wanted = list(reduced)
-    for axis, size in enumerate(sizes):
-        if size != 1 or wanted[:1] == [1]:
-            kept.append(axis)
-            wanted = wanted[1:]
-    return kept
-
-
 def subview(source: SSAValue, op: SliceOp, shape: Sequence[int]) -> memref.SubviewOp:
     """Returns the view of the memref `source` that the slice `op` extracts or overwrites, as a memref of `shape`."""
-    offsets, sizes = _mixed(op.static_offsets, op.offsets), _mixed(op.static_sizes, op.sizes)
-    strides = _mixed(op.static_strides, op.strides)
+    offsets, sizes, strides = (
+        get_dynamic_index_list(integer_list(static), dynamic, builtin.DYNAMIC_INDEX)
+        for static, dynamic in (
+            (op.static_offsets, op.offsets), (op.static_sizes, op.sizes), (op.static_strides, op.strides),
+        )
+    )  # fmt: skip
     whole = memref.SubviewOp.infer_result_type(memory_of(source), offsets, sizes, strides)
     known = [size if isinstance(size, int) else builtin.DYNAMIC_INDEX for size in sizes]
-    kept = _kept_axes(known, shape)
+    kept = kept_axes(known, shape)
     steps = whole.get_strides() or ()
     layout = builtin.StridedLayoutAttr([steps[axis] for axis in kept], whole.get_offset())
     type_ = builtin.MemRefType(whole.get_element_type(), [known[axis] for axis in kept], layout)

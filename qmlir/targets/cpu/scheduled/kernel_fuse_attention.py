@@ -16,8 +16,8 @@ from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import FillOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import ConstantLike
 
+from qmlir.analysis.operand_accesses import is_constant
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
 from qmlir.dialects.kernel.rows import RowFusionOp, RowStep, fault_among, takes_no_time
@@ -133,10 +133,7 @@ def _has_computed_matrices(op: Operation) -> bool:
     Constant matrices are shared by all rows and are often larger than the cache, so each group of rows would reread
     them from memory.
     """
-    if not isinstance(op, PackedMatMulOp):
-        return False
-    owner = op.w.owner
-    return not (isinstance(owner, Operation) and owner.has_trait(ConstantLike, value_if_unregistered=False))
+    return isinstance(op, PackedMatMulOp) and not is_constant(op.w)
 
 
 def _writers(op: RowFusionOp) -> list[Operation]:

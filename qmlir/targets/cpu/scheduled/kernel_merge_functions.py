@@ -13,20 +13,20 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     FloatAttr,
-    FunctionType,
     IndexType,
     IntegerAttr,
     MemRefType,
     ModuleOp,
     PackableType,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
     UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from qmlir.analysis.operand_accesses import INTEGER_DIVISIONS
 from qmlir.dialects.kernel.attributes import overwriting, overwritten
@@ -146,9 +146,8 @@ def _read_numbers(function: FuncOp, parameters: Sequence[_Parameters], position:
             for constant in constants:
                 constant.result.replace_all_uses_with(load.res)
                 Rewriter.erase_op(constant)
-    assert block.first_op is not None
-    block.insert_ops_before(loads, block.first_op)
-    function.function_type = FunctionType.from_lists([each.type for each in block.args], [])
+    Rewriter.insert_op(loads, InsertPoint.at_start(block))
+    function.update_function_type()
     if function.arg_attrs is not None:
         entries = [_moved(entry, position, len(parameters)) for entry in function.arg_attrs]
         entries[position:position] = [DictionaryAttr({})] * len(parameters)
@@ -178,13 +177,10 @@ class _Caller:
         return self._calls.get(function.sym_name.data, [])
 
     def hand(self, call: CallOp, kernel: FuncOp, elements: Sequence[DenseIntOrFPElementsAttr], position: int) -> None:
-        """Replaces a call with a call of `kernel`, with the parameters inserted before argument number `position`."""
+        """Lets a call call `kernel`, with the parameters inserted before argument number `position`."""
         arguments = list(call.arguments)
         arguments[position:position] = [self._memory(call, each) for each in elements]
-        shared = CallOp(kernel.sym_name.data, arguments, [])
-        shared.attributes = dict(call.attributes)
-        shared.location = call.location
-        Rewriter.replace_op(call, shared)
+        call.callee, call.operands = SymbolRefAttr(kernel.sym_name.data), arguments
 
     def _memory(self, call: CallOp, elements: DenseIntOrFPElementsAttr) -> SSAValue:
         function = call.parent_op()
@@ -196,10 +192,9 @@ class _Caller:
             constant = arith.ConstantOp(elements)
             constant.result.name_hint = "parameters"
             memory = self._globals.of(constant)
-            if (last := self._last.get(function)) is not None:
-                function.body.block.insert_op_after(memory, last)
-            elif (first := function.body.block.first_op) is not None:
-                function.body.block.insert_op_before(memory, first)
+            last = self._last.get(function)
+            start = InsertPoint.at_start(function.body.block) if last is None else InsertPoint.after(last)
+            Rewriter.insert_op(memory, start)
             self._last[function] = memory
             found = self._known[function, elements] = memory.memref
         return found

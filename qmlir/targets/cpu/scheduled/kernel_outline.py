@@ -4,7 +4,7 @@ The name of a kernel describes its computation: `conv3x3s2_28x28x128_i8`, `add_1
 """
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import cast
@@ -20,6 +20,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike, MemoryWriteEffect
 
+from qmlir.analysis.operand_accesses import is_constant
 from qmlir.analysis.symbols import symbols_of, unique_name
 from qmlir.dialects.kernel.attributes import overwriting
 from qmlir.dialects.kernel.contraction import MatMulOp, WindowedOp
@@ -28,7 +29,7 @@ from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedMatMulOp
 from qmlir.dialects.kernel.winograd import ByAlgorithmOp
 from qmlir.ir.builtin_types import AnyMemRef, integer_list, memref_type
-from qmlir.ir.control_flow import has_uses, terminator_of
+from qmlir.ir.control_flow import captured, has_uses, terminator_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.equivalence import equivalent
 from qmlir.ir.passes import count
@@ -52,22 +53,6 @@ class Outlined:
     origins: tuple[Origin, ...]
 
 
-def _is_scalar_constant(value: SSAValue) -> bool:
-    op = value.owner
-    return isinstance(op, Operation) and op.has_trait(ConstantLike, value_if_unregistered=False)
-
-
-def _captures(op: Operation) -> Iterator[SSAValue]:
-    """What the regions of `op` take from outside, once each."""
-    seen: dict[SSAValue, None] = {}
-    for region in op.regions:
-        for inner in region.walk():
-            for operand in inner.operands:
-                if not op.is_ancestor(operand.owner):
-                    seen[operand] = None
-    return iter(seen)
-
-
 def _arguments(op: Operation) -> tuple[list[SSAValue], dict[int, int]]:
     """The arguments for `op`, and for each of its operands which of them it is; what is written comes last."""
     style = destination_style(op)
@@ -77,13 +62,13 @@ def _arguments(op: Operation) -> tuple[list[SSAValue], dict[int, int]]:
     positions: dict[int, int] = {}
 
     def take(position: int) -> None:
-        if not _is_scalar_constant(op.operands[position]):
+        if not is_constant(op.operands[position]):
             positions[position] = len(arguments)
             arguments.append(op.operands[position])
 
     for position in order:
         take(position)
-    arguments += [value for value in _captures(op) if not _is_scalar_constant(value)]
+    arguments += [each for each in captured(op) if each not in op.operands and not is_constant(each)]
     if style is None:  # a loop or a choice: what it writes may be what it reads
         unique = list(dict.fromkeys(arguments))
         return unique, {position: unique.index(op.operands[position]) for position in positions}
@@ -137,8 +122,8 @@ def outline(op: Operation) -> Outlined:
     types = list(map(_argument_type, arguments))
     block = Block(arg_types=types)
     inside: dict[SSAValue, SSAValue] = {}
-    for value in (*op.operands, *_captures(op)):
-        if _is_scalar_constant(value) and value not in inside:
+    for value in captured(op):
+        if is_constant(value):
             assert isinstance(value.owner, Operation)
             constant = value.owner.clone()
             block.add_op(constant)
@@ -322,8 +307,7 @@ class _Caller:
             if _is_kernel(op):
                 self._call(op)
         for op in reversed(list(self._function.body.block.ops)):
-            is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
-            if is_constant and not has_uses(op):
+            if op.has_trait(ConstantLike, value_if_unregistered=False) and not has_uses(op):
                 Rewriter.erase_op(op)
 
     def _call(self, op: Operation) -> None:

@@ -24,8 +24,14 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import ConstantLike
 
-from qmlir.analysis.contraction_ranges import LARGEST_INPUT, REACH, short_sums, summed_over_blocks
-from qmlir.analysis.operand_accesses import epilogue_operand_of, first_addition
+from qmlir.analysis.contraction_ranges import (
+    LARGEST_INPUT,
+    REACH,
+    centered_weights,
+    short_sums,
+    summed_over_blocks,
+)
+from qmlir.analysis.operand_accesses import constant_array, epilogue_operand_of, first_addition
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
@@ -39,7 +45,7 @@ from qmlir.ir.control_flow import reached
 from qmlir.ir.passes import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
-from qmlir.targets.cpu.isa.predicates import centered_weights, has_signs
+from qmlir.targets.cpu.isa.predicates import has_signs
 from qmlir.targets.cpu.scheduled import packing
 from qmlir.targets.cpu.scheduled.aliases import results_written
 from qmlir.targets.cpu.scheduled.kernel_fuse_attention import group_rows
@@ -170,7 +176,7 @@ class _Epilogue:
             if not change.any():
                 return
             position = self._place_of_bias() if change.ndim == 1 else None
-            bias = None if position is None else packing.constant_of(self.values[position])
+            bias = None if position is None else constant_array(self.values[position])
             if position is not None and bias is not None:
                 total = (bias.astype(np.int64) + change.astype(np.int64)).astype(bias.dtype)  # modulo 2^N, as sums are
                 self.values[position] = self.at.constant(total, self.op.accumulator_type)
@@ -190,7 +196,7 @@ class _Epilogue:
         if found is None or (isinstance(self.op, MatMulOp) and weights.ndim > 2):
             return
         bias, scale = (
-            packing.constant_of(self.values[position]) if self._is_by_channel(position) else None for position in found
+            constant_array(self.values[position]) if self._is_by_channel(position) else None for position in found
         )
         if bias is None or scale is None:
             return
@@ -253,8 +259,8 @@ def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
         return
     low, high = integer_limits(variant.weight_bits)
     found = centered_weights(op)
-    if found is None or found[0] < low or found[1] > high:
-        kind = "of floats" if found is None else f"from {found[0]} to {found[1]}"
+    if found is None or not found.within(low, high):
+        kind = "of floats" if found is None else f"from {found.low} to {found.high}"
         raise at.error(f"has weights {kind}, but variant '{variant.name}' requires [{low}, {high}]")
 
 
@@ -263,11 +269,10 @@ def _refuse_long(op: ContractionOp, at: Lowering, variant: Variant) -> None:
     found, bounds = short_sums(op, variant), centered_weights(op)
     if found is None or bounds is None:
         raise at.error(f"has computed weights, but variant '{variant.name}' requires constants")
-    least, most = integer_limits(8)
-    if bounds[0] < least or bounds[1] > most:
+    if not bounds.within(*integer_limits(8)):
         raise at.error(
-            f"has weights in [{bounds[0]}, {bounds[1]}] after subtracting the zero point, but variant "
-            f"'{variant.name}' requires signed bytes"
+            f"has weights in {bounds} after subtracting the zero point, but variant '{variant.name}' requires signed "
+            "bytes"
         )
     low, high = found
     if low < -REACH or high > REACH:
@@ -333,7 +338,7 @@ class PackBlocks(RewritePattern):
         packed_by = LayoutAttr.of(schedule.variant, schedule.vectors, schedule.lanes)
         variant, element = packed_by.variant, packed_by.variant.element
         at = Lowering(op, rewriter, integer_types())
-        scales = packing.constant_of(op.epilogue[0])
+        scales = constant_array(op.epilogue[0])
         if not variant.sums_blocks or element is None or scales is None or op.accumulator_type != i32:
             return
         weights = packing.packed_weights(op, at, element)

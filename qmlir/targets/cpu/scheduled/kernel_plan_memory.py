@@ -160,11 +160,13 @@ class Lifetimes:
         self._kernels = kernels
         self._block = function.body.block
         self._steps: dict[Operation, int] = {}
-        self._running: list[Operation] = []
+        self.running: list[Operation] = []
+        """The operation of each step."""
+
         for op in self._block.ops:
-            self._steps[op] = len(self._running)
+            self._steps[op] = len(self.running)
             if not _takes_no_time(op):
-                self._running.append(op)
+                self.running.append(op)
         self._of: dict[SSAValue, Buffer] = {}
         self.unused: list[memref.AllocOp] = []
         """The allocations that no operation uses."""
@@ -175,13 +177,9 @@ class Lifetimes:
             if isinstance(op, CallOp):
                 self._take_over(op)
 
-    def operations(self) -> Sequence[Operation]:
-        """Returns the operation of each step."""
-        return self._running
-
     def buffers(self) -> list[Buffer]:
         """Returns the buffers, in the order of their first allocation."""
-        return list(dict.fromkeys(self._of[value] for value in self._of))
+        return list(dict.fromkeys(self._of.values()))
 
     def _found(self, op: memref.AllocOp) -> None:
         views = list(views_of(op.memref))
@@ -250,23 +248,12 @@ def names_of(buffer: Buffer) -> str:
 
 
 @dataclass(frozen=True)
-class Box:
-    """A buffer in the picture: its label, lifetime in steps, offset and size in bytes."""
-
-    label: str
-    start: int
-    end: int
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True)
 class Picture:
-    """The picture of one function's plan: labels of steps, the buffers, and the size of the arena."""
+    """The picture of one function's plan: labels of steps, the buffers and their offsets, and the size of the arena."""
 
     title: str
     steps: Sequence[str]
-    boxes: Sequence[Box]
+    boxes: Sequence[tuple[Buffer, int]]
     peak: int
 
     def svg(self) -> str:
@@ -283,11 +270,11 @@ class Picture:
             y = top + height - size * up
             lines.append(f'<line x1="{left:g}" y1="{y:.1f}" x2="{left + width:g}" y2="{y:.1f}" stroke="#ccc"/>')
             lines.append(f'<text x="{left - 6:g}" y="{y + 4:.1f}" text-anchor="end">{_bytes(size)}</text>')
-        for number, box in enumerate(self.boxes):
+        for number, (box, offset) in enumerate(self.boxes):
             x, w = left + box.start * across, (1 + box.end - box.start) * across
-            y, h = top + height - (box.offset + box.size) * up, box.size * up
+            y, h = top + height - (offset + box.size) * up, box.size * up
             colour = f"hsl({number * 137 % 360}, 60%, 70%)"  # the golden angle: neighbours differ
-            title = f"{box.label}: {box.size} bytes at {box.offset}, steps {box.start} to {box.end}"
+            title = f"{names_of(box)}: {box.size} bytes at {offset}, steps {box.start} to {box.end}"
             lines.append(
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{h:.1f}" fill="{colour}" stroke="#333" '
                 f'stroke-width="0.5"><title>{html.escape(title)}</title></rect>'
@@ -308,12 +295,12 @@ class Picture:
         row_bytes = max(-(-self.peak // rows), 1)
         chart = [["."] * columns for _ in range(-(-self.peak // row_bytes))]
         listed: list[str] = []
-        for number, box in enumerate(self.boxes):
+        for number, (box, offset) in enumerate(self.boxes):
             mark = _MARKS[number % len(_MARKS)]
             first, last = (step * columns // max(len(self.steps), 1) for step in (box.start, box.end))
-            for row in range(box.offset // row_bytes, -(-(box.offset + box.size) // row_bytes)):
+            for row in range(offset // row_bytes, -(-(offset + box.size) // row_bytes)):
                 chart[row][first : last + 1] = mark * (1 + last - first)
-            listed.append(f"{mark}  {box.offset:>10} {box.size:>10}  {box.start:>5}-{box.end:<5}  {box.label}")
+            listed.append(f"{mark}  {offset:>10} {box.size:>10}  {box.start:>5}-{box.end:<5}  {names_of(box)}")
         lines = [f"{_bytes(row * row_bytes):>10} |{''.join(cells)}" for row, cells in enumerate(chart)]
         heading = "       offset       size  steps        buffer"
         return "\n".join([self.title, "", *reversed(lines), "", heading, *listed, ""])
@@ -353,12 +340,9 @@ def _called(op: Operation) -> str:
 
 
 def _picture(function: FuncOp, lifetimes: Lifetimes, buffers: list[Buffer], layout: ArenaPlan) -> Picture:
-    boxes = [
-        Box(names_of(buffer), buffer.start, buffer.end, offset, buffer.size)
-        for buffer, offset in zip(buffers, layout.offsets, strict=True)
-    ]
+    boxes = list(zip(buffers, layout.offsets, strict=True))
     title = f"@{function.sym_name.data}: {layout.peak} bytes for {len(boxes)} buffers"
-    return Picture(title, [_called(op) for op in lifetimes.operations()], boxes, layout.peak)
+    return Picture(title, list(map(_called, lifetimes.running)), boxes, layout.peak)
 
 
 def _use_arena(function: FuncOp, buffers: list[Buffer], layout: ArenaPlan) -> None:

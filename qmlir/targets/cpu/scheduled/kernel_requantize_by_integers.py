@@ -269,6 +269,10 @@ class ExactSteps:
         self._check(found.bound)
         return found
 
+    def _leaf(self, value: SSAValue) -> _Fixed:
+        low, high = self.ranges[value].values
+        return _Fixed(Scalar(value, self.builder).to(i64), 0, max(abs(low), abs(high)))
+
     def _scalar(self, fixed: _Fixed, shift: int = 0) -> Scalar:
         """The integer of a value, shifted left."""
         if not fixed.bound:  # 0 is shifted by any number of places, of which a word has 64
@@ -292,9 +296,7 @@ class ExactSteps:
     def _step(self, op: Operation) -> _Fixed:
         match op:
             case arith.SIToFPOp():
-                low, high = self.ranges[op.input].values
-                bound = max(abs(low), abs(high))
-                return self._rounded(_Fixed(Scalar(op.input, self.builder).to(i64), 0, bound))
+                return self._rounded(self._leaf(op.input))
             case arith.MulfOp():
                 return self._rounded(self._product(self._of(op.lhs), self._of(op.rhs)))
             case arith.AddfOp():
@@ -447,22 +449,20 @@ class ExactSteps:
 
     def _requantized(self, op: RequantizeOp) -> Scalar:
         """`saturate(rne(f32(f32(a) m)))` with the zero point before or after the rounding."""
-        low, high = self.ranges[op.accumulator].values
-        accumulator = _Fixed(Scalar(op.accumulator, self.builder).to(i64), 0, max(abs(low), abs(high)))
+        accumulator = self._leaf(op.accumulator)
         zero_point, (least, most) = op.zero_point.value.data, op.limits
         numbers = self.chain.constant(op.parameters[0])
         assert numbers is not None
         if _in_one_unit(numbers).bound >= 1 << 31 and op.mode.mode is Mode.F32:
-            kept = self._by_own_exponents(accumulator, numbers).clamp(least - zero_point, most - zero_point)
-            return kept + zero_point if zero_point else kept
-        scaled = self._rounded(self._product(self._rounded(accumulator), self._constant(numbers)))
-        if op.mode.mode is Mode.QLINEAR:
-            if zero_point:
-                scaled = self._rounded(self._sum(scaled, self._constant(np.array(float(np.float32(zero_point))))))
-            zero_point = 0
-        whole = self._whole(scaled)
-        assert whole.value is not None
-        kept = whole.value.clamp(least - zero_point, most - zero_point)
+            whole = self._by_own_exponents(accumulator, numbers)
+        else:
+            scaled = self._rounded(self._product(self._rounded(accumulator), self._constant(numbers)))
+            if op.mode.mode is Mode.QLINEAR:
+                if zero_point:
+                    scaled = self._rounded(self._sum(scaled, self._constant(np.array(float(np.float32(zero_point))))))
+                zero_point = 0
+            whole = self._scalar(self._whole(scaled))
+        kept = whole.clamp(least - zero_point, most - zero_point)
         return kept + zero_point if zero_point else kept
 
 

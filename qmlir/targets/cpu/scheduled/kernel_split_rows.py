@@ -172,14 +172,6 @@ _LEAST_STORED = 16
 """The lowest cost of recomputing steps at which their result is stored: that of writing and reading an element."""
 
 
-@dataclass(frozen=True)
-class Space:
-    """The iterators of a new operation: the expression for each old iterator, and the number of new ones."""
-
-    dims: Sequence[AffineExpr]
-    count: int
-
-
 class RowSplit:
     """Splits one operation whose body reduces its row into several operations."""
 
@@ -267,27 +259,27 @@ class RowSplit:
 
     # --- Emission -----------------------------------------------------------------------------------------------------
 
-    def elements(self) -> Space:
+    # The iterators of a new operation are described by a map from them to the iterators of `op`.
+
+    def elements(self) -> AffineMap:
         """Returns the iterators of `op`, unchanged."""
-        count = len(self.ranges)
-        return Space([AffineExpr.dimension(dim) for dim in range(count)], count)
+        return AffineMap.identity(len(self.ranges))
 
-    def rows(self, more: int = 0) -> Space:
+    def rows(self, more: int = 0) -> AffineMap:
         """Returns the iterators over rows, followed by `more` others; at least one in total."""
-        count = max(len(self.rest) + more, 1)
-        return Space(self._dims({dim: position for position, dim in enumerate(self.rest)}), count)
+        return self._iterators(max(len(self.rest) + more, 1), self.rest)
 
-    def reducing(self, between: int = 0) -> Space:
+    def reducing(self, between: int = 0) -> AffineMap:
         """Returns the iterators over rows, `between` others, and the reduction iterators along a row."""
-        positions = {dim: position for position, dim in enumerate(self.rest)}
-        positions |= {dim: len(self.rest) + between + position for position, dim in enumerate(self.row)}
-        return Space(self._dims(positions), len(self.ranges) + between)
+        return self._iterators(len(self.ranges) + between, [*self.rest, *[None] * between, *self.row])
 
-    def _dims(self, positions: dict[int, int]) -> list[AffineExpr]:
-        return [
-            AffineExpr.dimension(positions[dim]) if dim in positions else AffineExpr.constant(0)
+    def _iterators(self, count: int, old: Sequence[int | None]) -> AffineMap:
+        """Returns `count` iterators, the first of which are those of `op` that `old` lists."""
+        found = [
+            AffineExpr.dimension(old.index(dim)) if dim in old else AffineExpr.constant(0)
             for dim in range(len(self.ranges))
         ]
+        return AffineMap(count, 0, tuple(found))
 
     def filled(self, sizes: Sequence[int], element: Attribute, number: float) -> SSAValue:
         """Creates a tensor filled with `number`."""
@@ -307,26 +299,27 @@ class RowSplit:
         return result
 
     def write(
-        self, value: SSAValue, output: SSAValue, map_: AffineMap, space: Space, reduction: RowReduceOp | None = None
+        self, value: SSAValue, output: SSAValue, map_: AffineMap, space: AffineMap, reduction: RowReduceOp | None = None
     ) -> SSAValue:
         """Creates an operation that computes `value` for each point of `space`, or reduces it."""
         steps = self.steps(value)
         used = {value, *(operand for step in steps for operand in step.operands)}
         leaves = [each for each in self.stored if each in used]
-        readings = [self.stored[each].through(space.dims, space.count) for each in leaves]
+        readings = [self.stored[each].through(space.results, space.num_dims) for each in leaves]
         named = {
             each.position for reading in (*readings, OperandAccess(output, map_)) for each in reading.map_.results
             if isinstance(each, AffineDimExpr)
         }  # fmt: skip
-        missing = [dim for dim in range(space.count) if dim not in named]
+        missing = [dim for dim in range(space.num_dims) if dim not in named]
         if missing:  # no operand uses these iterators; add a tensor that defines their ranges
             sizes = {
                 each.position: size
-                for each, size in zip(space.dims, self.ranges, strict=True)
+                for each, size in zip(space.results, self.ranges, strict=True)
                 if isinstance(each, AffineDimExpr)
             }
             shape = self.at.empty([sizes[dim] for dim in missing], element_of(output))
-            readings.append(OperandAccess(shape, AffineMap(space.count, 0, tuple(map(AffineExpr.dimension, missing)))))
+            rest = AffineMap(space.num_dims, 0, tuple(map(AffineExpr.dimension, missing)))
+            readings.append(OperandAccess(shape, rest))
 
         def body(*given: Scalar) -> Scalar:
             values: dict[SSAValue, SSAValue] = dict(zip(leaves, (each.value for each in given), strict=False))
@@ -342,7 +335,7 @@ class RowSplit:
     def reduce(self, op: RowReduceOp) -> None:
         """Creates the operation for a row reduction, and records its result."""
         space, output = self.reducing(), self.filled(self.sizes, op.value.type, op.start())
-        map_ = AffineMap(space.count, 0, tuple(AffineExpr.dimension(position) for position in range(len(self.rest))))
+        map_ = AffineMap(space.num_dims, 0, tuple(AffineExpr.dimension(position) for position in range(len(self.rest))))
         self.keep(op.result, self.write(op.value, output, map_, space, op))
 
     def keep(self, value: SSAValue, memory: SSAValue) -> None:
@@ -356,7 +349,7 @@ class RowSplit:
         (value,) = op.results
         if value in self.by_row:
             space, output = self.rows(), self.at.empty(self.sizes or [1], value.type)
-            self.keep(value, self.write(value, output, AffineMap.identity(space.count), space))
+            self.keep(value, self.write(value, output, AffineMap.identity(space.num_dims), space))
             return
         (map_,) = output_maps(self.op)
         output = self.at.empty(sizes_of(self.op.res[0]), value.type)
@@ -369,12 +362,12 @@ class RowSplit:
 
 
 def write_again(
-    builder: ArithBuilder, steps: Iterable[Operation], values: dict[SSAValue, SSAValue], space: Space
+    builder: ArithBuilder, steps: Iterable[Operation], values: dict[SSAValue, SSAValue], space: AffineMap
 ) -> None:
     """Clones `steps` with operands mapped by `values`, and adds their results to `values`."""
     for step in steps:
         if isinstance(step, IndexOp):
-            position = space.dims[step.dim.value.data]
+            position = space.results[step.dim.value.data]
             is_there = isinstance(position, AffineDimExpr)
             made = IndexOp(position.position) if is_there else arith.ConstantOp(IntegerAttr(0, IndexType()))
             values[step.result] = builder.insert(made)
@@ -677,7 +670,7 @@ class LongRow:
         space, rowwise = split.reducing(between=1), tuple(map(AffineExpr.dimension, range(len(split.rest))))
         index = AffineExpr.dimension(count)
         readings = [
-            split.stored[each].through(space.dims, space.count) for each in (self.table.byte, self.table.largest)
+            split.stored[each].through(space.results, space.num_dims) for each in (self.table.byte, self.table.largest)
         ]
         output = split.filled([*split.sizes, positions], i32, 0)
         table = split.at.constant(self.planes.bytes, i8)
@@ -691,7 +684,7 @@ class LongRow:
             base, unit = (so_far.constant(each) for each in (_BASE, self.planes.unit))
             return so_far * base + part.to(f64) * unit
 
-        parts = split.generic(readings, output, AffineMap(space.count, 0, (*rowwise, index)), add_byte)
+        parts = split.generic(readings, output, AffineMap(space.num_dims, 0, (*rowwise, index)), add_byte)
         bytewise = [OperandAccess(parts, AffineMap.identity(count + 1))]
         whole = split.generic(bytewise, split.filled(split.sizes, f64, 0), AffineMap(count + 1, 0, rowwise), add_part)
         split.keep(self.total.result, whole)
@@ -703,13 +696,13 @@ class LongRow:
         used = {operand for step in steps for operand in step.operands} - {self.table.value}
         leaves = [self.table.largest, *(each for each in split.stored if each in used and each != self.table.largest)]
         space = split.rows(more=1)
-        readings = [split.stored[each].through(space.dims, space.count) for each in leaves]
+        readings = [split.stored[each].through(space.results, space.num_dims) for each in leaves]
         table = split.at.constant(self.table.numbers, f32)
 
         def body(largest: Scalar, *others: Scalar) -> Scalar:
             builder, given = largest.builder, (each.value for each in (largest, *others))
             values: dict[SSAValue, SSAValue] = dict(zip(leaves, given, strict=False))
-            index = [place_of(largest), position(builder, space.count - 1)]
+            index = [place_of(largest), position(builder, space.num_dims - 1)]
             values[self.table.value] = extracted(builder, table, index).value
             write_again(builder, steps, values, space)
             return largest.made(values[split.yielded])
@@ -719,7 +712,7 @@ class LongRow:
             return extracted(byte.builder, every, [*rows, place_of(byte)])
 
         output = split.at.empty([*split.sizes, BYTE_VALUES], i8)
-        every = split.generic(readings, output, AffineMap.identity(space.count), body)
+        every = split.generic(readings, output, AffineMap.identity(space.num_dims), body)
         (map_,) = output_maps(split.op)
         return split.generic([split.stored[self.table.byte]], split.op.outputs[0], map_, look_up)
 

@@ -12,7 +12,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
 from qmlir.analysis.contraction_ranges import Winograd, centered_weights, known_weights, winograd
-from qmlir.analysis.intervals import EMPTY
 from qmlir.analysis.value_ranges import ValueRanges
 from qmlir.dialects.kernel.attributes import TUNED
 from qmlir.dialects.kernel.contraction import ConvOp
@@ -50,7 +49,7 @@ def _refused(op: ConvOp, bounds: Winograd | None) -> str:
     if op.accumulator_type != i32:
         return f"requires i32 accumulators, but got {op.accumulator_type}"
     if bounds.form.takes_bytes:
-        taps = centered_weights(op, EMPTY)
+        taps = centered_weights(op)
         if taps is None or not taps.within(-128, 127):
             return f"requires 8-bit weights, but got {taps}"
     if not bounds.fits:

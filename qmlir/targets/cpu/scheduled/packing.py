@@ -8,14 +8,16 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import arith, builtin
-from xdsl.dialects.linalg.attrs import IteratorType
 from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from qmlir.analysis.contraction_ranges import known_weights
 from qmlir.analysis.operand_accesses import (
     computes_only,
+    constant_array,
+    is_elementwise,
     is_movement,
     output_maps,
     permutation_of,
@@ -25,7 +27,7 @@ from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, MatMulOp
-from qmlir.dialects.kernel.lowering.lowering import Body, Input, Lowering, constant_array, integer_types, unchanged
+from qmlir.dialects.kernel.lowering.lowering import Body, Input, Lowering, integer_types, unchanged
 from qmlir.dialects.kernel.lowering.quantized import plain_decoded, plain_place
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
@@ -39,7 +41,7 @@ from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.isa.predicates import has_offset_bytes
 from qmlir.targets.cpu.loops.emitter import row_major
 from qmlir.targets.cpu.scheduled.schedule import tile_rows
-from qmlir.text.elements import dtype_of, narrowed, stored_integers
+from qmlir.text.elements import dtype_of, narrowed
 
 # Constant weights that an operation dequantizes: their stored values and scales.
 
@@ -110,14 +112,9 @@ class DequantizedWeights:
             return np.asarray(self.scales * self.numbers, np.float32)
 
 
-def constant_of(value: SSAValue) -> Array | None:
-    """Returns the elements of a constant tensor; `None` for a computed value."""
-    return constant_array(value.owner) if isinstance(value.owner, Operation) else None
-
-
 def read_elements(op: GenericOp, position: int) -> Array | None:
     """Returns a constant input broadcast and transposed to the result of `op`; `None` if it isn't constant."""
-    known, shape = constant_of(op.inputs[position]), shaped(op.results[0])[0]
+    known, shape = constant_array(op.inputs[position]), shaped(op.results[0])[0]
     dims = [each.position for each in op.indexing_maps.data[position].data.results if isinstance(each, AffineDimExpr)]
     if known is None or len(dims) != known.ndim or len({*dims}) != len(dims):
         return None
@@ -128,11 +125,9 @@ def read_elements(op: GenericOp, position: int) -> Array | None:
 def elementwise_owner(value: SSAValue) -> GenericOp | None:
     """Returns the elementwise operation that computes `value`; `None` if it is computed in another way."""
     op = value.owner
-    if not isinstance(op, GenericOp) or len(op.results) != 1:
+    if not isinstance(op, GenericOp) or not is_elementwise(op):
         return None
-    is_parallel = all(kind.data is IteratorType.PARALLEL for kind in op.iterator_types)
-    is_in_order = op.indexing_maps.data[-1].data == AffineMap.identity(len(op.iterator_types))
-    return op if is_parallel and is_in_order else None
+    return op if output_maps(op)[0] == AffineMap.identity(len(op.iterator_types)) else None
 
 
 @dataclass(frozen=True)
@@ -243,7 +238,7 @@ def _inputs(op: GenericOp) -> list[Array] | None:
             return None
     found = [read_elements(op, position) for position in range(len(op.inputs))]
     known = [each for each in found if each is not None and each.size]
-    return known if len(known) == len(found) > 0 and not op.body.block.args[-1].uses else None
+    return known if len(known) == len(found) > 0 else None
 
 
 def _of_codes(held: HeldWeights) -> Body:
@@ -411,17 +406,12 @@ def _less(op: ContractionOp, at: Lowering, element: Attribute, number: int, more
     if known is None and element == builtin.f32 == source and (op.schedule is None or op.schedule.variant != FUSED):
         stored = dequantized_weights(op.w)
         known = None if stored is None else stored.reals()
-    zero_points = None if op.weight_zero_points is None else at.known(op.weight_zero_points)
-    if known is not None and (op.weight_zero_points is None or zero_points is not None):
-        if isinstance(source, builtin.AnyFloat):
-            return PackedWeights(known.astype(dtype_of(element)), None)
-        offset: Any = number
-        if zero_points is not None:
-            rows = zero_points.astype(np.int64)
-            offset = rows[:, None] if isinstance(op, MatMulOp) else rows.reshape(-1, *(1,) * (len(shape) - 1))
-        moved = stored_integers(known, source, is_unsigned=is_unsigned)
-        if zero_points is not None or number != more:
-            moved = moved.astype(np.int64) - offset + more
+    if known is not None and isinstance(source, builtin.AnyFloat):
+        return PackedWeights(known.astype(dtype_of(element)), None)
+    centered = known_weights(op)
+    if centered is not None:
+        own = op.weight_zero_point.value.data if op.weight_zero_points is None else number
+        moved = centered if own - number + more == 0 else centered.astype(np.int64) + (own - number + more)
         made = moved.astype(dtype_of(element), copy=False)
         if not np.array_equal(made, moved):
             raise at.error(f"has weights in [{moved.min()}, {moved.max()}], but its schedule packs them as {element}")

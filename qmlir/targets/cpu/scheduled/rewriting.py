@@ -93,10 +93,8 @@ class Globals:
             alignment=ALIGNMENT,
         )
         last = next(reversed(self._known.values()), None)
-        if last is not None:
-            self._module.body.block.insert_op_after(declared, last)
-        elif (first := self._module.body.block.first_op) is not None:
-            self._module.body.block.insert_op_before(declared, first)
+        start = InsertPoint.at_start(self._module.body.block) if last is None else InsertPoint.after(last)
+        Rewriter.insert_op(declared, start)
         return declared
 
 
@@ -488,13 +486,9 @@ class BufferRewriter:
     def _visit_call(self, op: CallOp) -> None:
         outs = {result: self._buffer(result, op) for result in op.results if is_tensor(result)}
         arguments = [self._memory.get(value, value) for value in op.arguments]
-        scalars = [result for result in op.results if not is_tensor(result)]
-        call = CallOp(op.callee, [*arguments, *outs.values()], [result.type for result in scalars])
-        call.attributes |= op.attributes
-        self._insert_all([call], op)
+        scalars = [result.type for result in op.results if not is_tensor(result)]
+        self._replace_scalars(op, CallOp(op.callee, [*arguments, *outs.values()], scalars))
         self._memory |= outs
-        for old, new in zip(scalars, call.results, strict=True):
-            old.replace_all_uses_with(new)
 
     def _visit_return(self, op: ReturnOp) -> None:
         tensors = [value for value in op.operands if is_tensor(value)]

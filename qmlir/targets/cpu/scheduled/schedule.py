@@ -1,23 +1,30 @@
-"""Schedules of contractions and structured operations: from the instruction set's table, or found by a search."""
+"""Schedules of contractions and structured operations: from the instruction set's table, or found by a search.
+
+`kernel-assign-schedule` attaches them to the operations of a module.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, ModuleOp, TensorType, i1
+from xdsl.context import Context
+from xdsl.dialects.builtin import AnyFloat, IndexType, ModuleOp, TensorType, UnitAttr, i1
 from xdsl.dialects.linalg.abstract_ops import LinalgStructuredOperation
 from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
 
 from qmlir import registry
 from qmlir.analysis.contraction_ranges import known_weights
-from qmlir.dialects.kernel.attributes import SCHEDULE, TARGET, ScheduleAttr, TargetAttr
+from qmlir.dialects.kernel.attributes import SCHEDULE, TARGET, TUNED, ScheduleAttr, TargetAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
 from qmlir.dialects.kernel.ops import JoinOp, shaped
-from qmlir.dialects.kernel.variants import LANES, SCALAR, variant_named
+from qmlir.dialects.kernel.variants import LANES, SCALAR, variant_named, variant_names
 from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, Algorithm, WinogradOp
 from qmlir.dialects.simd.base import bits_of
 from qmlir.ir.builtin_types import as_integer
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.passes import count
+from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.base import DOT_US, InstructionSet, RegisterTile, Row
 from qmlir.targets.cpu.isa.predicates import is_depthwise
@@ -337,3 +344,71 @@ def tuned_choices(path: str, isa: str, threads: int) -> Choices:
     if found is None:
         raise text_error(f"the tuned schedules in '{path}' require the extension 'search', which is left out")
     return found(path, isa, threads)
+
+
+@dataclass(frozen=True)
+class KernelAssignSchedule(ModulePass):
+    """Annotates each contraction with its schedule, and the module with its target.
+
+    `isa` is an instruction set of the registry, such as `avx2`, or `host` for this CPU's best one. `threads` is the
+    number of threads among which operations with enough work are divided. Schedules come from the instruction set's
+    table; existing schedules are kept. `tuned` is a file written by `qmlir tune`: if it has a faster schedule for a
+    contraction, the contraction gets that schedule and the attribute `kernel.tuned`. The number of lanes of a
+    structured operation follows from the widest element type in its body.
+
+    Before:
+
+    ```mlir
+    func.func @main(%x: tensor<8x16xi8>, %w: tensor<32x16xi8>) -> tensor<8x32xi32> {
+      %0 = kernel.matmul ins(%x, %w : tensor<8x16xi8>, tensor<32x16xi8>) -> tensor<8x32xi32> {
+      ^bb0(%acc: i32):
+        kernel.yield %acc : i32
+      }
+      func.return %0 : tensor<8x32xi32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    builtin.module attributes {kernel.target = #kernel.target<isa = "generic">} {
+      func.func @main(%x: tensor<8x16xi8>, %w: tensor<32x16xi8>) -> tensor<8x32xi32> {
+        %0 = kernel.matmul ins(%x, %w : tensor<8x16xi8>, tensor<32x16xi8>) -> tensor<8x32xi32> attributes {
+          schedule = #kernel.schedule<variant = "splat", rows = 4, vectors = 2, lanes = 4>
+        } {
+        ^bb0(%acc: i32):
+          kernel.yield %acc : i32
+        }
+        func.return %0 : tensor<8x32xi32>
+      }
+    }
+    ```
+    """
+
+    name = "kernel-assign-schedule"
+
+    isa: str = "generic"
+    threads: int = 1
+    tuned: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        isa = resolved_isa(self.isa)
+        if self.threads < 1:
+            raise op_error(op, f"threads must be at least 1, but got {self.threads}")
+        op.attributes[TARGET] = TargetAttr.of(isa, self.threads)
+        schedule_all_elements(op)
+        choices = tuned_choices(self.tuned, isa, self.threads)
+        for each in op.walk():
+            if not isinstance(each, ContractionOp):
+                continue
+            if each.schedule is None and (found := choices(each)) is not None:
+                each.schedule, each.attributes[TUNED] = found, UnitAttr()
+                count("contractions scheduled as a search found")
+            elif each.schedule is None:
+                each.schedule = schedule_for(each, isa, self.threads)
+                count("contractions scheduled")
+            elif each.schedule.variant not in (accepted := (*variant_names(), SCALAR)):
+                told = (
+                    f"has a schedule for unknown variant '{each.schedule.variant}' (available: {', '.join(accepted)})"
+                )
+                raise op_error(each, told)

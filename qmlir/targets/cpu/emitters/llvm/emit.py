@@ -26,10 +26,10 @@ from qmlir.ir.rewriting import operations_in
 from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
-from qmlir.targets.cpu.emitters.llvm import control, memory, registers, scalars
+from qmlir.targets.cpu.emitters.llvm import control, registers, scalars
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, constants_of, is_tiled, program_of
-from qmlir.targets.cpu.emitters.writing import Index, Memory, Names, memory_of, static_strides
+from qmlir.targets.cpu.emitters.writing import Index, Names, memory_of
 from qmlir.targets.cpu.host import Processor, host_processor
 from qmlir.targets.cpu.package import IR_PROGRAM, write_package
 from qmlir.targets.cpu.runtime.machine_code import (
@@ -48,7 +48,6 @@ from qmlir.targets.cpu.runtime.team_code import team_functions, team_names
 EMISSIONS: dict[type[Operation], Any] = {
     **scalars.EMISSIONS,
     **registers.EMISSIONS,
-    **memory.EMISSIONS,
     **control.EMISSIONS,
 }
 """The emission of each operation of the loops level, from one table per family of dialects."""
@@ -210,7 +209,7 @@ class StepsWriter:
         return IRValue(PTR, write.pointer(op, memory, memory.offset))
 
     def _note_regions(self, op: func.CallOp, kernel: _Kernel) -> None:
-        regions = [None if memref_type(each) is None else self._region(op, each) for each in op.arguments]
+        regions = [None if memref_type(each) is None else self._region(each) for each in op.arguments]
         for position, region in enumerate(regions):
             for other, another in enumerate(regions[:position]):
                 both_read = kernel.constant[position] and kernel.constant[other]
@@ -218,14 +217,13 @@ class StepsWriter:
                     continue
                 kernel.apart[position] = kernel.apart[other] = False
 
-    def _region(self, op: Operation, value: SSAValue) -> Region:
+    def _region(self, value: SSAValue) -> Region:
         memory = self.write.memory(value)
         size, start = item_size(memory.element), memory.offset.number
         base, first = self.write.root(memory.array)
         if start is None or first is None:
             return Region(base, 0, 1 << 62)
-        reach = Memory("", Index(), memory.shape, static_strides(op, memory_of(value)), memory.element, 0).reach
-        return Region(base, first + start * size, first + (start + reach + 1) * size)
+        return Region(base, first + start * size, first + (start + memory.reach + 1) * size)
 
     def _may_meet(self, a: Region, b: Region) -> bool:
         """Returns true if two regions may overlap: an output may reuse the memory of inputs that `@main` names."""

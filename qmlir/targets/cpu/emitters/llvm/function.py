@@ -180,8 +180,7 @@ class IRWriter(LoopsWriter):
     def point(self, pointer: str, source: str, start: Index, size: int) -> None:
         """Records that `pointer` addresses element `start`, of `size` bytes each, in the memory of `source`."""
         root, first = self.root(source)
-        is_known = first is not None and start.number is not None
-        self.roots[pointer] = root, first + size * start.constant if first is not None and is_known else None
+        self.roots[pointer] = root, None if first is None or start.number is None else first + size * start.number
 
     def root(self, pointer: str) -> tuple[str, int | None]:
         """Returns the base pointer of a pointer, and its byte offset if it is known."""

@@ -1,11 +1,15 @@
-"""Emits `vector` and `simd` as LLVM IR, on registers and register tiles. Dot products use the target's instructions."""
+"""Emits `memref`, `vector` and `simd` as LLVM IR: accesses of memory at computed addresses, registers, register tiles.
+
+Views emit only address arithmetic. Dot products use the target's instructions.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from math import prod
 from typing import Any
 
-from xdsl.dialects import vector
-from xdsl.ir import Operation
+from xdsl.dialects import memref, vector
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd import lanes as simd_lanes
 from qmlir.dialects.simd import memory as simd_memory
@@ -13,16 +17,93 @@ from qmlir.dialects.simd.base import as_vector, is_tile, lanes_of, tile_of
 from qmlir.dialects.simd.lanes import moved_places
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.emitters.elements import item_size, register_name
+from qmlir.targets.cpu.emitters.llvm.control import counted
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, held_type
-from qmlir.targets.cpu.emitters.llvm.memory import as_memory, as_register, define_loaded
 from qmlir.targets.cpu.emitters.llvm.scalars import fused, splatted
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.writing import Index, Memory, instruction_of, offsets_of
+from qmlir.targets.cpu.emitters.views import VIEWS
+from qmlir.targets.cpu.emitters.writing import Index, Memory, contiguous_from, instruction_of, offsets_of
+from qmlir.targets.cpu.isa.base import ALIGNMENT
 from qmlir.targets.cpu.runtime.semantics import lanes
-from qmlir.targets.cpu.runtime.semantics.arithmetic import fold_of, same_bits
-from qmlir.targets.cpu.runtime.semantics.values import I32, I64, IRValue, Type, type_of
+from qmlir.targets.cpu.runtime.semantics.arithmetic import fold_of, resized, same_bits
+from qmlir.targets.cpu.runtime.semantics.values import I32, I64, PTR, IRValue, Type, type_of
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
+
+
+def _as_memory(write: IRWriter, op: Operation, memory: Memory, value: IRValue) -> IRValue:
+    """Converts a value in a register to its representation in memory, in which a true i1 is 1."""
+    held = held_type(op, memory.element)
+    if value.type.is_half:
+        return IRValue(value.type.of("i16"), value.text)
+    if value.type.is_float:
+        return value
+    return resized(write.build, value, held.element, is_signed=value.type.bits > 1)
+
+
+def _as_register(write: IRWriter, op: Operation, memory: Memory, loaded: IRValue) -> IRValue:
+    """Converts loaded elements to their representation in registers."""
+    element = register_name(op, memory.element)
+    if type_of(element if element != "index" else "i64").text == loaded.type.scalar().text:
+        return IRValue(loaded.type.of("i64" if element == "index" else element), loaded.text)
+    return resized(write.build, loaded, element, is_signed=True)
+
+
+def _define_loaded(write: IRWriter, op: Operation, result: SSAValue, memory: Memory, loaded: IRValue) -> None:
+    """Binds `result` to elements loaded from `memory`, converted to their representation in registers."""
+    write.define(result, _as_register(write, op, memory, loaded))
+
+
+def _load_element(write: IRWriter, op: memref.LoadOp) -> None:
+    memory, position = write.element_place(op, op.memref, op.indices)
+    pointer = write.pointer(op, memory, position)
+    loaded = write.build.load(held_type(op, memory.element), pointer, write.align(memory))
+    _define_loaded(write, op, op.res, memory, loaded)
+
+
+def _store_element(write: IRWriter, op: memref.StoreOp) -> None:
+    memory, position = write.element_place(op, op.memref, op.indices)
+    value = _as_memory(write, op, memory, write.value(op.value))
+    write.build.store(value, write.pointer(op, memory, position), write.align(memory))
+
+
+def _alloca(write: IRWriter, op: memref.AllocaOp) -> None:
+    count, element = write.scratch_count(op), held_type(op, op.memref.type.get_element_type())
+    write.array_memory(op, op.memref, write.build.alloca(f"[{max(count, 1)} x {element.text}]", ALIGNMENT))
+
+
+def _view(write: IRWriter, op: memref.ViewOp) -> None:
+    source, start, _ = write.viewed_bytes(op)
+    pointer = write.pointer(op, source, start)
+    if pointer != source.array:
+        write.point(pointer, source.array, start, 1)
+    write.array_memory(op, op.result, pointer)
+
+
+def _copy(write: IRWriter, op: memref.CopyOp) -> None:
+    source, target = write.memory(op.source), write.memory(op.destination)
+    run = contiguous_from(source, target)
+    count = prod(source.shape[run:])
+    if not prod(source.shape):
+        return
+    with ExitStack() as nest:
+        indices = [nest.enter_context(counted(write, size)) for size in source.shape[:run]]
+        inner = [*indices, *[Index()] * (len(source.shape) - run)]
+        into, from_ = (write.pointer(op, each, each.position(inner)) for each in (target, source))
+        _copy_bytes(write, into, from_, count * item_size(source.element))
+
+
+def _copy_bytes(write: IRWriter, into: str, from_: str, size: int) -> None:
+    """Emits a copy that is skipped if source and target are the same, as for state that the caller updates in place."""
+    build = write.build
+    yes, after = build.new("copy"), build.new("after")
+    build.branch(build.compare("icmp ne", IRValue(PTR, into), IRValue(PTR, from_)), yes, after)
+    build.begin(yes)
+    build.declarations["llvm.memmove.p0.p0.i64"] = "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1 immarg)"
+    build.line(f"call void @llvm.memmove.p0.p0.i64(ptr {into}, ptr {from_}, i64 {size}, i1 false)")
+    build.jump(after)
+    build.begin(after)
 
 
 def _held(op: Operation, memory: Memory, lanes: int) -> Type:
@@ -39,7 +120,7 @@ def _load(write: IRWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
     memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result) + max(offsets), SLACK)
     type_, align = _held(op, memory, lanes_of(op.result)), write.align(memory)
     loaded = (write.build.load(type_, pointer, align) for pointer in _pointers(write, op, memory, position, offsets))
-    write.bind([op.result], [as_register(write, op, memory, each) for each in loaded])
+    write.bind([op.result], [_as_register(write, op, memory, each) for each in loaded])
 
 
 def _load_partial(write: IRWriter, op: simd_memory.LoadPartialOp) -> None:
@@ -49,7 +130,7 @@ def _load_partial(write: IRWriter, op: simd_memory.LoadPartialOp) -> None:
     mask = lanes.below(write.build, write.value(op.count), type_.lanes)
     nothing = IRValue(type_, "zeroinitializer")
     loaded = lanes.masked_load(write.build, pointer, mask, nothing, write.align(memory))
-    define_loaded(write, op, op.result, memory, loaded)
+    _define_loaded(write, op, op.result, memory, loaded)
 
 
 def _load_group_splat(write: IRWriter, op: simd_memory.LoadGroupSplatOp) -> None:
@@ -61,15 +142,15 @@ def _load_group_splat(write: IRWriter, op: simd_memory.LoadGroupSplatOp) -> None
         raise op_error(op, f"repeats groups of 32 bits in a vector of {type_.lanes * type_.bits} bits")
     groups = (write.build.load(I32, pointer, align) for pointer in _pointers(write, op, memory, position, offsets))
     loaded = (same_bits(write.build, write.build.splat(group, count), type_.element) for group in groups)
-    write.bind([op.result], [as_register(write, op, memory, each) for each in loaded])
+    write.bind([op.result], [_as_register(write, op, memory, each) for each in loaded])
 
 
 def _load_masked(write: IRWriter, op: vector.MaskedLoadOp) -> None:
     memory, position = write.row_place(op, op.base, op.indices, 0)
-    others = as_memory(write, op, memory, write.value(op.pass_thru))
+    others = _as_memory(write, op, memory, write.value(op.pass_thru))
     pointer = write.pointer(op, memory, position)
     loaded = lanes.masked_load(write.build, pointer, write.value(op.mask), others, write.align(memory))
-    define_loaded(write, op, op.result, memory, loaded)
+    _define_loaded(write, op, op.result, memory, loaded)
 
 
 def _store(write: IRWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
@@ -77,19 +158,19 @@ def _store(write: IRWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
     memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector) + max(offsets))
     pointers = _pointers(write, op, memory, position, offsets)
     for register, pointer in zip(registers, pointers, strict=True):
-        write.build.store(as_memory(write, op, memory, register), pointer, write.align(memory))
+        write.build.store(_as_memory(write, op, memory, register), pointer, write.align(memory))
 
 
 def _store_partial(write: IRWriter, op: simd_memory.StorePartialOp) -> None:
     memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.vector))
-    value, align = as_memory(write, op, memory, write.value(op.vector)), write.align(memory)
+    value, align = _as_memory(write, op, memory, write.value(op.vector)), write.align(memory)
     pointer, is_x86 = write.pointer(op, memory, position), write.parts.processor.is_x86
     lanes.store_below(write.build, value, pointer, write.value(op.count), align, is_x86=is_x86)
 
 
 def _store_masked(write: IRWriter, op: vector.MaskedStoreOp) -> None:
     memory, position = write.row_place(op, op.base, op.indices, 0)
-    value, mask = as_memory(write, op, memory, write.value(op.value_to_store)), write.value(op.mask)
+    value, mask = _as_memory(write, op, memory, write.value(op.value_to_store)), write.value(op.mask)
     if write.parts.processor.is_x86 and mask.type.lanes <= I64.bits:
         mask = lanes.opaque_mask(write.build, mask)
     lanes.masked_store(write.build, value, write.pointer(op, memory, position), mask, write.align(memory))
@@ -108,7 +189,7 @@ def _gather(write: IRWriter, op: simd_memory.GatherOp) -> None:
     found = lanes.gather(
         write.build, _held(op, memory, positions.type.lanes), memory.array, positions, write.align(memory)
     )
-    define_loaded(write, op, op.result, memory, found)
+    _define_loaded(write, op, op.result, memory, found)
 
 
 def _look_up(write: IRWriter, op: simd_memory.LookUpOp) -> None:
@@ -198,6 +279,12 @@ def _round_to_int(write: IRWriter, op: simd_lanes.RoundToIntOp) -> None:
 
 
 EMISSIONS: dict[type[Operation], Any] = {
+    **VIEWS,
+    memref.AllocaOp: _alloca,
+    memref.CopyOp: _copy,
+    memref.LoadOp: _load_element,
+    memref.StoreOp: _store_element,
+    memref.ViewOp: _view,
     vector.BroadcastOp: _broadcast,
     vector.CreateMaskOp: _create_mask,
     vector.ExtractOp: _extract,

@@ -41,10 +41,8 @@ def write_machine_code(folder: Path, package: ModuleType) -> bool:
     """
     compileall.compile_dir(folder, quiet=1)  # so that later imports don't change the folder
     emitted: Any = import_module(".kernels", package.__name__)
-    by_address: dict[int, Any] = {}
-    for each in vars(emitted).values():
-        if hasattr(each, "py_func") and hasattr(each, "address"):
-            by_address[each.address] = each
+    functions = [each for each in vars(emitted).values() if hasattr(each, "py_func") and hasattr(each, "address")]
+    by_address: dict[int, Any] = {each.address: each for each in functions}
     kernels = [by_address[int(address)] for address in emitted.KERNELS]
     if any(each.is_by_hand for each in kernels):
         return False

@@ -85,8 +85,8 @@ def _chunks(write: FunctionWriter, op: ChunksOp) -> None:
     chunk, *bounds = (write.names.new(name) for name in ("chunk", "begin", "end"))
     write.line(f"{chunk} = {_of_thread(write, 'taken', -1, chunks)}")
     with write.indented(f"while {chunk} >= 0"):
-        for position, (argument, bound) in enumerate(zip(op.body.block.args, bounds, strict=True)):
-            call = write.call(("chunk_begin", "chunk_end")[position], name_text(TEAM), name_text(chunk), chunks, steps)
+        for argument, bound, name in zip(op.body.block.args, bounds, ("chunk_begin", "chunk_end"), strict=True):
+            call = write.call(name, name_text(TEAM), name_text(chunk), chunks, steps)
             write.line(f"{bound} = {call}")
             write.chunks[bound] = range(steps)
             write.values[argument] = Index.of(name_text(bound))

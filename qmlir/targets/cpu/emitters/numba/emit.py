@@ -27,7 +27,7 @@ from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.elements import memory_name, register_name
-from qmlir.targets.cpu.emitters.numba import control, memory, registers, scalars
+from qmlir.targets.cpu.emitters.numba import control, registers, scalars
 from qmlir.targets.cpu.emitters.numba.control import NUMBER, TEAM
 from qmlir.targets.cpu.emitters.numba.function import BY_HAND, FunctionWriter, Tables
 from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, program_of
@@ -39,7 +39,6 @@ from qmlir.targets.cpu.runtime.operations.lanes import BY_INTRINSICS
 EMISSIONS: dict[type[Operation], Any] = {
     **scalars.EMISSIONS,
     **registers.EMISSIONS,
-    **memory.EMISSIONS,
     **control.EMISSIONS,
 }
 """The emission of each operation of the loops level, from one table per family of dialects."""

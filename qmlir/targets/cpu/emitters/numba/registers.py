@@ -1,8 +1,13 @@
-"""Emits `vector` and `simd` as calls of runtime operations on registers and register tiles."""
+"""Emits `memref`, `vector` and `simd` as calls of runtime operations on flat arrays, registers and register tiles.
 
+Elements are loaded, stored and copied at computed positions of flat arrays; most views emit no code.
+"""
+
+import math
+from contextlib import ExitStack
 from typing import Any
 
-from xdsl.dialects import vector
+from xdsl.dialects import memref, vector
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.simd import lanes as simd_lanes
@@ -10,13 +15,86 @@ from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import as_vector, bits_of, element_of, lanes_of, tile_of
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
+from qmlir.targets.cpu.emitters.elements import item_size, memory_name, register_name
 from qmlir.targets.cpu.emitters.numba.function import EmitOperation, FunctionWriter
-from qmlir.targets.cpu.emitters.numba.memory import as_memory, load_value
-from qmlir.targets.cpu.emitters.numba.scalars import infix
+from qmlir.targets.cpu.emitters.numba.scalars import WHOLE, as_register, infix
 from qmlir.targets.cpu.emitters.program import SLACK
-from qmlir.targets.cpu.emitters.writing import Text, instruction_of, name_text, offsets_of
+from qmlir.targets.cpu.emitters.views import VIEWS
+from qmlir.targets.cpu.emitters.writing import (
+    Index,
+    Memory,
+    Text,
+    contiguous_from,
+    instruction_of,
+    name_text,
+    offsets_of,
+)
 
 # --- Memory -----------------------------------------------------------------------------------------------------------
+
+
+def _as_memory(write: FunctionWriter, op: Operation, memory: Memory, value: Text) -> Text:
+    """Converts a value in a register to its representation in memory, in which a true i1 is 1."""
+    name = register_name(op, memory.element)
+    if name in WHOLE:
+        return value
+    if name in ("f16", "bf16"):
+        return write.call("bits_i16", value)
+    held = f"i{8 * item_size(memory.element)}"
+    return write.call(f"unsigned_{held}" if name == "i1" else held, value)
+
+
+def _load_value(
+    write: FunctionWriter, op: Operation, result: SSAValue, memory: Memory, name: str, *operands: Text | Index | int
+) -> None:
+    """Binds `result` to the value that the runtime operation `name` loads from `memory`."""
+    loaded = write.call(name, Text(memory.array), *operands)
+    value = as_register(write, register_name(op, memory.element), loaded)
+    if result.uses:
+        write.keep(result, value)
+
+
+def _load_element(write: FunctionWriter, op: memref.LoadOp) -> None:
+    memory, position = write.element_place(op, op.memref, op.indices)
+    _load_value(write, op, op.res, memory, "load", position)
+
+
+def _store_element(write: FunctionWriter, op: memref.StoreOp) -> None:
+    memory, position = write.element_place(op, op.memref, op.indices)
+    write.run("store", Text(memory.array), position, _as_memory(write, op, memory, write.text(op.value)))
+
+
+def _alloca(write: FunctionWriter, op: memref.AllocaOp) -> None:
+    count, kind = write.scratch_count(op), memory_name(op, op.memref.type.get_element_type())
+    name = write.names.new(write.hint(op.memref, "scratch"))
+    made = write.call("scratch", count, f'"{kind}"')
+    write.line(f"{name} = {made}")
+    write.array_memory(op, op.memref, name)
+
+
+def _view(write: FunctionWriter, op: memref.ViewOp) -> None:
+    source, start, count = write.viewed_bytes(op)
+    name = write.names.new(write.hint(op.result, "buffer"))
+    made = write.call(
+        "view", Text(source.array), start, count, f'"{memory_name(op, op.result.type.get_element_type())}"'
+    )
+    write.line(f"{name} = {made}")
+    write.array_memory(op, op.result, name)
+
+
+def _copy(write: FunctionWriter, op: memref.CopyOp) -> None:
+    source, target = write.memory(op.source), write.memory(op.destination)
+    run = contiguous_from(source, target)
+    count = math.prod(source.shape[run:])
+    with ExitStack() as nest:
+        inner = [Index()] * len(source.shape)
+        for axis, size in enumerate(source.shape[:run]):
+            name = write.names.new("i")
+            nest.enter_context(write.indented(f"for {name} in range({size})"))
+            inner[axis] = Index.of(name_text(name))
+        if count:
+            into, from_ = target.position(inner), source.position(inner)
+            write.run("copy", Text(target.array), into, Text(source.array), from_, count)
 
 
 def _strides(op: Operation) -> tuple[int, ...]:
@@ -32,36 +110,36 @@ def _shape(op: Operation, value: SSAValue) -> tuple[int, ...]:
 def _load(write: FunctionWriter, op: simd_memory.LoadOp | vector.LoadOp) -> None:
     offsets = offsets_of(op, op.result)
     memory, position = write.row_place(op, op.operands[0], op.indices, lanes_of(op.result) + max(offsets), SLACK)
-    load_value(write, op, op.result, memory, "load", position, lanes_of(op.result), *_shape(op, op.result))
+    _load_value(write, op, op.result, memory, "load", position, lanes_of(op.result), *_shape(op, op.result))
 
 
 def _load_partial(write: FunctionWriter, op: simd_memory.LoadPartialOp) -> None:
     memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.result))
-    load_value(write, op, op.result, memory, "load_partial", position, write.index(op.count), lanes_of(op.result))
+    _load_value(write, op, op.result, memory, "load_partial", position, write.index(op.count), lanes_of(op.result))
 
 
 def _load_group_splat(write: FunctionWriter, op: simd_memory.LoadGroupSplatOp) -> None:
     offsets, shape = offsets_of(op, op.result), _shape(op, op.result)
     memory, position = write.row_place(op, op.memory, op.indices, 1 + max(offsets), slack=SLACK)
-    load_value(write, op, op.result, memory, "load_group_splat", position, lanes_of(op.result), *shape)
+    _load_value(write, op, op.result, memory, "load_group_splat", position, lanes_of(op.result), *shape)
 
 
 def _masked_load(write: FunctionWriter, op: vector.MaskedLoadOp) -> None:
     memory, position = write.row_place(op, op.base, op.indices, 0)
-    others = as_memory(write, op, memory, write.text(op.pass_thru))
-    load_value(write, op, op.result, memory, "load_masked", position, write.text(op.mask), others)
+    others = _as_memory(write, op, memory, write.text(op.pass_thru))
+    _load_value(write, op, op.result, memory, "load_masked", position, write.text(op.mask), others)
 
 
 def _store(write: FunctionWriter, op: simd_memory.StoreOp | vector.StoreOp) -> None:
     offsets = offsets_of(op, op.vector)
     memory, position = write.row_place(op, op.operands[1], op.indices, lanes_of(op.vector) + max(offsets))
-    value = as_memory(write, op, memory, write.text(op.vector))
+    value = _as_memory(write, op, memory, write.text(op.vector))
     write.run("store", Text(memory.array), position, value, *_strides(op))
 
 
 def _store_partial(write: FunctionWriter, op: simd_memory.StorePartialOp) -> None:
     memory, position = write.row_place(op, op.memory, op.indices, write.known_count(op.count, op.vector))
-    value = as_memory(write, op, memory, write.text(op.vector))
+    value = _as_memory(write, op, memory, write.text(op.vector))
     write.run("store_partial", Text(memory.array), position, value, write.index(op.count))
 
 
@@ -72,7 +150,7 @@ def _prefetch(write: FunctionWriter, op: simd_memory.PrefetchOp) -> None:
 
 def _masked_store(write: FunctionWriter, op: vector.MaskedStoreOp) -> None:
     memory, position = write.row_place(op, op.base, op.indices, 0)
-    value = as_memory(write, op, memory, write.text(op.value_to_store))
+    value = _as_memory(write, op, memory, write.text(op.value_to_store))
     write.run("store_masked", Text(memory.array), position, write.text(op.mask), value)
 
 
@@ -81,7 +159,7 @@ def _gather(write: FunctionWriter, op: simd_memory.GatherOp) -> None:
     positions = write.text(op.positions)
     if memory.offset.number != 0:
         raise op_error(op, "reads a table that must start at the beginning of its array")
-    load_value(write, op, op.result, memory, "gather", positions)
+    _load_value(write, op, op.result, memory, "gather", positions)
 
 
 def _look_up(write: FunctionWriter, op: simd_memory.LookUpOp) -> None:
@@ -177,6 +255,12 @@ def _interleave(write: FunctionWriter, op: simd_lanes.InterleaveOp) -> None:
 
 
 EMISSIONS: dict[type[Operation], Any] = {
+    **VIEWS,
+    memref.AllocaOp: _alloca,
+    memref.CopyOp: _copy,
+    memref.LoadOp: _load_element,
+    memref.StoreOp: _store_element,
+    memref.ViewOp: _view,
     vector.BroadcastOp: _broadcast,
     vector.CreateMaskOp: _create_mask,
     vector.ExtractOp: _extract,

@@ -84,11 +84,7 @@ def by_kind(integer: Lowering | None, floating: Lowering | None) -> Lowering:
 
 
 def _accepting(integer: Lowering | None, floating: Lowering | None) -> Callable[..., Any]:
-    def typed(first: Register, *others: Register) -> Any:
-        wanted = floating if first.is_float else integer
-        return first if wanted is not None and all(each == first for each in others) else None
-
-    return typed
+    return _same(lambda register: (floating if register.is_float else integer) is not None)
 
 
 for _key, (_integer, _float) in _OPERATORS.items():

@@ -18,7 +18,7 @@ from numba.extending import lower_builtin
 
 from ..semantics.values import PTR, IRValue
 from .fast import MEANINGS, ResultType, register_type
-from .registers import INDEX, NumbaBuilder, Register, type_in_llvm
+from .registers import INDEX, NumbaBuilder, Register, type_in_llvm, written
 
 
 class Emission:
@@ -49,12 +49,16 @@ Lowering = Callable[..., Any]
 """A function `f(emission, *values)` that emits the instructions of an operation and returns its result, if any."""
 
 
-def shared(row: Callable[..., IRValue]) -> Lowering:
-    """Converts `row(build, *operands)`, a function of the shared tables on scalars or vectors, to a lowering."""
+def shared(row: Callable[..., IRValue], count: int | None = None, **options: Any) -> Lowering:
+    """Converts a function of the shared tables to a lowering: `row(build, *operands, **options)`.
+
+    The first `count` operands, by default all, are scalars or vectors, the others are literals.
+    """
 
     def lower(emission: Emission, *values: Any) -> Any:
-        operands = (emission.register(number, value) for number, value in enumerate(values))
-        return emission.build.value(row(emission.build, *operands))
+        operands = [emission.register(number, value) for number, value in enumerate(values[:count])]
+        numbers = map(written, emission.operands[len(operands) :])
+        return emission.build.value(row(emission.build, *operands, *numbers, **options))
 
     return lower
 

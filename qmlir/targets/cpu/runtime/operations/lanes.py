@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numba import types
 
 from ..machine_code import check_features
@@ -17,8 +18,8 @@ from ..semantics.arithmetic import FOLDS
 from ..semantics.builder import Builder
 from ..semantics.values import IRValue
 from .declare import Emission, Lowering, is_tile, operation, packed, shared
-from .memory import has, written
-from .registers import Register, as_register
+from .memory import has
+from .registers import Register, as_register, written
 
 # --- Dot products -----------------------------------------------------------------------------------------------------
 
@@ -67,17 +68,6 @@ def by_intrinsics(name: str, *intrinsics: tuple[int, str]) -> Any:
 
 
 # --- Lanes ------------------------------------------------------------------------------------------------------------
-
-
-def _by(row: Callable[..., IRValue], count: int, **options: Any) -> Lowering:
-    """Converts a function of the shared tables to a lowering: `count` register operands, then literals."""
-
-    def lower(emission: Emission, *values: Any) -> Any:
-        operands = [emission.register(number, value) for number, value in enumerate(values[:count])]
-        numbers = map(written, emission.operands[count:])
-        return emission.build.value(row(emission.build, *operands, *numbers, **options))
-
-    return lower
 
 
 def _splat_type(value: Any, lanes: Any) -> Any:
@@ -171,31 +161,28 @@ def _stack_type(*operands: Any) -> Any:
     return values[0].over(*shape, *values[0].tile)
 
 
-def _vectors(emission: Emission, *values: Any) -> list[Any]:
-    """Returns the vectors of the operands: those of each tile, in row-major order."""
-    return [
-        emission.builder.extract_value(value, place) if is_tile(kind) else value
-        for kind, value in zip(emission.operands, values, strict=False)
-        if isinstance(kind, Register)
-        for place in range(kind.count)
-    ]
+def _move(name: str, typed: Callable[..., Any], places: Callable[[Emission], Any]) -> Any:
+    """Declares an operation that only moves vectors of tiles.
 
-
-def _moving(places: Callable[..., Any]) -> Lowering:
-    """Returns the lowering of an operation that only moves vectors of tiles.
-
-    `places(emission)` are the places of the result's vectors among those of the operands.
+    `places(emission)` are the places of the result's vectors among those of the operands, tile by tile.
     """
 
     def lower(emission: Emission, *values: Any) -> Any:
-        vectors = _vectors(emission, *values)
+        vectors = [
+            emission.builder.extract_value(value, place) if is_tile(kind) else value
+            for kind, value in zip(emission.operands, values, strict=False)
+            if isinstance(kind, Register)
+            for place in range(kind.count)
+        ]
         chosen = [vectors[place] for place in np.asarray(places(emission)).flat]
         return packed(emission, dict(enumerate(chosen))) if is_tile(emission.result) else chosen[0]
 
-    return lower
+    return operation(name, typed, lower, literal=True, takes_tiles=True)
 
 
-def _places(tile: tuple[int, ...]) -> Any:
+def _places(emission: Emission) -> npt.NDArray[np.int64]:
+    """Returns the places of the vectors of the first operand, in the shape of its tile."""
+    tile = emission.operands[0].tile
     return np.arange(math.prod(tile)).reshape(tile)
 
 
@@ -207,20 +194,12 @@ def _repeat_type(value: Any, *sizes: Any) -> Any:
     return value.over(*shape) if is_repeated else None
 
 
-def _repeated(emission: Emission) -> Any:
-    return np.broadcast_to(_places(emission.operands[0].tile), emission.result.tile)
-
-
 def _register_type(tile: Any, *position: Any) -> Any:
     place = _shape(position)
     if not is_tile(tile) or not place or len(place) > len(tile.tile):
         return None
     is_inside = all(0 <= each < size for each, size in zip(place, tile.tile, strict=False))
     return tile.over(*tile.tile[len(place) :]) if is_inside else None
-
-
-def _register(emission: Emission) -> Any:
-    return _places(emission.operands[0].tile)[_shape(emission.operands[1:])]
 
 
 def _turned_type(tile: Any) -> Any:
@@ -230,35 +209,20 @@ def _turned_type(tile: Any) -> Any:
     return tile.over(columns, rows, *inner)
 
 
-def _turned(emission: Emission) -> Any:
-    return _places(emission.operands[0].tile).swapaxes(0, 1)
-
-
-def _stacked(emission: Emission) -> Any:
-    return np.arange(emission.result.count)
-
-
-_MOVES: Mapping[str, tuple[Callable[..., Any], Callable[[Emission], Any]]] = {
-    "stack": (_stack_type, _stacked),
-    "repeat": (_repeat_type, _repeated),
-    "register": (_register_type, _register),
-    "turned": (_turned_type, _turned),
-}
-"""Operations that move vectors of tiles: the typing, and the places of the result's vectors among the operands'."""
-
-
 OPERATIONS: dict[str, Any] = {
+    "stack": _move("stack", _stack_type, lambda emission: range(emission.result.count)),
+    "repeat": _move("repeat", _repeat_type, lambda emission: np.broadcast_to(_places(emission), emission.result.tile)),
+    "register": _move("register", _register_type, lambda emission: _places(emission)[_shape(emission.operands[1:])]),
+    "turned": _move("turned", _turned_type, lambda emission: _places(emission).swapaxes(0, 1)),
+    "splat": operation("splat", _splat_type, shared(rows.splat, 1, has=has), literal=True),
+    "shuffle": operation("shuffle", _shuffle_type, shared(rows.shuffled, 2), literal=True),
     **{
-        name: operation(name, typed, _moving(places), literal=True, takes_tiles=True)
-        for name, (typed, places) in _MOVES.items()
+        name: operation(name, _interleave_type, shared(rows.interleaved, 2, half=half), literal=True)
+        for half, name in enumerate(("interleave_low", "interleave_high"))
     },
-    "splat": operation("splat", _splat_type, _by(rows.splat, 1, has=has), literal=True),
-    "shuffle": operation("shuffle", _shuffle_type, _by(rows.shuffled, 2), literal=True),
-    "interleave_low": operation("interleave_low", _interleave_type, _by(rows.interleaved, 2, half=0), literal=True),
-    "interleave_high": operation("interleave_high", _interleave_type, _by(rows.interleaved, 2, half=1), literal=True),
     "lane": operation("lane", _lane_type, shared(Builder.extract)),
     "with_lane": operation("with_lane", _with_lane_type, shared(_with_lane)),
-    "lanes_below": operation("lanes_below", _lanes_below_type, _by(rows.below, 1), literal=True),
+    "lanes_below": operation("lanes_below", _lanes_below_type, shared(rows.below, 1), literal=True),
     "select": operation("select", _select_type, shared(Builder.select)),
     "reduce_add": operation("reduce_add", _reduced_type, shared(rows.added_by_halves)),
     "round_to_int": operation("round_to_int", _round_type, shared(_rounded)),

@@ -23,7 +23,7 @@ from ..semantics import lanes
 from ..semantics.arithmetic import same_bits
 from ..semantics.values import I8, I32, I64, MEMORY, PTR, IRValue, Type, type_of
 from .declare import Emission, operation, packed
-from .registers import Register
+from .registers import Register, written
 
 _INT64 = ir.IntType(64)
 
@@ -38,11 +38,6 @@ def has(name: str) -> bool:
 
 def _element(array: Any) -> str | None:
     return MEMORY.get(str(array.dtype)) if isinstance(array, types.Array) and array.ndim == 1 else None
-
-
-def written(number: Any) -> int | None:
-    """Returns the value of an integer literal, given its numba type; `None` for any other type."""
-    return number.literal_value if isinstance(number, types.IntegerLiteral) else None
 
 
 def _is_index(type_: Any) -> bool:

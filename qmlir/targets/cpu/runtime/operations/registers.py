@@ -169,6 +169,11 @@ def as_register(type_: Any) -> Register | None:
     return Register("i64") if isinstance(type_, types.Integer) and cast(Any, type_).bitwidth == 64 else None
 
 
+def written(number: Any) -> int | None:
+    """Returns the value of an integer literal, given its numba type; `None` for any other type."""
+    return number.literal_value if isinstance(number, types.IntegerLiteral) else None
+
+
 def type_in_llvm(type_: Any) -> Type:
     """Returns the LLVM type of a register type or of one of numba's own number types."""
     match type_:

@@ -6,12 +6,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from numba import types
 
+from ..program import places_of
 from ..semantics.values import I1, I64, PTR, IRValue, Type
-from ..team import TeamRunner, addresses_of, new_words
+from ..team import TeamRunner, new_words
 from ..team_code import ALONE, BEGIN, END, FINISHED, TAKEN, provide_team, shared_symbol
 from . import kernels
 from .declare import Emission, Lowering, operation
@@ -65,7 +65,7 @@ class CompiledTogether:
             self._steps = steps  # the team keeps this object, and so the code, alive
             self._run(steps.address, *arrays)
         else:
-            steps(new_words(1), 0, np.array(addresses_of(arrays), np.int64))
+            steps(new_words(1), 0, places_of(arrays))
 
 
 def together(digest: str, threads: int) -> CompiledTogether:
