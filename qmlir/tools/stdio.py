@@ -58,7 +58,7 @@ class UsageError(Exception):
     """Raised for a wrong command line. The message ends with a newline, and is printed unchanged."""
 
 
-def _near(name: str, known: Iterable[str]) -> str:
+def near(name: str, known: Iterable[str]) -> str:
     """Returns `; did you mean 'x'?`, like `qmlir.ir.diagnostics.nearest_name`, which takes a while to import."""
     found = get_close_matches(name, list(known), 1, 0.6)
     return f"; did you mean '{found[0]}'?" if found else ""
@@ -162,7 +162,7 @@ class ArgumentParser(argparse.ArgumentParser):
         if now := renamed(option, known, self.prog.rpartition(" ")[2], lambda name: f"--{name.replace('_', '-')}"):
             return f": {now}"
         own = self.hint(option.lstrip("-"), value if equals else None) if self.hint is not None else ""
-        return own if own.startswith((":", "; use ")) else _near(option, known)
+        return own if own.startswith((":", "; use ")) else near(option, known)
 
 
 _CHOICE = re.compile(r"(.*)invalid choice: '(.*?)' \(choose from (.*)\)", re.DOTALL)
@@ -175,7 +175,7 @@ def _with_near(message: str) -> str:
     if found is None:
         return message
     names = [each.strip("'") for each in found[3].split(", ")]
-    return f"{found[1]}invalid choice: '{found[2]}'{_near(found[2], names)} (choose from: {', '.join(names)})"
+    return f"{found[1]}invalid choice: '{found[2]}'{near(found[2], names)} (choose from: {', '.join(names)})"
 
 
 def metavar_of(action: argparse.Action) -> str:

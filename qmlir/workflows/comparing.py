@@ -104,11 +104,16 @@ class OnnxRuntimeSubject:
 
 def _signature(proto: ModelProto, shapes: Mapping[str, Sequence[int]]) -> FuncOp:
     ports = input_ports(proto, shapes)
-    function = FuncOp(ENTRY, FunctionType.from_lists([port.type for port in ports], []))
     declared = declared_types(proto.graph)
     outputs = [Port(each.name, declared[each.name]) for each in proto.graph.output if each.name in declared]
-    function.function_type = FunctionType.from_lists([port.type for port in ports], [port.type for port in outputs])
-    set_ports(function, ports, outputs)
+    return _function(ports, outputs)
+
+
+def _function(inputs: Sequence[Port], outputs: Sequence[Port]) -> FuncOp:
+    """Returns a function with these ports, for the signature of a subject."""
+    types = FunctionType.from_lists([port.type for port in inputs], [port.type for port in outputs])
+    function = FuncOp(ENTRY, types)
+    set_ports(function, inputs, outputs)
     return function
 
 
@@ -246,11 +251,8 @@ def _program_subject(program: Any, name: str) -> Subject:
         given = {port.name: port.type for port in outputs_of(program.signature)}
         return subjects.ProgramSubject(program, name, outputs=given, signature=program.signature)
     inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
-    signature = FuncOp(ENTRY, FunctionType.from_lists([port.type for port in inputs], []))
-    set_ports(signature, inputs, [])
-    return subjects.ProgramSubject(
-        program, name, outputs={port.name: port.type for port in outputs}, signature=signature
-    )
+    given = {port.name: port.type for port in outputs}
+    return subjects.ProgramSubject(program, name, outputs=given, signature=_function(inputs, []))
 
 
 def _subject(side: Side, name: str, at: _Opening) -> Subject | None:

@@ -6,7 +6,7 @@ from qmlir import registry
 from qmlir.extensions import aot
 from qmlir.targets.cpu.choices import PROGRAM_FORM
 from qmlir.tools.command_runner import Session
-from qmlir.tools.emission import EmissionService
+from qmlir.tools.commands.compile import EmissionService
 
 
 class FormatEmission:

@@ -21,7 +21,7 @@ from qmlir.text.tables import bytes_text, counted
 from qmlir.text.writing import folder_result
 from qmlir.tools.arguments import import_settings, value_of
 from qmlir.tools.command_runner import Session
-from qmlir.tools.emission import LIMITS, emission_service
+from qmlir.tools.commands.compile import LIMITS, emission_service
 from qmlir.tools.models import has_open_batch_only, load_model, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder, check_new_folder
 
