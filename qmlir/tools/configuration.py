@@ -87,7 +87,7 @@ class SettingPlace:
             now = renamed(self.key, set(accepted), self.table, lambda name: name.replace("_", "-"))
             near = f": {now}" if now else nearest_name(self.key, accepted)
             where = f"unknown key '{self.key}' in [{self.table}]{near}"
-            raise text_error(f"'{self.file}': {where} (available: {_listed(accepted)})")
+            raise text_error(f"'{self.file}': {where} (available: {', '.join(accepted)})")
 
     def path(self, action: argparse.Action, text: str) -> str:
         """Resolves the path `text` relative to the file that contains the setting. Raises `DiagnosticError`."""
@@ -111,14 +111,10 @@ def _read(path: Path, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]
     for name, table in content.items():
         if name not in known:
             near = nearest_name(name, known)
-            raise text_error(f"'{path}': unknown table '{name}'{near} (available: {_listed(known)})")
+            raise text_error(f"'{path}': unknown table '{name}'{near} (available: {', '.join(known)})")
         if not isinstance(table, dict):
             raise text_error(f"'{path}': '{name}' must be a table [{name}], but got {table!r}")
     return content
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _single(action: argparse.Action, value: Any, position: SettingPlace) -> Any:
@@ -141,7 +137,7 @@ def _single(action: argparse.Action, value: Any, position: SettingPlace) -> Any:
         except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
             raise position.wrong(f"is invalid: {error}") from error
     if action.choices is not None and value not in action.choices:
-        raise position.wrong(f"must be one of {_listed(map(str, action.choices))}, but got {value!r}")
+        raise position.wrong(f"must be one of {', '.join(map(str, action.choices))}, but got {value!r}")
     return value
 
 

@@ -9,7 +9,7 @@ import argparse
 from qmlir.extensions import training
 from qmlir.extensions.training.choices import SCALE_METHODS, FinetuneLoss, FinetuneOptions, OptimizerKind
 from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output, add_quantization
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,14 +92,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_export(parser)
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Trains, writes the result, and reports the gain. Raises `DiagnosticError`."""
-    return training.run_finetune(arguments, session)
-
-
 FINETUNE = Command(
     add_arguments,
-    run,
+    lambda arguments, session: training.run_finetune(arguments, session),
     examples=(
         "finetune model.onnx --data samples.npz --weights i4 -o trained.mlir",
         "finetune model.onnx --data train.npz --labels labels.npy --epochs 20 -o trained.onnx",

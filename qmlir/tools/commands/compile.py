@@ -66,9 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Compiles a model and saves the program. Raises `DiagnosticError`."""
-    return running.run_compile(arguments, session)
-
-
-COMPILE = Command(add_arguments, run, examples=("compile out/ -o program/", "compile out/ --emit c --name net -o net/"))
+COMPILE = Command(
+    add_arguments,
+    lambda arguments, session: running.run_compile(arguments, session),
+    examples=("compile out/ -o program/", "compile out/ --emit c --name net -o net/"),
+)

@@ -9,7 +9,7 @@ from qmlir import registry
 from qmlir.quantization.recipe_text import AUTO, Effort
 from qmlir.tools import running
 from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output, add_quantization
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 from qmlir.workflows.choices import ENOUGH
 
 
@@ -64,18 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_export(parser)
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Quantizes a model, writes it, and reports the coverage. Raises `DiagnosticError`."""
-    return running.run_quantize(arguments, session)
-
-
 def _effort(text: str) -> Effort:
     return AUTO if text == AUTO else int(text)
 
 
 QUANTIZE = Command(
     add_arguments,
-    run,
+    lambda arguments, session: running.run_quantize(arguments, session),
     epilog="exit code 1: an output misses --min-sqnr or --min-agreement; without them, lost accuracy is a warning\n",
     examples=(
         "quantize model.onnx --data samples.npz -o out/",
