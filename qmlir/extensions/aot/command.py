@@ -5,12 +5,12 @@ import argparse
 from qmlir import registry
 from qmlir.extensions import aot
 from qmlir.targets.cpu.choices import PROGRAM_FORM
+from qmlir.tools.arguments import EmissionService
 from qmlir.tools.command_runner import Session
-from qmlir.tools.commands.compile import EmissionService
 
 
 class FormatEmission:
-    """Implements the service `emission` (`qmlir.tools.commands.compile.EmissionService`)."""
+    """Implements the service `emission` (`qmlir.tools.arguments.EmissionService`)."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Adds `--emit` and the options of its formats."""

@@ -5,42 +5,19 @@ For other targets, the folder contains the partitioned module, and the output of
 """
 
 import argparse
-from collections.abc import Mapping
-from typing import Protocol
 
-from qmlir import registry
 from qmlir.targets.cpu.choices import NUMBA, emitter_names
 from qmlir.tools import running
-from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, parse_bytes
-from qmlir.tools.command_runner import Command, Session
-
-LIMITS: Mapping[str, str] = {
-    "--max-code": "machine code",
-    "--max-weights": "weight memory",
-    "--max-arena": "scratch memory",
-}
-"""The sizes of a program that can be limited, by option."""
-
-
-class EmissionService(Protocol):
-    """The service `emission`, which writes programs without Python for `--emit`."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Adds `--emit` and the options of its formats."""
-        ...
-
-    def is_asked_for(self, arguments: argparse.Namespace) -> bool:
-        """Returns true if `--emit` names a format. Raises `DiagnosticError` for options of another format."""
-        ...
-
-    def run(self, arguments: argparse.Namespace, session: Session) -> int:
-        """Writes the program, and returns the exit code. Raises `DiagnosticError`."""
-        ...
-
-
-def emission_service() -> EmissionService | None:
-    """Returns the service, if a package provides it."""
-    return registry.service("emission")
+from qmlir.tools.arguments import (
+    IMPORT,
+    LIMITS,
+    add_model,
+    add_options,
+    add_output,
+    emission_service,
+    parse_bytes,
+)
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
