@@ -180,8 +180,7 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
     args.passes = pipelines[-1] if pipelines else None
     if len(pipelines) > 1:
         dropped = ", ".join(f"'{each}'" for each in pipelines[:-1])
-        message = f"--pass-pipeline is given {len(pipelines)} times; ignoring {dropped}"
-        warn(message)
+        warn(f"--pass-pipeline is given {len(pipelines)} times; ignoring {dropped}")
     for one, other in (("inline_weights", "elide_weights"), ("passes", "run_reproducer")):
         if getattr(args, one) and getattr(args, other):
             names = (f"--{name.replace('_', '-')}" for name in (one, other))
