@@ -44,20 +44,15 @@ def passes_text(environment: Environment) -> str:
 
 def dialects_text(environment: Environment) -> str:
     """Lists the dialects, each with the package that provides it."""
-    lines: list[str] = []
-    for name in sorted(environment.dialects):
-        owner = environment.owners[f"dialect '{name}'"]
-        lines.append(f"{name}  [{owner}]\n")
-    return "".join(lines)
+    owners = {name: environment.owners[f"dialect '{name}'"] for name in sorted(environment.dialects)}
+    return "".join(f"{name}  [{owner}]\n" for name, owner in owners.items())
 
 
 def contents(package: registry.Package, environment: Environment) -> Mapping[str, Sequence[str]]:
     """Returns the names that a package contributes, by kind."""
     found: dict[str, Sequence[str]] = {}
     for kind, known, plural in (("dialect", environment.dialects, "dialects"), ("pass", environment.passes, "passes")):
-        names = [name for name in known if environment.owners[f"{kind} '{name}'"] == package.title]
-        if names:
-            found[plural] = names
+        found[plural] = [name for name in known if environment.owners[f"{kind} '{name}'"] == package.title]
     for name, keys in package.contents().items():
         is_table = FIELDS[name].form is RowForm.ROWS
         found[name] = [key for row in keys for key in registry.keys_of(package, row)] if is_table else keys

@@ -60,23 +60,21 @@ def load_model(
     `shapes` are the values of `--shape`, for the inputs of `function`. For `cut_inputs`, `cut_outputs`,
     `strip_training`, and `keep_casts` and `fallback` of ONNX models, see `qmlir.load`. Raises `DiagnosticError`.
     """
-    sizes = parse_shapes(shapes)
-    path = Path(model)
-    is_onnx = model != "-" and path.suffix in ONNX_SUFFIXES
-    if not is_onnx and (cut_inputs is not None or cut_outputs is not None):
-        raise text_error(f"--cut-inputs and --cut-outputs require an ONNX model, but got '{model}'")
-    if model == "-":
-        module = parse_module(default_environment().new_context(), streams.stdin.read(), STDIN)
-        verify(module)
-        if strip_training:
-            run_pipeline(module, STRIP)
-    elif is_onnx:
+    sizes, path = parse_shapes(shapes), Path(model)
+    if model != "-" and path.suffix in ONNX_SUFFIXES:
         return load(
             path, shapes=sizes or None, cut_inputs=cut_inputs, cut_outputs=cut_outputs, strip_training=strip_training,
             **onnx,
         )  # fmt: skip
-    else:
+    if cut_inputs is not None or cut_outputs is not None:
+        raise text_error(f"--cut-inputs and --cut-outputs require an ONNX model, but got '{model}'")
+    if model != "-":
         module = load(path, strip_training=strip_training)
+    else:
+        module = parse_module(default_environment().new_context(), streams.stdin.read(), STDIN)
+        verify(module)
+        if strip_training:
+            run_pipeline(module, STRIP)
     return specialize_batch(module, sizes, function) if sizes else module
 
 

@@ -257,12 +257,10 @@ def _lengths(node: Node, query: SSAValue, has_past: bool) -> _Lengths:
     seqlens = node.cast(node.reshaped(node.input(5), [shape_of(query)[0], 1]), i64)
     total = _add(node, seqlens, node.scalar(1, seqlens))
     none = node.add(elementwise.SubOp, total, total).result
-    past = _unless_first(node, query, has_past, none, lambda: _before(node, total, query))
+    past = _unless_first(
+        node, query, has_past, none, lambda: node.add(elementwise.SubOp, total, size_of(node, query, 2)).result
+    )
     return _Lengths(past, total, position_indices(node, query, 2))
-
-
-def _before(node: Node, total: SSAValue, query: SSAValue) -> SSAValue:
-    return node.add(elementwise.SubOp, total, size_of(node, query, 2)).result
 
 
 def _unless_first(

@@ -14,9 +14,9 @@ else:
 
 CONTRIBUTION = Contribution(
     commands={
-        "inspect": "qmlir.extensions.report.commands:INSPECT",
-        "explain": "qmlir.extensions.report.commands:EXPLAIN",
-        "report": "qmlir.extensions.report.commands:REPORT",
+        "inspect": "qmlir.extensions.report.inspect_command:INSPECT",
+        "explain": "qmlir.extensions.report.explain_command:EXPLAIN",
+        "report": "qmlir.extensions.report.report_command:REPORT",
     },
     command_help={
         "inspect": "show the layers, types, multiply-adds and sizes of a model",

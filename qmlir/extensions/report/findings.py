@@ -189,10 +189,6 @@ class Facts:
         return Finding(kind, severity, text, (self.node.number,), recipe)
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
-
-
 def _channels(positions: Sequence[int]) -> str:
     """Formats channels: `channel 3`, `channels 1, 2, 3 and 5 more`."""
     listed = ", ".join(map(str, positions[:3])) + (f" and {len(positions) - 3} more" if len(positions) > 3 else "")
@@ -239,7 +235,7 @@ class Checks:
         known = None if self._profile is None else self._profile.values.get(facts.node.key)
         low, high = represented_range(seen.type)
         is_cut = known is not None and (known.minimum < low - seen.type.scale or known.maximum > high + seen.type.scale)
-        text = f"{_percent(seen.clipped)} of the values of {facts.name} lie outside of what its type holds, "
+        text = f"{100 * seen.clipped:.3g}% of the values of {facts.name} lie outside of what its type holds, "
         text += f"{low:.4g} to {high:.4g}, and are clipped. "
         recipe = ""
         if is_cut or known is None:

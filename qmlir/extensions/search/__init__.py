@@ -17,8 +17,8 @@ CONTRIBUTION = Contribution(
         "tuned_schedules": "qmlir.extensions.search.tuned:tuned_for",
     },
     commands={
-        "search": "qmlir.extensions.search.commands:SEARCH",
-        "tune": "qmlir.extensions.search.commands:TUNE",
+        "search": "qmlir.extensions.search.search_command:SEARCH",
+        "tune": "qmlir.extensions.search.tune_command:TUNE",
     },
     command_help={
         "search": "find a bit width for each layer (mixed precision)",

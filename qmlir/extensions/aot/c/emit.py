@@ -72,11 +72,6 @@ _HEAD = """\
 #endif"""
 
 
-def _is_taken(name: str) -> bool:
-    """Returns true if the file uses this name, or may use it."""
-    return is_helper(name) or name.startswith(TABLES)
-
-
 class _File:
     """The parts of the file under construction."""
 
@@ -94,7 +89,8 @@ class _File:
         self.arrays = {each.symbol: array_literals(each.array) for each in self.program.constants.values()}
 
     def _avoids(self, name: str) -> bool:
-        return _is_taken(name) or self.entry.is_defined(name)
+        """Returns true if the file uses this name, or may use it."""
+        return is_helper(name) or name.startswith(TABLES) or self.entry.is_defined(name)
 
     def writer(self, emissions: Mapping[type[Operation], EmitOperation], *taken: str) -> CWriter:
         """Returns the writer of a function, whose variables hide no other name."""

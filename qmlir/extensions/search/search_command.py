@@ -1,4 +1,4 @@
-"""The commands `qmlir search` (bit widths of layers) and `qmlir tune` (kernel schedules), each with its arguments."""
+"""`qmlir search`: mixed precision. Finds the layers that need more bits, or can do with fewer, for a given accuracy."""
 
 import argparse
 
@@ -9,7 +9,7 @@ from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, ad
 from qmlir.tools.command_runner import Command
 
 
-def _add_search(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `qmlir search`."""
     add_model(
         parser,
@@ -57,33 +57,10 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 
 
 SEARCH = Command(
-    _add_search,
+    add_arguments,
     lambda arguments, session: search.run_search(arguments, session),
     examples=(
         "search model.onnx --data test.npz --labels labels.npy --max-drop 0.01 -o out/",
         "search model.onnx --data test.npz --mode budget --max-bytes 100000 -o out/",
     ),
-)
-
-
-def _add_tune(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `qmlir tune`."""
-    add_model(parser)
-    add_options(parser, "--data", help="samples to quantize a float model with (default: keep it in float)")
-    add_options(parser, "--preprocess")
-    add = parser.add_argument
-    add("--kernels", type=int, metavar="N", help="tune only the N kernels with the most work")
-    add(
-        "--seconds", type=float, metavar="S",
-        help="stop starting new kernels after S seconds; the next run measures the rest",
-    )  # fmt: skip
-    add("--remeasure", action="store_true", help="measure known kernels again")
-    add_options(parser, *IMPORT, "--threads", "--isa", "--cluster")
-
-
-TUNE = Command(
-    _add_tune,
-    lambda arguments, session: search.run_tune(arguments, session),
-    epilog="Results are stored next to the cache of programs; qmlir compile uses them unless --no-tuned is given.",
-    examples=("tune out/ --seconds 600", "tune out/ --kernels 5 --threads 4"),
 )
