@@ -181,8 +181,8 @@ def _relax(parser: ArgumentParser, *, forget_defaults: bool) -> None:
             action.required = False
         if forget_defaults and action.dest != "help":
             action.default = argparse.SUPPRESS
-    for each in parser.exclusive:
-        each.group.required = False
+    for group, _ in parser.exclusive:
+        group.required = False
 
 
 def _apply(parser: ArgumentParser, settings: Mapping[str, Any], given: Iterable[str], path: Path) -> None:
