@@ -34,8 +34,7 @@ def passes_text(environment: Environment) -> str:
         if (pass_type := _loaded(factory)) is None:
             lines += ["    does not load", ""]
             continue
-        documentation = inspect.getdoc(pass_type) or ""
-        lines.extend(f"    {line}".rstrip() for line in documentation.splitlines())
+        lines.extend(f"    {line}".rstrip() for line in (inspect.getdoc(pass_type) or "").splitlines())
         for option, type_, default in option_rows(pass_type):
             lines.append(f"    option {option}: {type_}" + (f" (default {default})" if default else " (required)"))
         lines.append("")

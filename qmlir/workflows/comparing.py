@@ -15,7 +15,7 @@ from typing import IO, Any, TypeAlias, TypeGuard
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, external_data_helper, shape_inference
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerType, ModuleOp, Signedness, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, TensorType
 from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
@@ -82,12 +82,12 @@ class OnnxRuntimeSubject:
             external_data_helper.load_external_data_for_model(proto, str(model.directory))
         self.signature = _signature(proto, shapes or {})
         outputs = [each.name for each in proto.graph.output]
-        inside = list(_tensors(proto)) if options.optimization == "none" else []
+        types = _types(proto)
+        inside = list(_tensors(proto, types)) if options.optimization == "none" else []
         proto.graph.output.extend(ValueInfoProto(name=tensor) for tensor, _ in inside if tensor not in outputs)
         self._tensors = {name.key: tensor for tensor, name in inside}
         self._outputs = {f"output:{each}": each for each in outputs}
         self._session = OrtSession(proto.SerializeToString(), options)
-        types = _types(proto)
         self.names = (
             *_inputs(proto),
             *(name for _, name in inside),
@@ -111,8 +111,7 @@ def _signature(proto: ModelProto, shapes: Mapping[str, Sequence[int]]) -> FuncOp
 
 def _function(inputs: Sequence[Port], outputs: Sequence[Port]) -> FuncOp:
     """Returns a function with these ports, for the signature of a subject."""
-    types = FunctionType.from_lists([port.type for port in inputs], [port.type for port in outputs])
-    function = FuncOp(ENTRY, types)
+    function = FuncOp(ENTRY, ([port.type for port in inputs], [port.type for port in outputs]))
     set_ports(function, inputs, outputs)
     return function
 
@@ -144,9 +143,8 @@ def _origin(node: NodeProto, names: Counter[str]) -> Origin:
     return Origin(next(filter(None, node.output), name) if names[name] > 1 else name, node.op_type)
 
 
-def _tensors(proto: ModelProto) -> Iterator[tuple[str, Name]]:
+def _tensors(proto: ModelProto, types: Mapping[str, str]) -> Iterator[tuple[str, Name]]:
     """Yields the float tensors that nodes compute, with their names."""
-    types = _types(proto)
     nodes = needed_nodes(proto.graph)
     names = Counter(map(node_name, nodes))
     for position, node in enumerate(nodes):

@@ -285,8 +285,7 @@ def _cause(module: ModuleOp, quantized: ModuleOp, inputs: Mapping[str, Array], b
     first: ValueComparison | None = found.first_below(bound)
     if first is None:
         return None
-    named = {key: value.owner for value, key in module_names(module).values.items()}
-    owner = named.get(first.key)
+    owner = {key: value.owner for value, key in module_names(module).values.items()}.get(first.key)
     origins, nodes = (origins_of(owner), _nodes(owner)) if isinstance(owner, Operation) else ((), ())
     types = dict.fromkeys(each.op_type for each in origins if each.op_type)
     return Cause(first.key, first.operation, "+".join(types), first.sqnr_db, nodes)

@@ -88,8 +88,7 @@ def _mask(node: Node, position: int, queries: SSAValue, keys: SSAValue, *, has_s
         else:
             raise node.unsupported(f"mask {mask.type} of cumulative lengths is not supported")
     elif len(sizes) in (2, 3):
-        zero = node.scalar(0, mask)
-        kept = node.add(elementwise.GreaterOp, mask, zero).result
+        kept = node.add(elementwise.GreaterOp, mask, node.scalar(0, mask)).result
         kept = _spread(node, kept, 1, 2) if len(sizes) == 2 else _spread(node, kept, 1)
     else:
         raise node.unsupported(f"mask must have rank 1 to 3, but got {mask.type}")
@@ -316,8 +315,7 @@ def _cached(node: Node, past: SSAValue, new: SSAValue, source: SSAValue, is_fill
 def _visible(node: Node, keys: SSAValue, lengths: _Lengths, is_causal: bool, window: int) -> SSAValue:
     """Returns `[batch, 1, sequence, keys]`: the valid keys; if causal, only those within the query's window."""
     rows = position_indices(node, keys, 2)
-    total = _spread(node, lengths.total, 2, 3)
-    found = node.add(elementwise.LessOp, rows, total).result
+    found = node.add(elementwise.LessOp, rows, _spread(node, lengths.total, 2, 3)).result
     if not is_causal:
         return found
     own = _spread(node, _add(node, lengths.past, lengths.queries), 1, 3)

@@ -117,8 +117,7 @@ class Matcher:
             case pdl.OperandOp() | pdl.OperandsOp() as op:
                 return [_type_goal(op.value_type, thing)]
             case pdl.ResultOp() as op:
-                at = op.index.value.data
-                is_it = isinstance(thing, OpResult) and thing.index == at
+                is_it = isinstance(thing, OpResult) and thing.index == op.index.value.data
                 return [[(op.parent_, thing.op)]] if is_it else _NONE
             case pdl.ResultsOp() as op:
                 return self._results_steps(op, thing)

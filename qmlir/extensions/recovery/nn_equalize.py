@@ -70,8 +70,7 @@ class _Sides:
         """Reshapes one factor per input channel so that it broadcasts to the weights."""
         if self.groups == 1:
             return np.moveaxis(factors.reshape(-1, *(1,) * (array.ndim - 1)), 0, self.input)
-        outputs = array.shape[0] // self.groups
-        rows = np.repeat(factors.reshape(self.groups, -1), outputs, axis=0)
+        rows = np.repeat(factors.reshape(self.groups, -1), array.shape[0] // self.groups, axis=0)
         return rows.reshape(*rows.shape, *(1,) * (array.ndim - 2))
 
 

@@ -313,8 +313,7 @@ def _standing(module: ModuleOp, node: NamedNode) -> tuple[ImplementingOperation,
 def _whole(module: ModuleOp, node: NamedNode) -> NamedNode:
     """Returns the nodes that `node`, possibly a part of one, belongs to."""
     origins = (origin for op in module.walk() for origin in origins_of(op))
-    names = frozenset(origin.name for origin in origins if node.has(origin))
-    return replace(node, origins=names)
+    return replace(node, origins=frozenset(origin.name for origin in origins if node.has(origin)))
 
 
 def _types(module: ModuleOp, node: NamedNode) -> list[tuple[str, list[Attribute]]]:

@@ -336,10 +336,9 @@ class Checks:
             return
         array = weights.centered if weights.real is None else weights.by_channel(weights.real)
         sizes = np.abs(array).max(axis=1).astype(np.float64)
-        typical = float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 0.0
         small = sizes[sizes > 0]
         few = float(np.quantile(small, 0.1, method="lower")) if small.size else 0.0
-        if small.size < 2 or small.max() < UNEVEN * min(typical, few):
+        if small.size < 2 or small.max() < UNEVEN * few:
             return
         step = float(weights.type.scales.max()) if weights.real is not None else 1.0
         levels = 2 * few / step

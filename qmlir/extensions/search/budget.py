@@ -147,8 +147,7 @@ class Allotment:
 
     def measured(self, accuracy: Callable[[Widths], float], most: int) -> "Allotment":
         """Returns this result with the measured accuracy of up to `most` points, including the chosen one."""
-        others = [each for each in self.front if not each.is_chosen]
-        kept = [self.chosen, *_spread(others, most - 1)]
+        kept = [self.chosen, *_spread([each for each in self.front if not each.is_chosen], most - 1)]
         return replace(
             self,
             front=tuple(replace(each, accuracy=accuracy(each.widths)) if each in kept else each for each in self.front),

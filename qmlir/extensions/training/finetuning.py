@@ -429,8 +429,7 @@ def _options(loss: str, classes: Array | None, optimizer: str, **given: Any) -> 
         raise text_error("loss 'labels' requires labels; pass --labels (labels=), or use loss 'mse' or 'kl'")
     if known is not FinetuneLoss.LABELS and classes is not None:
         raise text_error(f"loss '{known}' learns from the float model and cannot be combined with labels")
-    kind = chosen_member(OptimizerKind, optimizer, "optimizer")
-    return FinetuneOptions(loss=known, optimizer=kind, **given)
+    return FinetuneOptions(loss=known, optimizer=chosen_member(OptimizerKind, optimizer, "optimizer"), **given)
 
 
 def _key(

@@ -330,7 +330,6 @@ class LoweredSubject(ModuleSubject):
         """Computes the values by key, as defined by `Subject.values`."""
         shapes = tuple(sorted((name, value.shape) for name, value in inputs.items()))
         if shapes not in self._lowered:
-            static = specialize(self.module, dict(shapes), function=ENTRY)
-            self._lowered[shapes] = _Lowered(static, self.level)
+            self._lowered[shapes] = _Lowered(specialize(self.module, dict(shapes), function=ENTRY), self.level)
         outputs, values = self._lowered[shapes].run(inputs)
         return values | real_outputs(outputs, self._outputs)

@@ -78,8 +78,7 @@ class _File:
     def __init__(self, entry: EntryPoint) -> None:
         self.entry, self.program = entry, entry.program
         self.unit = Unit()
-        own = (*_RESERVED, *_OF_RUN, f"{entry.name}_run", f"{entry.name}_run_in")
-        self.names = Names(own, self._avoids)
+        self.names = Names((*_RESERVED, *_OF_RUN, f"{entry.name}_run", f"{entry.name}_run_in"), self._avoids)
         ports = (*self.program.inputs, *self.program.outputs)
         self.parameters = {port: self.names.new(entry.parameters[port]) for port in ports}
         """The names of the ports, which nothing else in the file has, as it would be hidden."""
@@ -196,8 +195,7 @@ class _Run:
         name, ends = self.file.parameters[port], port.array.limits
         conditions: list[str] = []
         if ends is not None:
-            is_signed = c_type(port).startswith("int")
-            conditions = [f"{name}[i] < {ends[0]}"] if is_signed else []
+            conditions = [f"{name}[i] < {ends[0]}"] if c_type(port).startswith("int") else []
             conditions.append(f"{name}[i] > {ends[1]}")
         if port.refuses_nan:
             conditions.append(_is_nan(port, f"{name}[i]"))

@@ -195,8 +195,7 @@ def _create_mask(write: CWriter, op: vector.CreateMaskOp) -> None:
 
 
 def _fma(write: CWriter, op: vector.FMAOp) -> None:
-    element = write.element(op.res)
-    write.define(op.res, helper_call(write, "fma", element, *map(write.text, op.operands)))
+    write.define(op.res, helper_call(write, "fma", write.element(op.res), *map(write.text, op.operands)))
 
 
 _KINDS = {"add": "+", "mul": "*"}
@@ -214,10 +213,8 @@ def _reduction(write: CWriter, op: vector.ReductionOp) -> None:
     array, element, kind = write.array(op.vector), write.element(op.dest), op.kind.data.value
     start = Text(f"{array}[0]", frozenset({array})) if op.acc is None else write.text(op.acc)
     name = write.variable(op.dest, "folded", start)
-    lane = Text(f"{array}[{LANE}]", frozenset({array}))
-    found = _joined(write, kind, element, name_text(name), lane)
-    first = int(op.acc is None)
-    head = f"for (int32_t {LANE} = {first}; {LANE} < {lanes_of(op.vector)}; {LANE}++)"
+    found = _joined(write, kind, element, name_text(name), Text(f"{array}[{LANE}]", frozenset({array})))
+    head = f"for (int32_t {LANE} = {int(op.acc is None)}; {LANE} < {lanes_of(op.vector)}; {LANE}++)"
     write.line(f"{head} {name} = {found};", found)
 
 
@@ -259,8 +256,7 @@ def _dot_accumulate(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
     terms = _products(a, b, op.group, is_unsigned=is_unsigned).split(" + (int32_t)")
     total = text
     for number, term in enumerate(terms):
-        product = Text(term if number == 0 else f"(int32_t){term}")
-        total = write.call("add_i32", total, product)
+        total = write.call("add_i32", total, Text(term if number == 0 else f"(int32_t){term}"))
     crosses = frozenset({a, b})
     write.lanes(lanes_of(op.result), total.text, name, element.type, reads=text.reads, crosses=crosses)
     write.name(op.result, name)
@@ -281,8 +277,7 @@ def _round_to_int(write: CWriter, op: simd_lanes.RoundToIntOp) -> None:
 def _narrow(write: CWriter, op: simd_lanes.NarrowOp) -> None:
     """Clamps and truncates, one vector after the other."""
     element, target = write.element(op.values[0]), write.element(op.result)
-    bits = target.bits
-    low, high = integer_limits(bits, is_signed=op.unsigned is None)
+    low, high = integer_limits(target.bits, is_signed=op.unsigned is None)
     texts: list[Text] = []
     for value in op.values:
         clamped = write.call(f"minsi_{element.name}", write.call(f"maxsi_{element.name}", write.text(value), low), high)

@@ -48,8 +48,7 @@ def _in_ranges(build: Builder, value: IRValue, ranges: Sequence[tuple[int, int]]
     found = integer(I1, 0)
     for low, high in ranges:
         moved = build.binary("sub", value, integer(value.type, low))
-        is_in = build.compare("icmp ule", moved, integer(value.type, high - low))
-        found = build.binary("or", found, is_in)
+        found = build.binary("or", found, build.compare("icmp ule", moved, integer(value.type, high - low)))
     return found
 
 
