@@ -40,12 +40,9 @@ def build_argument_parser() -> ArgumentParser:
     add = parser.add_argument
     add("input", nargs="?", default="-", help="input file, or - for standard input (default)")
     add(
-        "-o",
-        dest="output",
-        metavar="FILE",
-        default="-",
+        "-o", dest="output", metavar="FILE", default="-",
         help="output file; large weights go to a .safetensors file next to it",
-    )
+    )  # fmt: skip
     add(
         "-p", "--passes", "--pass-pipeline", dest="passes", metavar="PIPELINE", action="append", default=[],
         help="passes and named pipelines to run: a,b{option=1},builtin.module(func.func(cse)) or compile{isa=avx2},a; "
@@ -152,10 +149,9 @@ def _add_watching(parser: ArgumentParser) -> None:
     add(*_as_upstream("print-ir-module-scope"), action="store_true", help="print the whole module in these dumps")
     add(*_as_upstream("print-ir-after-failure"), action="store_true", help="print the IR after a failed pass")
     add(
-        *_as_upstream("print-ir-tree-dir"),
-        metavar="FOLDER",
+        *_as_upstream("print-ir-tree-dir"), metavar="FOLDER",
         help="write the IR dumps to files; without other --print-ir options, after every pass",
-    )
+    )  # fmt: skip
     add("--dump-pass-pipeline", action="store_true", help="print the pass pipeline")
     add(
         "--opt-bisect-limit", metavar="N", type=int,

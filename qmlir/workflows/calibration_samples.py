@@ -38,11 +38,16 @@ HELD_OUT = 4
 """One in this number of consecutive runs is held out, or evaluates a repair."""
 
 
+def runs_within(module: ModuleOp, multiply_adds: float, fewest: int, most: int) -> int:
+    """Returns how many runs of `module` take at most `multiply_adds` together, limited to `fewest` to `most`."""
+    operations = function_of(module, ENTRY).walk()
+    each = sum(op.multiply_adds() for op in operations if isinstance(op, MultipliesAndAdds))
+    return max(fewest, min(most, int(multiply_adds / each))) if each > 0 else most
+
+
 def runs_to_compare(module: ModuleOp) -> int:
     """Returns the largest number of runs of `module` to compare, which is smaller if each run takes long."""
-    operations = function_of(module, ENTRY).walk()
-    products = sum(op.multiply_adds() for op in operations if isinstance(op, MultipliesAndAdds))
-    return max(2, min(MOST, int(MULTIPLY_ADDS / products))) if products > 0 else MOST
+    return runs_within(module, MULTIPLY_ADDS, 2, MOST)
 
 
 @dataclass

@@ -28,10 +28,9 @@ class FormatEmission:
             help="LLVM target triple, such as aarch64-linux-gnu (default: this machine)",
         )  # fmt: skip
         parser.add_argument(
-            "--cpu",
-            default="",
+            "--cpu", default="",
             help="CPU to generate code for, such as cortex-a76, or host (default: any CPU of the triple)",
-        )
+        )  # fmt: skip
         parser.add_argument("--features", default="", help="additional CPU features, such as +dotprod,-fullfp16")
 
     def is_asked_for(self, arguments: argparse.Namespace) -> bool:

@@ -16,12 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--data", required=True)
     add_options(parser, "--preprocess")
     add_output(
-        parser,
-        "output profile (JSON), or FILE.onnx or FILE.mlir for the lowered model with its statistics, which "
-        "qmlir quantize accepts without samples",
-        required=True,
-        metavar="FILE",
-    )
+        parser, "output profile (JSON), or FILE.onnx or FILE.mlir for the lowered model with its statistics, which "
+        "qmlir quantize accepts without samples", required=True, metavar="FILE",
+    )  # fmt: skip
     add_options(parser, *IMPORT)
     add = parser.add_argument
     add(

@@ -35,11 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_options(parser, *IMPORT, "--observer")
     add_options(
-        parser,
-        "--device",
-        default=None,
+        parser, "--device", default=None,
         help="devices to quantize for, preferred first (qmlir-opt --list-targets lists them)",
-    )
+    )  # fmt: skip
     add_quantization(parser)
     add_options(parser, "--cluster", "--resume")
     parser.add_argument(
@@ -56,11 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-validate", action="store_true", help="skip the comparison with the float model")
     add("--min-sqnr", type=float, metavar="DB", help="fail if the SQNR of an output is below DB decibels")
     add(
-        "--min-agreement",
-        type=float,
-        metavar="SHARE",
+        "--min-agreement", type=float, metavar="SHARE",
         help="fail if less than SHARE of the samples keep the class of the float model",
-    )
+    )  # fmt: skip
     add_export(parser)
 
 
