@@ -5,7 +5,6 @@ inaccurate for real data, yet still agrees with the float model on these samples
 are read, and `warn_of_scale` inspects the outputs of the float model.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from xdsl.dialects.func import FuncOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import DivOp, MulOp
+from qmlir.interpreter.jobs import content_digest
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import printable, warn
 from qmlir.ir.interfaces import MultipliesAndAdds
@@ -182,7 +182,7 @@ class SampleWatch:
         self._is_float = [False] * len(self._names)
         self._largest: list[list[tuple[float, int]]] = [[] for _ in self._names]
         """The two largest magnitudes among the runs for each float input, each with the first sample of its run."""
-        self._seen: set[bytes] = set()
+        self._seen: set[str] = set()
         self._hashed = 0
         self._samples = 0
 
@@ -210,11 +210,7 @@ class SampleWatch:
                 self._largest[position] = sorted([*self._largest[position], (_largest([array]), run.first)])[-2:]
         if self._hashed < _HASHED:
             self._hashed += 1
-            digest = hashlib.blake2b(digest_size=16)
-            for array in run.arguments:
-                digest.update(str(array.shape).encode())
-                digest.update(array.tobytes())
-            self._seen.add(digest.digest())
+            self._seen.add(content_digest(run.arguments))
 
     def tell(self) -> None:
         """Warns of problems with the samples as a whole, such as constant or repeated samples."""

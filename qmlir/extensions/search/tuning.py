@@ -376,12 +376,8 @@ def _rounds(seconds: float) -> int:
 
 def _by_number(times: Sequence[Any], count: int) -> list[float]:
     """Returns the seconds of each schedule, summed over its kernels; infinity if it has none."""
-    found: dict[int, float] = {}
-    for each in times:
-        number = schedule_number(each.nodes)
-        if number is not None:
-            found[number] = found.get(number, 0.0) + each.seconds
-    return [found.get(number, inf) for number in range(count)]
+    own = ([each.seconds for each in times if schedule_number(each.nodes) == number] for number in range(count))
+    return [sum(seconds) if seconds else inf for seconds in own]
 
 
 def inputs_for(module: ModuleOp) -> dict[str, Array]:
