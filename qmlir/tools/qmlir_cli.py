@@ -10,7 +10,7 @@ from functools import partial
 
 from qmlir import registry, tools
 from qmlir.registry.faults import fault_listener
-from qmlir.tools.stdio import Streams, Subcommand, build_argument_parser, console, main_with, near, parse_arguments
+from qmlir.tools.stdio import Main, Streams, Subcommand, build_argument_parser, console, near, parse_arguments
 
 
 def rows() -> tuple[Subcommand, ...]:
@@ -39,7 +39,7 @@ def _run(argv: Sequence[str] | None, streams: Streams) -> int:
     return code
 
 
-main = main_with(_run)
+main = Main(_run)
 
 console_main = partial(console, main)
 """The entry point of the `qmlir` command."""

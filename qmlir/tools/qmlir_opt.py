@@ -16,7 +16,7 @@ from qmlir.text.files import existing_path
 from qmlir.text.sources import SPLIT_MARKER
 from qmlir.tools import running
 from qmlir.tools.command import add_budgets, add_plugins, guarded
-from qmlir.tools.stdio import ArgumentParser, Streams, add_force, console, main_with
+from qmlir.tools.stdio import ArgumentParser, Main, Streams, add_force, console
 
 
 def _as_upstream(name: str) -> tuple[str, str]:
@@ -211,7 +211,7 @@ def _run(argv: Sequence[str] | None, streams: Streams) -> int:
     return running.run_opt(args, streams)
 
 
-main = main_with(lambda argv, streams: guarded(streams, lambda: _run(argv, streams)))
+main = Main(lambda argv, streams: guarded(streams, lambda: _run(argv, streams)))
 
 console_main = partial(console, main)
 """The entry point of the `qmlir-opt` command."""

@@ -13,7 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import version
-from typing import IO, Any, NoReturn, Protocol
+from typing import IO, Any, NoReturn
 
 from qmlir.registry import Named
 from qmlir.text.renames import renamed
@@ -28,31 +28,22 @@ class Streams:
     stderr: IO[str]
 
 
-_Stream = IO[str] | None
+_Given = IO[str] | None
 
 
-class Main(Protocol):
-    """The `main` function of a tool, which takes the command-line arguments and returns the exit code."""
+@dataclass(frozen=True)
+class Main:
+    """The `main` function of a tool, which takes the command-line arguments and returns the exit code.
+
+    By default, it uses the arguments and streams of the process.
+    """
+
+    run: Callable[[Sequence[str] | None, Streams], int]
 
     def __call__(
-        self,
-        argv: Sequence[str] | None = None,
-        *,
-        stdin: _Stream = None,
-        stdout: _Stream = None,
-        stderr: _Stream = None,
-    ) -> int: ...
-
-
-def main_with(run: Callable[[Sequence[str] | None, Streams], int]) -> Main:
-    """Returns a `main` function that calls `run`. By default, it uses the arguments and streams of the process."""
-
-    def main(
-        argv: Sequence[str] | None = None, *, stdin: _Stream = None, stdout: _Stream = None, stderr: _Stream = None
+        self, argv: Sequence[str] | None = None, *, stdin: _Given = None, stdout: _Given = None, stderr: _Given = None
     ) -> int:
-        return run(argv, Streams(stdin or sys.stdin, stdout or sys.stdout, stderr or sys.stderr))
-
-    return main
+        return self.run(argv, Streams(stdin or sys.stdin, stdout or sys.stdout, stderr or sys.stderr))
 
 
 class UsageError(Exception):
