@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-from qmlir.ir.messages import DiagnosticError, nearest_name, text_error
+from qmlir.ir.messages import DiagnosticError, nearest_name, text_error, unknown
 from qmlir.text.data import parse_toml, toml_value
 from qmlir.text.files import existing_path, note_input, note_samples, plan_output, read_given, reason_of
 from qmlir.text.renames import renamed
@@ -110,8 +110,7 @@ def _read(path: Path, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]
     known = [COMMON, *commands]
     for name, table in content.items():
         if name not in known:
-            near = nearest_name(name, known)
-            raise text_error(f"'{path}': unknown table '{name}'{near} (available: {', '.join(known)})")
+            raise text_error(f"'{path}': {unknown('table', name, known)}")
         if not isinstance(table, dict):
             raise text_error(f"'{path}': '{name}' must be a table [{name}], but got {table!r}")
     return content
@@ -121,8 +120,7 @@ def _single(action: argparse.Action, value: Any, position: SettingPlace) -> Any:
     """Converts one value as the command line would."""
     wanted: Any = action.type
     if wanted in (int, float):
-        number = isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
-        if not number:
+        if not isinstance(value, int if wanted is int else int | float) or isinstance(value, bool):
             raise position.wrong(f"must be {'an integer' if wanted is int else 'a number'}, but got {value!r}")
         return wanted(value)
     if not isinstance(value, str):

@@ -246,11 +246,10 @@ def _port(port: Any) -> Port:
 def _program_subject(program: Any, name: str) -> Subject:
     """Wraps a saved program, which describes its inputs and outputs."""
     if isinstance(program, HybridProgram):
-        given = {port.name: port.type for port in outputs_of(program.signature)}
-        return subjects.ProgramSubject(program, name, outputs=given, signature=program.signature)
+        outputs, signature = outputs_of(program.signature), program.signature
+        return subjects.ProgramSubject(program, name, outputs=outputs, signature=signature)
     inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
-    given = {port.name: port.type for port in outputs}
-    return subjects.ProgramSubject(program, name, outputs=given, signature=_function(inputs, []))
+    return subjects.ProgramSubject(program, name, outputs=outputs, signature=_function(inputs, []))
 
 
 def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
@@ -283,9 +282,7 @@ def _of_program(program: Any, name: str, other: Subject | None) -> Subject:
     """Wraps a program in memory, with the outputs of the model that it is compared with."""
     if other is None or other.signature is None:
         raise text_error("cannot compare a program with a program; compare it with a model")
-    return subjects.ProgramSubject(
-        program, name, outputs={port.name: port.type for port in outputs_of(other.signature)}
-    )
+    return subjects.ProgramSubject(program, name, outputs=outputs_of(other.signature))
 
 
 def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:

@@ -138,8 +138,7 @@ def called(program: ProgramCall, inputs: Mapping[str, Array], name: str) -> Mapp
 class ProgramSubject:
     """A compiled program, whose values are its outputs.
 
-    `signature` is a function with the program's inputs; `outputs` holds the names and types of its outputs. Quantized
-    outputs are dequantized.
+    `signature` is a function with the program's inputs. Quantized outputs are dequantized.
     """
 
     def __init__(
@@ -147,14 +146,14 @@ class ProgramSubject:
         program: ProgramCall,
         name: str = "the program",
         *,
-        outputs: Mapping[str, Attribute],
+        outputs: Sequence[Port],
         signature: FuncOp | None = None,
     ):
         self.program = program
         self.name = name
         self.signature = signature
-        self._outputs = outputs
-        self.names = tuple(output_name(port, element_text(element_type(type_))) for port, type_ in outputs.items())
+        self._outputs = {port.name: port.type for port in outputs}
+        self.names = tuple(output_name(port.name, element_text(element_type(port.type))) for port in outputs)
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """Computes the outputs by key, as defined by `Subject.values`."""
