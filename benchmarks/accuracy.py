@@ -22,8 +22,8 @@ from xdsl.dialects.builtin import ModuleOp
 from benchmarks.rows import BenchRow, add_results, write_results
 from qmlir import interpret, load, profile, quantize
 from qmlir.environment import default_environment
-from qmlir.extensions.bench.quantizers import FORMS, METHODS
-from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.bench.peers import FORMS, METHODS
+from qmlir.extensions.bench.peers import quantize as quantize_by_peer
 from qmlir.passmanager.manager import PassManager
 from qmlir.passmanager.pipeline import parse_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites

@@ -17,9 +17,8 @@ import qmlir
 from benchmarks.peak import Peak, measure_peak
 from benchmarks.rows import BenchRow, Section, ratio_row, readable, row_of, with_rate
 from benchmarks.subjects import DYNAMIC, FLOAT, INT8, PEER_FORMS, STATIC, Say, Subject
-from qmlir.extensions.bench import sessions
-from qmlir.extensions.bench.quantizers import FORMS
-from qmlir.extensions.bench.sessions import peer_of
+from qmlir.extensions.bench import peers
+from qmlir.extensions.bench.peers import FORMS, peer_of
 from qmlir.extensions.report.timing import Times, interleaved
 from qmlir.targets.runtimes import onnx_runtime
 from qmlir.targets.runtimes.packages import TITLES, is_installed
@@ -58,7 +57,7 @@ GAIN_BARS: Mapping[tuple[str, int], float] = {("resnet50", 2): 1 / 1.8}
 """What the time on several threads over that on one is held against, by model and threads."""
 
 LIMITS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    sessions.PACKAGE: ("ONEDNN_MAX_CPU_ISA", {"avx2": "AVX2", "avx2-vnni": "AVX2_VNNI"}),
+    peers.OPENVINO: ("ONEDNN_MAX_CPU_ISA", {"avx2": "AVX2", "avx2-vnni": "AVX2_VNNI"}),
 }
 """The variable by which a peer is limited to an instruction set, and what it calls these."""
 
@@ -67,7 +66,7 @@ _FLOAT_BOUND = 1e-4
 
 _RATIOS: Sequence[tuple[str, str, Sequence[str]]] = (
     (_INT8_TO_FLOAT, INT8, (_RUNTIME_FLOAT,)),
-    (_INT8_TO_U8S8, INT8, (f"{_RUNTIME} {STATIC}", f"{TITLES[sessions.PACKAGE]} {STATIC}")),
+    (_INT8_TO_U8S8, INT8, (f"{_RUNTIME} {STATIC}", f"{TITLES[peers.OPENVINO]} {STATIC}")),
     (_INT8_TO_DYNAMIC, INT8, (_RUNTIME_DYNAMIC,)),
     (_FLOAT_TO_FLOAT, FLOAT, (_RUNTIME_FLOAT,)),
 )

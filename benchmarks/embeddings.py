@@ -24,8 +24,8 @@ import numpy.typing as npt
 import qmlir
 from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readable, row_of
 from benchmarks.subjects import DYNAMIC
-from qmlir.extensions.bench.quantizers import FORMS
-from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.bench.peers import FORMS
+from qmlir.extensions.bench.peers import quantize as quantize_by_peer
 from qmlir.extensions.report.timing import interleaved
 from qmlir.specialization.padding import open_sizes
 from qmlir.targets.cpu.compiler import Program, compile_module

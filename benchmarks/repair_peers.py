@@ -48,7 +48,7 @@ from benchmarks.training import recipe_of
 from benchmarks.zoo.made import zoo
 from benchmarks.zoo.metrics import score
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.bench.quantizers import modern
+from qmlir.extensions.bench.peers import modern
 from qmlir.extensions.recovery.repairing import EFFORTS
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.provenance import origins_of

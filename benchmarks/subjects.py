@@ -20,8 +20,8 @@ import qmlir
 from benchmarks.accuracy import Digits
 from benchmarks.architectures import random_inputs
 from benchmarks.models import BENCH_MODELS
-from qmlir.extensions.bench.quantizers import FORMS, PeerForm, modern
-from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.bench.peers import FORMS, PeerForm, modern
+from qmlir.extensions.bench.peers import quantize as quantize_by_peer
 from qmlir.extensions.report.inspecting import inspect
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.targets.runtimes import onnx_runtime

@@ -32,8 +32,8 @@ from benchmarks.compared import (
 from benchmarks.rows import BenchRow, add_output, print_rows, ratio_row, readable, row_of
 from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.aot.llvm.linkers import WASM_LINKERS
-from qmlir.extensions.bench.quantizers import FORMS, modern
-from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
+from qmlir.extensions.bench.peers import FORMS, modern
+from qmlir.extensions.bench.peers import quantize as quantize_by_peer
 from qmlir.extensions.report.timing import Times
 
 TIMED = (RESNET, MOBILENET)

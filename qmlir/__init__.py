@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
-    from qmlir.extensions.aot.emitting import emit as emit
+    from qmlir.extensions.aot.ahead import emit as emit
     from qmlir.extensions.report.explaining import explain as explain
     from qmlir.extensions.report.inspecting import inspect as inspect
     from qmlir.extensions.report.render import load_ipython_extension as load_ipython_extension

@@ -25,10 +25,9 @@ import qmlir
 from benchmarks.zoo.made import Feeds, ZooModel
 from benchmarks.zoo.metrics import decibels, score
 from benchmarks.zoo.outputs import ModuleRun, PeerRun, outputs_by
-from qmlir.extensions.bench import sessions
-from qmlir.extensions.bench.quantizers import FORMS, modern
-from qmlir.extensions.bench.quantizers import quantize as quantize_by_peer
-from qmlir.extensions.bench.sessions import OvSession
+from qmlir.extensions.bench import peers
+from qmlir.extensions.bench.peers import FORMS, OvSession, modern
+from qmlir.extensions.bench.peers import quantize as quantize_by_peer
 from qmlir.extensions.report.timing import interleaved
 from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.ir.diagnostics import DiagnosticError
@@ -48,7 +47,7 @@ Run = Callable[[Feeds], Mapping[str, Array]]
 
 OURS, FLOAT = "qmlir", f"{TITLES[onnx_runtime.PACKAGE]} f32"
 STATIC, DYNAMIC = (f"{TITLES[onnx_runtime.PACKAGE]} {form}" for form in ("static", "dynamic"))
-OPENVINO = f"{TITLES[sessions.PACKAGE]} static"
+OPENVINO = f"{TITLES[peers.OPENVINO]} static"
 PEERS = (STATIC, DYNAMIC, OPENVINO)
 """What runs in int8 beside; OpenVINO what ONNX Runtime quantized, as its own quantizer is a package of its own."""
 
@@ -216,7 +215,7 @@ class _Way:
     def open_peers(self) -> Iterator[tuple[str, Run]]:
         """Sessions of the peers, the float one first; what they cannot do is noted."""
         for name in (FLOAT, *PEERS):
-            package = sessions.PACKAGE if name == OPENVINO else onnx_runtime.PACKAGE
+            package = peers.OPENVINO if name == OPENVINO else onnx_runtime.PACKAGE
             if not is_installed(package):
                 continue
             try:

@@ -8,11 +8,13 @@ import argparse
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
+from qmlir import registry
 from qmlir.quantization.recipe_text import meant, setting_hint, spelled
 from qmlir.quantization.setting_rows import SettingRow, setting_rows
 from qmlir.targets.cpu.choices import KEPT
+from qmlir.tools.command_runner import Session
 from qmlir.tools.configuration import DIR
 from qmlir.tools.stdio import ArgumentParser, add_force
 
@@ -209,3 +211,34 @@ def parse_bytes(text: str) -> int:
     if found is None:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of bytes (examples: 65536, 256K, 4M)")
     return int(found[1]) * _UNITS[found[2].upper()]
+
+
+# Programs without Python: the limits of their sizes, and the service that writes them.
+
+LIMITS: Mapping[str, str] = {
+    "--max-code": "machine code",
+    "--max-weights": "weight memory",
+    "--max-arena": "scratch memory",
+}
+"""The sizes of a program that can be limited, by option."""
+
+
+class EmissionService(Protocol):
+    """The service `emission`, which writes programs without Python for `--emit`."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Adds `--emit` and the options of its formats."""
+        ...
+
+    def is_asked_for(self, arguments: argparse.Namespace) -> bool:
+        """Returns true if `--emit` names a format. Raises `DiagnosticError` for options of another format."""
+        ...
+
+    def run(self, arguments: argparse.Namespace, session: Session) -> int:
+        """Writes the program, and returns the exit code. Raises `DiagnosticError`."""
+        ...
+
+
+def emission_service() -> EmissionService | None:
+    """Returns the service, if a package provides it."""
+    return registry.service("emission")

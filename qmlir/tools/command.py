@@ -18,7 +18,7 @@ from qmlir.registry import PackageError
 from qmlir.text.diagnostics import render
 from qmlir.text.files import shown_path
 from qmlir.text.sources import STDIN
-from qmlir.tools.stdio import Main, Streams, UsageError, main_with, parse_arguments
+from qmlir.tools.stdio import Main, Streams, UsageError, parse_arguments
 from qmlir.tools.stdio import console as console
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -81,7 +81,7 @@ def main_of(
         arguments = parse_arguments(build_parser(), argv, streams)
         return arguments if isinstance(arguments, int) else body(arguments, streams)
 
-    return main_with(lambda argv, streams: guarded(streams, lambda: run(argv, streams)))
+    return Main(lambda argv, streams: guarded(streams, lambda: run(argv, streams)))
 
 
 # The options `--load-plugin` and `--limit` of all tools that read modules or run passes. The limits are defined in

@@ -43,8 +43,8 @@ class Session(Streams):
 
     def detail(self, text: str) -> None:
         """Prints a line on standard error if `--verbose` is given."""
-        if self.verbose and not self.quiet:
-            self.stderr.write(f"{printable(text, LINES)}\n")
+        if self.verbose:
+            self.say(text)
 
     def emit(self, value: Any, text: Callable[[], str], *, is_styled: bool = False) -> None:
         """Prints the result of a command: `text()`, or, with `--json`, `value` as JSON (converted by `plain`).
@@ -64,7 +64,7 @@ class Session(Streams):
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: its arguments, and the function that runs it.
+    """A subcommand: its arguments, and the function that runs it, a lambda if that must be imported late.
 
     `run` returns the exit code: 0, or 1 if an expectation or a bound fails. It raises `DiagnosticError` for errors in a
     model or data, and `UsageError` for errors in the command line.

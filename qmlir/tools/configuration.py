@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-from qmlir.ir.messages import DiagnosticError, nearest_name, text_error
+from qmlir.ir.messages import DiagnosticError, nearest_name, text_error, unknown
 from qmlir.text.data import parse_toml, toml_value
 from qmlir.text.files import existing_path, note_input, note_samples, plan_output, read_given, reason_of
 from qmlir.text.renames import renamed
@@ -87,7 +87,7 @@ class SettingPlace:
             now = renamed(self.key, set(accepted), self.table, lambda name: name.replace("_", "-"))
             near = f": {now}" if now else nearest_name(self.key, accepted)
             where = f"unknown key '{self.key}' in [{self.table}]{near}"
-            raise text_error(f"'{self.file}': {where} (available: {_listed(accepted)})")
+            raise text_error(f"'{self.file}': {where} (available: {', '.join(accepted)})")
 
     def path(self, action: argparse.Action, text: str) -> str:
         """Resolves the path `text` relative to the file that contains the setting. Raises `DiagnosticError`."""
@@ -110,23 +110,17 @@ def _read(path: Path, commands: Iterable[str]) -> Mapping[str, Mapping[str, Any]
     known = [COMMON, *commands]
     for name, table in content.items():
         if name not in known:
-            near = nearest_name(name, known)
-            raise text_error(f"'{path}': unknown table '{name}'{near} (available: {_listed(known)})")
+            raise text_error(f"'{path}': {unknown('table', name, known)}")
         if not isinstance(table, dict):
             raise text_error(f"'{path}': '{name}' must be a table [{name}], but got {table!r}")
     return content
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 def _single(action: argparse.Action, value: Any, position: SettingPlace) -> Any:
     """Converts one value as the command line would."""
     wanted: Any = action.type
     if wanted in (int, float):
-        number = isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
-        if not number:
+        if not isinstance(value, int if wanted is int else int | float) or isinstance(value, bool):
             raise position.wrong(f"must be {'an integer' if wanted is int else 'a number'}, but got {value!r}")
         return wanted(value)
     if not isinstance(value, str):
@@ -141,7 +135,7 @@ def _single(action: argparse.Action, value: Any, position: SettingPlace) -> Any:
         except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
             raise position.wrong(f"is invalid: {error}") from error
     if action.choices is not None and value not in action.choices:
-        raise position.wrong(f"must be one of {_listed(map(str, action.choices))}, but got {value!r}")
+        raise position.wrong(f"must be one of {', '.join(map(str, action.choices))}, but got {value!r}")
     return value
 
 
@@ -185,8 +179,8 @@ def _relax(parser: ArgumentParser, *, forget_defaults: bool) -> None:
             action.required = False
         if forget_defaults and action.dest != "help":
             action.default = argparse.SUPPRESS
-    for each in parser.exclusive:
-        each.group.required = False
+    for group, _ in parser.exclusive:
+        group.required = False
 
 
 def _apply(parser: ArgumentParser, settings: Mapping[str, Any], given: Iterable[str], path: Path) -> None:

@@ -34,8 +34,7 @@ def passes_text(environment: Environment) -> str:
         if (pass_type := _loaded(factory)) is None:
             lines += ["    does not load", ""]
             continue
-        documentation = inspect.getdoc(pass_type) or ""
-        lines.extend(f"    {line}".rstrip() for line in documentation.splitlines())
+        lines.extend(f"    {line}".rstrip() for line in (inspect.getdoc(pass_type) or "").splitlines())
         for option, type_, default in option_rows(pass_type):
             lines.append(f"    option {option}: {type_}" + (f" (default {default})" if default else " (required)"))
         lines.append("")
@@ -44,20 +43,15 @@ def passes_text(environment: Environment) -> str:
 
 def dialects_text(environment: Environment) -> str:
     """Lists the dialects, each with the package that provides it."""
-    lines: list[str] = []
-    for name in sorted(environment.dialects):
-        owner = environment.owners[f"dialect '{name}'"]
-        lines.append(f"{name}  [{owner}]\n")
-    return "".join(lines)
+    owners = {name: environment.owners[f"dialect '{name}'"] for name in sorted(environment.dialects)}
+    return "".join(f"{name}  [{owner}]\n" for name, owner in owners.items())
 
 
 def contents(package: registry.Package, environment: Environment) -> Mapping[str, Sequence[str]]:
     """Returns the names that a package contributes, by kind."""
     found: dict[str, Sequence[str]] = {}
     for kind, known, plural in (("dialect", environment.dialects, "dialects"), ("pass", environment.passes, "passes")):
-        names = [name for name in known if environment.owners[f"{kind} '{name}'"] == package.title]
-        if names:
-            found[plural] = names
+        found[plural] = [name for name in known if environment.owners[f"{kind} '{name}'"] == package.title]
     for name, keys in package.contents().items():
         is_table = FIELDS[name].form is RowForm.ROWS
         found[name] = [key for row in keys for key in registry.keys_of(package, row)] if is_table else keys

@@ -29,7 +29,7 @@ from qmlir.text.parsing import parse_module
 from qmlir.text.sources import STDIN
 from qmlir.tools.arguments import cuts_in, import_settings, quantization_settings
 from qmlir.tools.command_runner import Session
-from qmlir.tools.stdio import UsageError
+from qmlir.tools.stdio import Streams, UsageError
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import STRIP, load
 
@@ -46,7 +46,7 @@ def model_or_path(model: str, session: Session, arguments: argparse.Namespace) -
 
 def load_model(
     model: str,
-    session: Session,
+    streams: Streams,
     shapes: Sequence[str] = (),
     function: str = "main",
     *,
@@ -60,23 +60,21 @@ def load_model(
     `shapes` are the values of `--shape`, for the inputs of `function`. For `cut_inputs`, `cut_outputs`,
     `strip_training`, and `keep_casts` and `fallback` of ONNX models, see `qmlir.load`. Raises `DiagnosticError`.
     """
-    sizes = parse_shapes(shapes)
-    path = Path(model)
-    is_onnx = model != "-" and path.suffix in ONNX_SUFFIXES
-    if not is_onnx and (cut_inputs is not None or cut_outputs is not None):
-        raise text_error(f"--cut-inputs and --cut-outputs require an ONNX model, but got '{model}'")
-    if model == "-":
-        module = parse_module(default_environment().new_context(), session.stdin.read(), STDIN)
-        verify(module)
-        if strip_training:
-            run_pipeline(module, STRIP)
-    elif is_onnx:
+    sizes, path = parse_shapes(shapes), Path(model)
+    if model != "-" and path.suffix in ONNX_SUFFIXES:
         return load(
             path, shapes=sizes or None, cut_inputs=cut_inputs, cut_outputs=cut_outputs, strip_training=strip_training,
             **onnx,
         )  # fmt: skip
-    else:
+    if cut_inputs is not None or cut_outputs is not None:
+        raise text_error(f"--cut-inputs and --cut-outputs require an ONNX model, but got '{model}'")
+    if model != "-":
         module = load(path, strip_training=strip_training)
+    else:
+        module = parse_module(default_environment().new_context(), streams.stdin.read(), STDIN)
+        verify(module)
+        if strip_training:
+            run_pipeline(module, STRIP)
     return specialize_batch(module, sizes, function) if sizes else module
 
 

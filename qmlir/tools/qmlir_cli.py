@@ -6,12 +6,11 @@ Results go to standard output (or into a file), everything else to standard erro
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from difflib import get_close_matches
 from functools import partial
 
 from qmlir import registry, tools
 from qmlir.registry.faults import fault_listener
-from qmlir.tools.stdio import Streams, Subcommand, build_argument_parser, console, main_with, parse_arguments
+from qmlir.tools.stdio import Main, Streams, Subcommand, build_argument_parser, console, near, parse_arguments
 
 
 def rows() -> tuple[Subcommand, ...]:
@@ -33,15 +32,14 @@ def _run(argv: Sequence[str] | None, streams: Streams) -> int:
         streams.stderr.write(parser.format_help())
         return 2
     if not words[0].startswith("-"):
-        near = "".join(f"; did you mean '{name}'?" for name in get_close_matches(words[0], known, 1))
-        streams.stderr.write(f"qmlir: error: unknown command '{words[0]}'{near} (see qmlir --help)\n")
+        streams.stderr.write(f"qmlir: error: unknown command '{words[0]}'{near(words[0], known)} (see qmlir --help)\n")
         return 2
     code = parse_arguments(parser, words, streams)
     assert isinstance(code, int)  # without a command there is help, a version or an error
     return code
 
 
-main = main_with(_run)
+main = Main(_run)
 
 console_main = partial(console, main)
 """The entry point of the `qmlir` command."""

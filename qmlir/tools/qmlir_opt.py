@@ -16,7 +16,7 @@ from qmlir.text.files import existing_path
 from qmlir.text.sources import SPLIT_MARKER
 from qmlir.tools import running
 from qmlir.tools.command import add_budgets, add_plugins, guarded
-from qmlir.tools.stdio import ArgumentParser, Streams, add_force, console, main_with
+from qmlir.tools.stdio import ArgumentParser, Main, Streams, add_force, console
 
 
 def _as_upstream(name: str) -> tuple[str, str]:
@@ -40,12 +40,9 @@ def build_argument_parser() -> ArgumentParser:
     add = parser.add_argument
     add("input", nargs="?", default="-", help="input file, or - for standard input (default)")
     add(
-        "-o",
-        dest="output",
-        metavar="FILE",
-        default="-",
+        "-o", dest="output", metavar="FILE", default="-",
         help="output file; large weights go to a .safetensors file next to it",
-    )
+    )  # fmt: skip
     add(
         "-p", "--passes", "--pass-pipeline", dest="passes", metavar="PIPELINE", action="append", default=[],
         help="passes and named pipelines to run: a,b{option=1},builtin.module(func.func(cse)) or compile{isa=avx2},a; "
@@ -152,10 +149,9 @@ def _add_watching(parser: ArgumentParser) -> None:
     add(*_as_upstream("print-ir-module-scope"), action="store_true", help="print the whole module in these dumps")
     add(*_as_upstream("print-ir-after-failure"), action="store_true", help="print the IR after a failed pass")
     add(
-        *_as_upstream("print-ir-tree-dir"),
-        metavar="FOLDER",
+        *_as_upstream("print-ir-tree-dir"), metavar="FOLDER",
         help="write the IR dumps to files; without other --print-ir options, after every pass",
-    )
+    )  # fmt: skip
     add("--dump-pass-pipeline", action="store_true", help="print the pass pipeline")
     add(
         "--opt-bisect-limit", metavar="N", type=int,
@@ -180,8 +176,7 @@ def parse_arguments(parser: ArgumentParser, argv: Sequence[str] | None) -> argpa
     args.passes = pipelines[-1] if pipelines else None
     if len(pipelines) > 1:
         dropped = ", ".join(f"'{each}'" for each in pipelines[:-1])
-        message = f"--pass-pipeline is given {len(pipelines)} times; ignoring {dropped}"
-        warn(message)
+        warn(f"--pass-pipeline is given {len(pipelines)} times; ignoring {dropped}")
     for one, other in (("inline_weights", "elide_weights"), ("passes", "run_reproducer")):
         if getattr(args, one) and getattr(args, other):
             names = (f"--{name.replace('_', '-')}" for name in (one, other))
@@ -216,7 +211,7 @@ def _run(argv: Sequence[str] | None, streams: Streams) -> int:
     return running.run_opt(args, streams)
 
 
-main = main_with(lambda argv, streams: guarded(streams, lambda: _run(argv, streams)))
+main = Main(lambda argv, streams: guarded(streams, lambda: _run(argv, streams)))
 
 console_main = partial(console, main)
 """The entry point of the `qmlir-opt` command."""

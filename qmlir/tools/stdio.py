@@ -9,10 +9,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import version
-from typing import IO, Any, NamedTuple, NoReturn, Protocol
+from typing import IO, Any, NoReturn
 
 from qmlir.registry import Named
 from qmlir.text.renames import renamed
@@ -27,38 +28,29 @@ class Streams:
     stderr: IO[str]
 
 
-_Stream = IO[str] | None
+_Given = IO[str] | None
 
 
-class Main(Protocol):
-    """The `main` function of a tool, which takes the command-line arguments and returns the exit code."""
+@dataclass(frozen=True)
+class Main:
+    """The `main` function of a tool, which takes the command-line arguments and returns the exit code.
+
+    By default, it uses the arguments and streams of the process.
+    """
+
+    run: Callable[[Sequence[str] | None, Streams], int]
 
     def __call__(
-        self,
-        argv: Sequence[str] | None = None,
-        *,
-        stdin: _Stream = None,
-        stdout: _Stream = None,
-        stderr: _Stream = None,
-    ) -> int: ...
-
-
-def main_with(run: Callable[[Sequence[str] | None, Streams], int]) -> Main:
-    """Returns a `main` function that calls `run`. By default, it uses the arguments and streams of the process."""
-
-    def main(
-        argv: Sequence[str] | None = None, *, stdin: _Stream = None, stdout: _Stream = None, stderr: _Stream = None
+        self, argv: Sequence[str] | None = None, *, stdin: _Given = None, stdout: _Given = None, stderr: _Given = None
     ) -> int:
-        return run(argv, Streams(stdin or sys.stdin, stdout or sys.stdout, stderr or sys.stderr))
-
-    return main
+        return self.run(argv, Streams(stdin or sys.stdin, stdout or sys.stdout, stderr or sys.stderr))
 
 
 class UsageError(Exception):
     """Raised for a wrong command line. The message ends with a newline, and is printed unchanged."""
 
 
-def _near(name: str, known: Iterable[str]) -> str:
+def near(name: str, known: Iterable[str]) -> str:
     """Returns `; did you mean 'x'?`, like `qmlir.ir.diagnostics.nearest_name`, which takes a while to import."""
     found = get_close_matches(name, list(known), 1, 0.6)
     return f"; did you mean '{found[0]}'?" if found else ""
@@ -66,13 +58,6 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 _DATA = ("--data", "--input")
 """The options with which commands take arrays: samples, or the inputs of one run."""
-
-
-class ExclusiveGroup(NamedTuple):
-    """A group of mutually exclusive options, which records the options added to it."""
-
-    group: Any
-    actions: list[argparse.Action]
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -83,18 +68,19 @@ class ArgumentParser(argparse.ArgumentParser):
 
     _titled: dict[str, Any] | None = None
 
-    actions: list[argparse.Action]
-    """All arguments, in the order in which they were added."""
-
-    exclusive: list[ExclusiveGroup]
-    """The groups of mutually exclusive options."""
-
     hint: Callable[[str, str | None], str] | None = None
     """Returns a hint for an unknown option, given its name without dashes and its value."""
 
-    def __init__(self, *words: Any, **settings: Any) -> None:
-        self.actions, self.exclusive = [], []
-        super().__init__(*words, **settings)
+    @property
+    def actions(self) -> Sequence[argparse.Action]:
+        """All arguments, in the order in which they were added."""
+        return self._actions
+
+    @property
+    def exclusive(self) -> Sequence[tuple[Any, Sequence[argparse.Action]]]:
+        """The groups of mutually exclusive options, each with its options."""
+        groups: list[Any] = self._mutually_exclusive_groups
+        return [(group, group._group_actions) for group in groups]
 
     def set_groups(self, groups: Mapping[str, Sequence[str]]) -> None:
         """Assigns all options that are added later to these titled groups, which the help lists in this order."""
@@ -104,8 +90,7 @@ class ArgumentParser(argparse.ArgumentParser):
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         title = next((title for title, options in self.groups.items() if names and names[-1] in options), None)
         if title is None:
-            self.actions.append(action := super().add_argument(*names, **settings))
-            return action
+            return super().add_argument(*names, **settings)
         return self.add_argument_group(title).add_argument(*names, **settings)
 
     def add_argument_group(self, *words: Any, **settings: Any) -> Any:
@@ -113,30 +98,7 @@ class ArgumentParser(argparse.ArgumentParser):
         known = self._titled or {}
         if words and words[0] in known:
             return known[words[0]]
-        return self._noting(super().add_argument_group(*words, **settings), [])
-
-    def add_mutually_exclusive_group(self, *, required: bool = False) -> Any:
-        """Adds a group of mutually exclusive options."""
-        self.exclusive.append(made := ExclusiveGroup(super().add_mutually_exclusive_group(required=required), []))
-        return self._noting(made.group, made.actions)
-
-    def add_subparsers(self, **settings: Any) -> Any:
-        """Adds the argument that names a subcommand."""
-        self.actions.append(action := super().add_subparsers(**settings))
-        return action
-
-    def _noting(self, group: Any, members: list[argparse.Action]) -> Any:
-        """Wraps a group so that its arguments are recorded when they are added."""
-        add = group.add_argument
-
-        def noted(*names: Any, **settings: Any) -> argparse.Action:
-            action = add(*names, **settings)
-            self.actions.append(action)
-            members.append(action)
-            return action
-
-        group.add_argument = noted
-        return group
+        return super().add_argument_group(*words, **settings)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog}: error: {_with_near(message)} (see {self.prog} --help)\n")
@@ -162,7 +124,7 @@ class ArgumentParser(argparse.ArgumentParser):
         if now := renamed(option, known, self.prog.rpartition(" ")[2], lambda name: f"--{name.replace('_', '-')}"):
             return f": {now}"
         own = self.hint(option.lstrip("-"), value if equals else None) if self.hint is not None else ""
-        return own if own.startswith((":", "; use ")) else _near(option, known)
+        return own if own.startswith((":", "; use ")) else near(option, known)
 
 
 _CHOICE = re.compile(r"(.*)invalid choice: '(.*?)' \(choose from (.*)\)", re.DOTALL)
@@ -175,7 +137,7 @@ def _with_near(message: str) -> str:
     if found is None:
         return message
     names = [each.strip("'") for each in found[3].split(", ")]
-    return f"{found[1]}invalid choice: '{found[2]}'{_near(found[2], names)} (choose from: {', '.join(names)})"
+    return f"{found[1]}invalid choice: '{found[2]}'{near(found[2], names)} (choose from: {', '.join(names)})"
 
 
 def metavar_of(action: argparse.Action) -> str:
@@ -213,17 +175,14 @@ def parse_arguments(
     parser: argparse.ArgumentParser, argv: Sequence[str] | None, streams: Streams
 ) -> argparse.Namespace | int:
     """Returns the arguments, or the exit code if argparse has handled the command line."""
-    real = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = streams.stdout, streams.stderr  # argparse writes to the process's streams
-    try:
-        return parser.parse_args(argv)
+    try:  # argparse writes to the process's streams
+        with redirect_stdout(streams.stdout), redirect_stderr(streams.stderr):
+            return parser.parse_args(argv)
     except UsageError as error:
         streams.stderr.write(str(error))
         return 2
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
-    finally:
-        sys.stdout, sys.stderr = real
 
 
 def _flushed(code: int) -> int:

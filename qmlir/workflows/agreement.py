@@ -143,15 +143,10 @@ class MeasuredOutput:
             return OutputValidation(self.name, None, None, self.equal / self.elements if self.elements else None)
         plain, varying = self.ratios
         return OutputValidation(
-            self.name,
-            varying.samples[varying.median],
-            sorted(self.cosines)[(len(self.cosines) - 1) // 2],
-            self.top1.share,
-            varying.pooled,
-            varying.samples[varying.worst],
-            plain.samples[plain.median],
+            self.name, varying.samples[varying.median], sorted(self.cosines)[(len(self.cosines) - 1) // 2],
+            self.top1.share, varying.pooled, varying.samples[varying.worst], plain.samples[plain.median],
             bool(self.part),
-        )
+        )  # fmt: skip
 
     @property
     def clear_agreement(self) -> float | None:

@@ -5,7 +5,6 @@ inaccurate for real data, yet still agrees with the float model on these samples
 are read, and `warn_of_scale` inspects the outputs of the float model.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from xdsl.dialects.func import FuncOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise.ops import DivOp, MulOp
+from qmlir.interpreter.jobs import content_digest
 from qmlir.interpreter.samples import Run
 from qmlir.ir.diagnostics import printable, warn
 from qmlir.ir.interfaces import MultipliesAndAdds
@@ -38,11 +38,16 @@ HELD_OUT = 4
 """One in this number of consecutive runs is held out, or evaluates a repair."""
 
 
+def runs_within(module: ModuleOp, multiply_adds: float, fewest: int, most: int) -> int:
+    """Returns how many runs of `module` take at most `multiply_adds` together, limited to `fewest` to `most`."""
+    operations = function_of(module, ENTRY).walk()
+    each = sum(op.multiply_adds() for op in operations if isinstance(op, MultipliesAndAdds))
+    return max(fewest, min(most, int(multiply_adds / each))) if each > 0 else most
+
+
 def runs_to_compare(module: ModuleOp) -> int:
     """Returns the largest number of runs of `module` to compare, which is smaller if each run takes long."""
-    operations = function_of(module, ENTRY).walk()
-    products = sum(op.multiply_adds() for op in operations if isinstance(op, MultipliesAndAdds))
-    return max(2, min(MOST, int(MULTIPLY_ADDS / products))) if products > 0 else MOST
+    return runs_within(module, MULTIPLY_ADDS, 2, MOST)
 
 
 @dataclass
@@ -177,7 +182,7 @@ class SampleWatch:
         self._is_float = [False] * len(self._names)
         self._largest: list[list[tuple[float, int]]] = [[] for _ in self._names]
         """The two largest magnitudes among the runs for each float input, each with the first sample of its run."""
-        self._seen: set[bytes] = set()
+        self._seen: set[str] = set()
         self._hashed = 0
         self._samples = 0
 
@@ -205,11 +210,7 @@ class SampleWatch:
                 self._largest[position] = sorted([*self._largest[position], (_largest([array]), run.first)])[-2:]
         if self._hashed < _HASHED:
             self._hashed += 1
-            digest = hashlib.blake2b(digest_size=16)
-            for array in run.arguments:
-                digest.update(str(array.shape).encode())
-                digest.update(array.tobytes())
-            self._seen.add(digest.digest())
+            self._seen.add(content_digest(run.arguments))
 
     def tell(self) -> None:
         """Warns of problems with the samples as a whole, such as constant or repeated samples."""

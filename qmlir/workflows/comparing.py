@@ -15,7 +15,7 @@ from typing import IO, Any, TypeAlias, TypeGuard
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, external_data_helper, shape_inference
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, IntegerType, ModuleOp, Signedness, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, TensorType
 from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
@@ -82,12 +82,12 @@ class OnnxRuntimeSubject:
             external_data_helper.load_external_data_for_model(proto, str(model.directory))
         self.signature = _signature(proto, shapes or {})
         outputs = [each.name for each in proto.graph.output]
-        inside = list(_tensors(proto)) if options.optimization == "none" else []
+        types = _types(proto)
+        inside = list(_tensors(proto, types)) if options.optimization == "none" else []
         proto.graph.output.extend(ValueInfoProto(name=tensor) for tensor, _ in inside if tensor not in outputs)
         self._tensors = {name.key: tensor for tensor, name in inside}
         self._outputs = {f"output:{each}": each for each in outputs}
         self._session = OrtSession(proto.SerializeToString(), options)
-        types = _types(proto)
         self.names = (
             *_inputs(proto),
             *(name for _, name in inside),
@@ -104,11 +104,15 @@ class OnnxRuntimeSubject:
 
 def _signature(proto: ModelProto, shapes: Mapping[str, Sequence[int]]) -> FuncOp:
     ports = input_ports(proto, shapes)
-    function = FuncOp(ENTRY, FunctionType.from_lists([port.type for port in ports], []))
     declared = declared_types(proto.graph)
     outputs = [Port(each.name, declared[each.name]) for each in proto.graph.output if each.name in declared]
-    function.function_type = FunctionType.from_lists([port.type for port in ports], [port.type for port in outputs])
-    set_ports(function, ports, outputs)
+    return _function(ports, outputs)
+
+
+def _function(inputs: Sequence[Port], outputs: Sequence[Port]) -> FuncOp:
+    """Returns a function with these ports, for the signature of a subject."""
+    function = FuncOp(ENTRY, ([port.type for port in inputs], [port.type for port in outputs]))
+    set_ports(function, inputs, outputs)
     return function
 
 
@@ -139,9 +143,8 @@ def _origin(node: NodeProto, names: Counter[str]) -> Origin:
     return Origin(next(filter(None, node.output), name) if names[name] > 1 else name, node.op_type)
 
 
-def _tensors(proto: ModelProto) -> Iterator[tuple[str, Name]]:
+def _tensors(proto: ModelProto, types: Mapping[str, str]) -> Iterator[tuple[str, Name]]:
     """Yields the float tensors that nodes compute, with their names."""
-    types = _types(proto)
     nodes = needed_nodes(proto.graph)
     names = Counter(map(node_name, nodes))
     for position, node in enumerate(nodes):
@@ -243,14 +246,10 @@ def _port(port: Any) -> Port:
 def _program_subject(program: Any, name: str) -> Subject:
     """Wraps a saved program, which describes its inputs and outputs."""
     if isinstance(program, HybridProgram):
-        given = {port.name: port.type for port in outputs_of(program.signature)}
-        return subjects.ProgramSubject(program, name, outputs=given, signature=program.signature)
+        outputs, signature = outputs_of(program.signature), program.signature
+        return subjects.ProgramSubject(program, name, outputs=outputs, signature=signature)
     inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
-    signature = FuncOp(ENTRY, FunctionType.from_lists([port.type for port in inputs], []))
-    set_ports(signature, inputs, [])
-    return subjects.ProgramSubject(
-        program, name, outputs={port.name: port.type for port in outputs}, signature=signature
-    )
+    return subjects.ProgramSubject(program, name, outputs=outputs, signature=_function(inputs, []))
 
 
 def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
@@ -283,9 +282,7 @@ def _of_program(program: Any, name: str, other: Subject | None) -> Subject:
     """Wraps a program in memory, with the outputs of the model that it is compared with."""
     if other is None or other.signature is None:
         raise text_error("cannot compare a program with a program; compare it with a model")
-    return subjects.ProgramSubject(
-        program, name, outputs={port.name: port.type for port in outputs_of(other.signature)}
-    )
+    return subjects.ProgramSubject(program, name, outputs=outputs_of(other.signature))
 
 
 def _at_level(side: Side, level: str | None, at: _Opening) -> tuple[Side, Side]:

@@ -179,8 +179,7 @@ def save_quantized(
         profile.save(folder.profile)
         write_file(folder.recipe, recipe)
         content = {"format": FORMAT, "version": VERSION, "stem": stem, **summary}
-        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-        write_file(folder.summary, f"{text}\n")
+        write_file(folder.summary, f"{json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)}\n")
     return QuantizedFolder(path, stem)
 
 

@@ -135,17 +135,17 @@ def load(
         (1, 10)
     """
     with access() as run:
-        imported = partial(_imported, keep_casts=keep_casts, fallback=fallback, strip_training=strip_training)
-        module = _loaded(source, shapes or {}, (cut_inputs, cut_outputs), imported, strip_training)
+        make = partial(imported, keep_casts=keep_casts, fallback=fallback, strip_training=strip_training)
+        module = _loaded(source, shapes or {}, (cut_inputs, cut_outputs), make, strip_training)
         keep_sources(module, run)
     return module
 
 
 def _loaded(
     source: "str | PathLike[str] | ModelProto", shapes: _Shapes, cuts: Sequence[Sequence[str] | None],
-    imported: Callable[..., ModuleOp], strip_training: bool,
+    make: Callable[..., ModuleOp], strip_training: bool,
 ) -> ModuleOp:  # fmt: skip
-    """Implements `load`; `imported` makes a module of an ONNX model for given shapes."""
+    """Implements `load`; `make` makes a module of an ONNX model for given shapes."""
     if isinstance(source, str | PathLike):
         source = path_of(source)
         if source.is_dir():
@@ -154,9 +154,9 @@ def _loaded(
         source = _model_in_memory(source)
     if not isinstance(source, Path) or source.suffix in ONNX_SUFFIXES:
         model = onnx.cut(onnx.read_model(source), *cuts)
-        module = imported(model, shapes)
+        module = make(model, shapes)
         if shapes and _is_dynamic(model):
-            _mark_batch(module, partial(imported, model))
+            _mark_batch(module, partial(make, model))
         return module
     if help := _OTHER_FORMATS.get(source.suffix.lower()):
         raise text_error(f"cannot read '{source}': expected a .onnx or .mlir file; help: {help}")
@@ -169,9 +169,10 @@ def _loaded(
     return module
 
 
-def _imported(
+def imported(
     model: "OnnxModel", shapes: _Shapes, *, keep_casts: bool, fallback: bool, strip_training: bool
 ) -> ModuleOp:
+    """Returns the module of an ONNX model that has been read, with the options of `load`."""
     restored = onnx.restored_module(model, shapes=shapes, fallback=fallback)
     module = restored or onnx.import_model(model, shapes=shapes, fallback=fallback, is_training_expected=strip_training)
     if strip_training:

@@ -100,16 +100,9 @@ def profile(
     watch = SampleWatch(function_of(observed, function))
     with workers_of(cluster, resume, processes=processes) as workers:
         found = run_profile(
-            observed,
-            data,
-            options=RunOptions(function, bins, momentum),
-            batch_size=batch_size,
-            processes=processes,
-            passes=first.text() if passes is None else passes,
-            chosen=watch.watching(chosen),
-            progress=progress,
-            faster=CompiledProfiling(progress if workers is None else None) if compiled else None,
-            workers=workers,
-        )
+            observed, data, options=RunOptions(function, bins, momentum), batch_size=batch_size, processes=processes,
+            passes=first.text() if passes is None else passes, chosen=watch.watching(chosen), progress=progress,
+            faster=CompiledProfiling(progress if workers is None else None) if compiled else None, workers=workers,
+        )  # fmt: skip
     watch.tell()
     return found

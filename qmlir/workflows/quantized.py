@@ -275,20 +275,10 @@ class Quantized(HoldsModule, Readable):
             The summary, with the methods `text` and `to_dict`.
         """
         return QuantizationSummary(
-            model,
-            data,
-            self.profile.samples,
-            weight_bytes(self.source),
-            weight_bytes(self.module),
-            self.coverage,
-            self.settings,
-            self.validation,
-            self.repair,
-            tuple(stored_tables(self.module)),
-            self.widened,
-            quantized_anew(self.source),
-            self.remedies,
-        )
+            model, data, self.profile.samples, weight_bytes(self.source), weight_bytes(self.module), self.coverage,
+            self.settings, self.validation, self.repair, tuple(stored_tables(self.module)), self.widened,
+            quantized_anew(self.source), self.remedies,
+        )  # fmt: skip
 
     def save(self, path: str | PathLike[str], *, stem: str = "model", force: bool = False) -> None:
         """Writes the quantized model to a file or a folder.

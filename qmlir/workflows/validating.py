@@ -12,13 +12,13 @@ from itertools import islice
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.elementwise.ops import BinaryOp, UnaryOp
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Run, Samples
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error, warn
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import outputs_of
@@ -213,7 +213,41 @@ class Validating:
 
     def compared(self, quantized: ModuleOp) -> Validation:
         """Compares `quantized` with the float module."""
-        return compared(self.references, quantized, self.runs, self.source, self.options)
+        module, options = self.references.module, self.options
+        signature = function_of(module, ENTRY)
+        arguments = [arguments_of(signature, run) for run in self.runs]
+        samples = sum(run.samples for run in self.runs)
+        outputs: dict[str, list[MeasuredOutput]] = {}
+        returned = terminator_of(signature.body.blocks[-1]).operands
+        joined = dict(zip((port.name for port in outputs_of(signature)), returned, strict=True))
+        for run, inputs in zip(self.runs, arguments, strict=True):
+            try:
+                reference, found = self.references.of(run), _outputs(quantized, inputs)
+            except DiagnosticError as error:
+                return Validation(samples, self.source, problem=f"at sample {run.first}: {error.diagnostic.message}")
+            for name, value in reference.items():
+                if name in found and value.shape == found[name].shape and value.size:
+                    if name not in outputs:
+                        parts = list(parts_of(name, joined[name]))
+                        outputs[name] = [MeasuredOutput(name, has_parts=bool(parts)), *parts]
+                    for each in outputs[name]:
+                        each.add(value, found[name])
+        compared_ones = [each for parts in outputs.values() for each in parts if each.elements]
+        if not compared_ones:
+            problem = "there is no output of numbers, or none of the same shape in both"
+            return Validation(samples, self.source, problem=problem)
+        rows = [(each, each.validation()) for each in compared_ones]
+        shown = tuple(row for _, row in rows)
+        _check_measured(shown, options)
+        bounds = options.min_sqnr, options.min_agreement
+        faults = [(each, told) for each, row in rows if (told := each.fault(row, samples, *bounds))]
+        if not faults:
+            changes = tuple(told for each, _ in rows if (told := each.change(samples)))
+            return Validation(samples, self.source, shown, changes=changes)
+        chosen = arguments[faults[0][0].chosen(options.min_sqnr)]
+        bound = BAD if options.min_sqnr is None else max(BAD, options.min_sqnr)
+        told = tuple(each for _, each in faults)
+        return Validation(samples, self.source, shown, told, cause=_cause(module, quantized, chosen, bound))
 
     def tell(self, found: Validation, help_: str = "") -> None:
         """Warns of a degraded model, with its cause and `help_`; raises `DiagnosticError` instead if a bound is set."""
@@ -223,51 +257,6 @@ class Validating:
         if self.options.is_asked_for:
             raise text_error(message)
         warn(message)
-
-
-def compared(
-    references: References, quantized: ModuleOp, runs: Sequence[Run], source: str, options: ValidationOptions
-) -> Validation:
-    """Compares `quantized` with the float module on `runs`; `source` describes the origin of the runs."""
-    module = references.module
-    signature = function_of(module, ENTRY)
-    arguments = [arguments_of(signature, run) for run in runs]
-    samples = sum(run.samples for run in runs)
-    outputs: dict[str, list[MeasuredOutput]] = {}
-    joined = dict(zip((port.name for port in outputs_of(signature)), _returned(signature), strict=True))
-    for run, inputs in zip(runs, arguments, strict=True):
-        try:
-            reference, found = references.of(run), _outputs(quantized, inputs)
-        except DiagnosticError as error:
-            return Validation(samples, source, problem=f"at sample {run.first}: {error.diagnostic.message}")
-        for name, value in reference.items():
-            if name in found and value.shape == found[name].shape and value.size:
-                if name not in outputs:
-                    parts = list(parts_of(name, joined[name]))
-                    outputs[name] = [MeasuredOutput(name, has_parts=bool(parts)), *parts]
-                for each in outputs[name]:
-                    each.add(value, found[name])
-    compared_ones = [each for parts in outputs.values() for each in parts if each.elements]
-    if not compared_ones:
-        return Validation(samples, source, problem="there is no output of numbers, or none of the same shape in both")
-    rows = [(each, each.validation()) for each in compared_ones]
-    shown = tuple(row for _, row in rows)
-    _check_measured(shown, options)
-    bounds = options.min_sqnr, options.min_agreement
-    faults = [(each, told) for each, row in rows if (told := each.fault(row, samples, *bounds))]
-    if not faults:
-        changes = tuple(told for each, _ in rows if (told := each.change(samples)))
-        return Validation(samples, source, shown, changes=changes)
-    chosen = arguments[faults[0][0].chosen(options.min_sqnr)]
-    bound = BAD if options.min_sqnr is None else max(BAD, options.min_sqnr)
-    told = tuple(each for _, each in faults)
-    return Validation(samples, source, shown, told, cause=_cause(module, quantized, chosen, bound))
-
-
-def _returned(function: FuncOp) -> Sequence[SSAValue]:
-    end = function.body.blocks[-1].last_op
-    assert isinstance(end, ReturnOp)
-    return end.operands
 
 
 def _check_measured(rows: Sequence[OutputValidation], options: ValidationOptions) -> None:
@@ -296,8 +285,7 @@ def _cause(module: ModuleOp, quantized: ModuleOp, inputs: Mapping[str, Array], b
     first: ValueComparison | None = found.first_below(bound)
     if first is None:
         return None
-    named = {key: value.owner for value, key in module_names(module).values.items()}
-    owner = named.get(first.key)
+    owner = {key: value.owner for value, key in module_names(module).values.items()}.get(first.key)
     origins, nodes = (origins_of(owner), _nodes(owner)) if isinstance(owner, Operation) else ((), ())
     types = dict.fromkeys(each.op_type for each in origins if each.op_type)
     return Cause(first.key, first.operation, "+".join(types), first.sqnr_db, nodes)

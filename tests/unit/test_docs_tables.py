@@ -107,7 +107,7 @@ def test_report_page_has_the_names_of_the_report() -> None:
     panel = (reporting / "templates" / "panel.js").read_text(encoding="utf-8")
     names = {name for row in rows_of(_between("panel", REPORT)) for name in row[0].split(", ")}
     assert {name for name in names if f'"{name}"' not in panel and f"`{name} " not in panel} == set()
-    kinds = set(re.findall(r'Finding\(\s*"([^"]+)"', (reporting / "findings.py").read_text(encoding="utf-8")))
+    kinds = set(re.findall(r'[Ff]inding\(\s*"([^"]+)"', (reporting / "findings.py").read_text(encoding="utf-8")))
     assert {name for row in rows_of(_between("findings", REPORT)) for name in row[0].split(", ")} == kinds
 
 

@@ -20,6 +20,6 @@ CONTRIBUTION = Contribution(
         "wasm": "qmlir.extensions.aot.llvm.wasm:WASM",
     },
     services={"emission": "qmlir.extensions.aot.command:EMISSION"},
-    api={"emit": "qmlir.extensions.aot.emitting:emit"},
+    api={"emit": "qmlir.extensions.aot.ahead:emit"},
     built_for=INTERFACE,
 )

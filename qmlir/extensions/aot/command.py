@@ -5,12 +5,12 @@ import argparse
 from qmlir import registry
 from qmlir.extensions import aot
 from qmlir.targets.cpu.choices import PROGRAM_FORM
+from qmlir.tools.arguments import EmissionService
 from qmlir.tools.command_runner import Session
-from qmlir.tools.emission import EmissionService
 
 
 class FormatEmission:
-    """Implements the service `emission` (`qmlir.tools.commands.compile.EmissionService`)."""
+    """Implements the service `emission` (`qmlir.tools.arguments.EmissionService`)."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Adds `--emit` and the options of its formats."""
@@ -28,10 +28,9 @@ class FormatEmission:
             help="LLVM target triple, such as aarch64-linux-gnu (default: this machine)",
         )  # fmt: skip
         parser.add_argument(
-            "--cpu",
-            default="",
+            "--cpu", default="",
             help="CPU to generate code for, such as cortex-a76, or host (default: any CPU of the triple)",
-        )
+        )  # fmt: skip
         parser.add_argument("--features", default="", help="additional CPU features, such as +dotprod,-fullfp16")
 
     def is_asked_for(self, arguments: argparse.Namespace) -> bool:

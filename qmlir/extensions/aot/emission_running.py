@@ -5,8 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from qmlir.extensions.aot.ahead import form_named, machine_forms
-from qmlir.extensions.aot.emitting import emit, isa_of_text
+from qmlir.extensions.aot.ahead import emit, form_named, isa_of_text, machine_forms
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM

@@ -14,8 +14,7 @@ from xdsl.dialects.builtin import Float16Type, Float32Type, Float64Type, ModuleO
 from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.bench.quantizers import is_quantized, modern
-from qmlir.extensions.bench.sessions import Run, peer_of, peer_runs
+from qmlir.extensions.bench.peers import Run, is_quantized, modern, peer_of, peer_runs
 from qmlir.extensions.report.inspecting import inspect
 from qmlir.interpreter.random_inputs import random_inputs
 from qmlir.interpreter.samples import Data, Samples

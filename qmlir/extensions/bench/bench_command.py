@@ -5,7 +5,7 @@ import argparse
 from qmlir.extensions import bench
 from qmlir.targets.runtimes.packages import TITLES
 from qmlir.tools.arguments import add_model, add_options
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 ROUNDS = 5
 
@@ -35,13 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--shape", "--cut-inputs", "--cut-outputs", "--threads", "--isa")
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Times a model and prints a table. Raises `DiagnosticError`."""
-    return bench.run_bench(arguments, session)
-
-
 BENCH = Command(
     add_arguments,
-    run,
+    lambda arguments, session: bench.run_bench(arguments, session),
     examples=("bench model.onnx", "bench model.onnx --data samples.npz --against onnxruntime --threads 4"),
 )

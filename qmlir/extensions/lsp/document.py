@@ -232,13 +232,9 @@ class Document:
             with diagnostic_handler(said.append):
                 try:
                     module = parse_module(
-                        self.context,
-                        chunk.text,
-                        str(self.path),
-                        line_offset=chunk.line_offset,
-                        directory=self.path.parent,
-                        parser=partial(IndexingParser, part.index),
-                    )
+                        self.context, chunk.text, str(self.path), line_offset=chunk.line_offset,
+                        directory=self.path.parent, parser=partial(IndexingParser, part.index),
+                    )  # fmt: skip
                     verify(module)
                 except DiagnosticError as error:
                     said.extend(error.diagnostics)

@@ -44,21 +44,13 @@ def language_server(*, allow_unregistered: bool = False) -> LanguageServer:
     server = LanguageServer("qmlir-lsp", version("qmlir"))
     documents: dict[str, Document] = {}
 
-    def refresh(uri: str) -> None:
+    def refresh(params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
+        uri = params.text_document.uri
         text = server.workspace.get_text_document(uri)
         found = documents[uri] = Document.read(text.source, Path(text.path), allow_unregistered=allow_unregistered)
         diagnostics = [_diagnostic(text, each) for each in found.diagnostics]
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, text.version))
 
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: types.DidOpenTextDocumentParams) -> None:
-        refresh(params.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(params: types.DidChangeTextDocumentParams) -> None:
-        refresh(params.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
         documents.pop(params.text_document.uri, None)
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
@@ -67,7 +59,6 @@ def language_server(*, allow_unregistered: bool = False) -> LanguageServer:
         text = server.workspace.get_text_document(params.text_document.uri)
         return text, documents.get(text.uri), text.offset_at_position(params.position)
 
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         text, document, position = at(params)
         found = document.hover(position) if document is not None else None
@@ -75,14 +66,19 @@ def language_server(*, allow_unregistered: bool = False) -> LanguageServer:
             return None
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found[0]), _range(text, found[1]))
 
-    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def definition(params: types.DefinitionParams) -> types.Location | None:
         text, document, position = at(params)
         found = document.definition(position) if document is not None else None
         return None if found is None else types.Location(text.uri, _range(text, found))
 
-    # They are called through their registration.
-    del opened, changed, closed, hover, definition
+    for feature, function in (
+        (types.TEXT_DOCUMENT_DID_OPEN, refresh),
+        (types.TEXT_DOCUMENT_DID_CHANGE, refresh),
+        (types.TEXT_DOCUMENT_DID_CLOSE, closed),
+        (types.TEXT_DOCUMENT_HOVER, hover),
+        (types.TEXT_DOCUMENT_DEFINITION, definition),
+    ):
+        server.feature(feature)(function)
     return server
 
 

@@ -87,8 +87,7 @@ def _mask(node: Node, position: int, queries: SSAValue, keys: SSAValue, *, has_s
         else:
             raise node.unsupported(f"mask {mask.type} of cumulative lengths is not supported")
     elif len(sizes) in (2, 3):
-        zero = node.scalar(0, mask)
-        kept = node.add(elementwise.GreaterOp, mask, zero).result
+        kept = node.add(elementwise.GreaterOp, mask, node.scalar(0, mask)).result
         kept = _spread(node, kept, 1, 2) if len(sizes) == 2 else _spread(node, kept, 1)
     else:
         raise node.unsupported(f"mask must have rank 1 to 3, but got {mask.type}")
@@ -256,12 +255,10 @@ def _lengths(node: Node, query: SSAValue, has_past: bool) -> _Lengths:
     seqlens = node.cast(node.reshaped(node.input(5), [shape_of(query)[0], 1]), i64)
     total = _add(node, seqlens, node.scalar(1, seqlens))
     none = node.add(elementwise.SubOp, total, total).result
-    past = _unless_first(node, query, has_past, none, lambda: _before(node, total, query))
+    past = _unless_first(
+        node, query, has_past, none, lambda: node.add(elementwise.SubOp, total, size_of(node, query, 2)).result
+    )
     return _Lengths(past, total, position_indices(node, query, 2))
-
-
-def _before(node: Node, total: SSAValue, query: SSAValue) -> SSAValue:
-    return node.add(elementwise.SubOp, total, size_of(node, query, 2)).result
 
 
 def _unless_first(
@@ -317,8 +314,7 @@ def _cached(node: Node, past: SSAValue, new: SSAValue, source: SSAValue, is_fill
 def _visible(node: Node, keys: SSAValue, lengths: _Lengths, is_causal: bool, window: int) -> SSAValue:
     """Returns `[batch, 1, sequence, keys]`: the valid keys; if causal, only those within the query's window."""
     rows = position_indices(node, keys, 2)
-    total = _spread(node, lengths.total, 2, 3)
-    found = node.add(elementwise.LessOp, rows, total).result
+    found = node.add(elementwise.LessOp, rows, _spread(node, lengths.total, 2, 3)).result
     if not is_causal:
         return found
     own = _spread(node, _add(node, lengths.past, lengths.queries), 1, 3)

@@ -124,8 +124,7 @@ def _simplified_layer_norm(node: Node) -> list[SSAValue | None]:
 
 def _inverse_rms(node: Node, value: SSAValue, epsilon: float, axes: list[int]) -> SSAValue:
     value = node.cast(value, f32)
-    square = node.add(elementwise.MulOp, value, value).result
-    mean = node.add(reduction.ReduceMeanOp, square, axes=axes).result
+    mean = node.add(reduction.ReduceMeanOp, node.add(elementwise.MulOp, value, value).result, axes=axes).result
     shifted = node.add(elementwise.AddOp, mean, node.scalar(epsilon, mean)).result
     return node.add(elementwise.ReciprocalOp, node.add(elementwise.SqrtOp, shifted).result).result
 
@@ -164,8 +163,7 @@ def _mask_lengths(node: Node, ids: SSAValue) -> SSAValue:
     if mask is None:
         count = node.add(shapes.ShapeOp, ids, end=1).result
         return node.add(shapes.ExpandOp, zero, count, result_types=[TensorType(i32, shape_of(ids)[:1])]).result
-    is_one = node.add(elementwise.EqualOp, mask, one).result
-    ones = node.add(elementwise.WhereOp, is_one, one, zero).result
+    ones = node.add(elementwise.WhereOp, node.add(elementwise.EqualOp, mask, one).result, one, zero).result
     return node.add(reduction.ReduceSumOp, ones, axes=[1], keep_dims=False).result
 
 

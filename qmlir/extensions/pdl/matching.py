@@ -117,8 +117,7 @@ class Matcher:
             case pdl.OperandOp() | pdl.OperandsOp() as op:
                 return [_type_goal(op.value_type, thing)]
             case pdl.ResultOp() as op:
-                at = op.index.value.data
-                is_it = isinstance(thing, OpResult) and thing.index == at
+                is_it = isinstance(thing, OpResult) and thing.index == op.index.value.data
                 return [[(op.parent_, thing.op)]] if is_it else _NONE
             case pdl.ResultsOp() as op:
                 return self._results_steps(op, thing)
@@ -157,9 +156,8 @@ class Matcher:
                 return _NONE
             goals.append((value, attribute))
         types = _shared(list(name.type_values), [result.type for result in op.results])
-        choices: list[list[_Goal]] = []
-        for operands in self._orders(name, list(op.operands)):
-            choices += _shared(list(name.operand_values), operands)
+        orders = self._orders(name, list(op.operands))
+        choices = (chosen for operands in orders for chosen in _shared(list(name.operand_values), operands))
         return [[*goals, *chosen, *types[0]] for chosen in choices] if types else _NONE
 
     def _orders(self, name: pdl.OperationOp, operands: list[SSAValue]) -> Iterator[list[SSAValue]]:

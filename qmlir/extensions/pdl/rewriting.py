@@ -59,8 +59,7 @@ class Rewrite:
             case pdl.OperationOp():
                 self.found[op.op] = self._create(op)
             case pdl.ApplyNativeRewriteOp():
-                results = self._call(op, self.natives[op], list(op.args))
-                self.found |= dict(zip(op.res, results, strict=True))
+                self.found |= dict(zip(op.res, self._call(op, self.natives[op], list(op.args)), strict=True))
             case pdl.ReplaceOp():
                 self._replace(op)
             case pdl.EraseOp():

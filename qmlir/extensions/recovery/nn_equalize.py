@@ -36,15 +36,15 @@ _ALIKE = 0.01
 
 Product = ConvOp | FullyConnectedOp | MatMulOp
 
+_WEIGHTS = 1
+"""The operand index of the weights of these."""
+
 _POOLS = AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp, MaxPoolOp
 
 
 @dataclass(frozen=True)
 class _Sides:
     """The layout of the constant weights of a contraction: the axes of its output and input channels."""
-
-    position: int
-    """The operand index of the weights."""
 
     output: int
     """The axis of the weights that holds the output channels."""
@@ -70,22 +70,21 @@ class _Sides:
         """Reshapes one factor per input channel so that it broadcasts to the weights."""
         if self.groups == 1:
             return np.moveaxis(factors.reshape(-1, *(1,) * (array.ndim - 1)), 0, self.input)
-        outputs = array.shape[0] // self.groups
-        rows = np.repeat(factors.reshape(self.groups, -1), outputs, axis=0)
+        rows = np.repeat(factors.reshape(self.groups, -1), array.shape[0] // self.groups, axis=0)
         return rows.reshape(*rows.shape, *(1,) * (array.ndim - 2))
 
 
 def _sides(op: Operation) -> _Sides | None:
     """Returns the layout of the constant weights of `op` if nothing else reads them, and otherwise `None`."""
     if isinstance(op, ConvOp):
-        found = _Sides(1, 0, 1, op.group_count)
+        found = _Sides(0, 1, op.group_count)
     elif isinstance(op, FullyConnectedOp):
-        found = _Sides(1, 0, 1)
+        found = _Sides(0, 1)
     elif isinstance(op, MatMulOp) and len(shape_of(op.rhs)) == 2:
-        found = _Sides(1, 0, 1) if op.is_rhs_transposed else _Sides(1, 1, 0)
+        found = _Sides(0, 1) if op.is_rhs_transposed else _Sides(1, 0)
     else:
         return None
-    return found if all(_is_own(value) for value in op.operands[found.position :]) else None
+    return found if all(_is_own(value) for value in op.operands[_WEIGHTS:]) else None
 
 
 def _is_own(value: SSAValue) -> bool:
@@ -198,7 +197,7 @@ def _pair(first: Operation, sides: _Sides) -> _Pair | None:
     value = first.results[0]
     axis = 1 if isinstance(first, ConvOp) else len(shape_of(value)) - 1
     channels, repeats = shape_of(value)[axis], 1
-    biases = [(first, position, 1) for position in range(sides.position + 1, len(first.operands))]
+    biases = [(first, position, 1) for position in range(_WEIGHTS + 1, len(first.operands))]
     while channels != DYNAMIC_INDEX:
         uses = list(value.uses)
         if len(uses) != 1 or observed(value) is not None:
@@ -243,8 +242,8 @@ def _flattens(op: ReshapeOp, axis: int) -> bool:
 
 def _equalize(pairs: Sequence[_Pair]) -> int:
     """Computes the factors of all pairs, applies them, and returns the number of changed pairs."""
-    contractions = {pair.first: pair.first_sides for pair in pairs} | {pair.last: pair.last_sides for pair in pairs}
-    arrays = {op: _array(op, sides.position).astype(np.float64) for op, sides in contractions.items()}
+    contractions = dict.fromkeys(op for pair in pairs for op in (pair.first, pair.last))
+    arrays = {op: _array(op, _WEIGHTS).astype(np.float64) for op in contractions}
     for _ in range(_SWEEPS):
         largest = 0.0
         for pair in pairs:
@@ -272,9 +271,9 @@ def _equalize(pairs: Sequence[_Pair]) -> int:
 def _scale(pair: _Pair) -> None:
     """Applies the factors of a pair to its weights and biases."""
     first, last = pair.first_sides, pair.last_sides
-    weights, others = _array(pair.first, first.position), _array(pair.last, last.position)
-    _exchange(pair.first, first.position, weights / first.beside_outputs(pair.factors, weights.ndim))
-    _exchange(pair.last, last.position, others * last.beside_inputs(np.repeat(pair.factors, pair.repeats), others))
+    weights, others = _array(pair.first, _WEIGHTS), _array(pair.last, _WEIGHTS)
+    _exchange(pair.first, _WEIGHTS, weights / first.beside_outputs(pair.factors, weights.ndim))
+    _exchange(pair.last, _WEIGHTS, others * last.beside_inputs(np.repeat(pair.factors, pair.repeats), others))
     for op, position, from_end in pair.biases:
         known = _array(op, position)
         _exchange(op, position, (known / pair.factors.reshape(-1, *(1,) * (from_end - 1))).reshape(known.shape))

@@ -44,8 +44,7 @@ class _AboutMean:
     def products(self, other: "_AboutMean") -> F64:
         """Returns the sum of `x y^T` over the rows `x` of this and `y` of the other, `[groups, terms, terms]`."""
         found = (self.off.swapaxes(1, 2) @ other.off).astype(np.float64)
-        count = self.off.shape[1]
-        left = np.stack((self.rest + count * self.centre, self.centre), 2)
+        left = np.stack((self.rest + self.off.shape[1] * self.centre, self.centre), 2)
         found += left @ np.stack((other.centre, other.rest), 1)
         return found
 

@@ -36,7 +36,7 @@ from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.errors import sqnr
 from qmlir.workflows.profiling import profile
 from qmlir.workflows.recovery import EQUALIZE, Remedies, Remedy, Repair, Tried
-from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions, compared
+from qmlir.workflows.validating import References, Validating, Validation, ValidationOptions
 
 BLOCKS: Mapping[LiteralString, LiteralString] = {
     EFFORTS[3]: f"{SCALES},quant-gptq,quant-adaround,quant-adaround{{blocks=3 weighted}},quant-correct-bias"
@@ -135,11 +135,11 @@ def repaired(
     """
     signature = function_of(references.module, ENTRY)
     samples = [arguments_of(signature, each) for each in hold_out.repairing]
-    judges, source = hold_out.judging
+    validating = Validating(references, ValidationOptions(), *hold_out.judging)
 
     def judged(module: ModuleOp) -> Mapping[str, float]:
         """Returns the SQNR of each float output that can be compared."""
-        rows = compared(references, module, judges, source, ValidationOptions()).outputs
+        rows = validating.compared(module).outputs
         return {row.name: row.about_zero_db for row in rows if row.about_zero_db is not None and not row.is_part}
 
     plain = made.module.clone()
@@ -170,8 +170,8 @@ def repaired(
     mark_repaired(function_of(best[0], ENTRY), layers)
     ratios = {passes: noise_ratios(unrepaired, each) for passes, each in found.items()}
     others = tuple((passes, after) for passes, (_, after) in ratios.items() if passes != chosen)
-    count = sum(each.samples for each in judges)
-    return *best, Repair(chosen, count, source, *ratios[chosen], layers, others, required)
+    count = sum(each.samples for each in validating.runs)
+    return *best, Repair(chosen, count, validating.source, *ratios[chosen], layers, others, required)
 
 
 def noise_ratios(before: Mapping[str, float], after: Mapping[str, float]) -> tuple[float, float]:

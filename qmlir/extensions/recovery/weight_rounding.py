@@ -150,8 +150,7 @@ def settled(
     before = error(weights, nearest, grid, moments)
     if moments.ndim == 1:
         return nearest, before, before
-    begun = gptq(weights, grid, moments, factors=factors)
-    found = descend(weights, begun, grid, moments, sweeps=sweeps)
+    found = descend(weights, gptq(weights, grid, moments, factors=factors), grid, moments, sweeps=sweeps)
     after = error(weights, found, grid, moments)
     return (found, after, before) if after < before else (nearest, before, before)
 
@@ -166,8 +165,7 @@ def gptq(weights: Array, grid: CodeGrid, moments: Array, *, factors: DampedFacto
     rounded first. A term that is 0 in all samples takes its nearest code. `factors` are the factors of `moments`, if
     already computed.
     """
-    if factors is None:
-        factors = DampedFactors.of(moments)
+    factors = factors or DampedFactors.of(moments)
     order, unit = factors.order, factors.unit
     wanted, ordered = weights.T[order].astype(np.float64), grid.permuted(order)
     codes, off = np.zeros_like(wanted), np.zeros_like(wanted)
@@ -195,8 +193,7 @@ def compensated(
     """
     if cross is moments or np.array_equal(cross, moments):
         return weights.astype(np.float64)
-    if factors is None:
-        factors = DampedFactors.of(moments)
+    factors = factors or DampedFactors.of(moments)
     return weights + share * factors.solved(weights @ (cross - moments))
 
 

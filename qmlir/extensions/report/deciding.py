@@ -157,8 +157,7 @@ class DecisionReader:
         if op in self.decisions.left_in_float:
             slots = (*slots_of(op).values(), Slot.OUTPUT)
             rules = (self.recipe.sources(op, slot).get("quantize", "") for slot in slots)
-            is_wanted = op in self.decisions.kept_in_float
-            rule = next(filter(None, rules), "") if is_wanted else ""
+            rule = next(filter(None, rules), "") if op in self.decisions.kept_in_float else ""
             seen = tuple(each for result in op.results if (each := self._observation(result)) is not None)
             reason = self.decisions.left_in_float[op]
             return OperationDecision(key_of(op), op.name, False, (), reason, rule, remarks, seen)

@@ -4,7 +4,7 @@ import argparse
 
 from qmlir.extensions import report
 from qmlir.tools.arguments import add_model, add_options
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,9 +16,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--isa", "--threads", "--shape")
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Prints the explanation. Raises `DiagnosticError` if the model is not such a folder or the name is unknown."""
-    return report.run_explain(arguments, session)
-
-
-EXPLAIN = Command(add_arguments, run, examples=("explain out/ fc1", "explain out/ fc1/matmul --isa avx2"))
+EXPLAIN = Command(
+    add_arguments,
+    lambda arguments, session: report.run_explain(arguments, session),
+    examples=("explain out/ fc1", "explain out/ fc1/matmul --isa avx2"),
+)

@@ -141,23 +141,21 @@ def _seen(seen: Observation) -> str:
     return f"{text}; sample {seen.lowest_sample} has the smallest of them, sample {seen.highest_sample} the largest"
 
 
+_REASONS: Mapping[str, str] = {
+    Basis.FIXED: "the result of {by} is in a fixed range, whatever the input",
+    Basis.WEIGHTS: "from the weights themselves",
+    Basis.SUM: "an exact sum of products: its scale is that of the data times that of the weights, its zero point 0",
+    Basis.ADDEND: "it is added to an exact sum as integers, and has the scale of that sum",
+    Basis.GIVEN: "the model came with it",
+    Basis.SHARED: "it has the type of what {by} gives",
+}
+
+
 def _because(slot: SlotDecision) -> Iterator[str]:
-    match slot.basis:
-        case Basis.FIXED:
-            yield f"the result of {slot.decided_by} is in a fixed range, whatever the input"
-        case Basis.WEIGHTS:
-            yield "from the weights themselves"
-        case Basis.SUM:
-            yield "an exact sum of products: its scale is that of the data times that of the weights, its zero point 0"
-        case Basis.ADDEND:
-            yield "it is added to an exact sum as integers, and has the scale of that sum"
-        case Basis.GIVEN:
-            yield "the model came with it"
-        case Basis.SHARED:
-            yield f"it has the type of what {slot.decided_by} gives"
-            yield from _ranges(slot)
-        case _:
-            yield from _ranges(slot)
+    if slot.basis in _REASONS:
+        yield _REASONS[slot.basis].format(by=slot.decided_by)
+    if slot.basis not in _REASONS or slot.basis == Basis.SHARED:
+        yield from _ranges(slot)
 
 
 def _ranges(slot: SlotDecision) -> Iterator[str]:
@@ -315,8 +313,7 @@ def _standing(module: ModuleOp, node: NamedNode) -> tuple[ImplementingOperation,
 def _whole(module: ModuleOp, node: NamedNode) -> NamedNode:
     """Returns the nodes that `node`, possibly a part of one, belongs to."""
     origins = (origin for op in module.walk() for origin in origins_of(op))
-    names = frozenset(origin.name for origin in origins if node.has(origin))
-    return replace(node, origins=names)
+    return replace(node, origins=frozenset(origin.name for origin in origins if node.has(origin)))
 
 
 def _types(module: ModuleOp, node: NamedNode) -> list[tuple[str, list[Attribute]]]:

@@ -60,8 +60,7 @@ class Deciders:
     def __init__(self, function: FuncOp) -> None:
         self._groups = Groups()
         self._first_users: dict[SSAValue, Quantizable] = {}
-        operations = [op for op in function.walk() if isinstance(op, Quantizable)]
-        for op in operations:
+        for op in (op for op in function.walk() if isinstance(op, Quantizable)):
             taken = list(_activations(op))
             for value in taken:
                 self._first_users.setdefault(value, op)
@@ -185,9 +184,9 @@ class Facts:
         assert self.node.operation is not None
         return self.node.operation
 
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g}%"
+    def finding(self, kind: str, severity: WarningLevel, text: str, recipe: str = "") -> Finding:
+        """Returns a finding about the node."""
+        return Finding(kind, severity, text, (self.node.number,), recipe)
 
 
 def _channels(positions: Sequence[int]) -> str:
@@ -217,13 +216,12 @@ class Checks:
         held = float(type_.scale) * max(type_.storage_max - type_.zero_point, type_.zero_point - type_.storage_min)
         if usual <= 0 or min(held, largest) < OUTLIER * usual:
             return
-        yield Finding(
+        yield facts.finding(
             "outlier",
             WarningLevel.SERIOUS,
             f"The range of {facts.name} is ruled by outliers: 99.9% of its values are below {usual:.3g} in size, the "
             f"largest is {largest:.3g}. The {type_.bits} bits are spread over the whole range, so that all others have "
             f"{np.log2(min(held, largest) / usual):.1f} bits less. A percentile as calibrator cuts the outliers off.",
-            (facts.node.number,),
             self._deciders.rule(value, calibrator={"name": "percentile", "percent": 99.9}),
         )
 
@@ -237,7 +235,7 @@ class Checks:
         known = None if self._profile is None else self._profile.values.get(facts.node.key)
         low, high = represented_range(seen.type)
         is_cut = known is not None and (known.minimum < low - seen.type.scale or known.maximum > high + seen.type.scale)
-        text = f"{_percent(seen.clipped)} of the values of {facts.name} lie outside of what its type holds, "
+        text = f"{100 * seen.clipped:.3g}% of the values of {facts.name} lie outside of what its type holds, "
         text += f"{low:.4g} to {high:.4g}, and are clipped. "
         recipe = ""
         if is_cut or known is None:
@@ -248,7 +246,7 @@ class Checks:
                 "The samples of the calibration had no such values, which no rule can know of: calibrate with samples "
                 "like these."
             )
-        yield Finding("clipped", WarningLevel.SERIOUS, text, (facts.node.number,), recipe)
+        yield facts.finding("clipped", WarningLevel.SERIOUS, text, recipe)
 
     def dead_channels(self, facts: Facts) -> Iterator[Finding]:
         """Reports channels that are constant, either in the float model already or because of quantization."""
@@ -262,22 +260,20 @@ class Checks:
             return
         empty = np.setdiff1d(_empty_channels(weights), lost)
         if lost.size:
-            yield Finding(
+            yield facts.finding(
                 "dead channel",
                 WarningLevel.SERIOUS,
                 f"All weights of {_channels(lost.tolist())} of {facts.name} became 0: they are less than half a "
                 f"step of the scale, {float(weights.type.scales.max()):.3g}, that other channels need. A scale for "
                 "each channel keeps them.",
-                (facts.node.number,),
                 rule(facts.operation, Slot.WEIGHT, granularity="channel"),
             )
         if empty.size:
-            yield Finding(
+            yield facts.finding(
                 "dead channel",
                 WarningLevel.NOTICE,
                 f"All weights of {_channels(empty.tolist())} of {facts.name} are 0 in the model already: such a "
                 "channel costs time and says nothing. No rule helps; it can be pruned from the model.",
-                (facts.node.number,),
             )
 
     def _dead_values(self, facts: Facts, known: I64) -> Iterator[Finding]:
@@ -292,13 +288,12 @@ class Checks:
         lost = np.setdiff1d(np.flatnonzero(ours.constant & ~theirs.constant), known)
         if lost.size and seen.type.bits < 16:
             spread = float((theirs.maxima - theirs.minima)[lost].max())
-            yield Finding(
+            yield facts.finding(
                 "dead channel",
                 WarningLevel.SERIOUS,
                 f"{_channels(lost.tolist()).capitalize()} of {facts.name} never change once quantized: their "
                 f"values vary by {spread:.3g}, and a step of the type is {float(seen.type.scales.max()):.3g}. More "
                 "bits keep them.",
-                (facts.node.number,),
                 self._deciders.rule(value, storage="i16"),
             )
 
@@ -315,24 +310,22 @@ class Checks:
             if weights.type.granularity is Granularity.AXIS:
                 advice = "One scale for all weights is larger than that of the channel."
                 recipe = rule(facts.operation, Slot.WEIGHT, granularity="tensor")
-            yield Finding(
+            yield facts.finding(
                 "bias",
                 WarningLevel.NOTICE,
                 f"The bias of {_channels(near.tolist())} of {facts.name} is up to {float(bias.max()):.3g} steps, of "
                 f"2^29 that a bias may have: the weights of the channel are very small beside it. Beyond, the scale of "
                 f"the weights is raised. {advice}",
-                (facts.node.number,),
                 recipe,
             )
         products = np.abs(weights.centered).sum(axis=1) * reach(weights.data)
         sums = products + (bias if bias.size in (1, products.size) else bias.max())
         if sums.max(initial=0) > SUM_LIMIT:
-            yield Finding(
+            yield facts.finding(
                 "accumulator",
                 WarningLevel.NOTICE,
                 f"The sums of {facts.name} may reach {float(sums.max()):.3g}, of 2^31 that 32 bits hold. Other "
                 "runtimes that add up in 32 bits may overflow. Weights of fewer bits make the sums smaller.",
-                (facts.node.number,),
                 rule(facts.operation, Slot.WEIGHT, storage=_narrower(weights.type)),
             )
 
@@ -343,20 +336,18 @@ class Checks:
             return
         array = weights.centered if weights.real is None else weights.by_channel(weights.real)
         sizes = np.abs(array).max(axis=1).astype(np.float64)
-        typical = float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 0.0
         small = sizes[sizes > 0]
         few = float(np.quantile(small, 0.1, method="lower")) if small.size else 0.0
-        if small.size < 2 or small.max() < UNEVEN * min(typical, few):
+        if small.size < 2 or small.max() < UNEVEN * few:
             return
         step = float(weights.type.scales.max()) if weights.real is not None else 1.0
         levels = 2 * few / step
-        yield Finding(
+        yield facts.finding(
             "uneven channels",
             WarningLevel.SERIOUS,
             f"All channels of the weights of {facts.name} share one scale, and their ranges differ "
             f"{small.max() / small.min():.3g} times: a tenth of the channels has {max(levels, 1):.0f} different "
             "weights or fewer. A scale for each channel gives all of them the whole width.",
-            (facts.node.number,),
             rule(facts.operation, Slot.WEIGHT, granularity="channel"),
         )
 
@@ -366,11 +357,10 @@ class Checks:
             return
         recipe = rule(facts.operation, None, quantize=True) if facts.is_kept_in_float else ""
         end = "" if facts.is_kept_in_float or "; help: " in facts.reason else " No rule changes that."
-        yield Finding(
+        yield facts.finding(
             "in float",
             WarningLevel.NOTICE,
             f"{facts.name} ({facts.operation.name}) is not quantized: {facts.reason}.{end}",
-            (facts.node.number,),
             recipe,
         )
 

@@ -5,7 +5,7 @@ import argparse
 from qmlir.extensions import report
 from qmlir.extensions.report.choices import SORTS
 from qmlir.tools.arguments import IMPORT, add_model, add_options
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,9 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sort", choices=SORTS, default="", help="sort layers by this column, largest first")
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Prints the description. Raises `DiagnosticError` if a model or a program cannot be read."""
-    return report.run_inspect(arguments, session)
-
-
-INSPECT = Command(add_arguments, run, examples=("inspect model.onnx", "inspect out/ --sort macs"))
+INSPECT = Command(
+    add_arguments,
+    lambda arguments, session: report.run_inspect(arguments, session),
+    examples=("inspect model.onnx", "inspect out/ --sort macs"),
+)

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_right, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import accumulate, pairwise
@@ -295,12 +295,6 @@ class GraphNode:
         return self.operation.multiply_adds() if isinstance(self.operation, MultipliesAndAdds) else 0
 
 
-def _operands(op: Operation) -> Iterator[SSAValue]:
-    """Yields the operands of an operation and of those in its regions."""
-    for each in op.walk():
-        yield from each.operands
-
-
 class ReportGraph:
     """The graph of a function: the nodes in order of computation, and the edges without duplicates."""
 
@@ -321,7 +315,8 @@ class ReportGraph:
                     came = self._sources.get(value, frozenset())
                     self._add(f"output:{port.name}", None, value, came, is_output=True)
                 continue
-            came = frozenset(number for value in _operands(op) for number in self._sources.get(value, ()))
+            read = (value for each in op.walk() for value in each.operands)
+            came = frozenset(number for value in read for number in self._sources.get(value, ()))
             drawn = [value for value in op.results if value in names.values]
             if drawn and not isinstance(op, CASTS):
                 came = self._add(names.values[drawn[0]], op, drawn[0], came)

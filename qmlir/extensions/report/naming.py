@@ -15,6 +15,7 @@ from qmlir.ir.provenance import Origin, origins_of, tensor_name, tensor_names
 from qmlir.ir.signature import inputs_of
 from qmlir.quantization.profiles.keys import functions_of, is_constant, keyed_values
 from qmlir.quantization.report import CASTS, element_text
+from qmlir.workflows.comparison.names import wholes
 
 # Lookup of the node that a user names: by its name, a provenance key, a tensor, an input or a weight.
 
@@ -54,13 +55,8 @@ class _Names:
         for op in module.walk():
             if isinstance(op, FuncOp):
                 continue
-            for origin in origins_of(op):
-                key = str(origin)
-                self.origins.setdefault(origin.name, set()).add(origin.name)
+            for key in (key for origin in origins_of(op) for key in reversed([*wholes(origin)])):
                 self.origins.setdefault(key, set()).add(key)
-                for position in range(1, origin.role.count("/") + 1):  # a part of a part: `gate` of `gate/matmul`
-                    outer = "/".join((origin.name, *origin.role.split("/")[:position]))
-                    self.origins.setdefault(outer, set()).add(outer)
         for op in module.walk():
             keys = {str(origin) for origin in origins_of(op)}
             for tensor in filter(None, tensor_names(op)):

@@ -5,7 +5,7 @@ import argparse
 from qmlir.extensions import report
 from qmlir.extensions.report.choices import OUTPUT
 from qmlir.tools.arguments import add_model, add_options, add_output
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--shape", "--cut-inputs", "--cut-outputs", "--threads", "--isa")
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Makes a report and writes it. Raises `DiagnosticError` for invalid inputs."""
-    return report.run_report(arguments, session)
-
-
 REPORT = Command(
     add_arguments,
-    run,
+    lambda arguments, session: report.run_report(arguments, session),
     examples=("report out/ --data samples.npz", "report out/ --data samples.npz --labels labels.npy -o page.html"),
 )

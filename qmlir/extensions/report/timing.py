@@ -57,9 +57,7 @@ def interleaved(
     action runs three times before the first round. The order is shuffled in each round, with a fixed seed, so that no
     action always follows the one that heats the CPU most.
     """
-    counts: dict[str, int] = {}
-    for name, action in actions.items():
-        counts[name] = max(3, int(seconds / median_seconds(action)))
+    counts = {name: max(3, int(seconds / median_seconds(action))) for name, action in actions.items()}
     medians: dict[str, list[float]] = {name: [] for name in actions}
     order, generator = list(actions), random.Random(0)
     for _ in range(rounds):

@@ -36,13 +36,11 @@ from qmlir.extensions.search.widths import LayerwiseModel, Widths
 from qmlir.extensions.training.evaluating import Batch
 from qmlir.interpreter.jobs import content_digest
 from qmlir.ir.diagnostics import text_error
-from qmlir.ir.interfaces import MultipliesAndAdds
-from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import coverage
-from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.timing import KernelTime
 from qmlir.text.tables import aligned, bytes_text
+from qmlir.workflows.calibration_samples import runs_within
 from qmlir.workflows.workers import environment
 
 SAMPLES = 512
@@ -147,8 +145,7 @@ class Allotment:
 
     def measured(self, accuracy: Callable[[Widths], float], most: int) -> "Allotment":
         """Returns this result with the measured accuracy of up to `most` points, including the chosen one."""
-        others = [each for each in self.front if not each.is_chosen]
-        kept = [self.chosen, *_spread(others, most - 1)]
+        kept = [self.chosen, *_spread([each for each in self.front if not each.is_chosen], most - 1)]
         return replace(
             self,
             front=tuple(replace(each, accuracy=accuracy(each.widths)) if each in kept else each for each in self.front),
@@ -300,8 +297,7 @@ class Prediction:
 
 def samples_to_grade(module: ModuleOp) -> int:
     """Returns the number of samples on which to compute gradients of `module`; large models use fewer."""
-    products = sum(op.multiply_adds() for op in function_of(module, ENTRY).walk() if isinstance(op, MultipliesAndAdds))
-    return max(FEWEST, min(SAMPLES, int(MULTIPLY_ADDS / products))) if products > 0 else SAMPLES
+    return runs_within(module, MULTIPLY_ADDS, FEWEST, SAMPLES)
 
 
 Divergences = Callable[[Sequence[Widths]], F64]

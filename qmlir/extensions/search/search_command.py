@@ -6,7 +6,7 @@ from qmlir.extensions import search
 from qmlir.extensions.search.choices import SearchMode, Width
 from qmlir.extensions.training.choices import Engine
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, add_quantization
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,14 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_quantization(parser)
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Searches and writes the result; returns 1 if the bound cannot be met. Raises `DiagnosticError`."""
-    return search.run_search(arguments, session)
-
-
 SEARCH = Command(
     add_arguments,
-    run,
+    lambda arguments, session: search.run_search(arguments, session),
     examples=(
         "search model.onnx --data test.npz --labels labels.npy --max-drop 0.01 -o out/",
         "search model.onnx --data test.npz --mode budget --max-bytes 100000 -o out/",

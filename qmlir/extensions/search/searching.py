@@ -375,12 +375,9 @@ def _saying_once() -> Generator[None]:
 
 @takes_model
 @tells_settings(
-    module="Model",
-    data="Data",
-    labels="Labels | None",
-    calibration="Data | None",
+    module="Model", data="Data", labels="Labels | None", calibration="Data | None",
     cluster="str | Client | Executor | None",
-)
+)  # fmt: skip
 def search(
     module: ModuleOp,
     data: Data,

@@ -88,23 +88,38 @@ class LogitSensitivity:
         self._types = list(dict.fromkeys(pair for each in wanted for pair in each.items()))
         numbers = {pair: number for number, pair in enumerate(self._types)}
         self._selected = [[numbers[pair] for pair in each.items()] for each in wanted]
-        self._program: _Program | None = None
+        self._gradients: PlaceGradients | None = None
+        self._shapes: dict[str, tuple[int, ...]] = {}
 
     def of(self, batch: Batch, batch_index: int) -> F64:
         """Returns the changes caused by each of `wanted` in each backward pass: `[passes, wanted]`.
 
         The random signs depend only on `batch_index`. Raises `DiagnosticError` in the same cases as `divergences`.
         """
-        if self._program is None or self._program.shapes != _shapes(batch):
-            positions = tuple(dict.fromkeys(each for each, _ in self._types))
-            self._program = _Program(self._module, positions, batch, self._output)
-        known, gradients = self._program.run(batch, np.random.default_rng([0, batch_index]))
+        known, shapes = self._known(batch), {name: array.shape for name, array in batch.inputs.items()}
+        if self._gradients is None or self._shapes != shapes:
+            sizes = {position: array.shape for position, array in known.items()}
+            self._gradients, self._shapes = PlaceGradients(self._module, ENTRY, sizes, shapes, gradient), shapes
+        values = self._gradients.forward(batch.inputs)
+        output = values[self._output]
+        scores = rows_of_scores(output, batch)
         off = [_difference(known[each], type_) for each, type_ in self._types]
         rows: list[list[float]] = []
-        for each in gradients:
-            changes = [float(np.vdot(each[at], added)) for (at, _), added in zip(self._types, off, strict=True)]
+        for signs in signs_of_passes(scores, np.random.default_rng([0, batch_index])):
+            seeds = score_gradients(scores, signs)
+            seeds[batch.samples :] = 0  # padding of the batch
+            seed = seeds.astype(np.float32).reshape(output.shape)
+            found = self._gradients.backward(values, {self._output: seed})
+            pairs = zip(self._types, off, strict=True)
+            changes = [float(np.vdot(found[at].astype(np.float64), added)) for (at, _), added in pairs]
             rows.append([sum(changes[number] for number in selected) for selected in self._selected])
         return np.asarray(rows, np.float64)
+
+    def _known(self, batch: Batch) -> dict[Place, Array]:
+        """Returns the value at each place."""
+        seen = _Seen({value_at(position) for position, _ in self._types})
+        interpret(self._module, batch.inputs, function=ENTRY, listeners=[seen])
+        return {position: seen.values[value_at(position)] for position, _ in self._types}
 
 
 def divergences(module: ModuleOp, output: str, batches: Iterable[Batch], wanted: Sequence[Rounded]) -> F64:
@@ -144,39 +159,6 @@ class _Seen(Listener):
 
     def _keep(self, values: Sequence[SSAValue], found: Sequence[Any]) -> None:
         self.values.update((value, array) for value, array in zip(values, found, strict=True) if value in self.wanted)
-
-
-def _shapes(batch: Batch) -> dict[str, tuple[int, ...]]:
-    return {name: array.shape for name, array in batch.inputs.items()}
-
-
-class _Program:
-    """Computes the values at places, and their gradients, for one set of input shapes."""
-
-    def __init__(self, module: ModuleOp, positions: Sequence[Place], batch: Batch, output: str) -> None:
-        self._module, self._output = module, output
-        self._positions, self.shapes = positions, _shapes(batch)
-        sizes = {position: array.shape for position, array in self._known(batch).items()}
-        self._gradients = PlaceGradients(module, ENTRY, sizes, self.shapes, gradient)
-
-    def run(self, batch: Batch, random: np.random.Generator) -> tuple[dict[Place, Array], list[dict[Place, F64]]]:
-        """Returns the value at each place, and for each pass the gradient of `score_gradients` with respect to it."""
-        values = self._gradients.forward(batch.inputs)
-        output = values[self._output]
-        scores = rows_of_scores(output, batch)
-        gradients: list[dict[Place, F64]] = []
-        for signs in signs_of_passes(scores, random):
-            seeds = score_gradients(scores, signs)
-            seeds[batch.samples :] = 0  # padding of the batch
-            seed = seeds.astype(np.float32).reshape(output.shape)
-            found = self._gradients.backward(values, {self._output: seed})
-            gradients.append({position: each.astype(np.float64) for position, each in found.items()})
-        return self._known(batch), gradients
-
-    def _known(self, batch: Batch) -> dict[Place, Array]:
-        seen = _Seen({value_at(position) for position in self._positions})
-        interpret(self._module, batch.inputs, function=ENTRY, listeners=[seen])
-        return {position: seen.values[value_at(position)] for position in self._positions}
 
 
 def signs_of_passes(scores: Array, random: np.random.Generator) -> tuple[F64, F64]:

@@ -4,7 +4,7 @@ import argparse
 
 from qmlir.extensions import search
 from qmlir.tools.arguments import IMPORT, add_model, add_options
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,14 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, *IMPORT, "--threads", "--isa", "--cluster")
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Tunes the model's kernels and prints the result. Raises `DiagnosticError` if the model cannot be tuned."""
-    return search.run_tune(arguments, session)
-
-
 TUNE = Command(
     add_arguments,
-    run,
+    lambda arguments, session: search.run_tune(arguments, session),
     epilog="Results are stored next to the cache of programs; qmlir compile uses them unless --no-tuned is given.",
     examples=("tune out/ --seconds 600", "tune out/ --kernels 5 --threads 4"),
 )

@@ -99,8 +99,7 @@ def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> Module
             defined = known[value].owner
             assert isinstance(defined, Operation)
             block.add_op(defined)
-    results = [op.target.type] * len(schedules)
-    function = FuncOp("main", (arguments, results), Region(block))
+    function = FuncOp("main", (arguments, [op.target.type] * len(schedules)), Region(block))
     made: list[SSAValue] = []
     for number, schedule in enumerate(schedules):
         copy = op.clone(dict(known))
@@ -241,8 +240,7 @@ class TuneResult(Readable):
         left = f"{counted(self.remaining, 'kernel')} not searched in time; run qmlir tune again to continue"
         if not self.kernels:
             return f"{left}\n"
-        table = aligned([_HEAD, *(each.row() for each in self.kernels)], {"times", "us", "gain"})
-        lines = [*table, ""]
+        lines = [*aligned([_HEAD, *(each.row() for each in self.kernels)], {"times", "us", "gain"}), ""]
         default = sum(len(each.nodes) * each.tuned.default_seconds for each in self.kernels)
         best = sum(len(each.nodes) * each.tuned.seconds for each in self.kernels)
         faster = sum(each.tuned.schedule is not None for each in self.kernels)
@@ -327,29 +325,25 @@ class Timer:
 
     def default(self) -> ScheduleAttr:
         """Returns the built-in schedule, including the choice of an algorithm."""
-        module = _scheduled(self.op, [None], self.isa, self.threads)
-        return scheduled_variants(module)[0]
+        return scheduled_variants(_scheduled(self.op, [None], self.isa, self.threads))[0]
 
     def one_thread(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
         """Returns the shortest seconds in each half of the rounds, for each schedule that the kernel supports."""
         module = _scheduled(self.op, schedules, self.isa, self.threads)
         known = scheduled_variants(module)
-        halves = self._halves(module, len(schedules))
-        return {
-            schedule: (halves[0][number], halves[1][number])
-            for number, schedule in enumerate(schedules)
-            if known.get(number) == schedule and inf not in (halves[0][number], halves[1][number])
-        }
-
-    def _halves(self, module: ModuleOp, count: int) -> list[list[float]]:
         inputs = inputs_for(module)
         _run(module, COMPILE.passes("bufferize", "loops"))
         with temporary_program(module) as program:
             outputs = _memory(program)
             first = time_steps(program, inputs, 2, outputs)
-            _check_equal(self.op, outputs, [f"schedule {number}" for number in range(count)])
+            _check_equal(self.op, outputs, [f"schedule {number}" for number in range(len(schedules))])
             rounds = _rounds(sum(each.seconds for each in first))
-            return [_by_number(time_steps(program, inputs, rounds, outputs), count) for _ in range(2)]
+            halves = [_by_number(time_steps(program, inputs, rounds, outputs), len(schedules)) for _ in range(2)]
+        return {
+            schedule: (halves[0][number], halves[1][number])
+            for number, schedule in enumerate(schedules)
+            if known.get(number) == schedule and inf not in (halves[0][number], halves[1][number])
+        }
 
     def together(self, schedules: Sequence[ScheduleAttr]) -> dict[ScheduleAttr, tuple[float, float]]:
         """Returns the shortest seconds in each half of the rounds, of programs run alternately on all threads."""
@@ -382,12 +376,8 @@ def _rounds(seconds: float) -> int:
 
 def _by_number(times: Sequence[Any], count: int) -> list[float]:
     """Returns the seconds of each schedule, summed over its kernels; infinity if it has none."""
-    found: dict[int, float] = {}
-    for each in times:
-        number = schedule_number(each.nodes)
-        if number is not None:
-            found[number] = found.get(number, 0.0) + each.seconds
-    return [found.get(number, inf) for number in range(count)]
+    own = ([each.seconds for each in times if schedule_number(each.nodes) == number] for number in range(count))
+    return [sum(seconds) if seconds else inf for seconds in own]
 
 
 def inputs_for(module: ModuleOp) -> dict[str, Array]:

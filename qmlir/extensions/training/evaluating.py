@@ -19,12 +19,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.training.choices import Engine
 from qmlir.interpreter.archives import arrays_of, whole
-from qmlir.interpreter.interpreter import Interpreter
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.samples import Data, Labelled, Run, Samples
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error, unknown, warn
-from qmlir.ir.signature import inputs_of, outputs_of
-from qmlir.specialization.inputs import shape_text
+from qmlir.ir.signature import MAIN, inputs_of, outputs_of
+from qmlir.specialization.inputs import function_of, shape_text
 from qmlir.targets.cpu.compiler import compile_module
 from qmlir.text.files import path_of
 
@@ -64,14 +63,12 @@ def together(samples: Samples, group: Sequence[Run]) -> tuple[Array, ...]:
 class Batches:
     """Batches of data for a function of `module`; each iteration passes over all data once."""
 
-    def __init__(
-        self, module: ModuleOp, data: Data, *, function: str = "main", size: int = BATCH, limit: int | None = None
-    ) -> None:
+    def __init__(self, module: ModuleOp, data: Data, *, size: int = BATCH, limit: int | None = None) -> None:
         """Opens `data`; only the first `limit` samples are used, if it is given.
 
         Data that can be read only once, such as a generator, is kept in memory.
         """
-        self._function = Interpreter(module).function(function)
+        self._function = function_of(module, MAIN)
         self.data: Data = list(data) if isinstance(data, Iterator) else data
         """The data that is iterated, which can be shared with others."""
         self._size = size
@@ -225,9 +222,9 @@ class Runner:
 # Scores
 
 
-def output_name(module: ModuleOp, name: str | None, function: str = "main") -> str:
+def output_name(module: ModuleOp, name: str | None) -> str:
     """Returns `name` if it is an output, or the name of the only output if it is `None`. Raises `DiagnosticError`."""
-    names = [port.name for port in outputs_of(Interpreter(module).function(function))]
+    names = [port.name for port in outputs_of(function_of(module, MAIN))]
     if name is None:
         if len(names) != 1:
             raise text_error(

@@ -537,8 +537,7 @@ class Simulation:
         # A bias has the scale of all accumulators it is added to, such as those of all steps of a recurrent layer.
         if any(map(is_bias, op.operands)):
             return True
-        scales = {self.found[value].scale for value in op.operands if value in self.found}
-        return len(scales) == 1
+        return len({self.found[value].scale for value in op.operands if value in self.found}) == 1
 
     def _sums(self, at: InsertionBuilder, op: NnOp) -> _Sums:
         for value in op.operands:
@@ -635,8 +634,7 @@ class Simulation:
     def _bias(self, at: InsertionBuilder, bias: SSAValue, scale: Expr) -> Expr:
         """Returns the integers of a bias in the scale of the accumulator, which broadcasts to it."""
         if isinstance(bias.owner, QuantizeCastOp):
-            quotient = Expr(at, bias.owner.input) / scale
-            return _saturated(as_type(rounded(quotient), f64), uniform_of(bias))
+            return _saturated(as_type(rounded(Expr(at, bias.owner.input) / scale), f64), uniform_of(bias))
         stored = constant_array(bias)
         assert stored is not None
         held = ConstantOp.of(stored.astype(np.float64), TensorType(f64, stored.shape))
@@ -644,8 +642,7 @@ class Simulation:
 
     def _sums_of_mean(self, at: InsertionBuilder, op: NnOp, operand: Simulated) -> _Sums:
         """Returns the sums of a mean: the f64 mean times its count, rounded, as its error is far below 1/2."""
-        made = self._cloned(at, op, self._integers(at, op, f64), f64)
-        mean = Expr(at, made.results[0])
+        mean = Expr(at, self._cloned(at, op, self._integers(at, op, f64), f64).results[0])
         count = op.divisors()
         if isinstance(op, AveragePoolOp) and count.size > 1:
             sizes = shape_of(op.data)[2:]

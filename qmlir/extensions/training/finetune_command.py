@@ -9,7 +9,24 @@ import argparse
 from qmlir.extensions import training
 from qmlir.extensions.training.choices import SCALE_METHODS, FinetuneLoss, FinetuneOptions, OptimizerKind
 from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output, add_quantization
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
+
+_NUMBERS = (
+    ("epochs", int, "N", "number of epochs (default: 10)"),
+    ("batch_size", int, "N", "samples per training step (default: 64)"),
+    ("mixup", float, "SHARE", "fraction of samples mixed with another one and labeled by the float model (default: 0.5 "
+     "without labels if all inputs are floats, otherwise 0)"),
+    ("learning_rate", float, "R", "learning rate of weights and biases (default: 0.001; 0.002 for weights of at most "
+     "4 bits)"),
+    ("scale_rate", float, "R", "learning rate of scales (default: 0.004)"),
+    ("warmup", float, "SHARE", "fraction of steps with a rising learning rate, before cosine decay (default: 0.02)"),
+    ("validation_split", float, "SHARE", "fraction of samples held out to evaluate epochs (default: 0.1)"),
+    ("patience", int, "N", "stop after N epochs without improvement (default: never)"),
+    ("temperature", float, "T", "softmax temperature of --loss kl (default: 2)"),
+    ("distill", float, "SHARE", "weight of kl in --loss labels (default: 0.5)"),
+    ("seed", int, "N", "random seed of the sample order (default: 0)"),
+)  # fmt: skip
+"""The numbers in `FinetuneOptions` that have an option: their types, placeholders and help."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,40 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--optimizer", default=str(OptimizerKind.ADAM), choices=[str(each) for each in OptimizerKind],
         help="optimizer of weights and biases: adam (default), or sgd with momentum; scales always use adam",
     )  # fmt: skip
-    known = FinetuneOptions
-    add("--epochs", type=int, default=known.epochs, metavar="N", help="number of epochs (default: 10)")
-    add("--batch-size", type=int, default=known.batch_size, metavar="N", help="samples per training step (default: 64)")
-    add(
-        "--mixup", type=float, default=known.mixup, metavar="SHARE",
-        help="fraction of samples mixed with another one and labeled by the float model (default: 0.5 without "
-        "labels if all inputs are floats, otherwise 0)",
-    )  # fmt: skip
-    add(
-        "--learning-rate", type=float, default=known.learning_rate, metavar="R",
-        help="learning rate of weights and biases (default: 0.001; 0.002 for weights of at most 4 bits)",
-    )  # fmt: skip
-    add(
-        "--scale-rate", type=float, default=known.scale_rate, metavar="R",
-        help="learning rate of scales (default: 0.004)",
-    )  # fmt: skip
-    add(
-        "--warmup", type=float, default=known.warmup, metavar="SHARE",
-        help="fraction of steps with a rising learning rate, before cosine decay (default: 0.02)",
-    )  # fmt: skip
-    add(
-        "--validation-split", type=float, default=known.validation_split, metavar="SHARE",
-        help="fraction of samples held out to evaluate epochs (default: 0.1)",
-    )  # fmt: skip
-    add("--patience", type=int, metavar="N", help="stop after N epochs without improvement (default: never)")
-    add(
-        "--temperature", type=float, default=known.temperature, metavar="T",
-        help="softmax temperature of --loss kl (default: 2)",
-    )  # fmt: skip
-    add(
-        "--distill", type=float, default=known.distill, metavar="SHARE",
-        help="weight of kl in --loss labels (default: 0.5)",
-    )  # fmt: skip
-    add("--seed", type=int, default=known.seed, metavar="N", help="random seed of the sample order (default: 0)")
+    for name, type_, metavar, told in _NUMBERS:
+        default = getattr(FinetuneOptions, name)
+        add(f"--{name.replace('_', '-')}", type=type_, default=default, metavar=metavar, help=told)
     add(
         "--freeze-oscillating", action="store_true",
         help="freeze weights of at most 4 bits that oscillate between two values",
@@ -92,14 +78,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_export(parser)
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Trains, writes the result, and reports the gain. Raises `DiagnosticError`."""
-    return training.run_finetune(arguments, session)
-
-
 FINETUNE = Command(
     add_arguments,
-    run,
+    lambda arguments, session: training.run_finetune(arguments, session),
     examples=(
         "finetune model.onnx --data samples.npz --weights i4 -o trained.mlir",
         "finetune model.onnx --data train.npz --labels labels.npy --epochs 20 -o trained.onnx",

@@ -422,15 +422,14 @@ class _Loop:
 _METRICS = {FinetuneLoss.MSE: "SQNR dB", FinetuneLoss.KL: "agreement", FinetuneLoss.LABELS: "top-1"}
 
 
-def _options(loss: str, classes: Array | None, optimizer: str, given: Mapping[str, Any]) -> FinetuneOptions:
+def _options(loss: str, classes: Array | None, optimizer: str, **given: Any) -> FinetuneOptions:
     usual = FinetuneLoss.MSE if classes is None else FinetuneLoss.LABELS
     known = chosen_member(FinetuneLoss, loss or usual, "loss")
     if known is FinetuneLoss.LABELS and classes is None:
         raise text_error("loss 'labels' requires labels; pass --labels (labels=), or use loss 'mse' or 'kl'")
     if known is not FinetuneLoss.LABELS and classes is not None:
         raise text_error(f"loss '{known}' learns from the float model and cannot be combined with labels")
-    kind = chosen_member(OptimizerKind, optimizer, "optimizer")
-    return FinetuneOptions(loss=known, optimizer=kind, **given)
+    return FinetuneOptions(loss=known, optimizer=chosen_member(OptimizerKind, optimizer, "optimizer"), **given)
 
 
 def _key(
@@ -558,12 +557,9 @@ def finetune(
         )
     samples, classes = with_labels(data, labels)
     options = _options(
-        loss, classes, optimizer,
-        {
-            "temperature": temperature, "distill": distill, "validation_split": validation_split, "epochs": epochs,
-            "batch_size": batch_size, "mixup": mixup, "learning_rate": learning_rate, "scale_rate": scale_rate,
-            "warmup": warmup, "patience": patience, "seed": seed, "freeze_oscillating": freeze_oscillating,
-        },
+        loss, classes, optimizer, temperature=temperature, distill=distill, validation_split=validation_split,
+        epochs=epochs, batch_size=batch_size, mixup=mixup, learning_rate=learning_rate, scale_rate=scale_rate,
+        warmup=warmup, patience=patience, seed=seed, freeze_oscillating=freeze_oscillating,
     )  # fmt: skip
     rows = TrainingSamples(module, preprocessed(samples, preprocess))
     if classes is not None and len(classes) != len(rows) * rows.per_run:

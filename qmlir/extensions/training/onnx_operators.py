@@ -34,8 +34,7 @@ def _gradient(node: Node) -> Sequence[SSAValue]:
             raise node.error(f"'{name}' is a constant; make it an input of the graph")
     # The node's own operations come after these.
     operations = list(node.graph.block.ops)
-    seed = filled(node, 1, element_of(target), target)
-    found = gradients(operations, {target: seed}, variables, node.insert)
+    found = gradients(operations, {target: filled(node, 1, element_of(target), target)}, variables, node.insert)
     return [
         filled(node, 0, element_of(variable), variable) if gradient is None else gradient
         for variable, gradient in zip(variables, found, strict=True)

@@ -305,7 +305,6 @@ class TrainingPrograms:
         """The names of the results of the model."""
 
         programs = {name: compile(module, function=name, threads=threads, isa=isa) for name in (FORWARD, BACKWARD)}
-        self._forward = programs[FORWARD]
         self._functions = GradientFunctions(module, lambda name, given: programs[name](given))
 
     def forward(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
@@ -314,7 +313,7 @@ class TrainingPrograms:
 
     def results(self, inputs: Mapping[str, Array], parameters: Mapping[str, Array]) -> dict[str, Array]:
         """Returns the results of the model as f32 arrays."""
-        values = self._forward({**inputs, **parameters})
+        values = self.forward(inputs, parameters)
         return {name: values[name] for name in self.outputs}
 
     def backward(self, values: Mapping[str, Array], gradients: Mapping[str, Array]) -> dict[str, Array]:

@@ -4,7 +4,7 @@ import argparse
 
 from qmlir.tools import running
 from qmlir.tools.arguments import add_model, add_options
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 from qmlir.workflows.choices import LEVELS, RUNTIMES
 
 SORTS = ("model", "sqnr")
@@ -35,16 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--shape", "--cut-inputs", "--cut-outputs")
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Compares, and prints a table; returns 1 if a value is below the bound. Raises `DiagnosticError`."""
-    return running.run_compare(arguments, session)
-
-
 _RUNTIMES = "\n".join(f"  {f'{name}:':24}{summary}" for name, summary in RUNTIMES.items())
 
 COMPARE = Command(
     add_arguments,
-    run,
+    lambda arguments, session: running.run_compare(arguments, session),
     examples=(
         "compare out/ --data samples.npz --worst 5",
         "compare model.onnx onnxruntime:other.onnx --data samples.npz --min-sqnr 30",

@@ -8,9 +8,16 @@ import argparse
 
 from qmlir.targets.cpu.choices import NUMBA, emitter_names
 from qmlir.tools import running
-from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, parse_bytes
-from qmlir.tools.command_runner import Command, Session
-from qmlir.tools.emission import LIMITS, emission_service
+from qmlir.tools.arguments import (
+    IMPORT,
+    LIMITS,
+    add_model,
+    add_options,
+    add_output,
+    emission_service,
+    parse_bytes,
+)
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,9 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Compiles a model and saves the program. Raises `DiagnosticError`."""
-    return running.run_compile(arguments, session)
-
-
-COMPILE = Command(add_arguments, run, examples=("compile out/ -o program/", "compile out/ --emit c --name net -o net/"))
+COMPILE = Command(
+    add_arguments,
+    lambda arguments, session: running.run_compile(arguments, session),
+    examples=("compile out/ -o program/", "compile out/ --emit c --name net -o net/"),
+)

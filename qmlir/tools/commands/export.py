@@ -4,7 +4,7 @@ import argparse
 
 from qmlir.tools import running
 from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,11 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_export(parser)
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Writes a model as ONNX. Raises `DiagnosticError`."""
-    return running.run_export(arguments, session)
-
-
 EXPORT = Command(
-    add_arguments, run, examples=("export out/ -o quantized.onnx", "export out/ -o quantized.onnx --format qoperator")
+    add_arguments,
+    lambda arguments, session: running.run_export(arguments, session),
+    examples=("export out/ -o quantized.onnx", "export out/ -o quantized.onnx --format qoperator"),
 )

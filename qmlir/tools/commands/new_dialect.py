@@ -3,7 +3,7 @@
 import argparse
 
 from qmlir.tools import running
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,11 +12,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", help="output folder (default: qmlir-NAME)")
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Writes the package, and prints the next steps."""
-    return running.run_new_dialect(arguments, session)
-
-
 NEW_DIALECT = Command(
-    add_arguments, run, examples=("new-dialect edge_npu", "new-dialect edge_npu -o packages/edge_npu")
+    add_arguments,
+    lambda arguments, session: running.run_new_dialect(arguments, session),
+    examples=("new-dialect edge_npu", "new-dialect edge_npu -o packages/edge_npu"),
 )

@@ -5,7 +5,7 @@ import argparse
 from qmlir.targets.partitioning.preferences import Preferences
 from qmlir.tools import running
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,13 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Divides the model and prints the report. Raises `DiagnosticError`."""
-    return running.run_partition(arguments, session)
-
-
 PARTITION = Command(
     add_arguments,
-    run,
+    lambda arguments, session: running.run_partition(arguments, session),
     examples=("partition out/ --device npu,cpu", "partition out/ --device npu,cpu --min-ops 4 -o parts.mlir"),
 )

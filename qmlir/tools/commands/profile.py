@@ -7,7 +7,7 @@ import argparse
 
 from qmlir.tools import running
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,12 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--data", required=True)
     add_options(parser, "--preprocess")
     add_output(
-        parser,
-        "output profile (JSON), or FILE.onnx or FILE.mlir for the lowered model with its statistics, which "
-        "qmlir quantize accepts without samples",
-        required=True,
-        metavar="FILE",
-    )
+        parser, "output profile (JSON), or FILE.onnx or FILE.mlir for the lowered model with its statistics, which "
+        "qmlir quantize accepts without samples", required=True, metavar="FILE",
+    )  # fmt: skip
     add_options(parser, *IMPORT)
     add = parser.add_argument
     add(
@@ -37,14 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "--processes", "--cluster", "--resume")
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Profiles a model and writes its statistics. Raises `DiagnosticError`."""
-    return running.run_profile(arguments, session)
-
-
 PROFILE = Command(
     add_arguments,
-    run,
+    lambda arguments, session: running.run_profile(arguments, session),
     examples=(
         "profile model.onnx --data samples.npz -o profile.json",
         "profile model.onnx --data samples.npz -o profiled.onnx --processes 4",

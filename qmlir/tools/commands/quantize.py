@@ -9,7 +9,7 @@ from qmlir import registry
 from qmlir.quantization.recipe_text import AUTO, Effort
 from qmlir.tools import running
 from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output, add_quantization
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 from qmlir.workflows.choices import ENOUGH
 
 
@@ -35,11 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_options(parser, *IMPORT, "--observer")
     add_options(
-        parser,
-        "--device",
-        default=None,
+        parser, "--device", default=None,
         help="devices to quantize for, preferred first (qmlir-opt --list-targets lists them)",
-    )
+    )  # fmt: skip
     add_quantization(parser)
     add_options(parser, "--cluster", "--resume")
     parser.add_argument(
@@ -56,17 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-validate", action="store_true", help="skip the comparison with the float model")
     add("--min-sqnr", type=float, metavar="DB", help="fail if the SQNR of an output is below DB decibels")
     add(
-        "--min-agreement",
-        type=float,
-        metavar="SHARE",
+        "--min-agreement", type=float, metavar="SHARE",
         help="fail if less than SHARE of the samples keep the class of the float model",
-    )
+    )  # fmt: skip
     add_export(parser)
-
-
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Quantizes a model, writes it, and reports the coverage. Raises `DiagnosticError`."""
-    return running.run_quantize(arguments, session)
 
 
 def _effort(text: str) -> Effort:
@@ -75,7 +66,7 @@ def _effort(text: str) -> Effort:
 
 QUANTIZE = Command(
     add_arguments,
-    run,
+    lambda arguments, session: running.run_quantize(arguments, session),
     epilog="exit code 1: an output misses --min-sqnr or --min-agreement; without them, lost accuracy is a warning\n",
     examples=(
         "quantize model.onnx --data samples.npz -o out/",

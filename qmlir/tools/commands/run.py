@@ -4,7 +4,7 @@ import argparse
 
 from qmlir.tools import running
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output
-from qmlir.tools.command_runner import Command, Session
+from qmlir.tools.command_runner import Command
 
 ENGINES = ("interpreter", "compiled")
 """The engines that can run a module."""
@@ -31,11 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--device")
 
 
-def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Runs a model or program. Raises `DiagnosticError`, also if an expectation fails."""
-    return running.run_run(arguments, session)
-
-
 RUN = Command(
-    add_arguments, run, examples=("run out/ --input inputs.npz", "run program/ --input x=x.npy -o outputs.npz")
+    add_arguments,
+    lambda arguments, session: running.run_run(arguments, session),
+    examples=("run out/ --input inputs.npz", "run program/ --input x=x.npy -o outputs.npz"),
 )

@@ -19,9 +19,8 @@ from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.text.data import JsonValue
 from qmlir.text.tables import bytes_text, counted
 from qmlir.text.writing import folder_result
-from qmlir.tools.arguments import import_settings, value_of
+from qmlir.tools.arguments import LIMITS, emission_service, import_settings, value_of
 from qmlir.tools.command_runner import Session
-from qmlir.tools.emission import LIMITS, emission_service
 from qmlir.tools.models import has_open_batch_only, load_model, shapes_text, with_one_sample
 from qmlir.workflows.folder import QuantizedFolder, check_new_folder
 

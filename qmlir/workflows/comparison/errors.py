@@ -351,8 +351,7 @@ def _margin(references: Sequence[Array]) -> float:
 
 
 def _by_sample(rows: F64, tables: Sequence[F64]) -> list[float]:
-    ends = np.cumsum([len(each) for each in tables])
-    return [float(each.sum()) for each in np.split(rows, ends[:-1])]
+    return [float(each.sum()) for each in np.split(rows, np.cumsum([len(each) for each in tables])[:-1])]
 
 
 def _ratios(signals: Sequence[float], noises: Sequence[float], *, least: float = 0.0) -> Ratios:

@@ -156,7 +156,7 @@ class _Namer:
         self.functions = functions_of(module)
         self.last: dict[str, str] = {}
         self.totals: Counter[str] = Counter()
-        for op in self._operations():
+        for op, _ in self._operations():
             if origins := origins_of(op):
                 self.last["+".join(map(str, origins))] = op.name
             else:
@@ -164,9 +164,12 @@ class _Namer:
         self.numbers: Counter[str] = Counter()
         self.position = 0
 
-    def _operations(self) -> Iterator[Operation]:
+    def _operations(self) -> Iterator[tuple[Operation, str]]:
+        """Yields the operations that get names, each with the prefix of its function."""
         for function in self.functions:
-            yield from (op for op in function.body.walk() if self._is_named(op))
+            name = function.sym_name.data
+            prefix = "" if name == ENTRY or len(self.functions) == 1 else f"@{name}/"
+            yield from ((op, prefix) for op in function.body.walk() if self._is_named(op))
 
     def _is_named(self, op: Operation) -> bool:
         """Whether `op` gets a name: casts, constants, observers and calls do not."""
@@ -180,11 +183,8 @@ class _Namer:
         functions = {function.sym_name.data: function for function in self.functions}
         if entry in functions:
             self._name_inputs(functions[entry])
-        for function in self.functions:
-            prefix = "" if function.sym_name.data == ENTRY or len(functions) == 1 else f"@{function.sym_name.data}/"
-            for op in function.body.walk():
-                if self._is_named(op):
-                    self._name(op, prefix)
+        for op, prefix in self._operations():
+            self._name(op, prefix)
         if entry in functions:
             for port in outputs_of(functions[entry]):
                 self.found.add(output_name(port.name, element_text(element_type(port.of_caller().type))))
@@ -248,7 +248,7 @@ def module_names(module: ModuleOp, function: str = ENTRY, *, integers: bool = Fa
     return _Namer(module, integers=integers).run(function)
 
 
-def _wholes(origin: Origin) -> Iterator[str]:
+def wholes(origin: Origin) -> Iterator[str]:
     """Yields a part of a node, then the part that contains it, and so on up to the node."""
     roles = origin.role.split("/") if origin.role else []
     for length in range(len(roles), -1, -1):
@@ -260,7 +260,7 @@ def _last_covering(names: Sequence[Name]) -> dict[str, Name]:
     found: dict[str, Name] = {}
     for name in sorted((name for name in names if name.is_whole), key=lambda name: name.last):
         for origin in name.origins:
-            found.update(dict.fromkeys(_wholes(origin), name))
+            found.update(dict.fromkeys(wholes(origin), name))
     return found
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
-from xdsl.dialects.builtin import FunctionType, IntegerType, ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
@@ -23,6 +23,7 @@ from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.upstream.scalars import unsigned, wrap
 from qmlir.ir.builtin_types import ranked_tensor
+from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.ir.signature import Port, inputs_of, outputs_of, set_ports
 from qmlir.ir.verification import verify
@@ -137,8 +138,7 @@ def called(program: ProgramCall, inputs: Mapping[str, Array], name: str) -> Mapp
 class ProgramSubject:
     """A compiled program, whose values are its outputs.
 
-    `signature` is a function with the program's inputs; `outputs` holds the names and types of its outputs. Quantized
-    outputs are dequantized.
+    `signature` is a function with the program's inputs. Quantized outputs are dequantized.
     """
 
     def __init__(
@@ -146,14 +146,14 @@ class ProgramSubject:
         program: ProgramCall,
         name: str = "the program",
         *,
-        outputs: Mapping[str, Attribute],
+        outputs: Sequence[Port],
         signature: FuncOp | None = None,
     ):
         self.program = program
         self.name = name
         self.signature = signature
-        self._outputs = outputs
-        self.names = tuple(output_name(port, element_text(element_type(type_))) for port, type_ in outputs.items())
+        self._outputs = {port.name: port.type for port in outputs}
+        self.names = tuple(output_name(port.name, element_text(element_type(port.type))) for port in outputs)
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """Computes the outputs by key, as defined by `Subject.values`."""
@@ -163,35 +163,23 @@ class ProgramSubject:
 class CompiledSubject(ModuleSubject):
     """`module`, float or quantized, compiled for this machine.
 
-    With `outputs_only`, only the program itself is compiled. Values in other functions than the entry, and inside
-    regions, are missing.
+    Values in other functions than the entry, and inside regions, are missing.
     """
 
-    def __init__(
-        self,
-        module: ModuleOp,
-        name: str = "the program",
-        *,
-        outputs_only: bool = False,
-        progress: IO[str] | None = None,
-    ):
+    def __init__(self, module: ModuleOp, name: str = "the program", *, progress: IO[str] | None = None):
         super().__init__(module, name)
         self._program = compile_module(module, function=ENTRY, progress=progress)
-        self._positions: dict[str, list[tuple[str, Attribute]]] = {}
-        self._watched = None
-        if not outputs_only:
-            watched, self._positions = with_values(module)
-            self._watched = compile_module(watched, function=ENTRY, progress=progress)
+        watched, self._positions = with_values(module)
+        self._watched = compile_module(watched, function=ENTRY, progress=progress)
         known = {*self._positions, *(f"output:{each}" for each in self._outputs), *self._found.inputs.values()}
         self.names = [name for name in self.names if name.key in known]
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """Computes the values by key, as defined by `Subject.values`."""
         found: dict[str, tuple[Array, ...]] = {key: (inputs[port],) for port, key in self._found.inputs.items()}
-        if self._watched is not None:
-            inside = called(self._watched, inputs, self.name)
-            for key, positions in self._positions.items():
-                found[key] = tuple(real(inside[output], type_) for output, type_ in positions)
+        inside = called(self._watched, inputs, self.name)
+        for key, positions in self._positions.items():
+            found[key] = tuple(real(inside[output], type_) for output, type_ in positions)
         return found | real_outputs(called(self._program, inputs, self.name), self._outputs)
 
 
@@ -201,29 +189,22 @@ def with_values(module: ModuleOp) -> tuple[ModuleOp, dict[str, list[tuple[str, A
     target = function_of(clone, ENTRY)
     keys = module_names(clone).values
     block = target.body.blocks[0]
-    ending = block.last_op
-    assert isinstance(ending, ReturnOp)
     values = [value for op in block.ops for value in op.results if value in keys]
-    taken = {port.name for port in outputs_of(target)}
-    turns: Counter[str] = Counter()
+    inputs, ports = inputs_of(target), [*outputs_of(target)]
+    taken = {port.name for port in ports}
     positions: defaultdict[str, list[tuple[str, Attribute]]] = defaultdict(list)
-    ports: list[Port] = []
     for value in values:
-        key = keys[value]
-        name = f"value:{key}@{turns[key]}"
+        steps = positions[keys[value]]
+        name = f"value:{keys[value]}@{len(steps)}"
         while name in taken:
             name += "'"
         taken.add(name)
-        turns[key] += 1
-        positions[key].append((name, value.type))
+        steps.append((name, value.type))
         ports.append(Port(name, value.type))
-    inputs, outputs = inputs_of(target), (*outputs_of(target), *ports)
-    returned = (*ending.operands, *values)
-    ending.detach()
-    ending.erase()
-    block.add_op(ReturnOp(*returned))
-    target.function_type = FunctionType.from_lists([port.type for port in inputs], [port.type for port in outputs])
-    set_ports(target, inputs, outputs)
+    returned = terminator_of(block)
+    returned.operands = (*returned.operands, *values)
+    target.update_function_type()
+    set_ports(target, inputs, ports)
     verify(clone)
     return clone, dict(positions)
 
@@ -348,7 +329,6 @@ class LoweredSubject(ModuleSubject):
         """Computes the values by key, as defined by `Subject.values`."""
         shapes = tuple(sorted((name, value.shape) for name, value in inputs.items()))
         if shapes not in self._lowered:
-            static = specialize(self.module, dict(shapes), function=ENTRY)
-            self._lowered[shapes] = _Lowered(static, self.level)
+            self._lowered[shapes] = _Lowered(specialize(self.module, dict(shapes), function=ENTRY), self.level)
         outputs, values = self._lowered[shapes].run(inputs)
         return values | real_outputs(outputs, self._outputs)

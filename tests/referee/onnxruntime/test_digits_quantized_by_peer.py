@@ -17,7 +17,7 @@ import pytest
 from onnx import ModelProto, helper
 
 import qmlir
-from qmlir.extensions.bench.quantizers import FORMS, PeerForm, modern, quantize
+from qmlir.extensions.bench.peers import FORMS, PeerForm, modern, quantize
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
 from tests.referee.onnxruntime.test_digits import MODELS, digits_input

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.bench.quantizers import FORMS as PEER_FORMS
-from qmlir.extensions.bench.quantizers import modern, quantize
+from qmlir.extensions.bench.peers import FORMS as PEER_FORMS
+from qmlir.extensions.bench.peers import modern, quantize
 from qmlir.extensions.training.trainable import Trainable
 from tests.referee.onnxruntime.exported import FORMS
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime

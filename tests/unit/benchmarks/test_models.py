@@ -16,7 +16,7 @@ from benchmarks.contest import BARS, GAIN_BARS, ratio_rows
 from benchmarks.models import BENCH_MODELS, convnet, detector, encoder, lstm, mlp, mobilenet_v2, speech, vision
 from benchmarks.starts import STARTED
 from benchmarks.subjects import FLOAT, INT8, PEER_FORMS
-from qmlir.extensions.bench.quantizers import FORMS, OPSET
+from qmlir.extensions.bench.peers import FORMS, OPSET
 from qmlir.extensions.report.inspecting import inspect
 from qmlir.extensions.report.timing import Times
 from qmlir.targets.runtimes import onnx_runtime

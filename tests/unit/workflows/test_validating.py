@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,7 @@ from qmlir.quantization.settings import QuantizeSettings
 from qmlir.workflows.calibration_samples import MOST, EvenSampler, HoldOut, runs_to_compare
 from qmlir.workflows.choices import ENOUGH
 from qmlir.workflows.comparison.errors import lost_places, misplaced
-from qmlir.workflows.validating import (
-    Cause,
-    References,
-    Validation,
-    ValidationOptions,
-    compared,
-)
+from qmlir.workflows.validating import Cause, References, Validating, Validation, ValidationOptions
 from tests.support.classifiers import classifier, samples
 
 EIGHT_BITS: QuantizeSettings = {
@@ -39,6 +33,10 @@ def _validated(data: Data, **settings: Any) -> Validation:
     found = qmlir.quantize(qmlir.load(classifier()), data, **settings).validation
     assert found is not None
     return found
+
+
+def compared(references: References, quantized: ModuleOp, runs: Sequence[Run]) -> Validation:
+    return Validating(references, ValidationOptions(), runs, "given").compared(quantized)
 
 
 def _heard(call: object) -> list[str]:
@@ -227,7 +225,7 @@ def test_an_offset_does_not_hide_lost_answers() -> None:
     module, data = _heads("y = Add(s, offset)")
     constant = _heads("z = Mul(s, zero) y = Add(z, offset)")[0]
     runs = [Run(position, 1, (each,)) for position, each in enumerate(data["x"])]
-    found = compared(References(module), constant, runs, "given", ValidationOptions())
+    found = compared(References(module), constant, runs)
     (row,) = found.outputs
     assert row.about_zero_db is not None
     assert row.about_zero_db > 55
@@ -247,7 +245,7 @@ def test_a_quarter_of_lost_samples_is_a_loss() -> None:
             outputs = references.of(run)
             assert isinstance(outputs, dict)
             outputs["y"] = outputs["y"][:, ::-1]
-        found = compared(references, other, runs, "given", ValidationOptions())
+        found = compared(references, other, runs)
         assert found.outputs[0].sqnr_db == math.inf
         assert bool(found.faults) is is_lost
 
@@ -266,7 +264,7 @@ def test_rows_of_a_map_have_no_classes(shape: str, is_lost: bool) -> None:
     )
     data = np.random.default_rng(0).normal(size=(16, 1, 5, 6)).astype(np.float32)
     runs = [Run(position, 1, (each,)) for position, each in enumerate(data)]
-    found = compared(References(exact), coarse, runs, "given", ValidationOptions())
+    found = compared(References(exact), coarse, runs)
     assert bool(found.faults) is is_lost
     assert found.outputs[0].agreement is not None
 
@@ -278,11 +276,11 @@ def test_parts_of_a_concatenation_are_compared_one_by_one(steps: str) -> None:
     module, lost = (_heads(f"{body} j = Concat<axis=2>(l, b, {each}) {steps}")[0] for each in "en")
     data = _heads("y = Identity(s)")[1]
     runs = [Run(position, 1, (each,)) for position, each in enumerate(data["x"])]
-    found = compared(References(module), lost, runs, "given", ValidationOptions())
+    found = compared(References(module), lost, runs)
     assert [row.name for row in found.outputs] == ["y", "y[:, :, 0:2]", "y[:, :, 2:4]", "y[:, :, 4:6]"]
     assert all(row.agreement is not None for row in found.outputs)
     assert [text.partition(": ")[0] for text in found.faults] == ["output y[:, :, 4:6]"]
-    assert len(compared(References(module), module, runs, "given", ValidationOptions()).outputs) == 4
+    assert len(compared(References(module), module, runs).outputs) == 4
 
 
 def test_agreement_of_the_last_axis_is_told_whatever_the_rank() -> None:
@@ -328,7 +326,7 @@ def _told(exact: np.ndarray, found: np.ndarray, element: str = "float") -> tuple
     dtype = np.float32 if element == "float" else np.dtype(element)
     pairs = zip(exact.astype(dtype), (found - exact).astype(dtype), strict=True)
     runs = [Run(position, 1, each) for position, each in enumerate(pairs)]
-    return compared(References(modules[0]), modules[1], runs, "given", ValidationOptions()).faults
+    return compared(References(modules[0]), modules[1], runs).faults
 
 
 @pytest.mark.parametrize(("lost", "is_lost"), [(1, False), (2, True)])

@@ -5,14 +5,14 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects import func
+from xdsl.dialects import func, scf
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import AllocOp, GetGlobalOp
 from xdsl.ir import Operation, SSAValue
 
 from qmlir.dialects.kernel.attributes import READ_ONLY
 from qmlir.extensions.aot.ahead import AheadForm
-from qmlir.extensions.aot.c import control, memory, registers, scalars
+from qmlir.extensions.aot.c import memory, registers, scalars
 from qmlir.extensions.aot.c.elements import array_literals, element_of, memory_type
 from qmlir.extensions.aot.c.function import LARGEST, TABLES, CWriter, EmitOperation, Unit
 from qmlir.extensions.aot.c.helpers import functions_for, is_helper
@@ -22,16 +22,28 @@ from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
 from qmlir.targets.cpu.emitters.card import WrittenFiles
+from qmlir.targets.cpu.emitters.control import CONTROL, branch, results_of
 from qmlir.targets.cpu.emitters.ports import C_KEYWORDS, CPP_KEYWORDS, EntryPoint, c_type, comment_text
 from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
 from qmlir.targets.cpu.emitters.writing import INDENT, Names, memory_of, name_text
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
+
+def _index_switch(write: CWriter, op: scf.IndexSwitchOp) -> None:
+    chosen, names = write.index(op.arg), results_of(write, op)
+    with write.indented(f"switch ({chosen})", chosen):
+        cases = zip(op.cases.get_values(), op.case_regions, strict=True)
+        for head, region in (*((f"case {case}:", each) for case, each in cases), ("default:", op.default_region)):
+            with write.indented(head, end="} break;"):
+                branch(write, names, region)
+
+
 EMISSIONS: dict[type[Operation], Any] = {
     **scalars.EMISSIONS,
     **registers.EMISSIONS,
     **memory.EMISSIONS,
-    **control.EMISSIONS,
+    **CONTROL,
+    scf.IndexSwitchOp: _index_switch,
 }
 """The emission of each operation of the loops level, from one table per family of dialects."""
 
@@ -60,19 +72,13 @@ _HEAD = """\
 #endif"""
 
 
-def _is_taken(name: str) -> bool:
-    """Returns true if the file uses this name, or may use it."""
-    return is_helper(name) or name.startswith(TABLES)
-
-
 class _File:
     """The parts of the file under construction."""
 
     def __init__(self, entry: EntryPoint) -> None:
         self.entry, self.program = entry, entry.program
         self.unit = Unit()
-        own = (*_RESERVED, *_OF_RUN, f"{entry.name}_run", f"{entry.name}_run_in")
-        self.names = Names(own, self._avoids)
+        self.names = Names((*_RESERVED, *_OF_RUN, f"{entry.name}_run", f"{entry.name}_run_in"), self._avoids)
         ports = (*self.program.inputs, *self.program.outputs)
         self.parameters = {port: self.names.new(entry.parameters[port]) for port in ports}
         """The names of the ports, which nothing else in the file has, as it would be hidden."""
@@ -82,7 +88,8 @@ class _File:
         self.arrays = {each.symbol: array_literals(each.array) for each in self.program.constants.values()}
 
     def _avoids(self, name: str) -> bool:
-        return _is_taken(name) or self.entry.is_defined(name)
+        """Returns true if the file uses this name, or may use it."""
+        return is_helper(name) or name.startswith(TABLES) or self.entry.is_defined(name)
 
     def writer(self, emissions: Mapping[type[Operation], EmitOperation], *taken: str) -> CWriter:
         """Returns the writer of a function, whose variables hide no other name."""
@@ -188,8 +195,7 @@ class _Run:
         name, ends = self.file.parameters[port], port.array.limits
         conditions: list[str] = []
         if ends is not None:
-            is_signed = c_type(port).startswith("int")
-            conditions = [f"{name}[i] < {ends[0]}"] if is_signed else []
+            conditions = [f"{name}[i] < {ends[0]}"] if c_type(port).startswith("int") else []
             conditions.append(f"{name}[i] > {ends[1]}")
         if port.refuses_nan:
             conditions.append(_is_nan(port, f"{name}[i]"))
@@ -277,8 +283,8 @@ def _check_size(entry: EntryPoint) -> None:
         raise text_error(f"arrays in C must have at most {LARGEST} elements or bytes, but got {max(sizes)}")
 
 
-def emit_c(entry: EntryPoint) -> Mapping[str, str]:
-    """Returns the C file of a program, by its name. Raises `DiagnosticError` if an operation cannot be emitted as C."""
+def emit_c(entry: EntryPoint) -> WrittenFiles:
+    """Returns the C file of a program. Raises `DiagnosticError` if an operation cannot be emitted as C."""
     _check_size(entry)
     file = _File(entry)
     kernels = [file.kernel(function) for function in entry.program.kernels]
@@ -296,11 +302,7 @@ def emit_c(entry: EntryPoint) -> Mapping[str, str]:
         _run_text(entry, file.parameters),
         *file.weights(),
     ]
-    return {f"{entry.name}.c": "\n\n".join(parts) + "\n"}
+    return WrittenFiles({f"{entry.name}.c": "\n\n".join(parts) + "\n"})
 
 
-def _write_c(entry: EntryPoint) -> WrittenFiles:
-    return WrittenFiles(emit_c(entry))
-
-
-C = AheadForm("C99: one file that needs no library", "portable", _write_c, "c", takes_tiles=False)
+C = AheadForm("C99: one file that needs no library", "portable", emit_c, "c", takes_tiles=False)

@@ -89,12 +89,14 @@ class CWriter(TextWriter):
         assert op is not None
         return element_of(op, value.type)
 
-    def keep(self, value: SSAValue, text: Text | Index, *, loads: bool = False) -> None:
+    def keep(
+        self, value: SSAValue, text: Text | Index, *, loads: bool = False, crosses: frozenset[str] = frozenset()
+    ) -> None:
         name, type_, lanes = self.names.new(self.hint(value)), self.element(value).type, lanes_in(value)
         if lanes:
-            self.lanes(lanes, str(text), name, type_, reads=text.reads, loads=loads)
+            self.lanes(lanes, str(text), name, type_, reads=text.reads, crosses=crosses, loads=loads)
         else:
-            self.statements.append(Declaration(self.depth, type_, name, str(text), text.reads, loads))
+            self.statements.append(Declaration(self.depth, type_, name, str(text), text.reads, loads, crosses))
         self.name(value, name)
 
     def lanes(

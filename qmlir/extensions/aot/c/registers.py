@@ -12,7 +12,7 @@ from qmlir.dialects.simd.base import lanes_of
 from qmlir.extensions.aot.c.elements import CElement
 from qmlir.extensions.aot.c.function import CWriter, EmitOperation, lanes_in
 from qmlir.extensions.aot.c.memory import EACH_LANE, keep_loaded, loaded, pointer, stored
-from qmlir.extensions.aot.c.scalars import helper_call
+from qmlir.extensions.aot.c.scalars import helper_call, infix
 from qmlir.extensions.aot.c.statements import LANE, Declaration
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
@@ -158,13 +158,8 @@ def _broadcast(write: CWriter, op: vector.BroadcastOp) -> None:
 
 
 def _extract(write: CWriter, op: vector.ExtractOp) -> None:
-    array, lane, element = write.array(op.vector), write.lane_index(op), write.element(op.result)
-    name = write.names.new(write.hint(op.result))
-    crosses = frozenset({array})
-    write.statements.append(
-        Declaration(write.depth, element.type, name, f"{array}[{lane}]", lane.reads, crosses=crosses)
-    )
-    write.name(op.result, name)
+    array, lane = write.array(op.vector), write.lane_index(op)
+    write.keep(op.result, Text(f"{array}[{lane}]", lane.reads), crosses=frozenset({array}))
 
 
 def _insert(write: CWriter, op: vector.InsertOp) -> None:
@@ -175,10 +170,7 @@ def _insert(write: CWriter, op: vector.InsertOp) -> None:
 
 def _crossing(write: CWriter, result: SSAValue, text: str, *arrays: str) -> None:
     """Defines a vector by an expression that reads any lanes of arrays."""
-    name = write.names.new(write.hint(result))
-    crosses = frozenset(arrays)
-    write.lanes(lanes_of(result), text, name, write.element(result).type, crosses=crosses)
-    write.name(result, name)
+    write.keep(result, Text(text), crosses=frozenset(arrays))
 
 
 def _shuffle(write: CWriter, op: vector.ShuffleOp) -> None:
@@ -203,8 +195,7 @@ def _create_mask(write: CWriter, op: vector.CreateMaskOp) -> None:
 
 
 def _fma(write: CWriter, op: vector.FMAOp) -> None:
-    element = write.element(op.res)
-    write.define(op.res, helper_call(write, "fma", element, *map(write.text, op.operands)))
+    write.define(op.res, helper_call(write, "fma", write.element(op.res), *map(write.text, op.operands)))
 
 
 _KINDS = {"add": "+", "mul": "*"}
@@ -213,7 +204,7 @@ _KINDS = {"add": "+", "mul": "*"}
 def _joined(write: CWriter, kind: str, element: CElement, a: Text, b: Text) -> Text:
     """Combines two scalars by the kind of a reduction."""
     if element.name in ("f32", "f64") and kind in _KINDS:
-        return Text(f"{a.inner} {_KINDS[kind]} {b.inner}", reads_of((a, b)), is_atom=False)
+        return infix(_KINDS[kind], a, b)
     return helper_call(write, kind, element, a, b)
 
 
@@ -222,10 +213,8 @@ def _reduction(write: CWriter, op: vector.ReductionOp) -> None:
     array, element, kind = write.array(op.vector), write.element(op.dest), op.kind.data.value
     start = Text(f"{array}[0]", frozenset({array})) if op.acc is None else write.text(op.acc)
     name = write.variable(op.dest, "folded", start)
-    lane = Text(f"{array}[{LANE}]", frozenset({array}))
-    found = _joined(write, kind, element, name_text(name), lane)
-    first = int(op.acc is None)
-    head = f"for (int32_t {LANE} = {first}; {LANE} < {lanes_of(op.vector)}; {LANE}++)"
+    found = _joined(write, kind, element, name_text(name), Text(f"{array}[{LANE}]", frozenset({array})))
+    head = f"for (int32_t {LANE} = {int(op.acc is None)}; {LANE} < {lanes_of(op.vector)}; {LANE}++)"
     write.line(f"{head} {name} = {found};", found)
 
 
@@ -238,10 +227,7 @@ def _reduce_add(write: CWriter, op: simd_lanes.ReduceAddOp) -> None:
     found = _joined(write, "add", element, own, other)
     write.line(f"for (int32_t n = {lanes // 2}; n > 0; n /= 2)", name_text(name))
     write.line(f"    for (int32_t {LANE} = 0; {LANE} < n; {LANE}++) {name}[{LANE}] = {found};", found)
-    result = write.names.new(write.hint(op.result))
-    crosses = frozenset({name})
-    write.statements.append(Declaration(write.depth, element.type, result, f"{name}[0]", crosses=crosses))
-    write.name(op.result, result)
+    write.keep(op.result, Text(f"{name}[0]"), crosses=frozenset({name}))
 
 
 def _products(a: str, b: str, group: int, *, is_unsigned: bool) -> str:
@@ -266,13 +252,11 @@ def _dot_accumulate(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
         return
     a, b, text = write.array(op.x), write.array(op.w), write.text(op.accumulator)
     is_unsigned = op.signs.data == simd_lanes.Signs.US
-    name = write.names.new("sum")
-    element = write.element(op.result)
+    name, element = write.names.new("sum"), write.element(op.result)
     terms = _products(a, b, op.group, is_unsigned=is_unsigned).split(" + (int32_t)")
     total = text
     for number, term in enumerate(terms):
-        product = Text(term if number == 0 else f"(int32_t){term}")
-        total = write.call("add_i32", total, product)
+        total = write.call("add_i32", total, Text(term if number == 0 else f"(int32_t){term}"))
     crosses = frozenset({a, b})
     write.lanes(lanes_of(op.result), total.text, name, element.type, reads=text.reads, crosses=crosses)
     write.name(op.result, name)
@@ -293,8 +277,7 @@ def _round_to_int(write: CWriter, op: simd_lanes.RoundToIntOp) -> None:
 def _narrow(write: CWriter, op: simd_lanes.NarrowOp) -> None:
     """Clamps and truncates, one vector after the other."""
     element, target = write.element(op.values[0]), write.element(op.result)
-    bits = target.bits
-    low, high = integer_limits(bits, is_signed=op.unsigned is None)
+    low, high = integer_limits(target.bits, is_signed=op.unsigned is None)
     texts: list[Text] = []
     for value in op.values:
         clamped = write.call(f"minsi_{element.name}", write.call(f"maxsi_{element.name}", write.text(value), low), high)

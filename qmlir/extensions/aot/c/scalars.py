@@ -261,8 +261,7 @@ def _dense(write: CWriter, op: Operation, dense: AnyDense) -> Text:
 
 
 def _add_with_carry(write: CWriter, op: arith.AddUIExtendedOp) -> None:
-    element = write.element(op.sum)
-    write.keep(op.sum, helper_call(write, "add", element, write.text(op.lhs), write.text(op.rhs)))
+    write.keep(op.sum, helper_call(write, "add", write.element(op.sum), write.text(op.lhs), write.text(op.rhs)))
     write.define(op.overflow, compared(write, "ult", op.sum, op.lhs))
 
 

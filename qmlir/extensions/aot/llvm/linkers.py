@@ -111,13 +111,9 @@ def _linked(
         if done.returncode:
             missing = sorted(set(_UNDEFINED.findall(done.stderr)))
             found = f"calls {', '.join(missing)}, which nothing here has" if missing else " ".join(done.stderr.split())
-            raise text_error(f"{_named(command)} cannot link {what}: {found[:300]}")
+            linker = "ziglang" if "ziglang" in command else command[0]
+            raise text_error(f"{linker} cannot link {what}: {found[:300]}")
         return target.read_bytes()
-
-
-def _named(command: Sequence[str]) -> str:
-    """Returns the name of a linker for messages."""
-    return "ziglang" if "ziglang" in command else command[0]
 
 
 _UNDEFINED = re.compile(r"undefined symbol: (\w+)")

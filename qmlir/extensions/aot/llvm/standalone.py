@@ -39,13 +39,8 @@ def _is_nan(port: MainPort) -> Test:
 
 def _ranges(codes: npt.NDArray[np.unsignedinteger]) -> list[tuple[int, int]]:
     """Returns runs of consecutive integers, as pairs of their ends."""
-    runs: list[tuple[int, int]] = []
-    for code in codes.tolist():
-        if runs and runs[-1][1] == code - 1:
-            runs[-1] = runs[-1][0], code
-        else:
-            runs.append((code, code))
-    return runs
+    runs = np.split(codes, np.flatnonzero(np.diff(codes) != 1) + 1)
+    return [(int(run[0]), int(run[-1])) for run in runs if run.size]
 
 
 def _in_ranges(build: Builder, value: IRValue, ranges: Sequence[tuple[int, int]]) -> IRValue:
@@ -53,8 +48,7 @@ def _in_ranges(build: Builder, value: IRValue, ranges: Sequence[tuple[int, int]]
     found = integer(I1, 0)
     for low, high in ranges:
         moved = build.binary("sub", value, integer(value.type, low))
-        is_in = build.compare("icmp ule", moved, integer(value.type, high - low))
-        found = build.binary("or", found, is_in)
+        found = build.binary("or", found, build.compare("icmp ule", moved, integer(value.type, high - low)))
     return found
 
 

@@ -81,7 +81,7 @@ def test_openvino_runs_beside(model: Path) -> None:
 
 def test_a_quantized_model_is_run_as_it_is(model: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    from qmlir.extensions.bench.quantizers import FORMS, quantize  # noqa: PLC0415 - with onnxruntime only
+    from qmlir.extensions.bench.peers import FORMS, quantize  # noqa: PLC0415 - with onnxruntime only
 
     target = tmp_path / "quantized.onnx"
     quantize(model, target, FORMS["u8s8"], [{"x": row[None]} for row in samples(8)[0]])

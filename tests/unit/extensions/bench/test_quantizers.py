@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from qmlir.extensions.bench.quantizers import FORMS, is_quantized, modern, quantize
+from qmlir.extensions.bench.peers import FORMS, is_quantized, modern, quantize
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.runtimes.packages import is_installed
 from tests.support.unsigned_twins import run_exactly

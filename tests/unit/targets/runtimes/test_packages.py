@@ -2,7 +2,7 @@
 
 import pytest
 
-from qmlir.extensions.bench.sessions import PEERS, peer_of
+from qmlir.extensions.bench.peers import PEERS, peer_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.runtimes import packages
 

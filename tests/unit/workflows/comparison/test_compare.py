@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.ir.signature import outputs_of
 from qmlir.workflows.comparison.compare import Comparison, ValueComparison, compare
 from qmlir.workflows.comparison.names import Name, output_name
 from qmlir.workflows.comparison.subjects import ModuleSubject, ProgramSubject
@@ -134,7 +135,7 @@ def test_subjects_with_nothing_in_common() -> None:
 
 
 def test_programs_say_nothing_of_their_inputs() -> None:
-    program = ProgramSubject(lambda inputs: inputs, outputs={})
+    program = ProgramSubject(lambda inputs: inputs, outputs=[])
     with pytest.raises(DiagnosticError, match="cannot compare two programs; compare a program with a model"):
         compare(program, program, x(1.0))
 
@@ -144,9 +145,9 @@ def test_a_program_that_refuses_its_inputs() -> None:
         raise ValueError("input 'x' is NaN at [0]")
 
     module = subjects()[0]
-    types = {"y": module.module.body.block.first_op.function_type.outputs.data[0]}
+    outputs = outputs_of(module.module.body.block.first_op)
     with pytest.raises(DiagnosticError, match=r"^error: saved: input 'x' is NaN at \[0\]$"):
-        compare(module, ProgramSubject(program, "saved", outputs=types), x(1.0))
+        compare(module, ProgramSubject(program, "saved", outputs=outputs), x(1.0))
 
 
 def value(key: str, decibels: float) -> ValueComparison:

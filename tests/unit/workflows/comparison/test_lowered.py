@@ -71,8 +71,6 @@ def test_a_program_and_its_values_inside(tmp_path: Path, monkeypatch: pytest.Mon
     assert [each.operation for each in found.values] == ["quant.qcast", "nn.conv", "nn.relu", "nn.conv", "nn.relu"]
     assert {each.sqnr_db for each in (*found.values, *found.outputs)} == {math.inf}
     assert found.unmatched == ()
-    outputs = compare(ModuleSubject(module), CompiledSubject(module, outputs_only=True), data())
-    assert (outputs.values, outputs.outputs[0].sqnr_db) == ((), math.inf)
 
 
 def test_values_as_outputs() -> None:

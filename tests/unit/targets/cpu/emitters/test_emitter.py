@@ -58,7 +58,7 @@ def _write(loops: ModuleOp, folder: Path, batch: Mapping[str, Any] | None, card:
 
 
 def _listing(entry: EntryPoint) -> WrittenFiles:
-    return WrittenFiles({f"{entry.name}.txt": "\n".join(emit_c(entry))})
+    return WrittenFiles({f"{entry.name}.txt": "\n".join(emit_c(entry).files)})
 
 
 INTERPRETED = CodeEmitter(_write)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
-from qmlir.extensions.bench import sessions
-from qmlir.extensions.bench.quantizers import FORMS
-from qmlir.extensions.bench.sessions import peer_of
+from qmlir.extensions.bench import peers
+from qmlir.extensions.bench.peers import FORMS, peer_of
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.runtimes import onnx_runtime
 from qmlir.targets.runtimes.packages import is_installed
@@ -56,7 +55,7 @@ def test_onnx_runtime_says_what_it_cannot_run(model: Path) -> None:
 
 @needs_openvino
 def test_openvino(model: Path) -> None:
-    session = sessions.OvSession(model, shapes={"x": (3, 3)})
+    session = peers.OvSession(model, shapes={"x": (3, 3)})
     assert (session.input_names, session.output_names) == (("x",), ("y",))
     first = session({"x": np.eye(3, dtype=np.float32)})["y"]
     second = session({"x": 2 * np.eye(3, dtype=np.float32)})["y"]
@@ -69,7 +68,7 @@ def test_openvino_says_what_it_cannot_run(tmp_path: Path) -> None:
     path = tmp_path / "none.onnx"
     path.write_bytes(b"no model")
     with pytest.raises(DiagnosticError, match="OpenVINO cannot run the model: ") as error:
-        sessions.OvSession(path)
+        peers.OvSession(path)
     assert "\n" not in str(error.value)
 
 
