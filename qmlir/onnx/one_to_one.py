@@ -105,8 +105,9 @@ _PLAIN: Sequence[type[NnOp]] = (
     elementwise.LessOrEqualOp, elementwise.WhereOp, elementwise.AndOp, elementwise.OrOp, elementwise.XorOp,
     elementwise.NotOp, elementwise.IsNaNOp, elementwise.BitwiseAndOp, elementwise.BitwiseOrOp, elementwise.BitwiseXorOp,
     elementwise.BitwiseNotOp, activations.ReluOp, activations.SigmoidOp, activations.HardSwishOp, activations.MishOp,
-    activations.TanhOp, activations.SoftplusOp, activations.SoftsignOp, indexing.NonZeroOp, pooling.GlobalAveragePoolOp, pooling.GlobalMaxPoolOp,
-    text.StringConcatOp, shapes.SizeOp, movement.SqueezeOp, movement.UnsqueezeOp, movement.SliceOp, shapes.TileOp,
+    activations.TanhOp, activations.SoftplusOp, activations.SoftsignOp, indexing.NonZeroOp,
+    pooling.GlobalAveragePoolOp, pooling.GlobalMaxPoolOp, text.StringConcatOp, shapes.SizeOp, movement.SqueezeOp,
+    movement.UnsqueezeOp, movement.SliceOp, shapes.TileOp,
 )  # fmt: skip
 
 _REDUCTIONS: Sequence[type[NnOp]] = (

@@ -93,7 +93,6 @@ _COMMANDS: Mapping[str, str] = {
     "profile": "record the value ranges of a model on samples",
     "compare": "compare two models layer by layer",
     "partition": "partition a quantized model among devices",
-    "new-dialect": "create a package for a new dialect, with tests and CI",
     "doctor": "check the installation and the CPU",
     "completion": "print a shell completion script",
 }
@@ -175,7 +174,7 @@ TREE = Contribution(
 )
 
 _EXTENSIONS = (
-    "aot", "bench", "cluster", "lsp", "microsoft", "pdl", "recovery", "report", "search", "training",
+    "aot", "bench", "cluster", "lsp", "microsoft", "new_dialect", "pdl", "recovery", "report", "search", "training",
 )  # fmt: skip
 
 EXTENSIONS: Mapping[str, str] = {name: f"qmlir.extensions.{name}:CONTRIBUTION" for name in _EXTENSIONS}

@@ -284,7 +284,8 @@ class HybridProgram(RunnableProgram):
         if self._batch is None:
             return self._fixed()
         with self._lock:  # if two threads call with the same new shape, only one compiles
-            named = self._batch.piece({port.name: each.shape for port, each in zip(self._ports, arrays, strict=True)})
+            sizes = {port.name: each.shape for port, each in zip(self._ports, arrays, strict=True)}
+            named = self._batch.pieces(sizes)[0]
             shapes = tuple(named.values())
             if shapes not in self._chains:
                 special = self._batch.specialized(self._module, named)

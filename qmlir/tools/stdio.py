@@ -13,7 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import version
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 from qmlir.registry import Named
 from qmlir.text.renames import renamed
@@ -60,6 +60,13 @@ _DATA = ("--data", "--input")
 """The options with which commands take arrays: samples, or the inputs of one run."""
 
 
+class ExclusiveGroup(NamedTuple):
+    """A group of mutually exclusive options, which records the options added to it."""
+
+    group: Any
+    actions: list[argparse.Action]
+
+
 class ArgumentParser(argparse.ArgumentParser):
     """An `argparse` parser that raises `UsageError` instead of exiting, and suggests similar names."""
 
@@ -68,19 +75,18 @@ class ArgumentParser(argparse.ArgumentParser):
 
     _titled: dict[str, Any] | None = None
 
+    actions: list[argparse.Action]
+    """All arguments, in the order in which they were added."""
+
+    exclusive: list[ExclusiveGroup]
+    """The groups of mutually exclusive options."""
+
     hint: Callable[[str, str | None], str] | None = None
     """Returns a hint for an unknown option, given its name without dashes and its value."""
 
-    @property
-    def actions(self) -> Sequence[argparse.Action]:
-        """All arguments, in the order in which they were added."""
-        return self._actions
-
-    @property
-    def exclusive(self) -> Sequence[tuple[Any, Sequence[argparse.Action]]]:
-        """The groups of mutually exclusive options, each with its options."""
-        groups: list[Any] = self._mutually_exclusive_groups
-        return [(group, group._group_actions) for group in groups]
+    def __init__(self, *words: Any, **settings: Any) -> None:
+        self.actions, self.exclusive = [], []
+        super().__init__(*words, **settings)
 
     def set_groups(self, groups: Mapping[str, Sequence[str]]) -> None:
         """Assigns all options that are added later to these titled groups, which the help lists in this order."""
@@ -90,7 +96,8 @@ class ArgumentParser(argparse.ArgumentParser):
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         title = next((title for title, options in self.groups.items() if names and names[-1] in options), None)
         if title is None:
-            return super().add_argument(*names, **settings)
+            self.actions.append(action := super().add_argument(*names, **settings))
+            return action
         return self.add_argument_group(title).add_argument(*names, **settings)
 
     def add_argument_group(self, *words: Any, **settings: Any) -> Any:
@@ -98,7 +105,30 @@ class ArgumentParser(argparse.ArgumentParser):
         known = self._titled or {}
         if words and words[0] in known:
             return known[words[0]]
-        return super().add_argument_group(*words, **settings)
+        return self._noting(super().add_argument_group(*words, **settings), [])
+
+    def add_mutually_exclusive_group(self, *, required: bool = False) -> Any:
+        """Adds a group of mutually exclusive options."""
+        self.exclusive.append(made := ExclusiveGroup(super().add_mutually_exclusive_group(required=required), []))
+        return self._noting(made.group, made.actions)
+
+    def add_subparsers(self, **settings: Any) -> Any:
+        """Adds the argument that names a subcommand."""
+        self.actions.append(action := super().add_subparsers(**settings))
+        return action
+
+    def _noting(self, group: Any, members: list[argparse.Action]) -> Any:
+        """Wraps a group so that its arguments are recorded when they are added."""
+        add = group.add_argument
+
+        def noted(*names: Any, **settings: Any) -> argparse.Action:
+            action = add(*names, **settings)
+            self.actions.append(action)
+            members.append(action)
+            return action
+
+        group.add_argument = noted
+        return group
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self.prog}: error: {_with_near(message)} (see {self.prog} --help)\n")

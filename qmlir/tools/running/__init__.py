@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from qmlir.tools.running.compile import run_compile as run_compile
     from qmlir.tools.running.doctor import run_doctor as run_doctor
     from qmlir.tools.running.export import run_export as run_export
-    from qmlir.tools.running.new_dialect import run_new_dialect as run_new_dialect
     from qmlir.tools.running.opt import run_opt as run_opt
     from qmlir.tools.running.partition import run_partition as run_partition
     from qmlir.tools.running.profile import run_profile as run_profile

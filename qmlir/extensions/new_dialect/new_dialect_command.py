@@ -2,7 +2,7 @@
 
 import argparse
 
-from qmlir.tools import running
+from qmlir.extensions import new_dialect
 from qmlir.tools.command_runner import Command
 
 
@@ -14,6 +14,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 NEW_DIALECT = Command(
     add_arguments,
-    lambda arguments, session: running.run_new_dialect(arguments, session),
+    lambda arguments, session: new_dialect.run_new_dialect(arguments, session),
     examples=("new-dialect edge_npu", "new-dialect edge_npu -o packages/edge_npu"),
 )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from qmlir.extensions.new_dialect.writing import write_package
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.tools.running.new_dialect import write_package
 
 
 def _as_if_installed(folder: Path, package: Path, name: str) -> str:

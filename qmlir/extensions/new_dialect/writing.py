@@ -1,4 +1,4 @@
-"""Runs `qmlir new-dialect`. It is separate from the arguments, so that the help of the command is fast."""
+"""Writes the package of a new dialect from templates. It is separate from the arguments, so that their help is fast."""
 
 import argparse
 import keyword
@@ -15,7 +15,6 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.registry import INTERFACE
 from qmlir.tools.command_runner import Session
 
-_TEMPLATES = "templates/dialect"
 SUFFIX = ".j2"
 """The suffix of every template."""
 
@@ -49,7 +48,7 @@ def laid_out(name: str) -> dict[str, str]:
         "interface": INTERFACE,
     }
     environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    source = files("qmlir.tools").joinpath(_TEMPLATES)
+    source = files("qmlir.extensions.new_dialect").joinpath("templates/dialect")
     return {
         environment.from_string(str(path).removesuffix(SUFFIX)).render(values): environment.from_string(
             template.read_text(encoding="utf-8")
