@@ -12,10 +12,10 @@ from xdsl.context import Context
 from xdsl.dialect_interfaces import DialectInterface
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute, Dialect, Operation
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir import registry
 from qmlir.dialects.quant.types import AnyQuantizedType, CalibratedQuantizedType, UniformType
+from qmlir.ir.builtin_types import element_or_self
 from qmlir.ir.decomposition import COMPONENTS, Parts, parts_given
 from qmlir.ir.diagnostics import op_error, text_error, unknown
 
@@ -121,7 +121,7 @@ def _types_in(type_: Attribute) -> Iterator[tuple[Attribute, Attribute]]:
             for inner in (*type_.inputs.data, *type_.outputs.data):
                 yield from _types_in(inner)
         case _:
-            yield get_element_type_or_self(type_), type_
+            yield element_or_self(type_), type_
 
 
 def _value_types(op: Operation) -> Iterator[Attribute]:

@@ -15,10 +15,9 @@ import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array, integer_limits
-from qmlir.ir.builtin_types import as_dense, as_integer
+from qmlir.ir.builtin_types import as_dense, as_integer, element_or_self
 from qmlir.text.elements import dense_array, dense_dtype, narrowed
 
 Bound = Any
@@ -87,7 +86,7 @@ _INDEX_BITS = 64
 
 def bits_of(type_: Attribute) -> int | None:
     """Returns the width of the integer elements of a type in bits, or `None` for other elements."""
-    element = get_element_type_or_self(type_)
+    element = element_or_self(type_)
     if isinstance(element, IndexType):
         return _INDEX_BITS
     integer = as_integer(element)
@@ -249,7 +248,7 @@ def held(interval: Interval | None, bits: int) -> Interval:
 
 
 def _as_float(interval: Interval, target: Attribute) -> Interval:
-    dtype = dense_dtype(get_element_type_or_self(target))
+    dtype = dense_dtype(element_or_self(target))
     if dtype is None or dtype.itemsize < np.dtype(np.float32).itemsize:
         return ANY_FLOAT
     with np.errstate(over="ignore"):
@@ -349,4 +348,4 @@ def constant_interval(op: arith.ConstantOp) -> Interval:
 
 def is_float(type_: Attribute) -> bool:
     """Returns True if `type_` is a float type or has float elements."""
-    return isinstance(get_element_type_or_self(type_), AnyFloat)
+    return isinstance(element_or_self(type_), AnyFloat)

@@ -19,13 +19,12 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike, is_side_effect_free
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array, wrapped
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.ops import shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
-from qmlir.ir.builtin_types import as_dense, as_integer, sizes_of, tensor
+from qmlir.ir.builtin_types import as_dense, as_integer, element_or_self, sizes_of, tensor
 from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.provenance import merged_origins, set_origins
 from qmlir.text.elements import dense_array
@@ -89,19 +88,21 @@ def is_elementwise(op: Operation) -> bool:
     """Returns True if `op` computes each element of its only result from its readings, not from the initial output."""
     return (
         isinstance(op, GenericOp)
-        and len(op.res) == 1
+        and len(op.results) == 1
         and all(kind is IteratorType.PARALLEL for kind in kinds_of(op))
-        and not output_arguments(op)[0].uses
-        and permutation_of(output_maps(op)[0]) is not None
+        and not op.body.block.args[-1].uses
+        and permutation_of(op.indexing_maps.data[-1].data) is not None
     )
 
 
 def is_movement(op: Operation) -> bool:
     """Returns True if `op` copies the elements of one tensor to other positions and computes nothing."""
-    if not (isinstance(op, GenericOp) and is_elementwise(op) and len(op.inputs) == 1):
+    if not isinstance(op, GenericOp) or len(op.operands) != 2:
         return False
     first = op.body.block.first_op
-    return first is op.body.block.last_op and first is not None and first.operands[0] is op.body.block.args[0]
+    if first is None or first is not op.body.block.last_op or first.operands[0] is not op.body.block.args[0]:
+        return False
+    return is_elementwise(op)
 
 
 def permutation_of(map_: AffineMap) -> list[int] | None:
@@ -248,7 +249,7 @@ class Assembly:
         for reading in readings:
             distinct.setdefault((reading.value, reading.map_), reading)
         self.readings = list(distinct.values())
-        elements = [get_element_type_or_self(reading.value.type) for reading in self.readings]
+        elements = [element_or_self(reading.value.type) for reading in self.readings]
         is_generic = isinstance(op, GenericOp)
         fixed = output_arguments(op) if is_generic else op.body.block.args[:1]
         own = [argument.type for argument in fixed]

@@ -11,14 +11,13 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.types import StringType
 from qmlir.interpreter.interpreter import Interpreter, Listener, about
 from qmlir.interpreter.upstream.scalars import dtype_of, unsigned, unwritten, wrap
 from qmlir.interpreter.values import parts_of, read_only
-from qmlir.ir.builtin_types import as_small_float, ranked_tensor, unranked_tensor
+from qmlir.ir.builtin_types import as_small_float, element_or_self, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import op_error
 from qmlir.ir.interfaces import Container
 from qmlir.ir.signature import Port, inputs_of, memory_outputs_of, outputs_of
@@ -48,7 +47,7 @@ def _checked(function: FuncOp, port: Port, value: Any, sizes: dict[str, int]) ->
     check_shape(function, seen, array.shape, sizes)
     if port.element is not None:
         small = as_small_float(port.element)
-        array = wrap(array if small is None else array.view(np.uint8), get_element_type_or_self(port.type))
+        array = wrap(array if small is None else array.view(np.uint8), element_or_self(port.type))
     return read_only(array) if isinstance(port.type, MemRefType) else array
 
 
@@ -85,7 +84,7 @@ def _returned(port: Port, value: Any) -> Any:
     if port.element is not None:
         if as_small_float(element) is None:
             return wrap(value, element)
-        return unsigned(value, get_element_type_or_self(port.type)).astype(np.uint8).view(dtype_of(element))
+        return unsigned(value, element_or_self(port.type)).astype(np.uint8).view(dtype_of(element))
     return value.astype(np.bool_) if element == i1 else value
 
 

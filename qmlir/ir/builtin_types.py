@@ -46,6 +46,14 @@ def element_of(value: SSAValue) -> Attribute:
     return tensor(value.type).get_element_type()
 
 
+def element_or_self(type_: Attribute) -> Attribute:
+    """Returns the element type of a tensor, vector or memref type; any other type is returned unchanged.
+
+    xDSL's function of this purpose compares generic types, which takes several times as long.
+    """
+    return cast(Attribute, type_.get_element_type()) if isinstance(type_, builtin.ContainerType) else type_
+
+
 def reshaped_like(type_: TypeAttribute, other: Attribute) -> TypeAttribute:
     """Returns `type_` with the shape of `other` if both are ranked tensors; otherwise `type_`."""
     mine, shaped = ranked_tensor(type_), ranked_tensor(other)

@@ -10,7 +10,6 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
 from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
@@ -18,7 +17,7 @@ from qmlir.dialects.nn.elementwise.ops import ComparisonOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
-from qmlir.ir.builtin_types import ranked_tensor, shape_of
+from qmlir.ir.builtin_types import element_or_self, ranked_tensor, shape_of
 from qmlir.ir.control_flow import reached, read_only_by
 from qmlir.ir.decomposition import COMPONENTS
 from qmlir.ir.diagnostics import printable
@@ -96,7 +95,7 @@ def _deciding_comparisons(function: FuncOp) -> Iterator[ComparisonOp]:
     def before(value: SSAValue) -> Iterable[SSAValue]:
         op = value.owner
         operands = op.operands if isinstance(op, Operation) and not isinstance(op, ComparisonOp) else ()
-        return [each for each in operands if get_element_type_or_self(each.type) == i1]
+        return [each for each in operands if element_or_self(each.type) == i1]
 
     return (value.owner for value in reached(conditions, before) if isinstance(value.owner, ComparisonOp))
 

@@ -15,7 +15,6 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array, compared_floats, compared_integers, integer_limits, is_nan, maximum, minimum
 from qmlir.interpreter.upstream.scalars import (
@@ -30,7 +29,7 @@ from qmlir.interpreter.upstream.scalars import (
     width_of,
     wrap,
 )
-from qmlir.ir.builtin_types import as_dense
+from qmlir.ir.builtin_types import as_dense, element_or_self
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 from qmlir.text.elements import dense_array
 
@@ -46,7 +45,7 @@ def elementwise(function: Function) -> Evaluator:
     """Returns the evaluator of an operation that computes `function(element type, *operands)` for each element."""
 
     def evaluator(op: Operation, *values: Any) -> tuple[Any]:
-        return (like_operands(function(get_element_type_or_self(op.operands[0].type), *values), values),)
+        return (like_operands(function(element_or_self(op.operands[0].type), *values), values),)
 
     return evaluator
 
@@ -153,7 +152,7 @@ def _truth(condition: Any) -> Any:
 
 def _compare_integers(op: arith.CmpiOp, lhs: Any, rhs: Any) -> tuple[Any]:
     element, predicate = (
-        get_element_type_or_self(op.lhs.type),
+        element_or_self(op.lhs.type),
         arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data],
     )
     readings = (partial(reading, element=element) for reading in (signed, unsigned))
@@ -166,7 +165,7 @@ def exact(value: Any) -> Any:
 
 
 def _add_with_carry(op: arith.AddUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any, Any]:
-    element = get_element_type_or_self(op.lhs.type)
+    element = element_or_self(op.lhs.type)
     total = exact(unsigned(lhs, element)) + exact(unsigned(rhs, element))
     carry = _truth(total >= 1 << width_of(element))
     return like_operands(wrap(total, element), (lhs, rhs)), like_operands(carry, (lhs, rhs))
@@ -175,7 +174,7 @@ def _add_with_carry(op: arith.AddUIExtendedOp, lhs: Any, rhs: Any) -> tuple[Any,
 def _multiply_extended(
     reading: OperandAccess, op: arith.MulSIExtendedOp | arith.MulUIExtendedOp, lhs: Any, rhs: Any
 ) -> tuple[Any, Any]:
-    element = get_element_type_or_self(op.lhs.type)
+    element = element_or_self(op.lhs.type)
     product = exact(reading(lhs, element)) * exact(reading(rhs, element))
     low, high = wrap(product, element), wrap(product >> width_of(element), element)
     return like_operands(low, (lhs, rhs)), like_operands(high, (lhs, rhs))
@@ -251,12 +250,12 @@ def _reinterpret(source: Attribute, target: Attribute, value: Any) -> Any:
 
 def _bitcast(op: arith.BitcastOp, value: Any) -> tuple[Any]:
     if isinstance(op.input.type, MemRefType):  # the same memory
-        return (cast(Array, value).view(dtype_of(get_element_type_or_self(op.result.type))),)
+        return (cast(Array, value).view(dtype_of(element_or_self(op.result.type))),)
     return _converted(_reinterpret, op, value)
 
 
 def _converted(convert: Function, op: Operation, value: Any) -> tuple[Any]:
-    source, target = get_element_type_or_self(op.operands[0].type), get_element_type_or_self(op.results[0].type)
+    source, target = element_or_self(op.operands[0].type), element_or_self(op.results[0].type)
     return (like_operands(convert(source, target, value), (value,)),)
 
 
@@ -278,7 +277,7 @@ _CONVERSIONS: dict[type[Operation], Function] = {
 
 
 def _constant(op: arith.ConstantOp) -> tuple[Any]:
-    element = get_element_type_or_self(op.result.type)
+    element = element_or_self(op.result.type)
     value: Attribute = op.value
     match value:
         case IntegerAttr():

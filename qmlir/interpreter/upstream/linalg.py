@@ -20,14 +20,13 @@ from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.ops import JoinOp, ReciprocalRootOp, RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.interpreter.interpreter import Frame
 from qmlir.interpreter.upstream.scalars import is_array, scalar_of
-from qmlir.ir.builtin_types import integer_list, lies_outside
+from qmlir.ir.builtin_types import element_or_self, integer_list, lies_outside
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator, check_writable
 
 _ELEMENTWISE_DIALECTS = ("arith", "math")
@@ -62,7 +61,7 @@ class _Operand:
         if not isinstance(self.type_, ShapedType):
             return self.value
         found: Any = self.value[self.position(point)]
-        return found if is_array(found) else scalar_of(found, get_element_type_or_self(self.type_))
+        return found if is_array(found) else scalar_of(found, element_or_self(self.type_))
 
     def write(self, point: Sequence[Any], value: Any) -> None:
         self.value[self.position(point)] = value

@@ -12,12 +12,12 @@ import numpy as np
 from xdsl.dialects import math
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import sum_to_odd
 from qmlir.arithmetic.functions import FUNCTIONS
 from qmlir.interpreter.upstream.arith import elementwise, exact, has_any, of_floats
 from qmlir.interpreter.upstream.scalars import is_array, round_to, signed, unsigned, width_of, wrap
+from qmlir.ir.builtin_types import element_or_self
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 
 Function = Callable[..., Any]
@@ -115,7 +115,7 @@ def _integer_power(element: Attribute, base: Any, exponent: Any) -> Any:
 
 
 def _float_to_integer_power(op: math.FPowIOp, base: Any, exponent: Any) -> tuple[Any]:
-    n = signed(exponent, get_element_type_or_self(op.rhs.type))
+    n = signed(exponent, element_or_self(op.rhs.type))
     magnitude = np.power(np.abs(np.asarray(base).astype(np.float64)), np.asarray(n).astype(np.float64))
     # The sign is computed separately, because f64 can't represent whether a large exponent is odd.
     is_negative = np.signbit(base) & (np.asarray(n % 2) == 1)

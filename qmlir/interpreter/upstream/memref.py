@@ -14,7 +14,6 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.interpreter import Frame, Interpreter
@@ -22,6 +21,7 @@ from qmlir.interpreter.upstream import indexing
 from qmlir.interpreter.upstream.arith import dense_value
 from qmlir.interpreter.upstream.indexing import Place
 from qmlir.interpreter.upstream.scalars import dtype_of, unwritten
+from qmlir.ir.builtin_types import element_or_self
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator, check_writable
 
 
@@ -35,7 +35,7 @@ def _shape_of(type_: Attribute) -> tuple[int, ...]:
 
 def _allocate(op: memref.AllocOp | memref.AllocaOp, sizes: Place, symbols: Place) -> tuple[Array]:
     type_ = op.memref.type
-    shape, element = indexing.dynamic_shape(type_.get_shape(), sizes), get_element_type_or_self(type_)
+    shape, element = indexing.dynamic_shape(type_.get_shape(), sizes), element_or_self(type_)
     match type_.layout:
         case NoneAttr():
             return (unwritten(shape, element),)
@@ -111,8 +111,8 @@ def _global_memory(interpreter: Interpreter, name: str) -> Array:
     type_ = found.type
     value: Attribute = found.initial_value
     if isinstance(value, UnitAttr):
-        return unwritten(type_.get_shape(), get_element_type_or_self(type_))
-    array = dense_value(value, get_element_type_or_self(type_)).copy()
+        return unwritten(type_.get_shape(), element_or_self(type_))
+    array = dense_value(value, element_or_self(type_)).copy()
     array.flags.writeable = found.constant is None
     return array
 
@@ -166,7 +166,7 @@ def _collapse_shape(op: memref.CollapseShapeOp, array: Array) -> tuple[Array]:
 
 def _view(op: memref.ViewOp, array: Array, shift: int, sizes: Place) -> tuple[Array]:
     type_ = op.result.type
-    shape, dtype = indexing.dynamic_shape(_shape_of(type_), sizes), dtype_of(get_element_type_or_self(type_))
+    shape, dtype = indexing.dynamic_shape(_shape_of(type_), sizes), dtype_of(element_or_self(type_))
     size = math.prod(shape) * dtype.itemsize
     if shift < 0 or shift + size > array.size:
         raise InterpretationError(f"accesses {size} bytes at offset {shift} of a buffer of {array.size} bytes")

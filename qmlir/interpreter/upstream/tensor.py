@@ -10,7 +10,6 @@ from xdsl.dialects import tensor
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import InterpretationError
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.interpreter import Frame
@@ -18,12 +17,13 @@ from qmlir.interpreter.upstream import indexing
 from qmlir.interpreter.upstream.indexing import Place
 from qmlir.interpreter.upstream.scalars import dtype_of, unwritten
 from qmlir.ir import builtin_types
+from qmlir.ir.builtin_types import element_or_self
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator
 
 
 def _empty(op: tensor.EmptyOp, sizes: Place) -> tuple[Array]:
     type_ = op.tensor.type
-    return (unwritten(indexing.dynamic_shape(type_.get_shape(), sizes), get_element_type_or_self(type_)),)
+    return (unwritten(indexing.dynamic_shape(type_.get_shape(), sizes), element_or_self(type_)),)
 
 
 def _insert(op: tensor.InsertOp, scalar: Any, array: Array, position: Place) -> tuple[Array]:
@@ -85,13 +85,13 @@ def _collapse_shape(op: tensor.CollapseShapeOp, array: Array) -> tuple[Array]:
 
 def _from_elements(op: tensor.FromElementsOp, elements: tuple[Any, ...]) -> tuple[Array]:
     type_ = op.result.type
-    return (_reshaped(np.array(elements, dtype_of(get_element_type_or_self(type_))), type_.get_shape()),)
+    return (_reshaped(np.array(elements, dtype_of(element_or_self(type_))), type_.get_shape()),)
 
 
 def _splat(op: tensor.SplatOp, value: Any, sizes: Place) -> tuple[Array]:
     type_ = op.result.type
     shape = indexing.dynamic_shape(type_.get_shape(), sizes)
-    return (np.full(shape, value, dtype_of(get_element_type_or_self(type_))),)
+    return (np.full(shape, value, dtype_of(element_or_self(type_))),)
 
 
 def _concat(op: tensor.ConcatOp, arrays: tuple[Array, ...]) -> tuple[Array]:
@@ -103,7 +103,7 @@ def _pad(frame: Frame, op: tensor.PadOp, array: Array, low: Place, high: Place) 
     if any(width < 0 for width in (*before, *after)):
         raise InterpretationError(f"padding must be >= 0, but got low {list(before)} and high {list(after)}")
     shape = tuple(map(sum, zip(array.shape, before, after, strict=True)))
-    padded = unwritten(shape, get_element_type_or_self(op.result.type))
+    padded = unwritten(shape, element_or_self(op.result.type))
     inside = tuple(slice(start, start + size) for start, size in zip(before, array.shape, strict=True))
     if any(argument.uses for argument in op.region.block.args):
         for position in itertools.product(*map(range, shape)):

@@ -11,14 +11,13 @@ from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.utils.exceptions import InterpretationError
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.upstream.arith import BINARY, elementwise, of_floats
 from qmlir.interpreter.upstream.indexing import Place, check_place, mixed, slices
 from qmlir.interpreter.upstream.math import fused_multiply_add
 from qmlir.interpreter.upstream.scalars import dtype_of, is_array, scalar_of, unwritten_value
-from qmlir.ir.builtin_types import integer_list
+from qmlir.ir.builtin_types import element_or_self, integer_list
 from qmlir.ir.evaluation import Evaluator, RegionEvaluator, check_writable
 
 
@@ -30,7 +29,7 @@ def _shape_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def _broadcast(op: vector.BroadcastOp, value: Any) -> tuple[Array]:
-    array = np.asarray(value, dtype_of(get_element_type_or_self(op.vector.type)))
+    array = np.asarray(value, dtype_of(element_or_self(op.vector.type)))
     return (np.broadcast_to(array, _shape_of(op.vector)),)
 
 
@@ -57,7 +56,7 @@ def _shuffle(op: vector.ShuffleOp, left: Array, right: Array) -> tuple[Array]:
     rows = np.concatenate([np.atleast_1d(left), np.atleast_1d(right)])
     mask = np.array(integer_list(op.mask))
     shuffled = rows[mask]
-    shuffled[mask < 0] = unwritten_value(get_element_type_or_self(op.result.type))
+    shuffled[mask < 0] = unwritten_value(element_or_self(op.result.type))
     return (shuffled,)
 
 
@@ -68,7 +67,7 @@ def _create_mask(op: vector.CreateMaskOp, sizes: Place) -> tuple[Array]:
 
 
 def _bitcast(op: vector.BitcastOp, array: Array) -> tuple[Array]:
-    dtype = dtype_of(get_element_type_or_self(op.result.type))
+    dtype = dtype_of(element_or_self(op.result.type))
     return (np.ascontiguousarray(array).view(dtype).reshape(_shape_of(op.result)),)
 
 

@@ -20,9 +20,9 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriterListener, RewritePattern
 from xdsl.rewriter import Rewriter
 from xdsl.traits import ConstantLike, HasCanonicalizationPatternsTrait, IsolatedFromAbove, SymbolOpInterface
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir import registry
+from qmlir.ir.builtin_types import element_or_self
 from qmlir.ir.control_flow import reached
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.effects import erase_dead, has_no_effect, is_terminator
@@ -117,7 +117,7 @@ def _attributes(op: Operation) -> dict[str, Attribute]:
 def _positions(op: Operation) -> frozenset[Origin] | None:
     """Returns the places in the model of a float constant; `None` for other operations."""
     is_constant = op.has_trait(ConstantLike, value_if_unregistered=False)
-    is_float = is_constant and any(isinstance(get_element_type_or_self(each), AnyFloat) for each in op.result_types)
+    is_float = is_constant and any(isinstance(element_or_self(each), AnyFloat) for each in op.result_types)
     return frozenset(origins_of(op)) if is_float else None
 
 

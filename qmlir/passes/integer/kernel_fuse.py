@@ -22,7 +22,6 @@ from xdsl.ir.affine import (
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.traits import IsTerminator
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.analysis.intervals import Interval, constant_interval, range_of_type, signed, transfer
 from qmlir.analysis.intervals import wrapped as wrapped_interval
@@ -53,7 +52,7 @@ from qmlir.analysis.symbols import only_unit_axes_differ, real_axes
 from qmlir.arithmetic.arrays import integer_limits, wrapped
 from qmlir.dialects.kernel.contraction import ContractionOp, EpilogueOp
 from qmlir.dialects.kernel.ops import RequantizeOp, ReshapeOp, shaped
-from qmlir.ir.builtin_types import as_dense, as_integer, sizes_of
+from qmlir.ir.builtin_types import as_dense, as_integer, element_or_self, sizes_of
 from qmlir.ir.control_flow import has_uses
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import hand_on_fused
@@ -234,7 +233,7 @@ class InlineSplats(RewritePattern):
             return
         assembly = Assembly(op, rest)
         for reading, number in known:
-            element = get_element_type_or_self(reading.value.type)
+            element = element_or_self(reading.value.type)
             constant = arith.ConstantOp.build(properties={"value": number}, result_types=[element])
             assert reading.argument is not None
             assembly.values[reading.argument] = assembly.builder.insert(constant).results[0]

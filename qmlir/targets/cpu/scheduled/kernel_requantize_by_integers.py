@@ -17,7 +17,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.type import get_element_type_or_self
 
 from qmlir.analysis.dequant_requant_chains import Ends, FloatChain, chain_to, ends_in
 from qmlir.analysis.intervals import EXACT_F32, Interval
@@ -46,6 +45,7 @@ from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.contraction import EpilogueOp
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar
 from qmlir.dialects.kernel.ops import RequantizeOp
+from qmlir.ir.builtin_types import element_or_self
 from qmlir.ir.diagnostics import emit_remark, emit_warning
 from qmlir.ir.passes import count
 from qmlir.passes.integer.kernel_lookup_tables import constant_for
@@ -607,7 +607,7 @@ def _float_steps(op: Operation) -> list[str]:
         for each in inner
         if not isinstance(each, arith.ConstantOp)
         and not each.name.endswith((".yield", ".return"))
-        and any(isinstance(get_element_type_or_self(value.type), AnyFloat) for value in (*each.operands, *each.results))
+        and any(isinstance(element_or_self(value.type), AnyFloat) for value in (*each.operands, *each.results))
     }
     if not isinstance(op, Structured) and op.dialect_name() not in ("arith", "math", "kernel", "linalg"):
         return []
