@@ -285,7 +285,7 @@ class HybridProgram(RunnableProgram):
             return self._fixed()
         with self._lock:  # if two threads call with the same new shape, only one compiles
             sizes = {port.name: each.shape for port, each in zip(self._ports, arrays, strict=True)}
-            named = self._batch.pieces(sizes)[0]
+            named = self._batch.chunks(sizes)[0]
             shapes = tuple(named.values())
             if shapes not in self._chains:
                 special = self._batch.specialized(self._module, named)

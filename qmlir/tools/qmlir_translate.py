@@ -10,9 +10,13 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from xdsl.dialects.builtin import ModuleOp
+
 from qmlir import registry
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import LINES, printable, text_error
 from qmlir.ir.limits import budgets
+from qmlir.ir.verification import verify
 from qmlir.onnx.cuts import cut
 from qmlir.onnx.export.writing import model_text
 from qmlir.onnx.reading import read_model
@@ -20,11 +24,12 @@ from qmlir.specialization.inputs import parse_shapes
 from qmlir.target import HOST, find_target
 from qmlir.targets.lowering import emit_for
 from qmlir.text.files import access, note_input, plan_output
+from qmlir.text.parsing import load_module, parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text, save_module
+from qmlir.text.sources import STDIN
 from qmlir.text.writing import write_file
 from qmlir.tools.arguments import IMPORT, add_export, add_options, export_settings, import_settings
 from qmlir.tools.command import Streams, add_budgets, add_plugins, console, main_of
-from qmlir.tools.models import load_model
 from qmlir.tools.stdio import ArgumentParser, add_force
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.loading import imported
@@ -61,9 +66,19 @@ def build_argument_parser() -> ArgumentParser:
     return parser
 
 
+def _module(arguments: argparse.Namespace, streams: Streams) -> ModuleOp:
+    ctx = default_environment().new_context()
+    if arguments.input == "-":
+        module = parse_module(ctx, streams.stdin.read(), STDIN)
+    else:
+        module = load_module(ctx, Path(arguments.input))
+    verify(module)
+    return module
+
+
 def _export(arguments: argparse.Namespace, streams: Streams) -> int:
     """Writes the ONNX model of a module; to standard output in ONNX's textual syntax."""
-    model = export_onnx(load_model(arguments.input, streams), arguments.output, **export_settings(arguments))
+    model = export_onnx(_module(arguments, streams), arguments.output, **export_settings(arguments))
     if not arguments.output:
         text = model_text(model)
         streams.stdout.write(f"{printable(text, LINES) if streams.stdout.isatty() else text}\n")
@@ -73,7 +88,7 @@ def _export(arguments: argparse.Namespace, streams: Streams) -> int:
 def _emit(arguments: argparse.Namespace, streams: Streams) -> int:
     """Writes the output of a target; binary data only to a file."""
     target = find_target(arguments.emit or HOST)
-    made = emit_for(target, load_model(arguments.input, streams))
+    made = emit_for(target, _module(arguments, streams))
     if arguments.output:
         write_file(Path(arguments.output), made.encode() if isinstance(made, str) else made)
     elif isinstance(made, str):

@@ -13,6 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import text_error
 from qmlir.registry import INTERFACE
+from qmlir.text.writing import folder_result
 from qmlir.tools.command_runner import Session
 
 SUFFIX = ".j2"
@@ -62,18 +63,16 @@ def write_package(name: str, folder: Path) -> list[str]:
 
     Returns the paths of its files.
 
-    Raises `DiagnosticError` before anything is written.
+    Raises `DiagnosticError` if the name is taken or the folder cannot be written; then nothing is written.
     """
     package = laid_out(name)
-    try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise text_error(f"'{folder}' already exists")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise text_error(f"'{folder}' already exists")
+    with folder_result(folder) as made:
         for path, text in package.items():
-            target = folder / path
+            target = made / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise text_error(f"cannot write '{folder}': {error.strerror}") from error
     return list(package)
 
 

@@ -107,19 +107,23 @@ def _alike(positions: npt.NDArray[np.intp], picks: Sequence[npt.NDArray[np.intp]
 def _undominated(costs: I64, losses: F64) -> npt.NDArray[np.intp]:
     """Returns the indices of undominated entries, sorted by costs, then by losses; the first of equals."""
     order = np.lexsort((losses, *costs.T[::-1]))
-    # Sweep by the first cost: earlier entries don't exceed it. The losses of the steps fall as the last cost rises.
-    lasts: list[int] = []
+    if costs.shape[1] == 1:
+        sorted_losses = losses[order]
+        lowest = np.minimum.accumulate(np.concatenate(([np.inf], sorted_losses)))[:-1]
+        return order[sorted_losses < lowest]
+    # Sweep by the first cost: earlier entries don't exceed it. The losses of the steps fall as the second cost rises.
+    seconds: list[int] = []
     falls: list[float] = []
     kept: list[int] = []
     for position in order.tolist():
-        last, loss = int(costs[position, -1]), float(losses[position])
-        at = bisect_right(lasts, last)
+        second, loss = int(costs[position, 1]), float(losses[position])
+        at = bisect_right(seconds, second)
         if at and falls[at - 1] <= loss:
             continue
-        begin = at - 1 if at and lasts[at - 1] == last else at
+        begin = at - 1 if at and seconds[at - 1] == second else at
         end = at
         while end < len(falls) and falls[end] >= loss:
             end += 1
-        lasts[begin:end], falls[begin:end] = [last], [loss]
+        seconds[begin:end], falls[begin:end] = [second], [loss]
         kept.append(position)
     return np.asarray(kept, np.intp)

@@ -105,8 +105,8 @@ class OpenBatch:
                 return one
         return None
 
-    def pieces(self, shapes: Shapes) -> Sequence[Shapes]:
-        """Returns the shapes of the chunks that can run a batch, the fastest first.
+    def chunks(self, shapes: Shapes) -> Sequence[Shapes]:
+        """Returns the shapes of the chunks in which a batch can run, the fastest first.
 
         If samples depend on each other, these are the shapes of the whole batch.
         """

@@ -13,7 +13,6 @@ import time
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from numbers import Integral
@@ -93,10 +92,6 @@ _LOADING = RLock()
 """Serializes compiling and loading: packages are in `sys.modules` before they are complete."""
 
 
-_ASIDE = ThreadPoolExecutor(1, "qmlir-compile")
-"""Compiles for larger chunks of a batch while smaller ones run. At its exit, Python waits for it."""
-
-
 def _warn(message: str) -> None:
     warnings.warn(message, RuntimeWarning, stacklevel=4)
 
@@ -119,10 +114,11 @@ def as_main(module: ModuleOp, name: str) -> ModuleOp:
 
 
 class _Made(NamedTuple):
-    """A compiled specialization: its folder, and the program to call."""
+    """A compiled specialization: its folder, the program to call, and the seconds that it took to make or load it."""
 
     folder: Path
     call: Any
+    seconds: float
 
 
 def compiled_entry(module: ModuleOp, made_for: ExecutionOptions, slow: str = "") -> _Made:
@@ -130,6 +126,7 @@ def compiled_entry(module: ModuleOp, made_for: ExecutionOptions, slow: str = "")
 
     `slow` is a warning that is emitted if this takes long.
     """
+    begun = time.perf_counter()
     limit = process_limit()  # before anything is built
     isa, threads = made_for.isa, made_for.threads
     found = tuned_schedules(isa, threads, _warn) if made_for.tuned else UNTUNED
@@ -145,7 +142,7 @@ def compiled_entry(module: ModuleOp, made_for: ExecutionOptions, slow: str = "")
 
         entry = cache.entry(key, lambda folder: _build(module, made_for, found, folder, name, on_kernel, limit), _warn)
         package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel, is_checked=not entry.is_new)
-    return _Made(entry.folder, package.program)
+    return _Made(entry.folder, package.program, time.perf_counter() - begun)
 
 
 def _package_of(call: Any) -> str:
@@ -212,8 +209,10 @@ class Program(RunnableProgram):
 
     Several threads may call it at once. It can be copied and pickled; a pickle contains the module, not the code. If
     dimensions are dynamic, code for a new combination of sizes is compiled when it is first called with these sizes.
-    If code for a smaller batch is there, it runs a larger one at once, while another thread compiles faster code. The
-    code of the last 128 combinations stays in memory; the disk cache keeps the code of all of them.
+    The code of the last 128 combinations stays in memory; the disk cache keeps the code of all of them.
+
+    A batch that is larger than those before runs by the code for fewer samples. When such calls have taken as long as
+    compiling that code did, the next one compiles faster code; `compile_for` does so in advance.
 
     Example:
         >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")
@@ -234,8 +233,8 @@ class Program(RunnableProgram):
         self._batch = None if self._parameters or is_fixed else cpu.OpenBatch(module, function)
         self._made: OrderedDict[Any, _Made] = OrderedDict()
         self._last: tuple[tuple[tuple[int, ...], ...], _Made] | None = None
+        self._spent: dict[Any, float] = {}
         self._lock = Lock()
-        self._aside: dict[Any, Future[None]] = {}
         self._only = self._make({}, {}) if is_fixed else None
         self._lengths = lengths
         self._folders: list[Path] = []
@@ -296,20 +295,15 @@ class Program(RunnableProgram):
         buckets = [Bucket(each.capacities, each.takes, one.call) for each, one in zip(modules, made, strict=True)]
         return AnyLength(cpu.plan_of(found), buckets)
 
-    def _entry(self, module: ModuleOp, slow: str = "", *, is_aside: bool = False) -> _Made:
-        settings = replace(self._settings, progress=None) if is_aside else self._settings
-        return compiled_entry(as_main(module, self._function), settings, slow)
+    def _entry(self, module: ModuleOp, slow: str = "") -> _Made:
+        return compiled_entry(as_main(module, self._function), self._settings, slow)
 
-    def _make(
-        self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array], *, is_aside: bool = False
-    ) -> _Made:
+    def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
         listed = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
         slow = f"this call compiles for {listed}; later calls of these sizes reuse the code" if listed else ""
         if self._batch is not None:
-            module = self._batch.specialized(self._module, shapes)
-        else:
-            module = specialize(self._module, shapes, values, function=self._function)
-        return self._entry(module, "" if is_aside else slow, is_aside=is_aside)
+            return self._entry(self._batch.specialized(self._module, shapes), slow)
+        return self._entry(specialize(self._module, shapes, values, function=self._function), slow)
 
     def _made_for(self, values: Mapping[str, Array], *, waits: bool = False) -> _Made:
         if self._parameters:
@@ -322,43 +316,37 @@ class Program(RunnableProgram):
     def _searched(self, values: Mapping[str, Array], *, waits: bool) -> _Made:
         known = {name: np.asarray(values[name], order="C") for name in self._parameters}
         shapes: Shapes = {name: np.shape(value) for name, value in values.items() if name not in known}
-        pieces = [shapes] if self._batch is None else self._batch.pieces(shapes)
+        chunks = [shapes] if self._batch is None else self._batch.chunks(shapes)
         numbers = tuple((name, array.dtype.str, array.shape, array.tobytes()) for name, array in sorted(known.items()))
-        key, *others = [(tuple(sorted(piece.items())), numbers) for piece in pieces]
+        key, *others = [(tuple(sorted(chunk.items())), numbers) for chunk in chunks]
         made = self._made.get(key)
         if made is None and not waits:
             slower = next((found for each in others if (found := self._made.get(each)) is not None), None)
-            if slower is not None:
-                self._compile_aside(key, pieces[0])
-                return slower
+            # Compiling once the slower runs have taken as long costs at most twice the least possible time.
+            if slower is not None and self._spent.get(key, 0.0) < slower.seconds:
+                return slower._replace(call=self._timed(slower.call, key))
         if made is None:
-            made = self._compiled(key, pieces[0], known)
+            with self._lock:  # if two threads call with the same new shape, only one compiles
+                made = self._made.get(key)
+                if made is None:
+                    made = self._made[key] = self._make(chunks[0], known)
+                    self._drop_the_longest_unused()
         with suppress(KeyError):  # another thread may have dropped it just now
             self._made.move_to_end(key)
         if not self._parameters:
             self._last = tuple([array.shape for array in values.values()]), made
         return made
 
-    def _compiled(self, key: Any, shapes: "Shapes", known: Mapping[str, Array], *, is_aside: bool = False) -> _Made:
-        with self._lock:  # if two threads call with the same new shape, only one compiles
-            made = self._made.get(key)
-            if made is None:
-                made = self._made[key] = self._make(shapes, known, is_aside=is_aside)
-                self._drop_the_longest_unused()
-        return made
+    def _timed(self, call: Any, key: Any) -> Any:
+        """Wraps a program so that the seconds of its runs are added to `_spent[key]`."""
 
-    def _compile_aside(self, key: Any, shapes: "Shapes") -> None:
-        """Compiles for chunks of these shapes in another thread, once. Raises the error of an earlier attempt."""
+        def run(inputs: Mapping[str, Any] | Sequence[Any], outputs: Mapping[str, Array] | None) -> dict[str, Array]:
+            started = time.perf_counter()
+            found = call(inputs, outputs)
+            self._spent[key] = self._spent.get(key, 0.0) + time.perf_counter() - started
+            return found
 
-        def compile_them() -> None:
-            self._compiled(key, shapes, {}, is_aside=True)
-            self._aside.pop(key, None)
-
-        task = self._aside.get(key)
-        if task is None:
-            self._aside[key] = _ASIDE.submit(compile_them)
-        elif task.done():
-            self._aside.pop(key).result()
+        return run
 
     def _for_one(self) -> _Made | None:
         """Returns the program for one sample if it runs any batch size and nothing else is dynamic; else `None`."""

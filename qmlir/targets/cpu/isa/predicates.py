@@ -119,8 +119,9 @@ def has_signs(op: ContractionOp) -> bool:
     """Returns true for a matmul whose constant `w - z_w` contains only -1 and 1, with one weight zero point."""
     if not isinstance(op, MatMulOp) or op.weight_zero_points is not None:
         return False
-    weights = analysis.known_weights(op)
-    return weights is not None and set(np.unique(weights).tolist()) == {-1, 1}
+    centered = analysis.centered_weights(op)
+    weights = analysis.known_weights(op) if centered is not None and centered.values == (-1, 1) else None
+    return weights is not None and bool(np.all(weights))
 
 
 MASKED_PRODUCTS = 1 << 20

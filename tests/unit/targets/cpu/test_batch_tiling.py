@@ -1,11 +1,7 @@
 """One program for any number of images: equal to one after the other, and never divided where images meet."""
 
 import pickle
-from collections.abc import Generator
-from concurrent.futures import wait
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -94,51 +90,35 @@ def test_what_does_not_fit(program: Program, given: Array, message: str) -> None
     assert str(raised.value) == message
 
 
-@contextmanager
-def held_up(monkeypatch: pytest.MonkeyPatch, error: Exception | None = None) -> Generator[None]:
-    """Compiling for 16 rows doesn't end before the block does, and then fails with `error`, if any."""
-    make, is_over = Program._make, Event()
-
-    def slow_make(self: Program, shapes: Any, values: Any, *, is_aside: bool = False) -> Any:
-        if shapes["x"][0] == 16:
-            assert is_over.wait(60)
-            if error is not None:
-                raise error
-        return make(self, shapes, values, is_aside=is_aside)
-
-    monkeypatch.setattr(Program, "_make", slow_make)
-    try:
-        yield
-    finally:
-        is_over.set()
+def sizes_in(program: Program) -> list[tuple[int, ...]]:
+    """The shapes of `x` for which there is code."""
+    return [dict(shapes)["x"] for shapes, _ in program._made]
 
 
-def test_a_larger_batch_runs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def set_cost(program: Program, seconds: float) -> None:
+    """Has all code of `program` taken this long to compile."""
+    program._made.update({key: made._replace(seconds=seconds) for key, made in program._made.items()})
+
+
+def test_a_larger_batch_runs_by_the_code_for_one_until_other_code_pays_off() -> None:
     program = qmlir.compile(module_of("?"), isa="generic", codegen="llvm")
     program(ROWS[:1])
-    with held_up(monkeypatch):
-        for count in (40, 2, 40, 33):
-            np.testing.assert_array_equal(program(ROWS[:count])["y"], wanted(count), strict=True)
-        assert [dict(shapes)["x"] for shapes, _ in program._made] == [(1, 4)]
-    program.compile_for(ROWS)
-    assert [dict(shapes)["x"] for shapes, _ in program._made] == [(1, 4), (16, 4)]
-    used = program._made_for({"x": ROWS})
-    assert used is next(made for (shapes, _), made in program._made.items() if dict(shapes)["x"] == (16, 4))
+    set_cost(program, float("inf"))
+    for count in (40, 2, 40, 33):
+        np.testing.assert_array_equal(program(ROWS[:count])["y"], wanted(count), strict=True)
+        assert sizes_in(program) == [(1, 4)]
+    set_cost(program, sum(program._spent.values()))  # as long as the runs took
     np.testing.assert_array_equal(program(ROWS)["y"], wanted(40), strict=True)
+    assert sizes_in(program) == [(1, 4), (16, 4)]
+    known = program._made_for({"x": ROWS})
+    assert known.folder == program._made[tuple({"x": (16, 4)}.items()), ()].folder
 
 
-def test_the_next_call_raises_what_failed_in_the_other_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_for_a_larger_batch_is_compiled_in_advance() -> None:
     program = qmlir.compile(module_of("?"), isa="generic", codegen="llvm")
-    program(ROWS[:1])
-    with held_up(monkeypatch, MemoryError("too little memory")):
-        program(ROWS)
-        (task,) = program._aside.values()
-    wait([task], timeout=60)
-    with pytest.raises(MemoryError, match="too little memory"):
-        program(ROWS)
-    monkeypatch.undo()
-    program.compile_for(ROWS)
-    np.testing.assert_array_equal(program(ROWS)["y"], wanted(40), strict=True)
+    for count in (1, 40):
+        program.compile_for(ROWS[:count])
+    assert sizes_in(program) == [(1, 4), (16, 4)]
 
 
 def test_an_open_batch_is_compiled_for_few_sizes(tmp_path: Path) -> None:
@@ -146,7 +126,7 @@ def test_an_open_batch_is_compiled_for_few_sizes(tmp_path: Path) -> None:
     for count in (1, 2, 31, 32, 40):
         program.compile_for(ROWS[:count])
         np.testing.assert_array_equal(program(ROWS[:count])["y"], wanted(count), strict=True)
-    assert [dict(shapes)["x"] for shapes, _ in program._made] == [(1, 4), (16, 4)]
+    assert sizes_in(program) == [(1, 4), (16, 4)]
     program.save(tmp_path / "saved")
     np.testing.assert_array_equal(qmlir.load_program(tmp_path / "saved")(ROWS)["y"], wanted(40), strict=True)
 
