@@ -1,4 +1,4 @@
-"""`canonicalize`, `cse`, `inline`, `dce` and `symbol-dce`: simplify, merge and inline, and erase what is unused."""
+"""`canonicalize`, `cse`, `inline`, `dce` and `symbol-dce`: simplify, merge, inline, and erase unused operations."""
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field

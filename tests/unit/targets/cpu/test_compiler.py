@@ -130,7 +130,7 @@ def test_only_the_shapes_that_were_used_last_stay_in_memory(monkeypatch: pytest.
     """What is dropped leaves the process, and comes back from the disk cache with the same numbers."""
     monkeypatch.setattr(compiler, "MOST_SPECIALIZATIONS", 2)
     module = quantized("batch")
-    monkeypatch.setattr(OpenBatch, "piece", lambda _, shapes: shapes)  # as for a size that is no batch
+    monkeypatch.setattr(OpenBatch, "chunks", lambda _, shapes: [shapes])  # as for a size that is no batch
     program = qmlir.compile(module)
     built: list[int] = []
     entry = compiler.compiled_entry
