@@ -69,11 +69,12 @@ LONG = "!quant.uniform<i32:f32, 0.1:-7>"
 LONG_AXIS = "!quant.uniform<i32:f32:1, {0.1:1, 0.30000001:-7, 0.1, 0.7, 1.0, 0.05, 0.1, 0.2, 0.1}>"
 SHORT_AXIS = "!quant.uniform<u8:f32:1, {0.1:1, 0.30000001:7, 0.1, 0.7, 1.0, 0.05, 0.1, 0.2, 0.1}>"
 F64_AXIS = "!quant.uniform<i8:f64:1, {0.1:1, 0.30000001:7, 0.1, 0.7, 1.0, 0.05, 0.1, 0.2, 0.1}>"
+SCALE_AXIS = "!quant.uniform<i8:f32:1, {0.1, 0.30000001, 0.1, 0.7, 1.0, 0.05, 0.1, 0.2, 0.1}>"
 OTHER_AXIS = "!quant.uniform<i8:f32:2, {0.1:1, 0.30000001:7, 0.1}>"
 
 
 @pytest.mark.parametrize(
-    "element", ["f32", "f16", "i32", "ui8", I8, U8, LONG, LONG_AXIS, SHORT_AXIS, F64_AXIS, OTHER_AXIS]
+    "element", ["f32", "f16", "i32", "ui8", I8, U8, LONG, LONG_AXIS, SHORT_AXIS, F64_AXIS, SCALE_AXIS, OTHER_AXIS]
 )
 @pytest.mark.parametrize("name", ["arg_max", "arg_min"])
 @pytest.mark.parametrize("last", ["true", "false"])
