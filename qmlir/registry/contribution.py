@@ -154,7 +154,7 @@ class Contribution:
         "service that the core uses if a package provides it to its object: `recovery` "
         "(`AccuracyRecovery` in `qmlir/workflows/calibrated.py`), `cluster` (a function from a Dask client or an "
         "address, and a folder, to a context manager with `Workers`, `qmlir/interpreter/jobs.py`), `tuned_schedules` "
-        "(`qmlir/targets/cpu/scheduled/schedule.py`), `emission` (`qmlir/tools/emission.py`)"
+        "(`qmlir/targets/cpu/scheduled/schedule.py`), `emission` (`qmlir/tools/arguments.py`)"
     )
     passes: Names = _room(
         "pass to its class; xDSL's own tools see only the passes of a `Universe`, not those of packages here"
