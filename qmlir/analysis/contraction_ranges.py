@@ -206,7 +206,7 @@ def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Int
 
 
 _BY_SIGN: WeakKeyDictionary[Attribute, dict[Hashable, tuple[Array, Array]]] = WeakKeyDictionary()
-"""What `_weights_by_sign` returned for weights; several passes bound the same sums."""
+"""Cached results of `_weights_by_sign`, by weights; several passes bound the same sums."""
 
 
 def _weights_by_sign(op: ContractionOp, parts: int) -> tuple[Array, Array] | None:

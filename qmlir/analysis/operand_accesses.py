@@ -265,7 +265,8 @@ class Assembly:
 
     def inline(self, block: Block, index_of: IndexOf | None = None, *, moves: bool = False) -> list[SSAValue]:
         """Clones the operations of `block`, whose arguments must be in `values`; returns the values that it would
-        yield. With `moves`, it takes them instead, so that the operation of `block` must be replaced."""
+        yield. With `moves`, moves the operations instead; the caller must then replace the operation that owns `block`.
+        """
         *body, terminator = block.ops
         for op in body:
             if isinstance(op, IndexOp) and index_of is not None:

@@ -13,5 +13,5 @@ def operations_in(*modules: ModuleType) -> list[type[Operation]]:
         for module in modules
         for each in vars(module).values()
         if isinstance(each, type) and each.__module__ == module.__name__ and "name" in vars(each)
-        if issubclass(each, IRDLOperation)  # last: of a class that is none, Python asks all subclasses
+        if issubclass(each, IRDLOperation)  # last: for other classes, it asks all subclasses
     ]

@@ -367,10 +367,10 @@ class DestinationEffects(MemoryEffect):
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
         if not isinstance(op, DestinationStyle) or op.results:
             return set()
-        written = {op.operands[each.operand]: each for each in op.destinations() if each.operand is not None}
-        read = (value for value in op.operands if value not in written or written[value].is_read)
+        written = {each.operand: each for each in op.destinations() if each.operand is not None}
+        read = (each for at, each in enumerate(op.operands) if at not in written or written[at].is_read)
         effects = {EffectInstance(MemoryEffectKind.READ, value) for value in read}
-        return effects | {EffectInstance(MemoryEffectKind.WRITE, value) for value in written}
+        return effects | {EffectInstance(MemoryEffectKind.WRITE, op.operands[at]) for at in written}
 
 
 def volume(sizes: Iterable[int]) -> int:

@@ -117,9 +117,9 @@ class WeightLayout:
     def pack(self, weights: Array) -> Array:
         """Packs weights given as the elements of a tensor of shape `unpadded`, in row-major order."""
         border = [(0, after - before) for before, after in zip(self.unpadded, self.padded, strict=True)]
-        split = np.pad(weights.reshape(self.unpadded), border).reshape(self.split)
-        size = split.itemsize * self.split[-1]
-        if size in (2, 4, 8) and self.order[-1] == len(self.order) - 1:  # NumPy moves a group faster as one integer
+        split = np.ascontiguousarray(np.pad(weights.reshape(self.unpadded), border).reshape(self.split))
+        size, is_last = split.itemsize * self.split[-1], self.order[-1] == len(self.order) - 1
+        if size in (2, 4, 8) and is_last and split.dtype != object:  # NumPy moves a group faster as one integer
             ordered = split.view(f"u{size}").transpose(self.order).copy().view(split.dtype)
         else:
             ordered = split.transpose(self.order)

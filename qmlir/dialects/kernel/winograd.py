@@ -155,7 +155,7 @@ def transformed(matrix: Matrix, array: Array, axes: Iterable[int]) -> Array:
 
 
 def transformed_taps(matrix: Matrix, taps: Array) -> Array:
-    """Applies `matrix` along each inner axis of integers of shape `[O, 3, …, C]`; returns integers, exact, in floats.
+    """Applies `matrix` along each inner axis of integers of shape `[O, 3, …, C]`; returns the exact integers as floats.
 
     Integers that f64 may not hold are returned as Python integers.
     """
@@ -165,7 +165,7 @@ def transformed_taps(matrix: Matrix, taps: Array) -> Array:
     if largest >= 1 << 53:
         return transformed(matrix, taps.astype(object), range(1, axes + 1))
     element = np.float32 if largest <= 1 << 24 else np.float64  # NumPy multiplies matrices of floats fast
-    tiles = taps.astype(element).reshape(len(taps), -1, taps.shape[-1])
+    tiles = taps.astype(element).reshape(len(taps), KERNEL_SIZE**axes, taps.shape[-1])
     return (both.astype(element) @ tiles).reshape(len(taps), *[len(matrix)] * axes, taps.shape[-1])
 
 

@@ -120,11 +120,13 @@ class FuseProducer(RewritePattern):
 
     @staticmethod
     def _is_worth_it(op: Structured, producer: GenericOp, slots: Sequence[OperandAccess]) -> bool:
+        if not _has_few_operations(op, producer):
+            return False
         is_once = points_of(op) <= points_of(producer)
         if is_movement(producer):
             source = int(np.prod(sizes_of(producer.inputs[0])))
             return is_once or source < points_of(producer)
-        if not is_once or len(list(producer.res[0].uses)) != len(slots) or not _has_few_operations(op, producer):
+        if not is_once or len(list(producer.res[0].uses)) != len(slots):
             return False
         return not reduces_rows(producer) or FuseProducer._is_by_whole_rows(op, producer, slots[0])
 

@@ -194,7 +194,7 @@ def _on_one_scale(function: Function, growth: Growth, of_codes: Function | None 
         elements = _uniform(at, [*op.operands, op.results[0]])
         if elements is None:
             return in_general(op, at)
-        if of_codes is not None and _zero_code(elements) is not None:
+        if of_codes is not None and _keeps_codes(elements):
             readings = [quantized.stored(at, value, operand_map(at, value)) for value in op.operands]
             return (quantized.compute(at, readings, _AS_IT_IS, partial(of_codes, op)),)
         scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
@@ -208,19 +208,21 @@ def _on_one_scale(function: Function, growth: Growth, of_codes: Function | None 
     return lower
 
 
-def _zero_code(elements: Sequence[UniformQuantizedType]) -> int | None:
-    """Returns the stored integer of zero if all types are equal and have only one; otherwise `None`."""
+def _keeps_codes(elements: Sequence[UniformQuantizedType]) -> bool:
+    """Whether values of these types can be chosen by their stored integers: all types are equal, per tensor and short.
+
+    Wide integers may saturate when they are requantized, even if their scale stays.
+    """
     first = elements[0]
-    points = {int(point) for point in first.zero_points.flat}
-    return points.pop() if len(points) == 1 and all(each == first for each in elements) else None
+    is_short = first.granularity is Granularity.TENSOR and first.bits <= 16
+    return is_short and all(each == first for each in elements)
 
 
 def _relu_of_codes(op: ReluOp, code: Scalar) -> Scalar:
     element = element_of(op.input)
     assert isinstance(element, UniformQuantizedType)
-    zero = _zero_code([element])
-    assert zero is not None
-    return code.maximum(zero)
+    limits = element.storage_min, element.storage_max  # zero may lie beyond them
+    return code.maximum(int(np.clip(element.zero_points.item(), *limits)))
 
 
 def _brought_together(
@@ -305,7 +307,7 @@ def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
     if elements is None:
         return elementwise(_clip)(op, at)
     source, target = elements
-    if source == target:
+    if _keeps_codes(elements):
         readings, writing = [quantized.stored(at, op.input, identity(at))], _AS_IT_IS
     else:
         readings = [quantized.centered(at, op.input, identity(at))]

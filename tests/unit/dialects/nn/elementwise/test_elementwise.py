@@ -183,3 +183,32 @@ def test_a_common_scale_varies_along_an_axis_that_an_operand_lacks(name: str) ->
         [f"tensor<4x3x{rows}>", "tensor<3x!quant.uniform<i8:f32, 0.3>>"],
         ["tensor<4x3x!quant.uniform<i8:f32, 0.4:1>>"],
     )
+
+
+# Stored integers are compared if all types are equal. Scales along an axis belong to other axes of a longer operand,
+# wide integers saturate, and a type may have its zero point beyond its limits.
+EDGES = (
+    ("max", ("2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>", "2x2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>")),
+    ("min", ("2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>", "2x2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>")),
+    ("min", ("9x!quant.uniform<i32:f32, 0.5:1000000000>",) * 2),
+    ("max", ("2x5x!quant.uniform<u8<3:200>:f32, 0.5:7>",) * 2),
+    *(
+        (name, (f"9x!quant.uniform<{element}>",))
+        for name in ("relu", "clip")
+        for element in (
+            "i8<-128:-1>:f32, 0.5",
+            "u8<0:100>:f32, 0.5:200",
+            "u32:f32, 0.5",
+            "i4:f32, 0.5:-3",
+            "u2:f32, 1.0:1",
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "types"), EDGES)
+@pytest.mark.parametrize("mode", ["f32", "single_round", "double_round", "shift, up"])
+def test_equal_types(name: str, types: tuple[str, ...], mode: str) -> None:
+    tensors = [f"tensor<{each}>" for each in types]
+    bound = ", minimum = 1.0" if name == "clip" else ""
+    check(f"nn.{name} {{requantize = #kernel.requantize<{mode}>{bound}}}", tensors, tensors[-1:])
