@@ -357,7 +357,7 @@ class QuantizeOptions(TypeOptions):
         return QuantizeOptions(**{name: getattr(self, name) for name in _RULES})
 
     def deciding(self, name: str, **more: Any) -> ModulePass:
-        """Returns the pass `name` with the options that become rules, the recipe, and `more` options."""
+        """Returns the pass `name` with the recipe and the type options of `self`, and the options in `more`."""
         rules = {each: value for each in _RULES if (value := getattr(self, each))}
         made = _pass(name, **{each: str(value) for each, value in rules.items()}, **more)
         if isinstance(self.recipe, RecipeText) and isinstance(made, TakesValues):

@@ -169,7 +169,10 @@ def first_addition(sums: SSAValue, block: Block) -> tuple[arith.AddiOp, int] | N
 
 
 def epilogue_operand_of(op: arith.AddiOp | arith.MulfOp, value: SSAValue, block: Block) -> int | None:
-    """Returns the index of the epilogue operand that `op` combines with `value`, or `None` if it has other uses."""
+    """Returns the index of the epilogue operand that `op` combines with `value`.
+
+    Returns `None` if the other operand of `op` is not an epilogue operand, or has other uses.
+    """
     other = op.rhs if op.lhs is value else op.lhs
     if not isinstance(other, BlockArgument) or other.block is not block or other.get_user_of_unique_use() is not op:
         return None

@@ -279,8 +279,10 @@ def _common(low: Integers, high: Integers, shift: int, offset: int | None) -> In
 
 
 def _is_stored(factors: Integers, addends: Integers, bits: int) -> bool:
-    """Whether the factors and addends fit their words. If integers are far from 0, this does not follow from the
-    sum."""
+    """Returns true if no factor exceeds `LARGEST_FACTOR` in magnitude, and all addends fit in `bits` bits.
+
+    Addends may not fit even though the sums do: if the integers are far from 0, an addend cancels large products.
+    """
     least, most = integer_limits(bits)
     is_held = -LARGEST_FACTOR <= int(factors.min()) <= int(factors.max()) <= LARGEST_FACTOR
     return is_held and least <= int(addends.min()) <= int(addends.max()) <= most

@@ -72,7 +72,7 @@ class _Plan:
 
 
 def _last_uses(block: Block) -> Mapping[Operation, tuple[SSAValue, ...]]:
-    """Returns, for each operation of `block`, the values of the block that no later operation uses."""
+    """Returns, for each operation of `block`, the values used there for the last time, and its unused results."""
     order = {op: position for position, op in enumerate(block.ops)}
     ends: dict[Operation, list[SSAValue]] = {}
 

@@ -90,7 +90,7 @@ def with_origins_of(source: Operation, made: Made) -> Made:
 
 @lru_cache(256)  # all replacements of an operation share its origins
 def _attributes_of(origins: tuple[Origin, ...]) -> Mapping[str, Attribute | None]:
-    """Returns the attributes of an operation with these origins; `None` for those that it lacks."""
+    """Returns the attributes that store `origins` on an operation. An attribute without any text is `None`."""
     columns = {
         ORIGIN: [origin.name for origin in origins],
         OP_TYPE: [origin.op_type for origin in origins],

@@ -289,7 +289,7 @@ class QuantizeForwarding(RewritePattern):
     def _store(
         value: SSAValue, type_: UniformQuantizedType, given: Sequence[ForwardedValue], rewriter: PatternRewriter
     ) -> None:
-        """Changes `value` to the stored type, and dequantizes it for users that do not pass it on."""
+        """Changes the type of `value` to `type_`, and dequantizes `value` for all uses that are not in `given`."""
         plain = value.type
         stored = rewriter.replace_value_with_new_type(value, TensorType(type_, shape_of(value)))
         hands_on = {(each.user, each.position) for each in given}

@@ -307,7 +307,7 @@ class MaskReader:
         return ScoreMask(self.both(left.keep, right.keep), max(left.fill, right.fill), source)
 
     def _fill(self, value: SSAValue, sign: int) -> float | None:
-        """Returns the largest element of a constant if all its elements mask."""
+        """Returns the maximum of `sign * value` if it is constant and negative everywhere, otherwise `None`."""
         array = self._numbers(value)
         if array is None or not array.size or not (sign * array < 0).all():
             return None

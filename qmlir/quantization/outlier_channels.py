@@ -93,7 +93,7 @@ def norms_of(function: FuncOp) -> list[Quantizable]:
 
 @dataclass(frozen=True)
 class Hidden:
-    """The operations that compute hidden columns from one input, up to a matrix product that sums over them."""
+    """Operations that compute hidden columns from one input, and the matrix product that sums over the columns."""
 
     operations: tuple[NnOp, ...]
     """Matrix products with constant weights, and elementwise operations on their results and constants, in order."""

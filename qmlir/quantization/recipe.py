@@ -340,7 +340,7 @@ def _setting(name: str, key: str, value: str) -> Any:
 
 
 def _calibrator(name: str, value: Any) -> dict[str, Any]:
-    """Returns the settings of `calibrator = "percentile"`, or of a table with a `name` and options."""
+    """Returns the settings for the key `calibrator`, whose value is a name, or a table with a `name` and options."""
     table = {"name": value} if isinstance(value, str) else _table(value)
     known = table.get("name") if table is not None else None
     if table is None or not isinstance(known, str):

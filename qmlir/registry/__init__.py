@@ -74,7 +74,7 @@ def keys_of(package: Package, row: str) -> list[str]:
 
 
 def _merged(field: str, rows: _Rows) -> Mapping[Any, Any]:
-    """Merges the tables of `rows`. If several have the same key, the first wins and the others get a warning.
+    """Merges the tables of `rows`. If tables differ in the value of a key, the first wins and a warning is issued.
 
     Functions of external packages are guarded: their results are checked at each call (`GUARDS`).
     """

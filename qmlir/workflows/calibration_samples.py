@@ -189,7 +189,7 @@ class SampleWatch:
     def watching(
         self, chosen: Callable[[Iterable[Run]], Iterable[Run]] | None
     ) -> Callable[[Iterable[Run]], Iterator[Run]]:
-        """Wraps `chosen`, which selects the runs that calibrate, such that each selected run is inspected."""
+        """Returns a function that selects the same runs as `chosen` (all if `None`) and inspects each of them."""
 
         def watched(runs: Iterable[Run]) -> Iterator[Run]:
             for run in runs if chosen is None else chosen(runs):

@@ -140,7 +140,7 @@ class WeightLayout:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Variant:
-    """A family of loops, and how these read packed operands. The loops are in `qmlir/targets/cpu/microkernels`."""
+    """Describes how a family of loops in `qmlir/targets/cpu/microkernels` reads its packed operands."""
 
     name: str
 

@@ -42,7 +42,10 @@ class _AboutMean:
         return _AboutMean(off, centre.astype(np.float64), off.sum(1, dtype=np.float64))
 
     def products(self, other: "_AboutMean") -> F64:
-        """Returns the sum of `x y^T` over the rows `x` of this and `y` of the other, `[groups, terms, terms]`."""
+        """Returns the sum of `x y^T` over corresponding rows `x` of `self` and `y` of `other`.
+
+        The shape of the result is `[groups, terms, terms]`.
+        """
         found = (self.off.swapaxes(1, 2) @ other.off).astype(np.float64)
         left = np.stack((self.rest + self.off.shape[1] * self.centre, self.centre), 2)
         found += left @ np.stack((other.centre, other.rest), 1)

@@ -222,7 +222,10 @@ class RepairsWeights(TakesValues):
 
     @abstractmethod
     def repair(self, module: ModuleOp, weights: Sequence[RoundedWeight], runs: Runs) -> None:
-        """Settles `weights` using their inputs in `runs`, which holds the arguments of the function for each run."""
+        """Corrects `weights`, or the biases of their layers, for the inputs that the layers receive in `runs`.
+
+        `runs` holds the arguments of the function for each run.
+        """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         function = function_of(op, self.function)

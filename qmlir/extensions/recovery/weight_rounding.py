@@ -436,7 +436,7 @@ class SoftCodes:
 
 
 def adaround(wanted: F64, known: F64, grid: CodeGrid, objective: Objective, *, steps: int = STEPS) -> F64:
-    """Runs AdaRound from the float weights `wanted`; channels keep `known` codes that have a smaller error."""
+    """Rounds the weights `wanted` by AdaRound. Channels whose error does not decrease keep the codes of `known`."""
     unit = float(np.sum(objective.errors(known * grid.steps)))
 
     def gradients(codes: Sequence[F64], step: int) -> Sequence[F64]:

@@ -253,7 +253,7 @@ class _Collector:
         return WeightFacts(constant.array, element, axis, real, added, None if data is None else quantized_type(data))
 
     def _float_weights(self, node: GraphNode, shape: tuple[int, ...]) -> Array | None:
-        """Returns the weights of the same operation in the float model, if they have this shape."""
+        """Returns the weights of the same operation in the float model, or `None` if it has none of this shape."""
         op = self._float_operations.get(self.counterparts.get(node.key, ""))
         constant = _constant(_slot_values(op).get(Slot.WEIGHT))
         if op is None or node.operation is None or op.name != node.operation.name or constant is None:

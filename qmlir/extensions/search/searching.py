@@ -297,7 +297,10 @@ class _Search:
             yield widths
 
     def narrow(self, max_steps: int | None) -> tuple[dict[str, Width], bool]:
-        """Narrows layers while the bound holds; returns the widths, and whether the search is finished."""
+        """Narrows one layer after another, and keeps each change with which the accuracy meets the bound.
+
+        Returns the widths, and true if the search is finished rather than stopped after `max_steps`.
+        """
         widths: dict[str, Width] = {}
         if not self.holds(self.accuracy(widths)):
             return widths, True

@@ -46,7 +46,7 @@ class FinetuneLoss(StrEnum):
 
 @dataclass(frozen=True)
 class FinetuneOptions:
-    """The options of training. The constructor raises `DiagnosticError` if a number is out of range."""
+    """Training options. The constructor raises `DiagnosticError` if a number is out of range."""
 
     loss: FinetuneLoss
     temperature: float = 2.0

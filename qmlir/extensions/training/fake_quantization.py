@@ -129,7 +129,7 @@ Scales = Mapping[SSAValue, SSAValue]
 
 
 def keeps_sums(value: SSAValue) -> bool:
-    """Returns true if a value is an accumulator, possibly moved: its integers are exact, not rescaled sums."""
+    """Returns true if a value holds the exact, unscaled sums of an accumulator, even if operations moved them."""
     op, element = value.owner, quantized_type(value)
     if not isinstance(op, NnOp) or element is None or element.bits < 32 or np.any(element.zero_points):
         return False

@@ -49,7 +49,7 @@ from qmlir.workflows.profiling import profile as record_profile
 
 @dataclass(frozen=True, repr=False)
 class Trainable(Readable):
-    """A model that computes on floats exactly the integers of its quantized form, with the parameters as inputs."""
+    """A float model with its parameters as inputs. Its results correspond exactly to those of the quantized model."""
 
     module: ModuleOp
     """The module. It takes the inputs of the model and all `parameters` by name. `gradient` differentiates it."""

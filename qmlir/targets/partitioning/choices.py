@@ -27,7 +27,7 @@ from qmlir.text.tables import counted
 
 
 def is_free(op: Operation) -> bool:
-    """Returns true if `op` only moves or selects values: it is placed where the fewest bytes cross."""
+    """Returns true if `op` only moves, selects or casts values, so it runs where the fewest bytes are transferred."""
     if isinstance(op, CastOperation):
         return True
     if op.has_trait(DataDependentShape, value_if_unregistered=False):

@@ -129,7 +129,7 @@ def computing(block: Block) -> tuple[Operation, ...]:
 
 @dataclass(frozen=True)
 class CostGraph:
-    """The operations of a function in order, without constants and the terminator, and the partitioning problem."""
+    """A partitioning problem, and the operations of the function in order, without constants and the terminator."""
 
     operations: tuple[Operation, ...]
     values: tuple[SSAValue, ...]

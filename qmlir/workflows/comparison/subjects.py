@@ -184,7 +184,10 @@ class CompiledSubject(ModuleSubject):
 
 
 def with_values(module: ModuleOp) -> tuple[ModuleOp, dict[str, list[tuple[str, Attribute]]]]:
-    """Returns a clone of `module` whose entry also returns its named values, with their outputs by key."""
+    """Returns a clone of `module` whose entry also returns all named values, and the added outputs by value key.
+
+    Each added output is described by its name and type.
+    """
     clone = module.clone()
     target = function_of(clone, ENTRY)
     keys = module_names(clone).values

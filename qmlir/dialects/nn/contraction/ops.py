@@ -135,7 +135,7 @@ class ContractionOp(NnOp, MultipliesAndAdds, ABC):
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def verify_factors(self, data: SSAValue, weight: SSAValue) -> None:
-        """Verifies that the data has one scale, and that of per-axis weights varies only along the output channels."""
+        """Verifies that the data has one scale and that per-axis scales of weights vary only along output channels."""
         x, w, axis = quantized_type(data), quantized_type(weight), self.quantization_slots().weight_channel_axis
         if x is not None and x.granularity is not Granularity.TENSOR:
             raise VerifyException(f"data must have one scale, but got '{x}'")

@@ -86,7 +86,7 @@ class UnaryOp(OneOperandOp, ABC):
 
 
 def fixed_output(minimum: float, maximum: float, domain: Domain | None = None) -> QuantizationSlots:
-    """Returns the slots of a unary operation whose results lie in `[minimum, maximum]` for every input."""
+    """Returns the quantization slots of a unary operation whose results always lie in `[minimum, maximum]`."""
     return replace(defined_at(domain), fixed_output=FixedRange(minimum, maximum))
 
 

@@ -224,9 +224,9 @@ class LstmCell:
     def _add(
         self, op: Any, role: str, like: NnOp, cut: Callable[[Attribute], Attribute] = lambda each: each
     ) -> SSAValue:
-        """Adds a part of the layer with the type and the requantization of its counterpart in the cell.
+        """Adds `op` to the layer, with the type and the requantization of `like`, its counterpart in the cell.
 
-        `cut` maps the type of all columns to that of the gate's columns.
+        If `like` has the columns of several gates, `cut` maps its type to the type of one gate's columns.
         """
         element = cut(element_of(like.results[0]))
         set_element(op, element)

@@ -391,9 +391,9 @@ def _factors(values: Sequence[tuple[SSAValue, bool]], scale: _Scale) -> Product 
 
 
 def _broadcast(constants: Sequence[Array], shape: Sequence[int], order: Sequence[int] = ()) -> list[Array] | None:
-    """Returns the constants in the shape of the normalized axes; `None` if they don't fit.
+    """Returns the constants broadcast to `shape`, or `None` if one of them does not fit.
 
-    With `order`, they are operands next to data whose axes are normalized in this order.
+    If `order` permutes the axes of the data, the constants are first padded to the same rank and permuted likewise.
     """
     found: list[Array] = []
     for array in constants:

@@ -23,7 +23,10 @@ from qmlir.ir.decomposition import COMPONENTS
 
 
 def _recurrent(op: ops.Layer, at: PaddingSite) -> Sequence[PaddedValue] | None:
-    """The rule of recurrent layers. A dynamic length applies to all sequences; after it, states stay unchanged."""
+    """The padding rule for recurrent layers: steps past a dynamic length leave the states unchanged.
+
+    The length is the same for all sequences, unless the layer has `lengths`.
+    """
     steps, sequences, width = at.axes(op.data)
     states = [state for name in _STATES if (state := getattr(op, name, None)) is not None]
     given = [at.axes(state)[1] for state in states]

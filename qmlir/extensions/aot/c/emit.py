@@ -259,7 +259,7 @@ def _is_nan(port: MainPort, text: str) -> str:
 
 
 def _run_text(entry: EntryPoint, parameters: Mapping[MainPort, str]) -> str:
-    """Returns `NAME_run`, whose static arena is aligned by hand, as C99 has no alignment specifier."""
+    """Returns the C code of `NAME_run`, which aligns its static arena by hand: C99 has no alignment specifier."""
     names = ", ".join(["place", *parameters.values()])
     return "\n".join(
         [

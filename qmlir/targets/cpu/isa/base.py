@@ -32,11 +32,11 @@ _PRODUCTS = {DOT_US: 8, DOT_SS: 8, DOT_PAIRS: 16}
 
 @dataclass(frozen=True)
 class Row:
-    """A schedule for the contractions that `accepts` matches: a microkernel `variant` and its measured tile size.
+    """A microkernel `variant` and its measured tile size, for the contractions that `accepts` matches.
 
-    A tile has up to `rows` positions by `vectors` registers. `prefetch` is the cache level into which data that is not
-    in a near cache is prefetched, if that was measured to be faster. If `cut` is not 0, an `x` of at least `cut` bytes
-    is divided into panels of positions; all channels are computed for a panel before the next one.
+    A tile has up to `rows` positions by `vectors` registers. `prefetch` is the cache level into which large weights and
+    the rows of a panel are prefetched; 0 disables prefetching. If `cut` is not 0, an input `x` of at least `cut` bytes
+    is divided into panels of positions, and all channels of a panel are computed before the next panel starts.
     """
 
     accepts: Callable[[ContractionOp], bool]
@@ -59,7 +59,10 @@ class RegisterTile:
 
 @dataclass(frozen=True)
 class Gain:
-    """A Winograd algorithm that is faster if `accepts` holds for height, width, and input and output channels."""
+    """A Winograd algorithm, and a predicate for the convolutions that it speeds up.
+
+    The arguments of `accepts` are the height and width of the output, and the numbers of input and output channels.
+    """
 
     form: Algorithm
     accepts: Callable[[int, int, int, int], bool]

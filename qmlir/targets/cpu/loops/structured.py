@@ -77,7 +77,7 @@ class InterleavedRowWriter(nests.ValueWriter):
                 writer._store(body, after[position * count : (position + 1) * count])
 
     def _of_row(self, dim: int, position: Index) -> "InterleavedRowWriter":
-        """A writer of one row, from where this one stands."""
+        """Returns a copy of this writer for the row at `position` along `dim`."""
         made = copy(self)
         made.dims, made.open, made.values = list(self.dims), {*self.open, dim}, dict(self.values)
         made.dims[dim] = position

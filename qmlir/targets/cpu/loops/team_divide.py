@@ -291,7 +291,7 @@ def _divide_main(main: FuncOp, divided: frozenset[str], custom: frozenset[str], 
 
 @dataclass(frozen=True)
 class TeamDivide(ModulePass):
-    """Divides the parallel loops of kernels among the number of threads in the module's `kernel.target`.
+    """Divides the parallel loops of kernels among threads. The module's `kernel.target` gives the number of threads.
 
     A loop becomes `team.chunks`. Writes of a kernel outside of loops become `team.single`, and so do calls of kernels
     without parallel loops. Nothing is divided if the target has one thread, or if `@main` reads memory or contains

@@ -205,7 +205,7 @@ class AnyLength:
         return sizes
 
     def _pieces(self, name: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yields the chunks of a dimension: start, number of elements, and the capacity that holds it."""
+        """Yields the start, the number of elements, and the capacity of each chunk of a dimension."""
         start, capacities = 0, self.capacities[name]
         while start < size:
             left = size - start

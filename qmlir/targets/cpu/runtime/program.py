@@ -99,7 +99,7 @@ def mapped(path: Path, digest: str) -> dict[str, Array]:
 
 
 def places_of(arrays: Sequence[Array]) -> npt.NDArray[np.int64]:
-    """Returns the addresses of arrays; it precedes every run of a team, so it avoids `ctypes`, which is slower."""
+    """Returns the addresses of arrays without `ctypes`, whose overhead would slow down every run of a team."""
     return np.array([array.__array_interface__["data"][0] for array in arrays], np.int64)
 
 

@@ -124,7 +124,7 @@ def _steps_of_two(chain: FloatChain, intervals: Sequence[Interval]) -> _Found | 
 
 
 def _fitted(chain: FloatChain, ranges: ValueRanges, *, is_by_channel: bool) -> IntegerSteps | None:
-    """Returns the chain as a proven sum of products and a shift, or `None`."""
+    """Returns the chain as a sum of products followed by a shift, or `None` if this form is not proven to be exact."""
     intervals = [ranges[leaf] for leaf in chain.leaves]
     if any(each.is_empty or not each.within(-LARGEST_INTEGER, LARGEST_INTEGER) for each in intervals):
         return None

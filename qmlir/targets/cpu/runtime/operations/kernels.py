@@ -76,9 +76,9 @@ on_kernel: Callable[[str], None] = _untold
 
 
 class Kernel:
-    """A compiled function on flat arrays, called by address. It is compiled or loaded on first use.
+    """A function on flat arrays that is compiled, or loaded from the cache, on first use and called by its address.
 
-    `arguments` use the syntax of `kernel`.
+    `arguments` are written like those of the decorator `kernel`, for example `"const int8"`.
     """
 
     def __init__(self, function: Callable[..., None], arguments: tuple[str, ...], *, is_by_hand: bool = False) -> None:

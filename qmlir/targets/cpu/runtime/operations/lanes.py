@@ -148,7 +148,7 @@ def _rounded(build: Builder, value: IRValue) -> IRValue:
 
 
 def _shape(numbers: Iterable[Any]) -> tuple[int, ...] | None:
-    """Returns the values of literals; `None` if another value is among them."""
+    """Returns the values of the literals `numbers`, or `None` if any of them is not a literal."""
     found = [written(each) for each in numbers]
     return None if None in found else tuple(each for each in found if each is not None)
 
