@@ -341,6 +341,15 @@ def test_einstein_sums(
     check(f'nn.einsum {{equation = "{equation}"}}', types, [tensor(result, element)], preservation=preserved(element))
 
 
+@pytest.mark.parametrize("element", ["!quant.uniform<i8:f32, 0.05:3>", "!quant.uniform<u8:f32, 0.1:128>"])
+@pytest.mark.parametrize(("equation", "operands", "result"), [each for each in EQUATIONS if len(each[1]) <= 2])
+def test_einstein_sums_of_quantized_values(
+    equation: str, operands: tuple[tuple[int, ...], ...], result: tuple[int, ...], element: str
+) -> None:
+    types = [tensor(shape, element) for shape in operands]
+    check(f'nn.einsum {{equation = "{equation}"}}', types, [tensor(result, "!quant.uniform<i8:f32, 0.5:-7>")])
+
+
 def test_phases_of_one_size_are_one_convolution() -> None:
     operands = [tensor((1, 2, 2, 3), "f32"), tensor((2, 1, 16, 16), "f32")]
     properties = "{strides = array<i64: 8, 8>, pads = array<i64: 4, 4, 4, 4>}"
