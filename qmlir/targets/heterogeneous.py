@@ -199,7 +199,7 @@ def _prepared(op: OnnxIslandOp) -> Callable[[Sequence[Any]], Sequence[Any]]:
             return run(given)
         except DiagnosticError:
             raise
-        except Exception as error:
+        except Exception as error:  # errors of runtimes have no common base class
             raise not_computed(op, error) from error
 
     return compute

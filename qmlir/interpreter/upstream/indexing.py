@@ -85,7 +85,7 @@ def slices(array: Array, offsets: Place, sizes: Place, strides: Place, type_: At
     )
 
 
-def kept_axes(sizes: Place, reduced: Sequence[int]) -> tuple[Any, ...]:
+def index_of_reduced(sizes: Place, reduced: Sequence[int]) -> tuple[Any, ...]:
     """Returns the NumPy index that drops the unit axes of a slice that are missing in the shape `reduced`."""
     wanted = list(reduced)
     excess = len(sizes) - len(wanted)

@@ -138,7 +138,7 @@ def _subview(op: memref.SubviewOp, array: Array, *dynamic: Place) -> tuple[Array
     static = (op.static_offsets, op.static_sizes, op.static_strides)
     offsets, sizes, strides = map(indexing.mixed, static, dynamic)
     part = array[indexing.slices(array, offsets, sizes, strides, op.source.type)]
-    return (part[indexing.kept_axes(sizes, _shape_of(op.result.type))],)
+    return (part[indexing.index_of_reduced(sizes, _shape_of(op.result.type))],)
 
 
 def _reinterpret_cast(op: memref.ReinterpretCastOp, array: Array, *dynamic: Place) -> tuple[Array]:

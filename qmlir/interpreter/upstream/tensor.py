@@ -38,7 +38,7 @@ def _slices(
     static: tuple[DenseArrayBase[Any], ...] = (op.static_offsets, op.static_sizes, op.static_strides)
     offsets, sizes, strides = map(indexing.mixed, static, dynamic)
     type_ = op.source.type if isinstance(op, tensor.ExtractSliceOp) else op.dest.type
-    return indexing.slices(whole, offsets, sizes, strides, type_), indexing.kept_axes(sizes, part)
+    return indexing.slices(whole, offsets, sizes, strides, type_), indexing.index_of_reduced(sizes, part)
 
 
 def _extract_slice(op: tensor.ExtractSliceOp, array: Array, *dynamic: Place) -> tuple[Array]:
