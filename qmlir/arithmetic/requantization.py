@@ -1,7 +1,7 @@
 """Requantization of exact integers to stored integers with another scale, in each mode; and bias quantization."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -56,10 +56,24 @@ class Mode(StrEnum):
     An accumulator is rescaled by `rne(f32(f32(f32(acc) * f32(f32(s_in) / f32(s_out))) + f32(zero_point)))`.
     """
 
+    F64 = "f64"
+    """`rha(f64(acc) * f64(s_in / s_out))`, ties away from zero: LiteRT's reference kernel of fully connected layers."""
+
+    LITERT_REFERENCE = "litert_reference"
+    """The arithmetic of LiteRT's reference kernels, which depends on the operation (`qmlir.arithmetic.litert`)."""
+
+    LITERT_XNNPACK = "litert_xnnpack"
+    """The arithmetic of LiteRT's default kernels, those of XNNPACK, which depends on the operation."""
+
+    @property
+    def is_litert(self) -> bool:
+        """Whether the mode names a set of LiteRT's kernels, so that the operation decides about the arithmetic."""
+        return self in (Mode.LITERT_REFERENCE, Mode.LITERT_XNNPACK)
+
     @property
     def uses_floats(self) -> bool:
         """Whether accumulators are rescaled by a float product."""
-        return self in (Mode.F32, Mode.QLINEAR)
+        return self in (Mode.F32, Mode.QLINEAR, Mode.F64, Mode.LITERT_XNNPACK)
 
 
 class Ties(StrEnum):
@@ -115,16 +129,45 @@ def f32_multiplier(input_scale: npt.ArrayLike, output_scale: npt.ArrayLike) -> n
     return np.asarray(ratio, np.float32)
 
 
+def saturator(zero_point: npt.ArrayLike, limits: Limits) -> Callable[[Array], npt.NDArray[np.int64]]:
+    """Returns the function `saturate` for one zero point, or an array of them, and limits."""
+    # Clamping before the addition of the zero point keeps the sum small: it is exact in any type.
+    offset = np.asarray(zero_point, np.int64)
+    low, high = (np.asarray(limit - offset) for limit in limits)
+    wide = max(magnitude(low), magnitude(high)) > _EXACT_IN_F32
+    low_f32, high_f32 = (each.astype(np.float64 if wide else np.float32) for each in (low, high))
+
+    def saturated(values: Array) -> npt.NDArray[np.int64]:
+        least, most = (low_f32, high_f32) if values.dtype == np.float32 else (low, high)
+        return np.asarray(np.asarray(np.clip(values, least, most)).astype(np.int64) + offset)
+
+    return saturated
+
+
 def saturate(values: Array, zero_point: npt.ArrayLike, limits: Limits) -> npt.NDArray[np.int64]:
     """Returns `values + zero_point` clamped to `limits`; `values` are integers or integral floats, including
     infinities."""
-    # Clamping before the addition of the zero point keeps the sum small: it is exact in any type.
-    offset = np.asarray(zero_point, np.int64)
-    low, high = (limit - offset for limit in limits)
-    if values.dtype == np.float32:
-        wide = max(magnitude(low), magnitude(high)) > _EXACT_IN_F32
-        low, high = (each.astype(np.float64 if wide else np.float32) for each in (low, high))
-    return np.asarray(np.asarray(np.clip(values, low, high)).astype(np.int64) + offset)
+    return saturator(zero_point, limits)(values)
+
+
+def f32_requantizer(
+    multiplier: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
+) -> Callable[[Array], npt.NDArray[np.int64]]:
+    """Returns the function `requantize_f32` for one multiplier, or an array of them, zero points and limits."""
+    # Why f32(acc) * m equals ONNX Runtime's result: it converts the i32 accumulator to f32 (one rounding), multiplies
+    # in f32 (a second) and rounds to nearest even (a third). For |acc| < 2^24 the first is exact. For results of at
+    # most 16 bits the third decides among |r| <= 2^16, where f32 has at least 7 fraction bits, and clamps beyond.
+    factor, clamped = np.asarray(multiplier, np.float32), saturator(zero_point, limits)
+    is_kept = factor == 1
+    if is_kept.all():
+        return clamped
+
+    def rescaled(accumulator: Array) -> npt.NDArray[np.int64]:
+        with np.errstate(over="ignore"):  # a product beyond the float range saturates
+            result = clamped(np.rint(to_f32(accumulator) * factor))
+        return np.where(is_kept, clamped(accumulator), result) if is_kept.any() else result
+
+    return rescaled
 
 
 def requantize_f32(
@@ -135,15 +178,7 @@ def requantize_f32(
     The exception for 1 matters for magnitudes above 2^24, where f32 skips integers. ONNX Runtime lacks the exception,
     but it would make no difference there, because its results have at most 16 bits.
     """
-    # Why f32(acc) * m equals ONNX Runtime's result: it converts the i32 accumulator to f32 (one rounding), multiplies
-    # in f32 (a second) and rounds to nearest even (a third). For |acc| < 2^24 the first is exact. For results of at
-    # most 16 bits the third decides among |r| <= 2^16, where f32 has at least 7 fraction bits, and clamps beyond.
-    factor = np.asarray(multiplier, np.float32)
-    with np.errstate(over="ignore"):  # a product beyond the float range saturates
-        rounded = np.rint(to_f32(accumulator) * factor)
-    result = saturate(rounded, zero_point, limits)
-    is_kept = factor == 1
-    return np.where(is_kept, saturate(accumulator, zero_point, limits), result) if is_kept.any() else result
+    return f32_requantizer(multiplier, zero_point, limits)(accumulator)
 
 
 def requantize_qlinear(
@@ -243,6 +278,48 @@ def requantize_shift(
     return saturate((quotient + is_more).reshape(shape), zero_point, limits)
 
 
+def requantize_f64(
+    accumulator: Array, multiplier: npt.ArrayLike, zero_point: npt.ArrayLike, limits: Limits
+) -> npt.NDArray[np.int64]:
+    """Computes `saturate(rha(f64(acc) * multiplier) + zero_point)`, ties away from zero."""
+    product = np.asarray(accumulator).astype(np.float64) * np.asarray(multiplier, np.float64)
+    whole = np.rint(product)
+    # The differences are exact; a tie that went towards zero moves on.
+    rest = product - whole
+    whole = whole + np.where((rest == 0.5) & (product > 0), 1, 0) - np.where((rest == -0.5) & (product < 0), 1, 0)
+    return saturate(whole, zero_point, limits)
+
+
+def requantize_by(
+    mode: Mode,
+    accumulator: Array,
+    parameters: Sequence[npt.ArrayLike],
+    zero_point: npt.ArrayLike,
+    limits: Limits,
+    ties: Ties = Ties.EVEN,
+) -> npt.NDArray[np.int64]:
+    """Rescales `accumulator` by the parameters of a mode: a multiplier, a fixed-point number and its shift, or a shift.
+
+    A multiplier of 1 is no exception here: mode `f32` rounds integers to f32. The modes of LiteRT have no parameters.
+    """
+    match mode:
+        case Mode.F32:
+            product = accumulator.astype(np.float32) * np.asarray(parameters[0], np.float32)
+            return saturate(np.rint(product).astype(np.float64), zero_point, limits)
+        case Mode.F64:
+            return requantize_f64(accumulator, parameters[0], zero_point, limits)
+        case Mode.QLINEAR:
+            return requantize_qlinear(accumulator, parameters[0], zero_point, limits)
+        case Mode.SINGLE_ROUND:
+            return requantize_single_round(accumulator, parameters[0], parameters[1], zero_point, limits)
+        case Mode.DOUBLE_ROUND:
+            return requantize_double_round(accumulator, parameters[0], parameters[1], zero_point, limits)
+        case Mode.SHIFT:
+            return requantize_shift(accumulator, parameters[0], ties, zero_point, limits)
+        case Mode.LITERT_REFERENCE | Mode.LITERT_XNNPACK:
+            raise ValueError(f"mode '{mode}' has no parameters: the operation decides")
+
+
 def power_of_two_shift(multiplier: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Returns the right shift equal to multiplying by `multiplier`. Raises `ValueError` unless it is a power of two."""
     ratios = np.asarray(multiplier, np.float64)
@@ -250,6 +327,35 @@ def power_of_two_shift(multiplier: npt.ArrayLike) -> npt.NDArray[np.int64]:
     if len(others := ratios[fraction != 0.5]):
         raise ValueError(f"a shift requires a power of two as the ratio of scales, but got {others[0]:g}")
     return (1 - exponent).astype(np.int64)
+
+
+def requantizer(
+    input_scale: npt.ArrayLike,
+    output_scale: npt.ArrayLike,
+    zero_point: npt.ArrayLike,
+    limits: Limits,
+    mode: Mode = Mode.F32,
+    ties: Ties = Ties.EVEN,
+) -> Callable[[Array], npt.NDArray[np.int64]]:
+    """Returns the function that rescales accumulators of `input_scale` to stored values of `output_scale`.
+
+    The integer modes compute the ratio of the two f32 scales in f64. The modes with a multiplier take 32-bit integers;
+    larger accumulators saturate first. `ties` applies only to the mode `shift`. Raises `ValueError` if the mode cannot
+    express the ratio.
+    """
+    if mode.uses_floats:
+        multiplier = f32_multiplier(input_scale, output_scale)
+        if mode is Mode.F32:
+            return f32_requantizer(multiplier, zero_point, limits)
+        return lambda accumulator: requantize_qlinear(accumulator, multiplier, zero_point, limits)
+    source, target = (np.asarray(each).astype(np.float32).astype(np.float64) for each in (input_scale, output_scale))
+    ratio = source / target
+    if mode is Mode.SHIFT:
+        shift = power_of_two_shift(ratio)
+        return lambda accumulator: requantize_shift(accumulator, shift, ties, zero_point, limits)
+    multiply = requantize_single_round if mode is Mode.SINGLE_ROUND else requantize_double_round
+    factors = fixed_point(ratio)
+    return lambda accumulator: multiply(saturate(accumulator, 0, MULTIPLIED), *factors, zero_point, limits)
 
 
 def requantize(
@@ -261,21 +367,8 @@ def requantize(
     mode: Mode = Mode.F32,
     ties: Ties = Ties.EVEN,
 ) -> npt.NDArray[np.int64]:
-    """Rescales `accumulator` from `input_scale` to stored values of `output_scale` and `zero_point`.
-
-    The integer modes compute the ratio of the two f32 scales in f64. The modes with a multiplier take 32-bit integers;
-    larger accumulators saturate first. `ties` applies only to the mode `shift`. Raises `ValueError` if the mode cannot
-    express the ratio.
-    """
-    if mode is Mode.F32 or mode is Mode.QLINEAR:
-        rescale = requantize_f32 if mode is Mode.F32 else requantize_qlinear
-        return rescale(accumulator, f32_multiplier(input_scale, output_scale), zero_point, limits)
-    source, target = (np.asarray(each).astype(np.float32).astype(np.float64) for each in (input_scale, output_scale))
-    ratio = source / target
-    if mode is Mode.SHIFT:
-        return requantize_shift(accumulator, power_of_two_shift(ratio), ties, zero_point, limits)
-    multiply = requantize_single_round if mode is Mode.SINGLE_ROUND else requantize_double_round
-    return multiply(saturate(accumulator, 0, MULTIPLIED), *fixed_point(ratio), zero_point, limits)
+    """Rescales `accumulator` from `input_scale` to stored values of `output_scale` and `zero_point` (`requantizer`)."""
+    return requantizer(input_scale, output_scale, zero_point, limits, mode, ties)(accumulator)
 
 
 # The arithmetic of ONNX Runtime's QLinear operators, step by step in f32, for those that differ from the default.

@@ -1,11 +1,13 @@
 """Quantization schemes, which map a range to a scale and a zero point; and binary and ternary weights."""
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -26,6 +28,100 @@ SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
 """The smallest scale. Ratios of subnormal f32 scales would lose bits, so smaller ranges are treated as degenerate."""
 
 LARGEST_SCALE = float(np.finfo(np.float32).max)
+
+SCALE_TYPES: Mapping[str, np.dtype[np.generic]] = {
+    "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32),
+}  # fmt: skip
+"""The types that can hold the scales of blocks, smallest first."""
+
+
+def scale_type_of(scales: npt.NDArray[Any]) -> str:
+    """Returns the smallest of `SCALE_TYPES` that holds `scales` exactly as normal numbers or 0; f32 if there is none.
+
+    Subnormal numbers are slow to convert, and read as 0 by programs that disable them.
+    """
+    least = np.abs(scales[scales != 0]).min(initial=np.inf)
+    with np.errstate(over="ignore"):
+        held = (
+            name
+            for name, dtype in SCALE_TYPES.items()
+            if least >= float(cast(Any, ml_dtypes.finfo(dtype)).smallest_normal)
+            and np.array_equal(scales.astype(dtype), scales)
+        )
+        return next(held, "f32") if np.isfinite(scales).all() else "f32"
+
+
+def rounded_scales(scales: npt.NDArray[Any], name: str) -> F64:
+    """Rounds positive `scales` to the nearest positive numbers of a type of `SCALE_TYPES`; infinity if none is near."""
+    dtype = SCALE_TYPES[name]
+    with np.errstate(over="ignore"):
+        smallest = float(cast(Any, ml_dtypes.finfo(dtype)).smallest_subnormal)
+        return np.maximum(scales.astype(np.float32).astype(dtype).astype(np.float64), smallest)
+
+
+_SUPER_TERMS = 256
+"""The most terms of a super-block, as in the k-quants of GGML."""
+
+LARGEST_FACTOR = 255
+"""The largest integer that a two-level scale multiplies the number of its super-block by: a byte."""
+
+_SIGNIFICAND, _SUPER_BITS, _F16_BITS = 24, 16, 11
+"""The significant bits of f32, of numbers whose products by bytes are exact in f32, and of f16."""
+
+
+def _odd_bits(wholes: I64) -> I64:
+    """Returns the number of bits of positive integers without the zeros at their ends."""
+    return np.frexp((wholes // np.maximum(wholes & -wholes, 1)).astype(np.float64))[1].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoLevelScales:
+    """Scales that are products of an integer for each block and a number for each super-block, exact in f32."""
+
+    steps: npt.NDArray[np.float32]
+    factors: npt.NDArray[np.uint8]
+
+    @staticmethod
+    def of(scales: npt.NDArray[np.float32]) -> "TwoLevelScales | None":
+        """Returns the two levels of `scales`, super-blocks along the last axis; `None` if they have none."""
+        if not np.isfinite(scales).all() or (scales < 0).any():
+            return None
+        fractions, exponents = np.frexp(scales)
+        lowest = exponents.min(axis=-1, keepdims=True, initial=128, where=scales > 0)
+        above = np.where(scales > 0, exponents - lowest, 0)
+        if (above > LARGEST_FACTOR.bit_length()).any():
+            return None
+        wholes = np.ldexp(fractions.astype(np.float64), above + _SIGNIFICAND).astype(np.int64)
+        steps = np.maximum(np.gcd.reduce(wholes, axis=-1, keepdims=True), 1)
+        factors = wholes // steps  # the least ones, since the steps are the greatest
+        largest = factors.max(axis=-1, keepdims=True, initial=0)
+        if (largest > LARGEST_FACTOR).any():
+            return None
+        for divisor in range(3, LARGEST_FACTOR + 1, 2):
+            if not (is_wide := _odd_bits(steps) > _F16_BITS).any():
+                break
+            is_narrowed = is_wide & (steps % divisor == 0) & (largest * divisor <= LARGEST_FACTOR)
+            chosen = np.where(is_narrowed & (_odd_bits(steps // divisor) <= _F16_BITS), divisor, 1)
+            steps, factors, largest = steps // chosen, factors * chosen, largest * chosen
+        if (_odd_bits(steps) > _SUPER_BITS).any():
+            return None
+        held = np.where(largest > 0, np.ldexp(steps.astype(np.float64), lowest - _SIGNIFICAND), 0)[..., 0]
+        if (held[held != 0] < SMALLEST_SCALE).any():
+            return None
+        return TwoLevelScales(held.astype(np.float32), factors.astype(np.uint8))
+
+    @staticmethod
+    def along(scales: npt.NDArray[Any], axis: int, terms: int) -> "TwoLevelScales | None":
+        """Returns the two levels of the scales of blocks of `terms` terms along an axis, which becomes two axes."""
+        moved = np.moveaxis(scales.astype(np.float32), axis, -1)
+        run = blocks_together(moved.shape[-1], terms)
+        return TwoLevelScales.of(moved.reshape(*moved.shape[:-1], -1, run)) if run > 1 else None
+
+
+def blocks_together(count: int, terms: int) -> int:
+    """Returns the number of blocks of a super-block, of which there is a whole number among `count` blocks."""
+    return math.gcd(count, max(_SUPER_TERMS // terms, 1))
+
 
 _BINARY = "binary"
 """The name of the storage for weights that are -1 or 1."""
@@ -116,6 +212,21 @@ class Storage:
     has_zero: bool = True
     """Whether 0 is a valid stored value. It is not for `binary`, although its type is `i2<-1:1>`."""
 
+    is_float: bool = False
+    """Whether values stay f32. Only activations can; `parse` does not accept this storage."""
+
+    scope: str = ""
+    """For activations that contractions quantize at run time, the elements that share a range: `row` or `tensor`."""
+
+    F32: ClassVar["Storage"]
+    """The storage of activations that are not quantized."""
+
+    DYNAMIC: ClassVar["Storage"]
+    """The storage of activations that contractions quantize at run time, each row by its own range."""
+
+    DYNAMIC_TENSOR: ClassVar["Storage"]
+    """The same with one range for the whole tensor."""
+
     BINARY: ClassVar["Storage"]
     """The storage of -1 and 1."""
 
@@ -142,8 +253,10 @@ class Storage:
         return Storage(int(found["bits"]), found["kind"] == "i", limits)
 
     def __str__(self) -> str:
-        if not self.has_zero:
-            return _BINARY
+        if self.scope:
+            return "dynamic" if self.scope == "row" else f"dynamic:{self.scope}"
+        if not self.has_zero or self.is_float:
+            return "f32" if self.is_float else _BINARY
         limits = "" if self.limits is None else f"<{self.minimum}:{self.maximum}>"
         return f"{'i' if self.is_signed else 'u'}{self.bits}{limits}"
 
@@ -169,6 +282,8 @@ class Storage:
 
 Storage.TERNARY = Storage(2, limits=(-1, 1))
 Storage.BINARY = Storage(2, limits=(-1, 1), has_zero=False)
+Storage.F32 = Storage(32, is_float=True)
+Storage.DYNAMIC, Storage.DYNAMIC_TENSOR = (Storage(32, is_float=True, scope=each) for each in ("row", "tensor"))
 
 
 @dataclass(frozen=True)
@@ -178,6 +293,8 @@ class Grid:
     storage: Storage
     scheme: Scheme = Scheme.ASYMMETRIC
     rule: Arithmetic = Arithmetic.ONNXRUNTIME
+    scale_type: str = "f32"
+    """The type of `SCALE_TYPES` to which scales are rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,11 +420,11 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
 
     Each range is extended to contain 0. Every value in it is then represented with an error of at most half a
     quantization step, plus `(qmax - qmin) * 2^-24` steps from rounding the scale to f32, which is negligible for at
-    most 16 bits. If a range is so small that its scale would be a subnormal f32, the scale is 1 and the zero point is 0
-    or the stored value nearest to 0. A symmetric scheme keeps its zero point in this case, so that all channels of
-    unsigned weights share it.
+    most 16 bits; `2^-11` and `2^-8` take the place of `2^-24` for scales of normal f16 and bf16 numbers. If a range is
+    so small that its scale would be a subnormal f32, the scale is 1 and the zero point is 0 or the stored value nearest
+    to 0. A symmetric scheme keeps its zero point in this case, so that all channels of unsigned weights share it.
 
-    Raises `RangeError` if a range is not finite, descends, or needs a scale that overflows f32.
+    Raises `RangeError` if a range is not finite, descends, or needs a scale that overflows `grid.scale_type`.
     """
     low, high = widened(minimum, maximum)
     if grid.scheme.place is not None:
@@ -328,9 +445,9 @@ def parameters(minimum: npt.ArrayLike, maximum: npt.ArrayLike, grid: Grid) -> Pa
     scales = np.where(is_degenerate, 1.0, scales)
     if grid.scheme.is_power_of_two:
         scales = power_of_two_ceiling(scales)
-    with np.errstate(over="ignore"):
-        rounded = scales.astype(np.float32).astype(np.float64)
-    _refuse(~np.isfinite(rounded), low, high, f"needs a scale above {LARGEST_SCALE}, the largest f32")
+    rounded = rounded_scales(scales, grid.scale_type)
+    largest = float(cast(Any, ml_dtypes.finfo(SCALE_TYPES[grid.scale_type])).max)
+    _refuse(~np.isfinite(rounded), low, high, f"needs a scale above {largest}, the largest {grid.scale_type}")
     if grid.scheme.is_symmetric:
         zero_points: Array = np.where(is_one_sided, limits[0], center)
     else:

@@ -8,8 +8,8 @@ from zlib import crc32
 
 import numpy as np
 
-from qmlir.extensions.training.evaluating import read_labels
 from qmlir.tools import qmlir_cli
+from qmlir.workflows.evaluating import read_labels
 from tests.fuzz.damage import damage_bytes, piece
 from tests.fuzz.frame import Kind, Outcome, run_reader, run_tool
 

@@ -29,7 +29,7 @@ import onnx
 from onnx import AttributeProto, ModelProto
 from safetensors.numpy import load, save
 
-from qmlir.text.data import toml_key, toml_value
+from qmlir.text.toml import toml_key, toml_value
 from qmlir.tools import qmlir_cli, qmlir_opt
 from tests.fuzz.frame import Kind, Outcome, run_tool
 

@@ -13,6 +13,7 @@ from tests.fuzz.frame import Kind, Outcome, run_tool
 _EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 _WORDS = rb"""
 "" "*" "i33" "i8<9:1>" nan -inf 1e999 0 -1 99999999999999999999 true [] {} [[ 1979-05-27 "\u202e" slot scheme storage
+range scale zero_point values share "x" [-1,1] [0.5] 0.25 1e-45 1e38 "sum"
 """.split()
 
 

@@ -42,7 +42,7 @@ def _module() -> tuple[str, bytes, TemporaryDirectory[str]]:
     np.save(Path(folder.name) / "x.npy", np.ones((2, 8), np.float32))
     writer = WeightsWriter(_BESIDE)
     text = ModulePrinter(PrintOptions(weights=Weights.SIDECAR), writer).module_text(module)
-    return text, writer.to_bytes(), folder
+    return text, b"".join(writer.pieces()), folder
 
 
 def _damage(rng: np.random.Generator, data: bytes, others: Sequence[bytes]) -> bytes:

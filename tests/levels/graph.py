@@ -138,7 +138,8 @@ class Graph:
         self.scheme = scheme or schemes[int(self.random.integers(len(schemes)))]
         self.mode, self.ties = Mode.F32, self.pick(list(Ties))
         if self.chance(0.4):
-            modes = [each for each in Mode if each is not Mode.QLINEAR]  # that one is for some operations alone
+            # The others are for some operations alone, or for kernels.
+            modes = [Mode.F32, Mode.SINGLE_ROUND, Mode.DOUBLE_ROUND, Mode.SHIFT]
             self.mode = self.pick([each for each in modes if each is not Mode.SHIFT or self.scheme.is_power_of_two])
         self.block = self.entry = Block()
         self.values: list[Value] = []

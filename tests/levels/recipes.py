@@ -77,7 +77,7 @@ def _rules(random: np.random.Generator) -> Iterator[str]:
         if slot == "weight":
             yield f'granularity = "{random.choice(["tensor", "channel"])}"'
         if slot == "bias" and storage in ("i32", "i24") and random.random() < 0.5:
-            yield 'scale = "sum"'
+            yield 'bias_scale = "sum"'
 
 
 def case_by_recipe(seed: int) -> Case:

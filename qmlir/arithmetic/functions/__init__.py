@@ -125,6 +125,8 @@ class Function:
     def _in_blocks(self, arrays: list[Array]) -> Array:
         broadcast = np.broadcast_arrays(*arrays) if len(arrays) > 1 else arrays
         flat = [np.ascontiguousarray(array).reshape(-1) for array in broadcast]
+        if len(flat[0]) <= _BLOCK:
+            return np.asarray(self.definition(NUMPY, *flat), np.float32).reshape(broadcast[0].shape)
         result = np.empty(flat[0].shape, np.float32)
         for start in range(0, len(result), _BLOCK):
             block = slice(start, start + _BLOCK)

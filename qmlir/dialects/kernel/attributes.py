@@ -124,8 +124,9 @@ class ScheduleAttr(_FieldsAttr):
     One iteration computes a tile of `rows` positions by `vectors` vectors of `lanes` channels, in steps of `k_unroll`
     terms. If a loop family has several stages, `block` positions pass through all stages before the next positions
     start; in a panel of tiles, these positions pass through all channels. `prefetch` is the cache level into which
-    weights and the rows of a panel are prefetched; 0 disables prefetching. If `threads` is set, the outermost loop may
-    be divided among threads.
+    weights and the rows of a panel are prefetched; 0 disables prefetching. If one tile has all positions, weights are
+    read once, and `ahead` is the distance in bytes at which they are prefetched into L1; 0 disables it. If `threads` is
+    set, the outermost loop may be divided among threads.
 
     A schedule is a hint: it does not change the result of the operation. The layout of packed operands is described by
     `#kernel.layout`, so the schedule of an operation on packed operands sets no variant, vectors, lanes or terms.
@@ -140,6 +141,7 @@ class ScheduleAttr(_FieldsAttr):
     term_count: IntAttr
     block_count: IntAttr
     prefetch_level: IntAttr
+    distance: IntAttr
     thread_flag: IntAttr
 
     rows = _Number("row_count", "Positions of a tile.")
@@ -147,10 +149,12 @@ class ScheduleAttr(_FieldsAttr):
     lanes = _Number("lane_count", "Channels in a vector.")
     k_unroll = _Number("term_count", "Terms of the sum in a step.")
     block = _Number("block_count", "Positions that go through all stages, or all channels, together.")
-    prefetch = _Number("prefetch_level", "The level of the cache into which weights are asked for; 0: they are not.")
+    prefetch = _Number("prefetch_level", "The cache level into which weights are prefetched; 0 disables it.")
+    ahead = _Number("distance", "The prefetch distance in bytes; 0 disables prefetching.")
 
     FIELDS: ClassVar[dict[str, str | int | bool]] = {
-        "variant": "", "rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "block": 1, "prefetch": 0, "threads": False,
+        "variant": "", "rows": 1, "vectors": 1, "lanes": 1, "k_unroll": 1, "block": 1, "prefetch": 0, "ahead": 0,
+        "threads": False,
     }  # fmt: skip
     """The default value of each field, which is also the minimum of a numeric field."""
 
@@ -164,9 +168,10 @@ class ScheduleAttr(_FieldsAttr):
         threads: bool = False,
         block: int = 1,
         prefetch: int = 0,
+        ahead: int = 0,
     ) -> "ScheduleAttr":
         """Returns a schedule with the given fields."""
-        numbers = (rows, vectors, lanes, k_unroll, block, prefetch, int(threads))
+        numbers = (rows, vectors, lanes, k_unroll, block, prefetch, ahead, int(threads))
         return ScheduleAttr.new([StringAttr(variant), *map(IntAttr, numbers)])
 
     @property
@@ -181,14 +186,17 @@ class ScheduleAttr(_FieldsAttr):
 
     def of_packed(self) -> "ScheduleAttr | None":
         """Returns the fields of this schedule that still apply to packed operands; `None` if all are defaults."""
-        left = ScheduleAttr.of(rows=self.rows, threads=self.threads, block=self.block, prefetch=self.prefetch)
+        left = ScheduleAttr.of(
+            rows=self.rows, threads=self.threads, block=self.block, prefetch=self.prefetch, ahead=self.ahead
+        )
         return None if left == ScheduleAttr.of() else left
 
     def for_one_thread(self) -> "ScheduleAttr | None":
         """Returns this schedule without threading; `None` if no other field is set."""
         left = ScheduleAttr.of(
-            self.variant, self.rows, self.vectors, self.lanes, self.k_unroll, block=self.block, prefetch=self.prefetch
-        )
+            self.variant, self.rows, self.vectors, self.lanes, self.k_unroll, block=self.block, prefetch=self.prefetch,
+            ahead=self.ahead,
+        )  # fmt: skip
         return None if left in (ScheduleAttr.of(), ScheduleAttr.of(SCALAR)) else left
 
     def verify(self) -> None:
@@ -276,6 +284,19 @@ class TargetAttr(_FieldsAttr):
 
 TARGET = "kernel.target"
 """The module attribute that holds the target that loops may be specialized for."""
+
+FOLLOWED = "kernel.lengths"
+"""The module attribute that maps inputs of `@main` with runtime sizes to a prime and a unit.
+
+The capacity of that dimension is the prime times the unit. The prime divides no size that does not depend on it. So a
+size or a loop bound that is a multiple of the prime is known to count elements along the dimension.
+"""
+
+FOLLOWS = "kernel.follows"
+"""The module attribute of programs whose loops end at the runtime sizes of padded dimensions.
+
+It is a digest of how the bounds depend on these sizes.
+"""
 
 OVERWRITTEN = "kernel.overwritten"
 """A discardable attribute of a fill: the offsets and sizes of the slice that is overwritten before it is read."""

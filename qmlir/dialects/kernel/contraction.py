@@ -217,6 +217,7 @@ def _zero_point(number: int) -> IntegerAttr:
 class ContractionOp(EpilogueOp):
     """Sums `(x - z_x)(w - z_w)`; `weight_zero_points` holds one zero point per output channel if they differ.
 
+    `input_total` states that the `|x - z_x|` of each sum add up to at most this number, as those of probabilities do.
     Zero points are signed 32-bit integers, or 64-bit integers if an unsigned 32-bit operand has a larger zero point.
     """
 
@@ -229,6 +230,7 @@ class ContractionOp(EpilogueOp):
     input_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
     weight_zero_point = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
     weight_unsigned = opt_prop_def(UnitAttr)
+    input_total = opt_prop_def(IntegerAttr)
 
     assembly_format: ClassVar[str | None] = (
         "`ins` `(` $x `,` $w `:` type($x) `,` type($w) `)` "
@@ -272,6 +274,11 @@ class ContractionOp(EpilogueOp):
             regions=[body],
             result_types=[[] if result_type is None else [result_type]],
         )
+
+    def _verify_properties(self) -> None:
+        super()._verify_properties()
+        if self.input_total is not None and self.input_total.value.data < 0:
+            raise VerifyException(f"input_total must be >= 0, but got {self.input_total.value.data}")
 
     def _verify_operands(self) -> None:
         super()._verify_operands()

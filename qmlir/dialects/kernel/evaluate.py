@@ -215,7 +215,7 @@ def packed_sums(op: PackedOp, x: Array, w: Array) -> Array:
             sums = _conv(op, read, weights, is_lanewise=op.layout.variant.is_lanewise)
         case _:
             assert isinstance(op, PackedMatMulOp)
-            sums = _matmul(op, read, weights)
+            sums = _matmul(op, read - op.offset.value.data if op.offset.value.data else read, weights)
     integer = as_integer(op.accumulator_type)
     return sums if integer is None else sums.astype(f"i{integer.width.data // 8}")
 
@@ -225,15 +225,18 @@ def _packed(frame: Any, op: PackedOp, x: Array, w: Array, epilogue: tuple[Array,
 
 
 def _blocks(
-    frame: Any, op: PackedBlocksOp, x: Array, w: Array, scales: Array, epilogue: tuple[Array, ...], outs: Array | None
-) -> Any:
-    weights, format_ = op.weights().unpack(w)[0].swapaxes(0, 1), op.layout.variant.weight_float
+    frame: Any, op: PackedBlocksOp, x: Array, w: Array, starts: Array | None, epilogue: tuple[Array, ...],
+    outs: Array | None,
+) -> Any:  # fmt: skip
+    packed, scales = packed_ops.split_scales(op, w)
+    weights, format_ = op.weights().unpack(packed)[0].swapaxes(0, 1), op.layout.variant.weight_float
     if format_ is not None:
         weights = format_.values(weights)
     if op.product_type == f32:
         sums = _by(x, weights.astype(np.float32), weights.shape[-1])  # [blocks, rows, channels]
     else:
         sums = _by(_read(op, x) - op.offset.value.data, weights.astype(np.int64), weights.shape[-1])
+        sums = sums if starts is None else sums + starts[..., None]
     factors = scales.swapaxes(0, 1).reshape(len(sums), 1, -1)[..., : op.channels()]
     total = np.zeros(sums.shape[1:], np.float32)
     for block, factor in zip(sums, factors, strict=True):
@@ -254,19 +257,7 @@ def _reshape(op: ReshapeOp, array: Array) -> tuple[Array]:
 def _requantize(op: RequantizeOp, accumulator: Any, parameters: tuple[Any, ...]) -> tuple[Any]:
     wide, zero_point, limits = np.asarray(accumulator, np.int64), op.zero_point.value.data, op.limits
     given = [np.asarray(parameter) for parameter in parameters]
-    match op.mode.mode:
-        case requantization.Mode.F32:
-            # A multiplier of 1 is no exception here: integers are rounded to f32, as in the loops.
-            rounded = np.rint(wide.astype(np.float32) * given[0].astype(np.float32)).astype(np.float64)
-            result = requantization.saturate(rounded, zero_point, limits)
-        case requantization.Mode.QLINEAR:
-            result = requantization.requantize_qlinear(wide, given[0].astype(np.float32), zero_point, limits)
-        case requantization.Mode.SINGLE_ROUND:
-            result = requantization.requantize_single_round(wide, given[0], given[1], zero_point, limits)
-        case requantization.Mode.DOUBLE_ROUND:
-            result = requantization.requantize_double_round(wide, given[0], given[1], zero_point, limits)
-        case requantization.Mode.SHIFT:
-            result = requantization.requantize_shift(wide, given[0], op.mode.ties, zero_point, limits)
+    result = requantization.requantize_by(op.mode.mode, wide, given, zero_point, limits, op.mode.ties)
     bits = _bits_of(scalar_of(op.result.type))
     # The limits may be unsigned: a 4-bit 12 is stored as -4, like all signless integers.
     stored = narrowed(result.astype(integer_dtype(bits, signed=True)), scalar_of(op.result.type))

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
     f32,
+    f64,
     i8,
     i32,
     i64,
@@ -98,9 +99,10 @@ class ReshapeOp(IRDLOperation):
 class RequantizeOp(IRDLOperation):
     """Rescales an integer, adds the zero point and clamps the result, in the given mode.
 
-    The parameters depend on the mode: `f32` and `qlinear` take a multiplier (f32), `single_round` and `double_round`
-    take a multiplier (i32) and a shift (i8), and `shift` takes a shift (i8). Vectors are processed lane by lane. The
-    formulas are in `qmlir.arithmetic.requantization`; a multiplier of 1 is not treated specially here.
+    The parameters depend on the mode: `f32` and `qlinear` take a multiplier (f32), `f64` one in f64, `single_round` and
+    `double_round` a multiplier (i32) and a shift (i8), and `shift` a shift (i8). The modes of LiteRT have none: their
+    operations are lowered to other modes. Vectors are processed lane by lane. The formulas are in
+    `qmlir.arithmetic.requantization`; a multiplier of 1 is not treated specially here.
     """
 
     name = "kernel.requantize"
@@ -125,6 +127,7 @@ class RequantizeOp(IRDLOperation):
         Mode.DOUBLE_ROUND: (i32, i8),
         Mode.SHIFT: (i8,),
         Mode.QLINEAR: (f32,),
+        Mode.F64: (f64,),
     }
 
     def __init__(
@@ -153,6 +156,8 @@ class RequantizeOp(IRDLOperation):
         return self.minimum.value.data, self.maximum.value.data
 
     def verify_(self) -> None:
+        if self.mode.mode.is_litert:
+            raise VerifyException(f"mode {self.mode.mode} has no parameters: the operations of a model decide about it")
         wanted = tuple(map(str, self.PARAMETERS[self.mode.mode]))
         found = tuple(str(scalar_of(value.type)) for value in self.parameters)
         if found != wanted:

@@ -10,12 +10,15 @@ from itertools import accumulate
 from operator import mul
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, f32, i32
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, bf16, f16, f32, i32
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, var_operand_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.schemes import SCALE_TYPES
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, EpilogueOp, MatMulOp, WindowedOp
 from qmlir.dialects.kernel.ops import shaped
@@ -71,12 +74,17 @@ class PackedOp(EpilogueOp):
         raise NotImplementedError
 
     @property
+    def packed_shape(self) -> tuple[int, ...]:
+        """The shape of `w`."""
+        return self.weights().shape
+
+    @property
     def loops(self) -> ScheduleAttr:
         """The complete schedule, which combines the layout with the optional `schedule`."""
         hint, layout = self.schedule or ScheduleAttr.of(), self.layout
         return ScheduleAttr.of(
             layout.variant.name, hint.rows, layout.vectors, layout.lanes, layout.variant.group, hint.threads,
-            hint.block, hint.prefetch,
+            hint.block, hint.prefetch, hint.ahead,
         )  # fmt: skip
 
     def _verify_properties(self) -> None:
@@ -84,7 +92,8 @@ class PackedOp(EpilogueOp):
         hint = self.schedule
         if hint is not None and hint != (hint.of_packed() or ScheduleAttr.of()):
             raise VerifyException(
-                f"schedule may only set rows, block, prefetch and threads (the layout sets the rest), but got {hint}"
+                "schedule may only set rows, block, prefetch, ahead and threads (the layout sets the rest), but got "
+                f"{hint}"
             )
 
     def _verify_operands(self) -> None:
@@ -92,7 +101,7 @@ class PackedOp(EpilogueOp):
         weights, variant = self.weights(), self.layout.variant
         if weights.fault:
             raise VerifyException(weights.fault)
-        wanted = weights.shape, variant.element or self.product_type
+        wanted = self.packed_shape, variant.element or self.product_type
         if shaped(self.w) != wanted:
             raise VerifyException(
                 f"layout {self.layout} expects weights of shape {list(wanted[0])} and type {wanted[1]}, but got "
@@ -113,10 +122,13 @@ class PackedMatMulOp(PackedOp, MapsElements):
     """Multiplies matrices: `x` of shape `[…, M, K]` by packed weights, to `[…, M, N]`.
 
     The weights have the layout of `[matrices, N, K]`. There is either one matrix for all batches, or one for each index
-    of the leading batch axes, which the remaining batch axes share.
+    of the leading batch axes, which the remaining batch axes share. The region receives `sum_k (x - offset) w`; an
+    offset requires a variant that subtracts it.
     """
 
     name = "kernel.packed_matmul"
+
+    offset = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
 
     def terms(self) -> int:
         return shaped(self.x)[0][-1]
@@ -156,30 +168,77 @@ class PackedMatMulOp(PackedOp, MapsElements):
         super()._verify_operands()
         if self.layout.variant.is_lanewise:
             raise VerifyException(f"variant '{self.layout.variant.name}' requires a depthwise convolution")
+        if self.offset.value.data and not self.layout.variant.subtracts_offset:
+            raise VerifyException(f"variant '{self.layout.variant.name}' does not support an offset")
+
+
+_SCALES: Mapping[AnyFloat, np.dtype[np.generic]] = {each: SCALE_TYPES[str(each)] for each in (f16, bf16, f32)}
+
+
+def joined_scales(weights: Array, scales: Array, scale_type: AnyFloat, factors: Array | None = None) -> Array:
+    """Joins packed weights `[1, blocks, B, steps, width]` and scales `[blocks, B, channels]`, as `PackedBlocksOp.w`.
+
+    With `factors`, `[blocks, B, channels]` of bytes, the scales are those of super-blocks: `[blocks, S, channels]`.
+    """
+    held = np.ascontiguousarray(scales, _SCALES[scale_type]).view(np.int8)
+    behind = held if factors is None else factors.view(np.int8)
+    joined = np.concatenate([weights.reshape(*behind.shape[:2], -1), behind], axis=-1)
+    if factors is not None:
+        joined = np.concatenate([held, joined.reshape(*held.shape[:2], -1)], axis=-1)
+    return joined[None]
+
+
+def split_scales(op: "PackedBlocksOp", packed: Array) -> tuple[Array, Array]:
+    """Returns the packed weights and the f32 scales, one per block and channel, that `joined_scales` joined."""
+    weights, place = op.weights(), op.scales_place
+    blocks = packed[0][..., op.head :].reshape(*weights.shape[1:3], -1)
+    behind = np.ascontiguousarray(blocks[..., place:])
+    if op.super_block is None:
+        scales = behind.view(_SCALES[op.scale_type]).astype(np.float32)
+    else:
+        held = np.ascontiguousarray(packed[0][..., : op.head]).view(_SCALES[op.scale_type]).astype(np.float32)
+        scales = np.repeat(held, op.run, axis=1) * behind.view(np.uint8).astype(np.float32)
+    if op.scale_factor is not None:
+        scales = np.float32(op.scale_factor.value.data) * scales
+    return blocks[..., :place].reshape(weights.shape), scales
 
 
 @irdl_op_definition
 class PackedBlocksOp(PackedOp):
     """Multiplies matrices with block-wise weight scales: `x` of shape `[B, M, K]` to `[M, N]`, in f32.
 
-    The region receives `sum_b scales_b * f32(sum_k (x - offset) w)`. The sum of each block is exact in i32; every later
-    step is rounded to f32, and blocks are added in ascending order starting from 0. If `x` is f32, the sum of each
-    block is a float sum. `x` is read as the variant requires. The weights have the layout of `[1, N, B, K]`; `scales`
-    are f32, of shape `[channel blocks, B, channels per block]`.
+    The region receives `sum_b scales_b * f32(starts_b + sum_k (x - offset) w)`. The sum of each block is exact in i32;
+    every later step is rounded to f32, and blocks are added in ascending order starting from 0. If `x` is f32, the sum
+    of each block is a float sum. `x` is read as the variant requires. `starts` are i32, of shape `[B, M]`; by default,
+    they are 0.
+
+    `w` has the shape `[1, channel blocks, B, bytes]`. The bytes of a block are its weights, in the layout of
+    `[1, N, B, K]`, followed by the scales of its channels, finite numbers of `scale_type` (f32, f16 or bf16). So the
+    loops read one stream of ascending addresses.
+
+    With `super_block`, the number of blocks of a super-block, scales have two levels. `w` has the shape
+    `[1, channel blocks, super-blocks, bytes]`: one number of `scale_type` per channel, then the blocks, each followed
+    by one unsigned byte per channel. A scale is the product of both, rounded to f32; in f16 and bf16 it is exact.
+
+    `scale_factor` multiplies every scale, rounded to f32: the scale of the input, without which the scales of weights
+    are held in fewer bits.
     """
 
     name = "kernel.packed_blocks"
 
     x = operand_def()
     w = operand_def()
-    scales = operand_def()
+    starts = opt_operand_def()
     epilogue = var_operand_def()
     outs = opt_operand_def()
 
     offset = prop_def(IntegerAttr, default_value=IntegerAttr(0, i32))
+    scale_type = prop_def(AnyFloat, default_value=f32)
+    super_block = opt_prop_def(IntegerAttr)
+    scale_factor = opt_prop_def(FloatAttr)
 
     assembly_format: ClassVar[str | None] = (
-        "`ins` `(` $x `,` $w `,` $scales `:` type($x) `,` type($w) `,` type($scales) `)` "
+        "`ins` `(` $x `,` $w `:` type($x) `,` type($w) `)` (`starts` `(` $starts^ `:` type($starts) `)`)? "
         "(`epilogue` `(` $epilogue^ `:` type($epilogue) `)`)? "
         "(`outs` `(` $outs^ `:` type($outs) `)`)? (`->` type($result)^)? attr-dict-with-keyword $body"
     )
@@ -207,15 +266,45 @@ class PackedBlocksOp(PackedOp):
     def weights(self) -> WeightLayout:
         return self.layout.weights(1, self.channels(), (self._blocks,), shaped(self.x)[0][-1])
 
+    @property
+    def scales_place(self) -> int:
+        """The index of the first scale among the bytes of a block."""
+        return math.prod(self.weights().shape[-2:])
+
+    @property
+    def run(self) -> int:
+        """The number of blocks that follow each other without a number of `scale_type` between them."""
+        return 1 if self.super_block is None else self.super_block.value.data
+
+    @property
+    def head(self) -> int:
+        """The bytes before the first block of a super-block; 0 without super-blocks."""
+        return 0 if self.super_block is None else self.scale_type.size * self.weights().width
+
+    @property
+    def stride(self) -> int:
+        """The bytes from one block of a run to the next."""
+        return self.scales_place + (self.scale_type.size if self.super_block is None else 1) * self.weights().width
+
+    @property
+    def packed_shape(self) -> tuple[int, ...]:
+        count, channels = self._blocks // self.run, self.weights().shape[:2]
+        return (*channels, count, self.head + self.run * self.stride)
+
     def _verify_operands(self) -> None:
-        super()._verify_operands()
-        variant, weights = self.layout.variant, self.weights()
-        if not variant.sums_blocks:
-            raise VerifyException(f"variant '{variant.name}' does not support sums per block")
-        wanted = (weights.blocks, self._blocks, weights.width), f32
-        if shaped(self.scales) != wanted:
+        if self.super_block is not None and (self.run < 1 or self._blocks % self.run):
+            raise VerifyException(f"super_block must divide the number of blocks ({self._blocks}), but got {self.run}")
+        if self.scale_type not in _SCALES:
             raise VerifyException(
-                f"expected scales of shape {list(wanted[0])} and type f32, but got '{self.scales.type}'"
+                f"scale_type must be one of {', '.join(map(str, _SCALES))}, but got {self.scale_type}"
+            )
+        super()._verify_operands()
+        if not self.layout.variant.sums_blocks:
+            raise VerifyException(f"variant '{self.layout.variant.name}' does not support sums per block")
+        wanted = shaped(self.x)[0][:2], i32
+        if self.starts is not None and shaped(self.starts) != wanted:
+            raise VerifyException(
+                f"expected starts of shape {list(wanted[0])} and type i32, but got '{self.starts.type}'"
             )
         if self.accumulator_type != f32:
             raise VerifyException(f"accumulator must be f32, but got {self.accumulator_type}")

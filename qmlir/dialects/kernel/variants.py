@@ -26,8 +26,8 @@ LANES = "lanes"
 
 def _joined(parts: Array, bits: int) -> Array:
     """Packs weights `[…, parts, width]` of `bits` bits into bytes, the first one in the lowest bits."""
-    placed = (parts.astype(np.int64) & ((1 << bits) - 1)) << (np.arange(8 // bits) * bits)[:, None]
-    return placed.sum(axis=-2).astype(np.uint8).view(np.int8)
+    placed = (parts.astype(np.uint8) & np.uint8((1 << bits) - 1)) << np.arange(0, 8, bits, dtype=np.uint8)[:, None]
+    return np.bitwise_or.reduce(placed, axis=-2).view(np.int8)
 
 
 def _apart(joined: Array, bits: int, *, is_signed: bool) -> Array:
@@ -117,12 +117,13 @@ class WeightLayout:
     def pack(self, weights: Array) -> Array:
         """Packs weights given as the elements of a tensor of shape `unpadded`, in row-major order."""
         border = [(0, after - before) for before, after in zip(self.unpadded, self.padded, strict=True)]
-        split = np.ascontiguousarray(np.pad(weights.reshape(self.unpadded), border).reshape(self.split))
+        padded = np.pad(weights.reshape(self.unpadded), border) if self.padded != self.unpadded else weights
+        split = np.ascontiguousarray(padded.reshape(self.split))
         size, is_last = split.itemsize * self.split[-1], self.order[-1] == len(self.order) - 1
         if size in (2, 4, 8) and is_last and split.dtype != object:  # NumPy moves a group faster as one integer
             ordered = split.view(f"u{size}").transpose(self.order).copy().view(split.dtype)
         else:
-            ordered = split.transpose(self.order)
+            ordered = np.ascontiguousarray(split.transpose(self.order))
         if (parts := self.variant.parts) > 1:
             ordered = ordered // self.variant.weight_step
             ordered = _joined(ordered.reshape(*self.shape[:-1], parts, self.shape[-1]), 8 // parts)
@@ -204,12 +205,18 @@ class Variant:
     is_interleaved: bool = False
     """Whether each lane holds `group` rows of a window, with one register of sums per row."""
 
+    is_unpacked: bool = False
+    """Whether weights are bytes in the order of their tensor, from which their zero point is not subtracted."""
+
+    subtracts_offset: bool = False
+    """Whether the loops subtract the `offset` of the operation from `x`, by the sums of the weights that they read."""
+
     layout: type[WeightLayout] = WeightLayout
 
     @property
     def spare(self) -> int:
-        """The number of unused bits per weight of a byte, by which sums are shifted left; 0 if `sums_apart` is set."""
-        return 0 if self.sums_apart else 8 - 8 // self.parts
+        """The number of bits by which sums are shifted left: those of a byte above a weight; 0 for unsigned weights."""
+        return 0 if self.weight_offset else 8 - 8 // self.parts
 
     def offset(self, *, is_unsigned: bool) -> int:
         """Returns the offset that the loops add to an element of `x` when they read it."""

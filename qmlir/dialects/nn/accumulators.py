@@ -17,7 +17,7 @@ from qmlir.arithmetic.arrays import Array, limits_of_products, limits_of_sums, s
 from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction.ops import BiasedContractionOp, ConvOp, ConvTransposeOp, FullyConnectedOp, MatMulOp
-from qmlir.dialects.nn.elementwise.ops import AddOp
+from qmlir.dialects.nn.elementwise.ops import AddOp, SubOp
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -156,21 +156,47 @@ def sum_limits(op: Operation, reading: KnownOperands = _OWN) -> Limits | None:
     """
     if isinstance(op, AddOp):
         return _limits_of_added(op, reading)
-    if (found := _products(op, reading)) is None:
+    if (sums := _partial_sums(op, reading)) is None:
         return None
-    storage = (found.x.storage_min, found.x.storage_max)
-    low, high = _centered_limits(found.x, storage)
-    stored, data = reading.known(op, found.weight), (min(low, 0), max(high, 0))
-    if stored is None and DYNAMIC_INDEX in (shape_of(found.weight)[axis] for axis in found.summed):
-        return None
-    is_known = stored is not None and stored.size > 0
-    lows, highs = _by_weights(found, stored, data) if stored is not None and is_known else _by_types(found, data)
-    limits = min(int(np.min(lows)), 0), max(int(np.max(highs)), 0)
+    limits = min(int(np.min(sums[0])), 0), max(int(np.max(sums[1])), 0)
     bias = op.bias if isinstance(op, BiasedContractionOp) and op.components is None else None
     if bias is None:
         return limits
     added = _limits_of_value(op, bias, reading)
     return None if added is None else (limits[0] + min(added[0], 0), limits[1] + max(added[1], 0))
+
+
+def _partial_sums(op: Operation, reading: KnownOperands) -> tuple[Any, Any] | None:
+    """Returns the limits of the sums of products of each channel, where data may also be 0."""
+    if (found := _products(op, reading)) is None:
+        return None
+    low, high = _centered_limits(found.x, (found.x.storage_min, found.x.storage_max))
+    stored, data = reading.known(op, found.weight), (min(low, 0), max(high, 0))
+    if stored is None and DYNAMIC_INDEX in (shape_of(found.weight)[axis] for axis in found.summed):
+        return None
+    return _by_types(found, data) if stored is None or not stored.size else _by_weights(found, stored, data)
+
+
+def partial_sum_limits(op: Operation, bias: Array | None, reading: KnownOperands = _OWN) -> Limits | None:
+    """Returns the limits of all partial sums of the contraction `op` and a constant `bias`, in any order.
+
+    The integers of the bias are added channel by channel. Returns `None` as `sum_limits` does.
+    """
+    if (sums := _partial_sums(op, reading)) is None:
+        return None
+    lows, highs = (np.asarray(each, object) for each in sums)
+    added = np.zeros(1, object) if bias is None or not bias.size else bias.reshape(-1).astype(object)
+    below, above = np.minimum(added, 0), np.maximum(added, 0)
+    if lows.ndim and lows.shape[-1] != added.size:  # one bias for several channels, or the limits of other channels
+        below, above = below.min(), above.max()
+    return min(int(np.min(lows + below)), 0), max(int(np.max(highs + above)), 0)
+
+
+def is_integer_contraction(op: Operation) -> bool:
+    """Returns whether `op` is a contraction of quantized data with quantized weights."""
+    if not isinstance(op, MatMulOp | BiasedContractionOp):
+        return False
+    return all(isinstance(element_of(value), UniformQuantizedType) for value in op.operands[:2])
 
 
 def _limits_of_value(op: Operation, value: SSAValue, reading: KnownOperands) -> Limits | None:
@@ -195,10 +221,21 @@ def _limits_of_value(op: Operation, value: SSAValue, reading: KnownOperands) -> 
     return limits if sums is None else (max(limits[0], sums[0]), min(limits[1], sums[1]))
 
 
+def difference_limits(op: SubOp) -> Limits | None:
+    """Returns the limits of differences of integers of one scale; `None` for other operands."""
+    found = _limits_of_operands(op, _OWN)
+    return None if found is None else (found[0][0] - found[1][1], found[0][1] - found[1][0])
+
+
 def _limits_of_added(op: AddOp, reading: KnownOperands) -> Limits | None:
+    found = _limits_of_operands(op, reading)
+    return None if found is None else (found[0][0] + found[1][0], found[0][1] + found[1][1])
+
+
+def _limits_of_operands(op: AddOp | SubOp, reading: KnownOperands) -> tuple[Limits, Limits] | None:
     types = [reading.element(op, value) for value in op.operands]
     scales = [each.scales.reshape(-1) for each in types if isinstance(each, UniformQuantizedType)]
     if len(scales) != 2 or not np.array_equal(scales[0], scales[1]):
         return None
     left, right = (_limits_of_value(op, value, reading) for value in op.operands)
-    return None if left is None or right is None else (left[0] + right[0], left[1] + right[1])
+    return None if left is None or right is None else (left, right)

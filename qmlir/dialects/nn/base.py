@@ -372,11 +372,16 @@ class NnOp(CommonFormatOp, Requantizing, InferResultTypes, HasParameters, Quanti
             raise VerifyException(f"expected a result with elements of type '{wanted}', but got '{found}'")
         is_quantized = any(kind_of(element_of(value)) is Kind.QUANTIZED for value in self.data_operands())
         from_quantized = is_quantized and kind_of(wanted) is Kind.FLOAT
-        if from_quantized != (kind_of(element_of(result)) is Kind.QUANTIZED):
+        is_result_quantized = kind_of(element_of(result)) is Kind.QUANTIZED
+        if from_quantized != is_result_quantized and not (is_result_quantized and self.quantizes()):
             raise VerifyException(
                 f"operands and result must all be quantized or all be plain, but got result '{result.type}'; "
                 "use quant.qcast or quant.dcast"
             )
+
+    def quantizes(self) -> bool:
+        """Returns whether the operation quantizes floats itself, in an arithmetic that `quant.qcast` doesn't have."""
+        return False
 
     def verify_quantization(self) -> None:
         """Verifies how the quantized types relate to each other; by default, that shared parameters are equal."""

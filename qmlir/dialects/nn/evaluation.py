@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple, cast
 
@@ -15,16 +16,25 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import InterpretationError
 
-from qmlir.arithmetic import requantization
+from qmlir.arithmetic import litert, requantization
 from qmlir.arithmetic.arrays import Array, magnitude
-from qmlir.arithmetic.requantization import Mode, Ties, accumulator_scale, requantize
+from qmlir.arithmetic.requantization import (
+    MULTIPLIED,
+    Mode,
+    Ties,
+    accumulator_scale,
+    requantize_by,
+    requantizer,
+    saturate,
+)
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of
+from qmlir.dialects.nn.requantize import affine, litert_rescaling
 from qmlir.dialects.nn.result_shapes import Windows, taps
-from qmlir.dialects.quant.evaluate import dequantize, quantize
+from qmlir.dialects.quant.evaluate import Scaling, quantize
 from qmlir.dialects.quant.infer import broadcast_parameters, storage_dtype
-from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.builtin_types import DTYPES, element_of
-from qmlir.ir.evaluation import Evaluator, operand_groups
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, UniformType
+from qmlir.ir.builtin_types import DTYPES, element_of, shape_of
+from qmlir.ir.evaluation import ByOperation, Evaluator, Results, operand_groups
 from qmlir.ir.limits import budget, over
 from qmlir.text.elements import narrowed
 
@@ -113,10 +123,19 @@ class Centered:
     scale: npt.NDArray[np.float32]
 
 
+def centering(value: SSAValue, shape: tuple[int, ...]) -> tuple[Callable[[Array], Array], npt.NDArray[np.float32]]:
+    """Returns a function that subtracts the zero points of `value` from its stored integers, and its scales.
+
+    Both broadcast to `shape`.
+    """
+    scales, zero_points = broadcast_parameters(uniform_of(value), shape)
+    return lambda stored: np.asarray(stored.astype(np.int64) - zero_points), np.asarray(scales, np.float32)
+
+
 def centered(value: SSAValue, stored: Array) -> Centered:
     """Returns the stored integers of `value` with their zero points subtracted, and their scales."""
-    scales, zero_points = broadcast_parameters(uniform_of(value), stored.shape)
-    return Centered(np.asarray(stored.astype(np.int64) - zero_points), np.asarray(scales, np.float32))
+    center, scale = centering(value, stored.shape)
+    return Centered(center(stored), scale)
 
 
 def requantization_of(op: NnOp) -> tuple[Mode, Ties]:
@@ -125,18 +144,70 @@ def requantization_of(op: NnOp) -> tuple[Mode, Ties]:
     return (Mode.F32, Ties.EVEN) if attribute is None else (attribute.mode, attribute.ties)
 
 
-def rescaled(op: NnOp, integers: Array, scale: npt.ArrayLike, count: npt.ArrayLike = 1) -> Array:
-    """Requantizes exact integers of f32 scale `scale` to the stored result of `op`, with saturation.
+def rescaling(
+    op: NnOp, shape: tuple[int, ...], scale: npt.ArrayLike, count: npt.ArrayLike = 1
+) -> Callable[[Array], Array]:
+    """Returns a function that requantizes exact integers of scale `scale` to the stored result of `op`, saturated.
 
-    For a mean, the integers are sums of `count` elements. Raises `ValueError` if the mode cannot express the ratio
-    between the scales.
+    The parameters broadcast to `shape`. For a mean, the integers are sums of `count` elements. Raises `ValueError` if
+    the mode cannot express the ratio between the scales.
     """
     element = uniform_of(op.results[0])
-    output_scale, zero_point = broadcast_parameters(element, integers.shape)
-    target = accumulator_scale(output_scale, count)
-    limits = (element.storage_min, element.storage_max)
+    output_scale, zero_point = broadcast_parameters(element, shape)
+    limits, dtype = (element.storage_min, element.storage_max), storage_dtype(element)
     mode, ties = requantization_of(op)
-    return requantize(integers, scale, target, zero_point, limits, mode, ties).astype(storage_dtype(element))
+    if mode.is_litert:
+        kernel_mode, parameters = litert_rescaling(op, scale, output_scale, count)
+        # Integers are those of a 32-bit accumulator, as in all modes with a multiplier.
+        return lambda integers: requantize_by(
+            kernel_mode, saturate(integers, 0, MULTIPLIED), parameters, zero_point, limits
+        ).astype(dtype)
+    rescale = requantizer(scale, accumulator_scale(output_scale, count), zero_point, limits, mode, ties)
+    return lambda integers: rescale(integers).astype(dtype)
+
+
+def rescaled(op: NnOp, integers: Array, scale: npt.ArrayLike, count: npt.ArrayLike = 1) -> Array:
+    """Requantizes exact integers of f32 scale `scale` to the stored result of `op` (`rescaling`)."""
+    return rescaling(op, integers.shape, scale, count)(integers)
+
+
+def stored_bound(op: NnOp, bound: float, shape: Sequence[int]) -> Array:
+    """Returns the stored integers of a bound of `op`, in a shape that broadcasts to `shape`, that of the result."""
+    element, mode = uniform_of(op.results[0]), requantization_of(op)[0]
+    if mode.is_litert:
+        if element_of(op.operands[0]) != element:  # no activation of another kernel
+            mode = Mode.LITERT_REFERENCE
+        limits = element.storage_min, element.storage_max
+        return np.asarray(litert.stored_bound(mode, bound, affine(element), limits), storage_dtype(element))
+    sizes = (1,) * len(shape) if element.granularity is Granularity.TENSOR else shape
+    return quantize(np.full(sizes, bound), element)
+
+
+def prepared(prepare: Callable[..., Callable[..., Results | None] | None]) -> ByOperation:
+    """Returns the evaluator `prepare(op, *shapes)(*arrays)`, which prepares the parameters of an operation only once.
+
+    The sizes in `shapes` are 1, since most parameters depend on the rank only. Those of per-block types depend on all
+    sizes, so an operation on such types is prepared at each call. The evaluator returns `None` if `prepare` does.
+    """
+
+    def choose(op: NnOp) -> Evaluator:
+        ranks = [len(shape_of(value)) for value in op.operands]
+        made = cache(lambda: prepare(op, *((1,) * rank for rank in ranks)))
+
+        def evaluator(op: NnOp, *arrays: Any) -> Any:
+            function = prepare(op, *(array.shape for array in arrays)) if depends_on_sizes else made()
+            return None if function is None else function(*arrays)
+
+        depends_on_sizes = any(map(has_blocks, (*op.operands, *op.results)))
+        return evaluator
+
+    return ByOperation(choose)
+
+
+def has_blocks(value: SSAValue) -> bool:
+    """Returns True if `value` has one scale for each block of elements."""
+    element = element_of(value)
+    return isinstance(element, UniformType) and element.granularity is Granularity.BLOCK
 
 
 def nearest(value: Array, element: UniformQuantizedType) -> Array:
@@ -145,29 +216,44 @@ def nearest(value: Array, element: UniformQuantizedType) -> Array:
     return np.asarray(requantization.rounded(value, limits), storage_dtype(element))
 
 
-def _dequantized(values: Sequence[SSAValue], argument: Any) -> Any:
-    if argument is None or not any(is_quantized(value) for value in values):
-        return argument
-    if isinstance(argument, tuple):
-        arrays = cast(tuple[Array, ...], argument)
-        return tuple(dequantize(stored, uniform_of(value)) for value, stored in zip(values, arrays, strict=True))
-    return dequantize(argument, uniform_of(values[0]))
+def _scaling(value: SSAValue) -> Callable[[Array], Scaling] | None:
+    """Returns a function from arrays of `value` to their scaling, which is prepared once unless it depends on sizes."""
+    if not is_quantized(value):
+        return None
+    if has_blocks(value):
+        return lambda array: Scaling.of(uniform_of(value), array.shape)
+    made = cache(lambda: Scaling.of(uniform_of(value), (1,) * len(shape_of(value))))
+    return lambda array: made()
 
 
-def through_float(evaluator: Evaluator) -> Evaluator:
+def _real(scaling: Callable[[Array], Scaling] | None, stored: Any) -> Any:
+    return stored if scaling is None or stored is None else scaling(stored).dequantize(stored)
+
+
+def through_float(evaluator: Evaluator) -> ByOperation:
     """Wraps a float `evaluator` to dequantize operands like `quant.dcast` and quantize results like `quant.qcast`."""
 
-    def quantized(op: IRDLOperation, *arguments: Any) -> tuple[Array, ...]:
-        groups = [values for _, _, values in operand_groups(op)]
-        floats = [_dequantized(values, argument) for values, argument in zip(groups, arguments, strict=True)]
-        with np.errstate(all="ignore"):  # divisions by 0 and overflows have IEEE results
-            results = evaluator(op, *floats)
-        return tuple(
-            quantize(array, uniform_of(result)) if is_quantized(result) else array
-            for result, array in zip(op.results, results, strict=True)
-        )
+    def choose(op: IRDLOperation) -> Evaluator:
+        groups = [[_scaling(value) for value in values] or [None] for _, _, values in operand_groups(op)]
+        outputs = [_scaling(result) for result in op.results]
 
-    return quantized
+        def quantized(op: IRDLOperation, *arguments: Any) -> tuple[Array, ...]:
+            floats = [
+                tuple(map(_real, group, cast(tuple[Array, ...], argument)))
+                if isinstance(argument, tuple)
+                else _real(group[0], argument)
+                for group, argument in zip(groups, arguments, strict=True)
+            ]
+            with np.errstate(all="ignore"):  # divisions by 0 and overflows have IEEE results
+                results = evaluator(op, *floats)
+            return tuple(
+                array if scaling is None else scaling(array).quantize(array)
+                for scaling, array in zip(outputs, results, strict=True)
+            )
+
+        return quantized
+
+    return ByOperation(choose)
 
 
 _fractions = np.frompyfunc(lambda scale, integer: Fraction(scale) * integer, 2, 1)

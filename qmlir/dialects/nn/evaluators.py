@@ -37,6 +37,8 @@ saturates like any other result. The modes with a multiplier take 32-bit integer
 7. **All other operations**, and those of 3 if the scales differ: each operand is dequantized as by `quant.dcast`, the
    operation runs in floats, and each result is quantized as by `quant.qcast`.
 8. **Mode `qlinear`**: the steps of `qmlir.arithmetic.requantization`, instead of 1 to 7.
+9. **Modes `litert_reference` and `litert_xnnpack`**: the formulas of `qmlir.arithmetic.litert`, instead of 3 and 7;
+   those of 1, 2 and 4 apply with the multipliers of LiteRT's kernels.
 """
 
 from collections.abc import Callable
@@ -44,6 +46,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
+from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.attention import evaluate as attention
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.components import with_components
@@ -54,19 +57,20 @@ from qmlir.dialects.nn.elementwise import evaluate as elementwise
 from qmlir.dialects.nn.evaluation import is_quantized, through_float
 from qmlir.dialects.nn.indexing import evaluate as indexing
 from qmlir.dialects.nn.island import evaluate as island
+from qmlir.dialects.nn.litert import evaluate as litert
 from qmlir.dialects.nn.movement import evaluate as movement
 from qmlir.dialects.nn.normalization import evaluate as normalization
 from qmlir.dialects.nn.pooling import evaluate as pooling
 from qmlir.dialects.nn.recurrent import evaluate as recurrent
 from qmlir.dialects.nn.reduction import evaluate as reduction
-from qmlir.dialects.nn.requantize import is_qlinear
+from qmlir.dialects.nn.requantize import mode_of
 from qmlir.dialects.nn.resizing import evaluate as resizing
 from qmlir.dialects.nn.sequence import evaluate as sequence
 from qmlir.dialects.nn.shapes import evaluate as shapes
 from qmlir.dialects.nn.strings import evaluate as strings
 from qmlir.dialects.nn.training import evaluate as training
 from qmlir.dialects.nn.trees import evaluate as trees
-from qmlir.ir.evaluation import ByOperation, Evaluator, Results
+from qmlir.ir.evaluation import ByOperation, Evaluator, RegionEvaluator, Results
 
 _FAMILIES = (
     constant, elementwise, contraction, pooling, resizing, movement, normalization, training, attention,
@@ -82,8 +86,11 @@ QUANTIZED: dict[type[Operation], Callable[..., Results | None]] = {
 """The evaluators of operations with integer arithmetic. They return `None` if the parameters do not permit it."""
 
 
-QLINEAR: dict[type[Operation], Evaluator] = {**elementwise.QLINEAR, **normalization.QLINEAR, **pooling.QLINEAR}
-"""The evaluators in mode `qlinear`: f32 steps in ONNX Runtime's order, with the zero point added before rounding."""
+BY_MODE: dict[Mode, dict[type[Operation], Callable[..., Results | None]]] = {
+    Mode.QLINEAR: {**elementwise.QLINEAR, **normalization.QLINEAR, **pooling.QLINEAR},
+    **litert.BY_MODE,
+}
+"""The evaluators of modes with formulas of their own. They return `None` if the general evaluator applies."""
 
 
 def _first_of(exact: Callable[..., Results | None], otherwise: Evaluator) -> Evaluator:
@@ -94,16 +101,23 @@ def _first_of(exact: Callable[..., Results | None], otherwise: Evaluator) -> Eva
     return evaluator
 
 
+def _chosen(evaluator: Callable[..., Any], op: NnOp) -> Callable[..., Any]:
+    chosen = evaluator.choose(op) if isinstance(evaluator, ByOperation) else evaluator
+    assert not isinstance(chosen, RegionEvaluator)
+    return chosen
+
+
 def _by_elements(plain: Evaluator, exact: Callable[..., Results | None] | None) -> ByOperation:
     in_float = through_float(plain)
 
     def choose(op: NnOp) -> Evaluator:
-        if not any(is_quantized(value) for value in op.data_operands()):
+        if not op.quantizes() and not any(is_quantized(value) for value in op.data_operands()):
             return plain
-        if is_qlinear(op):
-            return QLINEAR[type(op)]
-        otherwise = plain if op.quantization_slots().shares_parameters else in_float
-        return otherwise if exact is None else _first_of(exact, otherwise)
+        own = BY_MODE.get(mode_of(op), {}).get(type(op))
+        otherwise = plain if op.quantization_slots().shares_parameters else _chosen(in_float, op)
+        for first in (exact, own):
+            otherwise = otherwise if first is None else _first_of(_chosen(first, op), otherwise)
+        return otherwise
 
     return ByOperation(choose)
 

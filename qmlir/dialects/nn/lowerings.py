@@ -9,6 +9,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects import operations_in
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering
 from qmlir.dialects.nn.attention import lower as attention
@@ -20,6 +21,7 @@ from qmlir.dialects.nn.dialect import FAMILIES
 from qmlir.dialects.nn.elementwise import lower as elementwise
 from qmlir.dialects.nn.indexing import lower as indexing
 from qmlir.dialects.nn.indexing.ops import NonZeroOp, UniqueOp
+from qmlir.dialects.nn.litert import lower as litert
 from qmlir.dialects.nn.lowering import or_parts, otherwise
 from qmlir.dialects.nn.movement import lower as movement
 from qmlir.dialects.nn.normalization import lower as normalization
@@ -27,7 +29,7 @@ from qmlir.dialects.nn.pooling import lower as pooling
 from qmlir.dialects.nn.recurrent import lower as recurrent
 from qmlir.dialects.nn.recurrent.decompose import WALKS
 from qmlir.dialects.nn.reduction import lower as reduction
-from qmlir.dialects.nn.requantize import is_qlinear
+from qmlir.dialects.nn.requantize import mode_of
 from qmlir.dialects.nn.resizing import lower as resizing
 from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import lower as shapes
@@ -59,18 +61,22 @@ _BY_OPERATION: dict[type[Operation], Lower] = {
     DropoutOp: _refusing("it drops elements at random; remove it with --strip-training"),
 }
 
-_QLINEAR: dict[type[Operation], Lower] = {**elementwise.QLINEAR, **normalization.QLINEAR, **pooling.QLINEAR}
-"""The lowerings in mode `qlinear`: the f32 steps of `qmlir.arithmetic.requantization`, zero points before rounding."""
+_MODES: dict[Mode, dict[type[Operation], Lower]] = {
+    Mode.QLINEAR: {**elementwise.QLINEAR, **normalization.QLINEAR, **pooling.QLINEAR},
+    **litert.BY_MODE,
+}
+"""The lowerings of modes with formulas of their own."""
 
 
 def _by_mode(operation: type[Operation], lower: Lower) -> Lower:
-    """Wraps `lower` to use another lowering in mode `qlinear`; contractions differ only in how they round."""
-    own = _QLINEAR.get(operation)
-    if own is None:
+    """Wraps `lower` to use the lowering of the operation's mode, if there is one; contractions only round by modes."""
+    own = {mode: table[operation] for mode, table in _MODES.items() if operation in table}
+    if not own:
         return lower
 
     def chosen(op: Any, at: Lowering) -> Sequence[SSAValue] | None:
-        found = own(op, at) if is_qlinear(op) else None
+        special = own.get(mode_of(op))
+        found = None if special is None else special(op, at)
         return lower(op, at) if found is None else found
 
     return chosen

@@ -180,6 +180,8 @@ class PaddingSite:
         """The input that holds the runtime size of each dynamic dimension for which one is needed."""
         self.mixed: dict[str, Operation] = {}
         """The dynamic dimensions along which elements are mixed or indexed, each with an operation that does so."""
+        self.derived_names: set[str] = set()
+        """The dynamic dimensions from which sizes derive, but not by a product, such as the number of windows."""
         self.conditions: list[Condition] = []
         """The conditions on runtime sizes: for sizes that violate them, the function is undefined at any capacity."""
         self._block = function.body.block
@@ -262,6 +264,7 @@ class PaddingSite:
         if self.is_sized:
             self.decline(f"computes across a dimension of size {axis}")
         self.count(axis)
+        self.derived_names.update(axis.names)
 
     def keeps_positions(self) -> None:
         """Records that the indices used by the operation select the same elements at every capacity."""

@@ -13,10 +13,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DictionaryAttr, f32
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic import litert
+from qmlir.arithmetic.litert import Multiplier
 from qmlir.arithmetic.requantization import MOST, Affine, Mode, Ties, accumulator_scale, fixed_point, power_of_two_shift
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
@@ -72,6 +74,12 @@ class Requantizing(IRDLOperation, abc.ABC):
     It is `None` for an operation that moves or compares integers, or that computes in floats.
     """
 
+    LITERT: ClassVar[Multiplier | None] = None
+    """How LiteRT's reference kernel computes the multiplier; `None` for an operation whose kernel was not examined."""
+
+    LITERT_BITS: ClassVar[Sequence[int]] = (8,)
+    """The widths that the formula of a `Multiplier.OWN` supports."""
+
     components = opt_prop_def(DictionaryAttr)
     """The element types of a composite's parts, by role; if present, the composite computes its parts in these types.
 
@@ -94,6 +102,26 @@ class Requantizing(IRDLOperation, abc.ABC):
         """Returns whether the operation is a mean whose divisor depends on dynamic sizes."""
         return not self.divisors().size
 
+    def litert_multiplier(self) -> Multiplier:
+        """Returns how LiteRT's reference kernel computes the multiplier of this operation."""
+        return self.LITERT or Multiplier.DOUBLE
+
+    def litert_kernels(self) -> Mode:
+        """Returns the set of kernels that computes the operation: XNNPACK has none for 16-bit data."""
+        elements = [quantized_type(value) for value in (*self.operands[:1], *self.results)]
+        is_wide = any(element is not None and element.bits == 16 for element in elements)
+        return Mode.LITERT_REFERENCE if is_wide else mode_of(self)
+
+    def litert_element(self) -> Attribute | None:
+        """Returns the type that LiteRT's kernel gives its result, whatever type is declared; `None` if it rescales."""
+        return None
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        """Raises `VerifyException` if LiteRT's kernels don't support the types of the operands and of the result.
+
+        They have one scale and one zero point; the method is not called for contractions.
+        """
+
     def qlinear_bound(self, values: Sequence[Affine]) -> float | None:
         """Returns a bound on the floats that mode `qlinear` converts to integers; `None` without this mode.
 
@@ -104,12 +132,43 @@ class Requantizing(IRDLOperation, abc.ABC):
         return None
 
 
-def _accumulator_scales(op: Requantizing) -> Scales:
-    """Returns the f32 scale of the exact integers, per channel if it differs."""
+def mode_of(op: Operation) -> Mode:
+    """Returns the requantization mode of `op`, f32 by default."""
+    return op.requantize.mode if isinstance(op, Requantizing) and op.requantize is not None else Mode.F32
+
+
+def product_scale(op: Operation, *scales: npt.ArrayLike) -> npt.NDArray[np.floating]:
+    """Returns the scale of the products of `op`: in f32, or the exact f64 if a kernel of LiteRT multiplies in f64."""
+    in_f64 = (Multiplier.DOUBLE, Multiplier.ROUNDED_DOUBLE, Multiplier.REDUCED)
+    is_exact = (
+        isinstance(op, Requantizing)
+        and mode_of(op).is_litert
+        and op.litert_kernels() is Mode.LITERT_REFERENCE
+        and op.litert_multiplier() in in_f64
+    )
+    if is_exact:
+        first, *others = (np.asarray(each).astype(np.float32).astype(np.float64) for each in scales)
+        return first * others[0] if others else first
+    return accumulator_scale(*scales)
+
+
+def litert_rescaling(
+    op: Operation, source: npt.ArrayLike, target: npt.ArrayLike, count: npt.ArrayLike = 1
+) -> tuple[Mode, list[npt.NDArray[np.generic]]]:
+    """Returns the mode and its parameters by which LiteRT's kernel of `op` rescales integers of scale `source`.
+
+    For a mean, the integers are sums of `count` elements. Raises `ValueError` if no number expresses the ratio.
+    """
+    assert isinstance(op, Requantizing)
+    return litert.rescaling(op.litert_multiplier(), op.litert_kernels(), source, target, count)
+
+
+def _accumulator_scales(op: Requantizing) -> npt.NDArray[np.floating]:
+    """Returns the scale of the exact integers, per channel if it differs: f32, or f64 as in `product_scale`."""
     first, *others = (_scales(value) for value in op.operands)
     match op.ACCUMULATOR:
         case Accumulator.PRODUCT:
-            return accumulator_scale(first, others[0]) if others else first
+            return product_scale(op, first, others[0]) if others else first
         case Accumulator.COMMON:
             return common_scale(op, *_outer(first, others[0]))
         case _:
@@ -124,16 +183,20 @@ def common_scale(op: Requantizing, left: Scales, right: Scales) -> Scales:
     a mode with a multiplier, it is `2 max(s_a 2^bits_a, s_b 2^bits_b) / 2^HEADROOM_BITS`, which agrees with
     TFLite's addition for operands of equal width, and also covers the addition of 32-bit sums and narrow operands.
     """
-    if np.all(left == right) or op.requantize is None:
+    if op.requantize is None or (np.all(left == right) and not op.requantize.mode.is_litert):
         return left
     if op.requantize.mode is Mode.SHIFT:
         return np.minimum(left, right)
+    if op.requantize.mode.is_litert:
+        return np.asarray(np.ldexp(np.maximum(left, right), 1 - headroom(op, op.operands[0])), np.float32)
     reaches = [np.ldexp(each, _bits(value)) for each, value in zip((left, right), op.operands, strict=True)]
     return np.asarray(np.ldexp(np.maximum(*reaches), 1 - HEADROOM_BITS), np.float32)
 
 
-def headroom(value: SSAValue) -> int:
+def headroom(op: Requantizing, value: SSAValue) -> int:
     """Returns the number of bits by which an operand's integers are shifted left before they are rescaled."""
+    if mode_of(op).is_litert:
+        return 20 if _bits(value) <= 8 else 15
     return max(HEADROOM_BITS - _bits(value), 0)
 
 
@@ -144,7 +207,9 @@ def _bits(value: SSAValue) -> int:
 
 
 def has_common_scale(op: Operation) -> bool:
-    """Returns whether all operands of `op` have the same scales."""
+    """Returns whether all operands of `op` have the same scales, so that none is rescaled."""
+    if mode_of(op).is_litert:
+        return False
     first, *others = (_scales(value) for value in op.operands)
     return all(bool(np.all(left == right)) for left, right in (_outer(first, each) for each in others))
 
@@ -161,7 +226,12 @@ def requantizes(op: Operation) -> bool:
 
 def may_requantize(op: Requantizing) -> bool:
     """Returns whether `op`, or a part of a composite, rescales exact integers or specifies a mode."""
-    return op.components is not None or requantizes(op) or is_qlinear(op)
+    return op.components is not None or requantizes(op) or is_qlinear(op) or mode_of(op).is_litert
+
+
+def has_litert_kernel(op: Operation) -> bool:
+    """Returns whether the arithmetic of LiteRT's kernel for the quantized operation `op` is known."""
+    return isinstance(op, Requantizing) and op.LITERT is not None and quantized_type(op.results[0]) is not None
 
 
 def _outer(left: Scales, right: Scales) -> tuple[Scales, Scales]:
@@ -194,6 +264,18 @@ def verify_requantization(op: Operation) -> None:
     if attribute.mode is Mode.QLINEAR:
         _verify_qlinear(op)
         return
+    if attribute.mode is Mode.F64:
+        raise VerifyException(f"requantization mode '{Mode.F64}' is for kernels only")
+    if attribute.mode.is_litert and op.components is None and not has_litert_kernel(op):
+        raise VerifyException(f"does not support requantization mode '{attribute.mode}'")
+    if attribute.mode.is_litert and (element := op.litert_element()) not in (None, quantized_type(op.results[0])):
+        raise VerifyException(f"requantization mode '{attribute.mode}' keeps the type '{element}' of the operand")
+    if attribute.mode.is_litert and op.components is None and op.LITERT not in _OF_WEIGHTS:
+        widths = op.LITERT_BITS if op.LITERT is Multiplier.OWN else (8, 16)
+        values = [value for value in (*op.operands, *op.results) if quantized_type(value) is not None]
+        op.verify_litert(attribute.mode, [_single(value, attribute.mode, widths) for value in values])
+    if attribute.mode.is_litert and (op.LITERT is Multiplier.OWN or quantized_type(op.operands[0]) is None):
+        return
     if not may_requantize(op):
         raise VerifyException("'requantize' requires integers with one scale to rescale")
     if op.components is not None:
@@ -202,6 +284,10 @@ def verify_requantization(op: Operation) -> None:
             verify_parts(parts, verify_requantization)
     elif attribute.mode is not Mode.F32:
         _verify_mode(op, attribute.mode)
+
+
+_OF_WEIGHTS = (Multiplier.DOUBLE, Multiplier.ROUNDED_DOUBLE, Multiplier.SINGLE_PRODUCT)
+"""The multipliers of contractions, whose weights may have a scale for each channel."""
 
 
 ANY_SCALE = "quant.any_scale"
@@ -223,7 +309,7 @@ def set_requantization(op: Requantizing, mode: Mode, ties: Ties) -> str | None:
     """Sets the mode of `op`; `ties` applies to shifts only. Returns why this is impossible, or `None` on success."""
     if (fault := scales_fault(op, mode)) is not None:
         return fault
-    has_integers = op.components is not None or requantizes(op)
+    has_integers = op.components is not None or requantizes(op) or (mode.is_litert and has_litert_kernel(op))
     attribute = RequantizeAttr.of(mode, ties if mode is Mode.SHIFT else None)
     op.requantize = None if mode is Mode.F32 or not has_integers else attribute
     try:
@@ -258,13 +344,15 @@ def affine(element: UniformQuantizedType) -> Affine:
 def _verify_qlinear(op: Requantizing) -> None:
     """Verifies that `op` supports the mode, and that its floats stay in the range that every machine converts
     identically."""
-    values = [affine(_single(value)) for value in (*op.operands, *op.results)]
+    values = [affine(_single(value, Mode.QLINEAR, (8,))) for value in (*op.operands, *op.results)]
     try:
         bound = op.qlinear_bound(values)
     except ValueError as error:
         raise VerifyException(f"cannot requantize in mode '{Mode.QLINEAR}': {error}") from error
     if bound is None:
-        others = ", ".join(mode for mode in Mode if mode is not Mode.QLINEAR)
+        without = (Mode.QLINEAR, Mode.F64)
+        has_kernel = has_litert_kernel(op)
+        others = ", ".join(each for each in Mode if each not in without and (has_kernel or not each.is_litert))
         raise VerifyException(f"does not support requantization mode '{Mode.QLINEAR}' (available: {others})")
     if not bound < MOST:
         raise VerifyException(
@@ -272,17 +360,18 @@ def _verify_qlinear(op: Requantizing) -> None:
         )
 
 
-def _single(value: SSAValue) -> UniformQuantizedType:
+def _single(value: SSAValue, mode: Mode, widths: Sequence[int]) -> UniformQuantizedType:
     element = quantized_type(value)
     if (
         element is None
         or element.granularity is not Granularity.TENSOR
         or element.expressed != f32
-        or element.bits != 8
+        or element.bits not in widths
     ):
+        bits = " or ".join(map(str, widths))
         raise VerifyException(
-            f"requantization mode '{Mode.QLINEAR}' requires f32 values quantized to 8 bits with one scale, but "
-            f"got '{value.type}'"
+            f"requantization mode '{mode}' requires f32 values quantized to {bits} bits with one scale, but got "
+            f"'{value.type}'"
         )
     return element
 

@@ -1,7 +1,8 @@
 """Quantized tensors: element types that a shape permits, per-element parameters, and sizes in bits and bytes."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from types import EllipsisType
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ from qmlir.dialects.quant.types import (
     QuantizedType,
     StoredType,
     UniformFloatType,
+    UniformQuantizedType,
     UniformType,
 )
 from qmlir.ir.builtin_types import (
@@ -91,6 +93,13 @@ def expressed_type(element: Attribute) -> Attribute:
     if isinstance(element, QuantizedType) and element.expressed_type is not None:
         return element.expressed_type
     return element
+
+
+def scaling_of(element: Attribute) -> tuple[float | None, int]:
+    """Returns scale and zero point of stored integers with one scale; `None` and 0 for any other element."""
+    if not isinstance(element, UniformQuantizedType) or element.granularity is not Granularity.TENSOR:
+        return None, 0
+    return float(np.float32(element.scale)), element.zero_point
 
 
 def integer_dtype(bits: int, signed: bool) -> np.dtype[np.signedinteger | np.unsignedinteger]:
@@ -184,3 +193,32 @@ def broadcast_parameters(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Returns the scales and the zero points in a shape that broadcasts to a tensor of shape `shape`."""
     return spread(quantized, shape, quantized.scales), spread(quantized, shape, quantized.zero_points)
+
+
+AT_ONCE = 1 << 16
+"""The number of elements in a slab of `parameters_by_rows`: a few temporary arrays of f64 stay in the caches."""
+
+
+def parameters_by_rows(
+    quantized: UniformType, shape: tuple[int, ...], at_once: int = AT_ONCE
+) -> Iterator[tuple[slice | EllipsisType, npt.NDArray[np.float64], npt.NDArray[np.int64]]]:
+    """Yields slabs of a tensor along its first axis, with the scales and the zero points that broadcast to each.
+
+    The parameters of all elements of large weights together would take several times the memory of the weights.
+    """
+    scales, zero_points = quantized.scales, quantized.zero_points
+    if not zero_points.any():
+        zero_points = np.zeros((), np.int64)
+    if math.prod(shape) <= at_once:
+        whole = slice(None) if shape else ...
+        yield whole, spread(quantized, shape, scales), spread(quantized, shape, zero_points)
+        return
+    is_sliced = 0 in quantized.axes
+    block = shape[0] // len(scales) if is_sliced else 1
+    step = max(at_once // (block * math.prod(shape[1:])), 1) * block
+    for first in range(0, shape[0], step):
+        rows = slice(first, min(first + step, shape[0]))
+        own = slice(rows.start // block, rows.stop // block)
+        slab = rows.stop - rows.start, *shape[1:]
+        factors, offsets = (each[own] if is_sliced and each.ndim else each for each in (scales, zero_points))
+        yield rows, spread(quantized, slab, factors), spread(quantized, slab, offsets)

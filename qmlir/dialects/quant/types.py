@@ -122,7 +122,6 @@ def uniform_parameters(
         # Upstream stores the scales of blocks in the expressed type and all others in f64, and checks them before.
         _verify_scales(scale_array, expressed)
         scale_array = _rounded_to(expressed, scale_array)
-    zero_point_array = np.broadcast_to(np.asarray(zero_points, dtype="<i8"), scale_array.shape)
     return [
         *storage,
         expressed,
@@ -131,8 +130,14 @@ def uniform_parameters(
         _ints(block_sizes),
         _ints(scale_array.shape),
         BytesAttr(scale_array.tobytes()),
-        BytesAttr(zero_point_array.tobytes()),
+        zero_point_bytes(np.broadcast_to(np.asarray(zero_points), scale_array.shape)),
     ]
+
+
+def zero_point_bytes(zero_points: npt.NDArray[Any]) -> BytesAttr:
+    """Returns the attribute with the zero points of a type: a single one if all are equal, as for most weights."""
+    is_one = zero_points.size > 0 and bool((zero_points == zero_points.flat[0]).all())
+    return BytesAttr((zero_points.flat[:1] if is_one else zero_points).astype("<i8").tobytes())
 
 
 @dataclass(frozen=True, init=False)
@@ -476,7 +481,8 @@ class UniformQuantizedType(UniformType, StoredType):
 
     @property
     def zero_points(self) -> npt.NDArray[np.int64]:
-        return np.frombuffer(self.zero_point_bytes.data, dtype="<i8").reshape(self.parameter_shape)
+        held = np.frombuffer(self.zero_point_bytes.data, dtype="<i8")
+        return np.broadcast_to(held[0], self.parameter_shape) if held.size == 1 else held.reshape(self.parameter_shape)
 
     @property
     def zero_point(self) -> int:

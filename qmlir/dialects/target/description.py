@@ -60,9 +60,11 @@ def parse_requantization(text: str) -> tuple[Mode, Ties | None]:
     Raises `ValueError` if the text is not a valid mode.
     """
     name, _, ties = text.partition(":")
-    if name not in list(Mode):
-        near = nearest_name(name, list(Mode))
-        raise ValueError(f"unknown requantization mode '{name}'{near} (available: {', '.join(Mode)})")
+    name = name.replace("-", "_")  # as in options of LiteRT models
+    modes = [mode for mode in Mode if mode is not Mode.F64]
+    if name not in modes:
+        near = nearest_name(name, modes)
+        raise ValueError(f"unknown requantization mode '{name}'{near} (available: {', '.join(modes)})")
     if (Mode(name) is Mode.SHIFT) != bool(ties):
         raise ValueError(
             f"ties must be given for shifts, and only for those (shift:even, shift:up, shift:away), but got '{text}'"

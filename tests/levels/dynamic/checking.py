@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -14,8 +14,8 @@ from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.specialization.batch import BatchAxes, proven_batch
 from qmlir.specialization.inputs import function_of
 from qmlir.specialization.padding import outline
-from qmlir.targets.cpu.compiler import open_port
-from qmlir.targets.cpu.length_buckets import all_capacities, padded_modules, plan_of
+from qmlir.targets.cpu.compiler import Program, open_port
+from qmlir.targets.cpu.length_buckets import all_capacities, followed_lengths, padded_modules, plan_of
 from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
 from tests.levels.dynamic.building import SIZES, DynamicModel
 
@@ -106,6 +106,38 @@ def padded(module: ModuleOp, *, pads_all: bool) -> AnyLength | None:
     calls: list[Any] = [_Interpreted(each.module) for each in modules]
     pairs = zip(modules, calls, strict=True)
     return AnyLength(plan_of(found), [Bucket(each.capacities, each.takes, call) for each, call in pairs])
+
+
+MAXIMUM = 88
+"""The maximum size of dimensions that programs may follow."""
+
+
+def following(model: DynamicModel, module: ModuleOp) -> Program | None:
+    """The program whose loops end at the sizes of a model; `None` if there is none, or if it has buckets."""
+    try:
+        found = outline(module)
+        lengths = {name: model.others.get(name, MAXIMUM) for name in found.sizes if name in found.mixed}
+        if not followed_lengths(module, found, lengths, "generic"):
+            return None
+        program = qmlir.compile(module, isa="generic", codegen="llvm", max_sizes=lengths)
+    except DiagnosticError:
+        return None
+    assert isinstance(program, Program)
+    return program if len(program.parts) == 1 and program.parts[0].call.batches.plan.follows else None
+
+
+def fault_of_following(model: DynamicModel, module: ModuleOp, program: Program) -> str:
+    """What is wrong with such a program, where memory beyond the size holds anything; empty if nothing is."""
+    for size in (80, 17, 1, 33, 5, 40, 2):
+        inputs = model.inputs(size)
+        wanted = qmlir.interpret(module, inputs)
+        for garbage in (-1, 127, -127):
+            arenas = cast(Sequence[Array], vars(program.parts[0].call)["_arenas"])
+            for arena in arenas:
+                arena[:] = garbage
+            if difference := differences(program(inputs), wanted):
+                return f"size {size}: {difference}"
+    return ""
 
 
 def fault_of_padding(model: DynamicModel, module: ModuleOp) -> str:

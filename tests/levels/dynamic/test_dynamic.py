@@ -10,7 +10,14 @@ import qmlir
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.specialization.batch import BatchAxes, batch_of
 from tests.levels.dynamic.building import SIZES
-from tests.levels.dynamic.checking import batch_found, fault_of_padding, fault_of_proof, faults_of_program
+from tests.levels.dynamic.checking import (
+    batch_found,
+    fault_of_following,
+    fault_of_padding,
+    fault_of_proof,
+    faults_of_program,
+    following,
+)
 from tests.levels.dynamic.generator import drawn
 from tests.levels.dynamic.models import BATCHES, EVERY, MIXED, written
 
@@ -69,6 +76,29 @@ def test_random_proofs(seeds: range) -> None:
 def test_padding(name: str) -> None:
     model = written(name)
     assert not fault_of_padding(model, model.module())
+
+
+FOLLOWING = ("attention between", "softmax over all", "standardized")
+"""Models whose programs follow the size, in an ordinary run."""
+
+
+@pytest.mark.parametrize("name", FOLLOWING)
+def test_following(name: str) -> None:
+    model = written(name, is_quantized=True)
+    module = model.module()
+    program = following(model, module)
+    assert program is not None
+    assert not fault_of_following(model, module, program)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("is_quantized", [False, True])
+def test_all_that_follow(name: str, is_quantized: bool) -> None:
+    model = written(name, is_quantized=is_quantized)
+    module = model.module()
+    program = following(model, module)
+    assert program is None or not fault_of_following(model, module, program)
 
 
 @pytest.mark.parametrize("seeds", [range(6), pytest.param(range(6, 200), marks=pytest.mark.sweep)])

@@ -14,9 +14,11 @@ from qmlir.arithmetic.schemes import (
     RangeError,
     Scheme,
     Storage,
+    TwoLevelScales,
     are_powers_of_two,
     parameters,
     power_of_two_ceiling,
+    scale_type_of,
     scheme_names,
 )
 
@@ -240,3 +242,54 @@ def test_power_of_two_ceiling(value: float) -> None:
     found = float(power_of_two_ceiling(value))
     assert math.frexp(found)[0] == 0.5
     assert Fraction(found) / 2 < Fraction(value) <= Fraction(found)
+
+
+@pytest.mark.parametrize(
+    ("scales", "held"),
+    [
+        ([0.5, 1 + 2.0**-10, 0], "f16"),
+        ([2.0**-14, 65504], "f16"),
+        ([2.0**-14, 2.0**-15], "bf16"),  # subnormal in f16
+        ([2.0**-14 * (1 - 2.0**-10)], "f32"),  # subnormal in f16, and too many bits for bf16
+        ([2.0**-126, 2.0**17], "bf16"),
+        ([2.0**-127], "f32"),  # subnormal everywhere
+        ([2.0**-126 * (1 + 2.0**-20)], "f32"),
+        ([1.0, np.inf], "f32"),
+        ([0.0], "f16"),
+    ],
+)
+def test_scales_are_held_as_normal_numbers(scales: list[float], held: str) -> None:
+    assert scale_type_of(np.array(scales, np.float32)) == held
+
+
+@given(st.data(), st.sampled_from([4, 6, 8]))
+def test_two_levels_of_scales_are_exact(data: st.DataObject, bits: int) -> None:
+    """Multiples of f16 numbers: the factors fit in a byte, and the steps in f16."""
+    bounds = st.floats(2.0**-14, 256, width=16), st.integers(0, (1 << bits) - 1)
+    numbers = np.array(data.draw(st.lists(bounds[0], min_size=1, max_size=3)), np.float32)
+    factors = [data.draw(st.lists(bounds[1], min_size=4, max_size=4)) for _ in numbers]
+    scales = (numbers[:, None] * np.array(factors)).astype(np.float32)
+    found = TwoLevelScales.of(scales)
+    assert found is not None
+    np.testing.assert_array_equal(found.steps[:, None] * found.factors, scales)
+    np.testing.assert_array_equal(found.steps.astype(np.float16), found.steps)
+
+
+@pytest.mark.parametrize(
+    ("scales", "levels"),
+    [
+        ([0, 3, 0, 6], (3.0, [0, 1, 0, 2])),
+        ([1, 255], (1.0, [1, 255])),
+        ([1, 256], None),
+        ([1, 1 + 2.0**-9], None),
+        ([65535, 65535], (21845 / 17, [51, 51])),  # 16 bits: 17 * 3855, and 51 * 1285 has a step of 11
+        ([65537, 65537], None),  # a prime of 17 bits
+        ([0, 0], (0.0, [0, 0])),
+        ([-1, 1], None),
+        ([np.inf, 1], None),
+        ([2.0**-126, 3 * 2.0**-127], None),  # the step would be subnormal
+    ],
+)
+def test_two_levels_of_scales(scales: list[float], levels: tuple[float, list[int]] | None) -> None:
+    found = TwoLevelScales.of(np.array(scales, np.float32))
+    assert (None if found is None else (float(found.steps), found.factors.tolist())) == levels

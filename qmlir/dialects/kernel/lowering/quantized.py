@@ -8,8 +8,9 @@ import numpy.typing as npt
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, Float8E8M0FNUType, IntegerType, f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic import litert
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import (
     MULTIPLIED,
@@ -33,8 +34,15 @@ from qmlir.dialects.kernel.lowering.lowering import (
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, constant
 from qmlir.dialects.kernel.ops import ReciprocalRootOp, RequantizeOp
 from qmlir.dialects.kernel.rows import RowSumOp
-from qmlir.dialects.quant.infer import broadcast_parameters
-from qmlir.dialects.quant.types import StoredType, UniformFloatType, UniformQuantizedType, UniformType, storage_limits
+from qmlir.dialects.quant.infer import broadcast_parameters, spread
+from qmlir.dialects.quant.types import (
+    Granularity,
+    StoredType,
+    UniformFloatType,
+    UniformQuantizedType,
+    UniformType,
+    storage_limits,
+)
 from qmlir.ir.builtin_types import Codes, SmallFloat
 from qmlir.ir.builtin_types import tensor as tensor_type
 from qmlir.text.elements import dtype_of
@@ -312,9 +320,8 @@ def centered(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
     """Reads the exact integers `q - z` of a quantized operand as i32, or i64 if storage exceeds 16 bits."""
     element = uniform_element(at, value)
     assert element is not None
-    _, zero_points = broadcast_parameters(element, tensor_type(value.type).get_shape())
     wide = wide_type(element)
-    offset = parameter(at, zero_points.astype(dtype_of(wide)), wide, map_)
+    offset = _stored_parameter(at, element, element.zero_points, tensor_type(value.type).get_shape(), wide, map_)
     operand = Input(at.value(value), map_, is_unsigned(element))
 
     def read(scalars: Sequence[Scalar]) -> Scalar:
@@ -350,9 +357,33 @@ def real(at: Lowering, value: SSAValue, map_: AffineMap) -> ElementLoad:
 
 
 def _scales(at: Lowering, element: UniformType, shape: Sequence[int], map_: AffineMap) -> Parameter:
-    arithmetic = _arithmetic(element.expressed)
-    scales, _ = broadcast_parameters(element, tuple(shape))
-    return parameter(at, scales.astype(dtype_of(arithmetic)), arithmetic, map_)
+    return _stored_parameter(at, element, element.scales, shape, _arithmetic(element.expressed), map_)
+
+
+def _stored_parameter(
+    at: Lowering, element: UniformType, values: Array, shape: Sequence[int], type_: AnyFloat | IntegerType,
+    map_: AffineMap,
+) -> Parameter:  # fmt: skip
+    """Returns the parameter of a stored type with `values`, one per scale, as constants of that size.
+
+    An operation repeats those of blocks: a constant for each element would be several times as large as the weights.
+    `kernel-pack` reads the constant through it (`repeated_array`), or else repeats the elements at compile time.
+    """
+    values = values.astype(dtype_of(type_))
+    if element.granularity is Granularity.AXIS:
+        return parameter(at, spread(element, tuple(shape), values), type_, map_)
+    blocks = list(zip(shape, values.shape, strict=False))
+    if not any(1 < count < size for size, count in blocks) or (values == values.flat[0]).all():
+        return parameter(at, values, type_, map_)
+    split_shape, dims, counts = list[int](), list[AffineExpr](), list[int]()
+    for size, count in blocks:
+        if count > 1:
+            dims.append(AffineExpr.dimension(len(split_shape)))
+            counts.append(count)
+        split_shape += [count, size // count] if 1 < count < size else [size]
+    source = Input(at.constant(values.reshape(counts), type_), AffineMap(len(split_shape), 0, tuple(dims)))
+    repeated = at.reshape(at.compute([source], split_shape, type_, unchanged), shape)
+    return Parameter(type_, None, (Input(repeated, map_),))
 
 
 def _saturated(whole: Scalar, zero_point: Scalar, limits: tuple[int, int], result: IntegerType) -> Scalar:
@@ -408,6 +439,17 @@ def _quantizing_to_small(
     return ElementStore(scale.inputs, write)
 
 
+def dequantizing(element: UniformQuantizedType, find: Find) -> ElementStore:
+    """Makes floats of exact integers as `quant.dcast` does, with the scales of `element` as `find` reads them."""
+    expressed, arithmetic = element.expressed, _arithmetic(element.expressed)
+    scale = find(element.scales.astype(dtype_of(expressed)), expressed)
+
+    def write(integer: Scalar, scalars: Sequence[Scalar]) -> Scalar:
+        return (scale.of(scalars, integer).to(arithmetic) * integer.to(arithmetic)).to(expressed)
+
+    return ElementStore(scale.inputs, write)
+
+
 def converting(element: Attribute) -> ElementStore:
     """Converts computed values to a type that is not quantized: rounds floats, keeps integers."""
     small = small_float_of(element)
@@ -444,7 +486,7 @@ def requantizing(
     mode: RequantizeAttr | None = None,
     spread: Callable[[Array], Array] = lambda parameters: parameters,
 ) -> ElementStore:
-    """Requantizes exact integers of f32 scale `scale` and magnitude up to `largest` to a result.
+    """Requantizes exact integers of scale `scale` and magnitude up to `largest` to a result.
 
     `scale` broadcasts to the result. For a mean, the integers are sums of `count` elements. `spread` maps parameters
     that broadcast to the result to the axes of `where`. If the multiplier is 1, which is always the case if the scales
@@ -457,8 +499,15 @@ def requantizing(
     output_scale, zero_points = map(spread, parameters)
     scale = spread(np.asarray(scale))
     find = _finding(at, where)
-    target, mode = accumulator_scale(output_scale, count), mode or requantization_of(at)
+    mode = mode or requantization_of(at)
     limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
+    if mode.mode.is_litert:
+        assert isinstance(at.op, litert.HasMultiplier)
+        found, arrays = litert.rescaling(at.op.litert_multiplier(), at.op.litert_kernels(), scale, output_scale, count)
+        if found is Mode.F32:
+            return _f32_rescaling(find, element, arrays[0], zero_points, largest)
+        return _rescaling(RequantizeAttr.of(found), arrays, zero_points, limits, result, find)
+    target = accumulator_scale(output_scale, count)
     if mode.mode.uses_floats:
         factors = np.asarray(f32_multiplier(scale, target), np.float32)
         if mode.mode is Mode.F32:
@@ -552,7 +601,11 @@ def rescaling(
     result: IntegerType,
     where: Where,
 ) -> ElementStore:
-    """Rescales integers by `ratio` in an integer mode; zero points that vary are added after the rescaling."""
+    """Rescales integers by `ratio` in an integer mode; zero points that vary are added after the rescaling.
+
+    LiteRT's kernels of sums round as mode `double_round`.
+    """
+    mode = RequantizeAttr.of(Mode.DOUBLE_ROUND) if mode.mode.is_litert else mode
     arrays = [power_of_two_shift(ratio)] if mode.mode is Mode.SHIFT else fixed_point(ratio)
     return _rescaling(mode, list(arrays), zero_points, limits, result, _finding(at, where))
 

@@ -11,12 +11,28 @@ from xdsl.dialects.builtin import BoolAttr, FloatAttr, TensorType, f32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.requantization import Affine
+from qmlir.arithmetic import litert
+from qmlir.arithmetic.litert import Multiplier
+from qmlir.arithmetic.requantization import Affine, Mode
 from qmlir.dialects.nn.base import Kind, NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elementwise.ops import UnaryOp, broadcast_shapes, fixed_output
 from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, Recomputable, Slot
+
+
+def verify_16_bits(mode: Mode, types: Sequence[UniformQuantizedType], *, is_tanh: bool) -> None:
+    """Verifies the types of a function of 16-bit data in LiteRT: both have 16 bits, and results 15 fraction bits."""
+    source, result = types
+    if source.bits != result.bits:
+        raise VerifyException(f"requantization mode '{mode}' requires types of one width")
+    if source.bits == 8:
+        return
+    if result.scale != 2.0**-15 or result.zero_point or source.zero_point:
+        raise VerifyException(f"requantization mode '{mode}' requires zero points 0 and a result of scale 2^-15")
+    if mode is Mode.LITERT_XNNPACK and litert.is_gemmlowp16(source.scale, is_tanh=is_tanh):
+        raise VerifyException(f"requantization mode '{mode}' does not support 16-bit data of scale {source.scale}")
 
 
 @irdl_op_definition
@@ -24,6 +40,7 @@ class ReluOp(UnaryOp, Recomputable):
     """Rectified linear unit `max(x, 0)`."""
 
     name = "nn.relu"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.ACTIVATION
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(limits_operand=True)
@@ -34,6 +51,7 @@ class LeakyReluOp(UnaryOp):
     """Leaky ReLU: `x` for `x >= 0`, `alpha * x` otherwise."""
 
     name = "nn.leaky_relu"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
 
     alpha = opt_prop_def(FloatAttr, FloatAttr(0.01, f32))
 
@@ -43,6 +61,7 @@ class PReluOp(NnOp):
     """Parametric ReLU: `x` for `x >= 0`, `slope * x` otherwise; the slopes broadcast to `x`."""
 
     name = "nn.prelu"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots({"slope": Slot.WEIGHT})
 
     input = operand_def(TensorType)
@@ -70,8 +89,13 @@ class EluOp(UnaryOp):
     """Exponential linear unit: `x` for `x >= 0`, `alpha * (e^x - 1)` otherwise."""
 
     name = "nn.elu"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
 
     alpha = opt_prop_def(FloatAttr, FloatAttr(1.0, f32))
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        if self.alpha.value.data != 1.0:
+            raise VerifyException(f"requantization mode '{mode}' requires alpha = 1, but got {self.alpha.value.data:g}")
 
 
 @irdl_op_definition
@@ -98,7 +122,12 @@ class SigmoidOp(UnaryOp):
     """Logistic sigmoid `1 / (1 + e^-x)`."""
 
     name = "nn.sigmoid"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
+    LITERT_BITS: ClassVar[Sequence[int]] = (8, 16)
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(0.0, 1.0)
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        verify_16_bits(mode, types, is_tanh=False)
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
         return 0.0  # a lookup table, computed at compile time
@@ -120,6 +149,14 @@ class HardSwishOp(UnaryOp):
     """Hard swish `x * max(0, min(1, x / 6 + 1 / 2))`; a composite."""
 
     name = "nn.hard_swish"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        if not types[0].scale < 128 * types[1].scale:
+            raise VerifyException(
+                f"requantization mode '{mode}' requires a scale of less than 128 times that of the result, but got "
+                f"{types[0].scale:g} and {types[1].scale:g}"
+            )
 
 
 @irdl_op_definition
@@ -143,7 +180,12 @@ class TanhOp(UnaryOp):
     """Elementwise hyperbolic tangent (ONNX Tanh)."""
 
     name = "nn.tanh"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
+    LITERT_BITS: ClassVar[Sequence[int]] = (8, 16)
     SLOTS: ClassVar[QuantizationSlots] = fixed_output(-1.0, 1.0)
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        verify_16_bits(mode, types, is_tanh=True)
 
 
 @irdl_op_definition
@@ -166,7 +208,12 @@ class GeluOp(UnaryOp):
     """Gaussian error linear unit `x / 2 * (1 + erf(x / sqrt(2)))`, or its tanh approximation; a composite."""
 
     name = "nn.gelu"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(flat_below=-4.0)
     """Below -4, results are within 0.00013 of 0, which is less than half an 8-bit step over `[-0.17, 0]`."""
 
     tanh_approximation = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        if self.tanh_approximation.value.data:
+            raise VerifyException(f"requantization mode '{mode}' does not support the approximation by tanh")

@@ -14,10 +14,22 @@ from qmlir.arithmetic.requantization import accumulator_scale, to_f32
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.dialects.nn import evaluation
 from qmlir.dialects.nn.contraction import ops
-from qmlir.dialects.nn.evaluation import Centered, centered, columns, is_integral, positions, rescaled, uniform_of
+from qmlir.dialects.nn.evaluation import (
+    Centered,
+    centered,
+    columns,
+    has_blocks,
+    is_integral,
+    positions,
+    rescaled,
+    rescaling,
+    uniform_of,
+)
+from qmlir.dialects.nn.requantize import product_scale
 from qmlir.dialects.nn.result_shapes import Windows, output_sizes
 from qmlir.dialects.quant.evaluate import dequantize, quantize
-from qmlir.dialects.quant.types import Granularity
+from qmlir.dialects.quant.infer import parameters_by_rows
+from qmlir.dialects.quant.types import Granularity, storage_limits
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.text.elements import narrowed
 
@@ -210,48 +222,97 @@ def _operands(x: Centered, w: Centered, terms: int) -> tuple[Array, Array]:
 
 def _blocks(weight: SSAValue, stored: Array, axes: Sequence[int]) -> Array | None:
     """Returns the index of the block, in row-major order, of each weight along the flattened summed `axes`."""
-    element = uniform_of(weight)
-    if element.granularity is not Granularity.BLOCK:
+    if not has_blocks(weight):
         return None
-    return ops.block_numbers(element, {axis: stored.shape[axis] for axis in axes}).reshape(-1)
+    return ops.block_numbers(uniform_of(weight), {axis: stored.shape[axis] for axis in axes}).reshape(-1)
 
 
 def _bias(op: ops.BiasedContractionOp, bias: Array | None, spatial: int) -> Array | None:
     """Returns the bias in a shape that broadcasts to the result: as integers, or as f32 if the weights have blocks."""
     if bias is None or op.bias is None:
         return None
-    has_blocks = uniform_of(op.weight).granularity is Granularity.BLOCK
-    values = dequantize(bias, uniform_of(op.bias)) if has_blocks else bias
+    values = dequantize(bias, uniform_of(op.bias)) if has_blocks(op.weight) else bias
     return values.reshape(-1, *(1,) * spatial)
 
 
-def _quantized_matmul(op: ops.MatMulOp, lhs: Array, rhs: Array) -> Result:
-    x, w = centered(op.lhs, lhs), centered(op.rhs, rhs)
-    scale = accumulator_scale(x.scale, w.scale)
-    left, right = _operands(x, w, lhs.shape[-1])
-    dropped: list[int] = []
-    if left.ndim == 1:
-        left = left[None, :]
-        dropped.append(-2)
+_BLOCKS_AT_ONCE = 1 << 21
+"""The number of block-wise weights of a matrix that are converted at a time: products of fewer channels are slow."""
+
+
+def _sums_by_blocks(data: SSAValue, stored: Array, weight: SSAValue, held: Array, *, transposed: bool) -> Array:
+    """Returns the f32 sums of `_sum_of_blocks` for a matrix of weights, `[channels, terms]` if `transposed`."""
+    x, element, summed = centered(data, stored), uniform_of(weight), int(transposed)
+    blocks = dict(zip(element.axes, element.block_sizes, strict=True))
+    size = blocks[summed] if summed in blocks else held.shape[summed]
+    (low, high), points = storage_limits(element.storage), element.zero_points
+    largest = max(high - int(points.min()), int(points.max()) - low)
+    dtype = sum_dtype(magnitude(x.integers), largest, size)
+    left = x.integers.astype(dtype)
+    total = np.zeros((*left.shape[:-1], held.shape[1 - summed]), np.float32)
+    at_once = _BLOCKS_AT_ONCE if transposed or 0 in element.axes else held.size  # slabs don't divide blocks
+    for rows, scales, zero_points in parameters_by_rows(element, held.shape, at_once):
+        right = (held[rows].astype(np.int64) - zero_points).astype(dtype)
+        steps = accumulator_scale(x.scale, scales)
+        own, sums = left[..., rows], total
+        if transposed:
+            right, steps, own, sums = right.T, steps.T, left, total[..., rows]
+        for first in range(0, len(right), size):
+            terms = slice(first, first + size)
+            sums += steps[first] * to_f32(exact_matmul(own[..., terms], right[terms]))
+    return total
+
+
+def matmul_by(op: ops.MatMulOp, rhs: Array, scale: Array, reach: int) -> Callable[[Array], Result]:
+    """Returns the quantized product with `rhs` as a function of the integers `q - z` of `lhs`, of magnitude `reach`.
+
+    `scale` holds the scales of `lhs`.
+    """
+    w = centered(op.rhs, rhs)
+    right, scale = w.integers, product_scale(op, scale, w.scale)
+    dropped = [-2] if len(shape_of(op.lhs)) == 1 else []
     if right.ndim == 1:
         right, scale = right[:, None], scale[:, None] if scale.ndim else scale
         dropped.append(-1)
     if op.is_rhs_transposed:
         right, scale = right.swapaxes(-1, -2), scale.swapaxes(-1, -2) if scale.ndim else scale
     summed = rhs.ndim - 1 if op.is_rhs_transposed or rhs.ndim == 1 else rhs.ndim - 2
+    blocks = _blocks(op.rhs, rhs, (summed,))
+    right = right.astype(sum_dtype(reach, magnitude(right), right.shape[-2]))
 
     def arrange(product: Array) -> Array:
         return product.squeeze(tuple(dropped))
 
-    return _Product(left, right, scale, _blocks(op.rhs, rhs, (summed,)), arrange).quantized(op)
+    is_one_sum = blocks is None and not has_blocks(op.result) and (not scale.ndim or scale.shape[-2] == 1)
+    ones = (1,) * len(shape_of(op.result))
+    rescale = rescaling(op, ones, arrange(scale) if scale.ndim else scale) if is_one_sum else None
+
+    def multiplied(integers: Array) -> Result:
+        left = integers.astype(right.dtype)
+        left = left[None, :] if left.ndim == 1 else left
+        if rescale is not None:
+            return (rescale(arrange(exact_matmul(left, right))),)
+        return _Product(left, right, scale, blocks, arrange).quantized(op)
+
+    return multiplied
+
+
+def _quantized_matmul(op: ops.MatMulOp, lhs: Array, rhs: Array) -> Result:
+    if rhs.ndim == 2 and has_blocks(op.rhs):
+        total = _sums_by_blocks(op.lhs, lhs, op.rhs, rhs, transposed=op.is_rhs_transposed)
+        return (quantize(total, uniform_of(op.result)),)
+    x = centered(op.lhs, lhs)
+    return matmul_by(op, rhs, x.scale, magnitude(x.integers))(x.integers)
 
 
 def _quantized_fully_connected(op: ops.FullyConnectedOp, data: Array, weight: Array, bias: Array | None) -> Result:
+    added = _bias(op, bias, 0)
+    if has_blocks(op.weight):
+        total = _sums_by_blocks(op.data, data, op.weight, weight, transposed=True)
+        return (quantize(total if added is None else total + added, uniform_of(op.result)),)
     x, w = centered(op.data, data), centered(op.weight, weight)
-    scale = accumulator_scale(x.scale, w.scale)
     left, right = _operands(x, w, data.shape[-1])
-    product = _Product(left, right.T, scale.T, _blocks(op.weight, weight, (1,)), lambda product: product)
-    return product.quantized(op, _bias(op, bias, 0))
+    product = _Product(left, right.T, product_scale(op, x.scale, w.scale).T, None, lambda product: product)
+    return product.quantized(op, added)
 
 
 def _columns(data: Array, windows: Windows, groups: int, counts: tuple[int, ...]) -> Array:
@@ -271,7 +332,7 @@ def _quantized_conv(op: ops.ConvOp, data: Array, weight: Array, bias: Array | No
     counts = output_sizes(data.shape[2:], windows)
     batch, rows, terms = data.shape[0], weight.shape[0] // groups, math.prod(weight.shape[1:])
     left, right = _operands(x, w, terms)
-    scale = accumulator_scale(x.scale, w.scale)
+    scale = product_scale(op, x.scale, w.scale)
     if scale.ndim:
         scale = scale.reshape(groups, rows, -1).swapaxes(1, 2)
 
@@ -305,7 +366,7 @@ def _quantized_conv_transpose(op: ops.ConvTransposeOp, data: Array, weight: Arra
         bias = _bias(op, bias, spatial)
         return (quantize(total if bias is None else total + bias, uniform_of(op.result)),)
     accumulator = as_integers(convolve_transposed(left, right, windows, groups, sizes))
-    scale = op.of_channels(accumulator_scale(x.scale, w.scale)).reshape(-1, *(1,) * spatial)
+    scale = op.of_channels(product_scale(op, x.scale, w.scale)).reshape(-1, *(1,) * spatial)
     return _rescaled(op, accumulator, scale, _bias(op, bias, spatial))
 
 

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.requantization import accumulator_scale, f32_multiplier
+from qmlir.arithmetic.requantization import f32_multiplier
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.scalars import Scalar
@@ -32,6 +32,7 @@ from qmlir.dialects.nn.contraction.lower_products import (
     finish_plain,
 )
 from qmlir.dialects.nn.lowering import axes_map, channels_first, channels_last
+from qmlir.dialects.nn.requantize import product_scale
 from qmlir.dialects.nn.result_shapes import Windows
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity
@@ -96,7 +97,7 @@ def _finish(
     )
     rank = len(found.shape)
     scales = found.w.element.scales.reshape(-1) if scales is None else scales
-    scale = accumulator_scale(found.x.element.scales.reshape(()), scales if scales.size > 1 else scales[0])
+    scale = product_scale(at.op, found.x.element.scales.reshape(()), scales if scales.size > 1 else scales[0])
     if scale.ndim:
         scale = scale.reshape([-1 if axis == rank - 1 else 1 for axis in axes])
     _refuse_overflow(at, scale, bias)
@@ -161,7 +162,7 @@ def _fully_connected(op: ops.FullyConnectedOp, at: Lowering) -> Sequence[SSAValu
 def _matmul(op: ops.MatMulOp, at: Lowering) -> Sequence[SSAValue]:
     """Vectors become matrices with one row or column; trailing batch axes that the weights lack share a matrix."""
     left, right = shape_of(op.lhs), shape_of(op.rhs)
-    x = factor(at, op.lhs)
+    x = replace(factor(at, op.lhs), row_total=None if op.lhs_total is None else op.lhs_total.value.data)
     rows = (1, *left) if len(left) == 1 else left
     columns = (1, *right) if len(right) == 1 else right
     is_transposed = op.is_rhs_transposed or len(right) == 1

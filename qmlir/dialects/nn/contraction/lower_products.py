@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import AnyFloat, IntegerType, TensorType, f32, f64, i32, i64
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, IntegerType, TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.arithmetic.requantization import accumulator_scale
+from qmlir.arithmetic.schemes import TwoLevelScales, are_powers_of_two, scale_type_of
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp, zero_point_type
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lowering, unchanged
@@ -50,6 +51,8 @@ class Factor:
     """The zero point of each output channel, or a common one."""
     known: Array | None = None
     """The stored elements in the layout of the kernel, if they are constant."""
+    row_total: int | None = None
+    """A bound on the sum of `|q - z|` over the terms of a row, if it is lower than the type tells."""
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -151,7 +154,8 @@ class Contraction(ABC):
 
     def largest(self) -> int:
         """Returns an upper bound on the absolute value of every sum."""
-        return self.x.largest() * self._largest_weights
+        largest = self.x.largest() * self._largest_weights
+        return largest if self.x.row_total is None else min(largest, self.x.row_total * self.w.largest())
 
     def accumulator(self) -> IntegerType | AnyFloat:
         """Returns the type in which products are summed; integer sums are exact, or wrap in i64."""
@@ -190,6 +194,8 @@ class Contraction(ABC):
             zero_points=(int(self.x.zero_points[0]), 0 if has_several else first),
             unsigned=(self.x.is_unsigned, self.w.is_unsigned),
         )
+        if self.x.row_total is not None:
+            op.input_total = IntegerAttr(self.x.row_total, i64)
         return at.insert(op)
 
     def _multiplied(
@@ -320,6 +326,15 @@ def _laid_out(at: Lowering, own: Factor, shapes: Sequence[Sequence[int]], order:
     return own.at_constant(at, own.known.reshape(first).transpose(order).reshape(second))
 
 
+def _has_short_scales(scales: Array, terms: int) -> bool:
+    """Returns True if scales `[…, B, N]` of blocks of `terms` terms are held in less than 32 bits.
+
+    Scales of the first channel tell if there are two levels.
+    """
+    first = scales.reshape(-1, *scales.shape[-2:])[0, :, :1]
+    return scale_type_of(scales) != "f32" or TwoLevelScales.along(first, 0, terms) is not None
+
+
 def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue:
     """Computes `f32(s_x * s_b) * f32(a_b)` for `x` `[…, M, K]`, `w` `[…, N, K]` and `scale` `[…, N]`, a batch per
     block."""
@@ -327,11 +342,15 @@ def _of_each_block(at: Lowering, x: Factor, w: Factor, scale: Array) -> SSAValue
     product = MatrixProduct(x, w)
     rank = len(product.shape)
     map_ = axes_map(rank, [*range(rank - 2), rank - 1])
-    scales = np.asarray(accumulator_scale(x.element.scales.reshape(()), scale), np.float32)
+    own = x.element.scales.reshape(())
+    # Multiplying by the scale of x would take more bits for each scale.
+    is_apart = not are_powers_of_two(own) and _has_short_scales(scale, shape_of(w.value)[-1])
+    scales = np.asarray(scale if is_apart else accumulator_scale(own, scale), np.float32)
     factor = quantized.parameter(at, scales, f32, map_)
 
     def body(accumulator: Scalar, *scalars: Scalar) -> Scalar:
-        return factor.of(scalars, accumulator) * accumulator.to(f32)
+        found = factor.of(scalars, accumulator)
+        return (found.constant(float(own)) * found if is_apart else found) * accumulator.to(f32)
 
     return product.build(at, f32, factor.inputs, body)
 

@@ -36,6 +36,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.litert import Multiplier
 from qmlir.dialects.nn.base import NnOp, shapes_agree, tensor_like
 from qmlir.dialects.nn.elementwise.ops import broadcast_shapes
 from qmlir.dialects.nn.requantize import Accumulator, quantized_type
@@ -146,15 +147,21 @@ class ContractionOp(NnOp, MultipliesAndAdds, ABC):
 @irdl_op_definition
 class MatMulOp(ContractionOp):
     """Matrix product of the last two axes with broadcast batch axes (ONNX MatMul); rhs is `[N, K]` if `transpose_b` is
-    set."""
+    set.
+
+    `lhs_total` states that the absolute values of the integers `q - z` of each row of lhs add up to at most this number
+    (`convert-nn-to-kernel`).
+    """
 
     name = "nn.matmul"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.SINGLE_PRODUCT
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     result = result_def(TensorType)
 
     transpose_b = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
+    lhs_total = opt_prop_def(IntegerAttr[IntegerType])
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue, transpose_b: bool = False, result_type: Attribute | None = None):
         shape = matmul_shape(shape_of(lhs), shape_of(rhs), transpose_b)
@@ -180,6 +187,8 @@ class MatMulOp(ContractionOp):
 
     def infer_result_types(self) -> Sequence[AnyTensor]:
         shape = matmul_shape(shape_of(self.lhs), shape_of(self.rhs), self.is_rhs_transposed)
+        if self.lhs_total is not None and (self.lhs_total.value.data < 0 or quantized_type(self.lhs) is None):
+            raise VerifyException(f"lhs_total requires a quantized lhs and a number >= 0, but got {self.lhs_total}")
         return [tensor_like(self.lhs, shape)]
 
     def multiply_adds(self) -> int:
@@ -274,6 +283,7 @@ class FullyConnectedOp(BiasedContractionOp):
     """Fully connected layer `x * w^T + b`: data `[…, M, K]`, weights `[N, K]`, bias `[N]`; a composite."""
 
     name = "nn.fully_connected"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.ROUNDED_DOUBLE
     COMMON_SIZES: ClassVar[Mapping[str, tuple[slice, slice]]] = {
         "data": (slice(-1), slice(-1)), "weight": (slice(1), slice(-1, None)), "bias": (slice(None), slice(-1, None)),
     }  # fmt: skip
@@ -303,6 +313,10 @@ class WindowedContractionOp(BiasedContractionOp, ABC):
     dilations = opt_prop_def(DenseArrayBase[IntegerType])
     pads = opt_prop_def(DenseArrayBase[IntegerType])
     groups = opt_prop_def(IntegerAttr, IntegerAttr(1, i64))
+
+    def litert_multiplier(self) -> Multiplier:
+        element = quantized_type(self.data)
+        return Multiplier.REDUCED if element is not None and element.bits == 16 else Multiplier.DOUBLE
 
     @property
     def group_count(self) -> int:
@@ -336,6 +350,7 @@ class ConvOp(WindowedContractionOp):
     """Convolution over the spatial axes (ONNX Conv): data `[N, C, …]`, weights `[M, C / groups, …]`, bias `[M]`."""
 
     name = "nn.conv"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.DOUBLE
     COMMON_SIZES: ClassVar[Mapping[str, tuple[slice, slice]]] = {
         **WindowedContractionOp.COMMON_SIZES,
         "weight": (slice(1), slice(1, 2)),
@@ -359,6 +374,7 @@ class ConvTransposeOp(WindowedContractionOp):
     """
 
     name = "nn.conv_transpose"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.DOUBLE
 
     output_padding = opt_prop_def(DenseArrayBase[IntegerType])
 

@@ -12,16 +12,27 @@ from xdsl.utils.exceptions import InterpretationError
 
 from qmlir.arithmetic import functions
 from qmlir.arithmetic.arrays import Array, magnitude, maximum, minimum
-from qmlir.arithmetic.requantization import Mode, Sum, accumulator_scale, requantize, sigmoid
+from qmlir.arithmetic.requantization import Mode, Sum, accumulator_scale, requantizer, sigmoid
 from qmlir.arithmetic.requantization import widened as widened_integers
 from qmlir.arithmetic.small_floats import PowerRounding, to_small_float
 from qmlir.dialects.nn import evaluation
 from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.elementwise import ops
-from qmlir.dialects.nn.evaluation import centered, is_integral, of_arrays, of_operation, of_question, rescaled, widened
+from qmlir.dialects.nn.evaluation import (
+    centered,
+    centering,
+    is_integral,
+    of_arrays,
+    of_operation,
+    of_question,
+    prepared,
+    rescaled,
+    rescaling,
+    widened,
+)
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
-from qmlir.dialects.nn.requantize import affine, common_scale, headroom
+from qmlir.dialects.nn.requantize import affine, common_scale, headroom, mode_of
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.ir.builtin_types import as_integer, as_small_float, element_of
 from qmlir.ir.evaluation import Evaluator
@@ -208,12 +219,13 @@ _ANY = (-(1 << 61), 1 << 61)
 """Limits beyond all operands."""
 
 
-def _unary(function: Callable[[Array], Array]) -> Callable[..., Result]:
-    def evaluator(op: ops.UnaryOp, x: Array) -> Result:
-        operand = centered(op.input, x)
-        return (rescaled(op, np.asarray(function(operand.integers)), operand.scale),)
+def _unary(function: Callable[[Array], Array]) -> Evaluator:
+    def prepare(op: ops.UnaryOp, shape: tuple[int, ...]) -> Callable[[Array], Result]:
+        center, scale = centering(op.input, shape)
+        rescale = rescaling(op, shape, scale)
+        return lambda x: (rescale(np.asarray(function(center(x)))),)
 
-    return evaluator
+    return prepared(prepare)
 
 
 def _quantized_clip(op: ops.ClipOp, x: Array) -> Result:
@@ -221,40 +233,55 @@ def _quantized_clip(op: ops.ClipOp, x: Array) -> Result:
     result = rescaled(op, operand.integers, operand.scale)
     for bound, limit in ((op.minimum, np.maximum), (op.maximum, np.minimum)):
         if bound is not None:
-            result = limit(result, quantize(np.full(result.shape, bound.value.data), evaluation.uniform_of(op.result)))
+            result = limit(result, evaluation.stored_bound(op, bound.value.data, result.shape))
     return (np.asarray(result),)
 
 
-def _on_one_scale(function: Callable[[Array, Array], Array]) -> Callable[..., Result]:
+def _on_one_scale(function: Callable[[Array, Array], Array]) -> Evaluator:
     """Applies `function` elementwise to two operands with equal or common scales."""
 
-    def evaluator(op: ops.BinaryOp, lhs: Array, rhs: Array) -> Result:
-        a, b = centered(op.lhs, lhs), centered(op.rhs, rhs)
-        if np.all(a.scale == b.scale):
-            return (rescaled(op, np.asarray(function(a.integers, b.integers)), a.scale),)
-        if evaluation.requantization_of(op)[0] is Mode.F32:
-            return None
-        scale = common_scale(op, a.scale, b.scale)
-        integers = np.asarray(function(_brought(op, op.lhs, a, scale), _brought(op, op.rhs, b, scale)))
-        return (rescaled(op, integers, scale),)
+    def prepare(op: ops.BinaryOp, *shapes: tuple[int, ...]) -> Callable[[Array, Array], Result] | None:
+        (left, left_scale), (right, right_scale) = map(centering, op.operands, shapes)
+        shape = np.broadcast_shapes(*shapes)
+        scale = left_scale
+        if not np.all(left_scale == right_scale) or mode_of(op).is_litert:
+            if evaluation.requantization_of(op)[0] is Mode.F32:
+                return None
+            scale = common_scale(op, left_scale, right_scale)
+            left, right = (
+                _brought(op, value, center, own, scale)
+                for value, center, own in ((op.lhs, left, left_scale), (op.rhs, right, right_scale))
+            )
+        rescale = rescaling(op, shape, scale)
+        return lambda lhs, rhs: (rescale(np.asarray(function(left(lhs), right(rhs)))),)
 
-    return evaluator
+    return prepared(prepare)
 
 
-def _brought(op: ops.BinaryOp, value: SSAValue, operand: evaluation.Centered, scale: npt.NDArray[np.float32]) -> Array:
-    """Rescales the integers of `operand` to `scale`: exactly by a shift, otherwise rounded in the mode."""
+def _brought(
+    op: ops.BinaryOp, value: SSAValue, center: Callable[[Array], Array], own: npt.NDArray[np.float32],
+    scale: npt.NDArray[np.float32],
+) -> Callable[[Array], Array]:  # fmt: skip
+    """Returns a function from stored integers to integers of `scale`: exact by a shift, otherwise rounded."""
     mode, ties = evaluation.requantization_of(op)
-    bits = 0 if mode is Mode.SHIFT else headroom(value)
-    source = np.ldexp(operand.scale, -bits)
-    return requantize(operand.integers << bits, source, scale, 0, _ANY, mode, ties)
+    bits = 0 if mode is Mode.SHIFT else headroom(op, value)
+    mode = Mode.DOUBLE_ROUND if mode.is_litert else mode  # LiteRT's kernels of sums round so
+    rescale = requantizer(np.ldexp(own, -bits), scale, 0, _ANY, mode, ties)
+    return lambda stored: rescale(center(stored) << bits)
 
 
-def _product(op: ops.MulOp, lhs: Array, rhs: Array) -> tuple[Array]:
+def _product(op: ops.MulOp, *shapes: tuple[int, ...]) -> Callable[[Array, Array], Result]:
     """Computes the exact products of two quantized operands, and requantizes them."""
-    a, b = centered(op.lhs, lhs), centered(op.rhs, rhs)
-    largest = magnitude(a.integers) * magnitude(b.integers)
-    exact = np.asarray(widened_integers(a.integers, largest) * widened_integers(b.integers, largest))
-    return (rescaled(op, exact, accumulator_scale(a.scale, b.scale)),)
+    (left, left_scale), (right, right_scale) = map(centering, op.operands, shapes)
+    rescale = rescaling(op, np.broadcast_shapes(*shapes), accumulator_scale(left_scale, right_scale))
+    bound = 1 << sum(evaluation.uniform_of(value).bits for value in op.operands)  # |q - z| < 2^bits
+
+    def multiplied(lhs: Array, rhs: Array) -> Result:
+        a, b = left(lhs), right(rhs)
+        largest = bound if bound < 2**63 else magnitude(a) * magnitude(b)
+        return (rescale(np.asarray(widened_integers(a, largest) * widened_integers(b, largest))),)
+
+    return multiplied
 
 
 def _compare(op: ops.ComparisonOp, lhs: Array, rhs: Array) -> Result:
@@ -270,7 +297,7 @@ QUANTIZED: dict[type[Operation], Callable[..., Result]] = {
     ops.SubOp: _on_one_scale(np.subtract),
     ops.MinOp: _on_one_scale(np.minimum),
     ops.MaxOp: _on_one_scale(np.maximum),
-    ops.MulOp: _product,
+    ops.MulOp: prepared(_product),
     **dict.fromkeys(_COMPARISONS, _compare),
 }
 
@@ -287,5 +314,5 @@ def _qlinear_sigmoid(op: SigmoidOp, x: Array) -> tuple[Array]:
 QLINEAR: dict[type[Operation], Evaluator] = {
     SigmoidOp: _qlinear_sigmoid,
     ops.AddOp: _qlinear_add,
-    ops.MulOp: _product,
+    ops.MulOp: prepared(_product),
 }

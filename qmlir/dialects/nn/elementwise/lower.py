@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
-    FloatAttr,
     IntegerType,
     f32,
     f64,
     i1,
+    i8,
     i32,
     i64,
 )
@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from qmlir.arithmetic.arrays import integer_limits
-from qmlir.arithmetic.requantization import Mode, Sum, accumulator_scale, power_of_two_shift
+from qmlir.arithmetic.requantization import Mode, Sum, Ties, accumulator_scale, power_of_two_shift
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Lower, Lowering, unchanged
 from qmlir.dialects.kernel.lowering.quantized import ElementStore, encoded
@@ -33,10 +33,10 @@ from qmlir.dialects.nn import lowering
 from qmlir.dialects.nn.activations.ops import ReluOp, SigmoidOp
 from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.elementwise import ops
+from qmlir.dialects.nn.evaluation import stored_bound
 from qmlir.dialects.nn.formulas import FORMULAS, Formula
 from qmlir.dialects.nn.lowering import Function, elementwise, identity, of_scalars, operand_map, through_reals
 from qmlir.dialects.nn.requantize import affine, common_scale, headroom
-from qmlir.dialects.quant.evaluate import quantize
 from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType, storage_limits
 from qmlir.ir.builtin_types import as_integer, as_small_float, element_of, shape_of
@@ -199,9 +199,10 @@ def _on_one_scale(function: Function, growth: Growth, of_codes: Function | None 
             return (quantized.compute(at, readings, _AS_IT_IS, partial(of_codes, op)),)
         scales = [_scale(at, value, element) for value, element in zip(op.operands, elements, strict=False)]
         bounds = [quantized.largest(element) for element in elements[:-1]]
-        if all(np.all(scales[0] == scale) for scale in scales):
+        mode = quantized.requantization_of(at).mode
+        if all(np.all(scales[0] == scale) for scale in scales) and not (mode.is_litert and len(scales) > 1):
             return (_rescaled(at, op.operands, scales[0], growth(bounds), function),)
-        if quantized.requantization_of(at).mode is Mode.F32:
+        if mode is Mode.F32:
             return (through_reals(at, function),)
         return (_brought_together(op, at, scales, growth, function),)
 
@@ -233,8 +234,10 @@ def _brought_together(
     common = common_scale(op, *scales)
     if (shifted := _shifted_together(op, at, scales, common, growth, function)) is not None:
         return shifted
+    if (added := _added_at_coarser_scale(op, at, scales, common)) is not None:
+        return added
     readings = [
-        _brought(at, value, scale, common, 0 if mode.mode is Mode.SHIFT else headroom(value))
+        _brought(at, value, scale, common, 0 if mode.mode is Mode.SHIFT else headroom(op, value))
         for value, scale in zip(op.operands, scales, strict=True)
     ]
     writing = quantized.requantizing(at, 0, common, growth([1 << 31, 1 << 31]), identity(at))
@@ -268,6 +271,49 @@ def _shifted_together(
         readings.append(quantized.ElementLoad((*own.inputs, *by.inputs), read))
     writing = quantized.requantizing(at, 0, common, largest, every)
     return quantized.compute(at, readings, writing, lambda *integers: function(op, *integers))
+
+
+# With ties up, round(v / 2^s) = floor((v + 2^(s - 1)) / 2^s) does not depend on the last s - 1 bits of v. So for t < s,
+#
+#     round((2^t a + b) / 2^s) = round((a + floor(b / 2^t)) / 2^(s - t)),
+#
+# and for t = s, the rounded quotient of b is added to a. The finer operand b is thus shifted right instead of the
+# coarser one left: the sum then fits in 32 bits, no matter how far apart the scales of a channel are.
+def _added_at_coarser_scale(op: ops.BinaryOp, at: Lowering, scales: Sequence[Any], common: Any) -> SSAValue | None:
+    """Adds integers at the coarser of their scales; returns `None` unless the mode is a shift with ties up to a scale
+    that is coarser still in all channels, or equal in all."""
+    mode, every, elements = quantized.requantization_of(at), identity(at), _uniform(at, [*op.operands, op.result])
+    if not isinstance(op, ops.AddOp) or mode.mode is not Mode.SHIFT or mode.ties is not Ties.UP or elements is None:
+        return None
+    coarse, element = np.maximum(*scales).astype(np.float64), elements[-1]
+    ratio = coarse / _scale(at, op.result, element)
+    positions = power_of_two_shift(ratio)
+    reach = (
+        quantized.largest(each) << int(power_of_two_shift(common / np.asarray(scale, np.float64)).max())
+        for each, scale in zip(elements, scales, strict=False)
+    )
+    if (not (positions > 0).all() and positions.any()) or max(reach) > quantized.ANY[1]:  # shifts to the left saturate
+        return None
+    read = _floored if positions.any() else partial(_brought, bits=0)
+    readings = [read(at, value, scale, coarse) for value, scale in zip(op.operands, scales, strict=True)]
+    _, zero_points = broadcast_parameters(element, shape_of(op.result))
+    limits, result = (element.storage_min, element.storage_max), IntegerType(element.bits)
+    writing = quantized.rescaling(at, mode, ratio, zero_points, limits, result, every)
+    return quantized.compute(at, readings, writing, Scalar.__add__)
+
+
+def _floored(at: Lowering, value: SSAValue, source: Any, common: Any) -> quantized.ElementLoad:
+    """Reads the integers of an operand rescaled to the coarser scale `common` and rounded down, in i64."""
+    own = quantized.centered(at, value, operand_map(at, value))
+    amount = power_of_two_shift(np.asarray(source, np.float64) / common)
+    by = quantized.parameter(at, amount.astype(np.int8), i8, identity(at))
+
+    def read(scalars: Sequence[Scalar]) -> Scalar:
+        integers, shifts = quantized.split(scalars, own.inputs, by.inputs)
+        integer = own.read(integers).to(i64)
+        return integer if by.is_always(0) else integer >> by.of(shifts, integer).to(i64)
+
+    return quantized.ElementLoad((*own.inputs, *by.inputs), read)
 
 
 def _brought(at: Lowering, value: SSAValue, source: Any, common: Any, bits: int) -> quantized.ElementLoad:
@@ -315,7 +361,7 @@ def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
     limiting = (op.minimum, Scalar.maximum), (op.maximum, Scalar.minimum)
     shape, element = at.result_shape(), at.result_element()
     bounds = [
-        (quantized.parameter(at, _stored_bound(target, shape, bound), element, identity(at)), limit)
+        (quantized.parameter(at, stored_bound(op, bound.value.data, shape), element, identity(at)), limit)
         for bound, limit in limiting
         if bound is not None
     ]
@@ -330,12 +376,6 @@ def _clip_quantized(op: ops.ClipOp, at: Lowering) -> Sequence[SSAValue] | None:
 
     both = quantized.ElementStore((*writing.inputs, *(each for bound, _ in bounds for each in bound.inputs)), write)
     return (quantized.compute(at, readings, both, unchanged),)
-
-
-def _stored_bound(element: UniformQuantizedType, shape: Sequence[int], bound: FloatAttr[Any]) -> Any:
-    """Quantizes a bound like a value, in a shape that broadcasts to the result."""
-    sizes = (1,) * len(shape) if element.granularity is Granularity.TENSOR else shape
-    return quantize(np.full(sizes, bound.value.data), element)
 
 
 def _compare(predicate: str) -> Lower:

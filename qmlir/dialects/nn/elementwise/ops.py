@@ -20,19 +20,21 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     StringAttr,
     TensorType,
+    f32,
     i1,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.requantization import Affine, Sum, accumulator_scale, f32_multiplier
+from qmlir.arithmetic.litert import Multiplier
+from qmlir.arithmetic.requantization import Affine, Mode, Sum, accumulator_scale, f32_multiplier
 from qmlir.arithmetic.small_floats import PowerRounding
 from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, build, kind_of, plain_type, shapes_agree, tensor_like
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.requantize import Accumulator
+from qmlir.dialects.nn.requantize import Accumulator, mode_of
 from qmlir.dialects.nn.result_shapes import check_choice
-from qmlir.dialects.quant.types import UniformType
+from qmlir.dialects.quant.types import UniformQuantizedType, UniformType
 from qmlir.ir.builtin_types import AnyTensor, as_integer, as_small_float, element_of, shape_of
 from qmlir.ir.float_reasons import FloatCause
 from qmlir.ir.interfaces import Domain, FixedRange, QuantizationSlots, Recomputable
@@ -276,15 +278,31 @@ class SignOp(UnaryOp, Recomputable):
 
 @irdl_op_definition
 class ClipOp(UnaryOp, Recomputable):
-    """Clamps each element: `min(max(x, minimum), maximum)`; both bounds are optional."""
+    """Clamps each element: `min(max(x, minimum), maximum)`; both bounds are optional.
+
+    Without bounds, the operation rescales a quantized value to another type. In the modes of LiteRT, it also quantizes
+    floats, which these round differently from `quant.qcast`.
+    """
 
     name = "nn.clip"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.ACTIVATION
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(limits_operand=True)
 
     minimum = opt_prop_def(FloatAttr)
     maximum = opt_prop_def(FloatAttr)
+
+    def quantizes(self) -> bool:
+        return mode_of(self).is_litert and self.minimum is None and self.maximum is None
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        if len(types) == 1 and plain_type(element_of(self.input)) != f32:
+            raise VerifyException(f"requantization mode '{mode}' quantizes f32, but got '{self.input.type}'")
+
+    def litert_multiplier(self) -> Multiplier:
+        is_bounded = self.minimum is not None or self.maximum is not None
+        return Multiplier.ACTIVATION if is_bounded else Multiplier.DOUBLE
 
     def quantization_slots(self) -> QuantizationSlots:
         is_bounded = self.minimum is not None or self.maximum is not None
@@ -325,6 +343,7 @@ class AddOp(BinaryOp, Recomputable):
     """Elementwise sum `a + b`."""
 
     name = "nn.add"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.SUM
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
 
@@ -340,6 +359,7 @@ class SubOp(BinaryOp, Recomputable):
     """Elementwise difference `a - b`."""
 
     name = "nn.sub"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.SUM
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.COMMON
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(takes_accumulators=True)
 
@@ -349,6 +369,7 @@ class MulOp(BinaryOp, Recomputable):
     """Elementwise product `a * b`."""
 
     name = "nn.mul"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.SINGLE
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.PRODUCT
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:

@@ -11,7 +11,8 @@ from qmlir.arithmetic.arrays import Array, maximum, minimum
 from qmlir.dialects.nn.evaluation import rescaled, uniform_of, widened
 from qmlir.dialects.nn.indexing import ops
 from qmlir.dialects.nn.movement.ops import normalized_axis
-from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.infer import spread
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.evaluation import Evaluator
 from qmlir.text.elements import narrowed
@@ -125,13 +126,25 @@ def _one_hot(op: ops.OneHotOp, indices: Array, values: Array, depth: Array | Non
 Result = tuple[Array, ...] | None
 
 
+def _taken(element: UniformQuantizedType, values: Array, shape: tuple[int, ...], positions: Array, axis: int) -> Array:
+    """Returns the scales or zero points `values` of the slices at `positions`, without those of all other slices."""
+    if element.granularity is Granularity.AXIS:
+        return np.take(spread(element, shape, values), positions, axis)
+    found = np.take(values, positions // (shape[axis] // values.shape[axis]), axis)
+    for other, count in enumerate(values.shape):
+        if other != axis:
+            found = np.repeat(found, shape[other] // count, other if other < axis else other + positions.ndim - 1)
+    return found
+
+
 def _quantized_gather(op: ops.GatherOp, x: Array, indices: Array) -> Result:
     if not op.rescales:
         return None
     axis = op.position
     positions = checked_indices(indices, x.shape[axis])
-    taken, scales, zero_points = (
-        np.take(array, positions, axis) for array in (x, *broadcast_parameters(uniform_of(op.input), x.shape))
+    element, taken = uniform_of(op.input), np.take(x, positions, axis)
+    scales, zero_points = (
+        _taken(element, each, x.shape, positions, axis) for each in (element.scales, element.zero_points)
     )
     return (rescaled(op, taken.astype(np.int64) - zero_points, scales.astype(np.float32)),)
 

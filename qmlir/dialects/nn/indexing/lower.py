@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, f32, f64, i1, i32, i64
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.kernel.lowering import quantized
-from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest
+from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering, nest, plain_element
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, constant, extracted, inserted, position
 from qmlir.dialects.nn.indexing import ops
 from qmlir.dialects.nn.lowering import axes_map, checked, identity, place_of, positions, run_of, uniform_type
 from qmlir.dialects.nn.movement.ops import normalized_axis
+from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import Granularity
 from qmlir.ir.builtin_types import element_of, shape_of
 
@@ -36,7 +38,7 @@ def _gather(op: ops.GatherOp, at: Lowering) -> Sequence[SSAValue]:
         return [*others[:axis], taken.of(index), *others[axis:]]
 
     if op.rescales:
-        return (_rescaled_slices(op, at, taken.input, point),)
+        return (gathered_slices(op, at, op.input),)
     known = at.known(op.indices)
     if known is not None and (run := run_of(checked(at, known, size).reshape(-1))) is not None:
         offsets, sizes, steps = [0] * len(shape_of(data)), list(shape_of(data)), [1] * len(shape_of(data))
@@ -49,36 +51,88 @@ def _gather(op: ops.GatherOp, at: Lowering) -> Sequence[SSAValue]:
     return (at.compute([taken.input], at.result_shape(), at.result_element(), body),)
 
 
-def _rescaled_slices(op: ops.GatherOp, at: Lowering, index: Input, point: Callable[[Scalar], list[Scalar]]) -> SSAValue:
-    """Requantizes integers of slices with separate parameters, which are also looked up by the index."""
-    element, data, sizes = uniform_type(at, op.input), at.value(op.input), shape_of(op.input)
-    counts = list(element.parameter_shape)
-    if element.granularity is Granularity.AXIS:
-        counts = [size if axis == op.position else 1 for axis, size in enumerate(sizes)]
+# A program holds tables of at most 4 bits as bytes: the lowest bits of the bytes of a row are the codes of its first
+# part, the next bits those of its next part, so that loops read consecutive bytes for consecutive results.
+_BYTE = 8
 
-    def find(array: Array, type_: Attribute) -> quantized.Parameter:
+
+def _packed(op: ops.GatherOp, at: Lowering, table: SSAValue) -> tuple[Array, int] | None:
+    """Returns the codes of a constant table in bytes, and the bits of each; `None` if bytes hold one code each."""
+    element, codes = uniform_type(at, table), at.known(table)
+    bits = 2 if element.bits <= 2 else 4
+    parts = _BYTE // bits
+    if codes is None or element.bits > bits or op.position == codes.ndim - 1 or codes.shape[-1] % parts:
+        return None
+    by_part = codes.astype(np.uint8).reshape(*codes.shape[:-1], parts, -1) & ((1 << bits) - 1)
+    shifts = bits * np.arange(parts, dtype=np.uint8)[:, None]
+    return np.bitwise_or.reduce(by_part << shifts, -2), bits
+
+
+def gathered_slices(op: ops.GatherOp, at: Lowering, stored: SSAValue) -> SSAValue:
+    """Rescales integers of slices to the type of the result, or dequantizes them if the result is a float.
+
+    `stored` holds the integers: it is the operand of the gather, or is dequantized to it. The index also selects their
+    parameters.
+    """
+    element, sizes, axis = uniform_type(at, stored), shape_of(stored), op.position
+    shape, packed, unsigned = at.result_shape(), _packed(op, at, stored), at.signedness(stored)
+    loops, parts = [*shape], 1
+    if packed is None:
+        data = at.value(stored)
+    else:
+        data, parts = at.constant(packed[0], i8), _BYTE // packed[1]
+        loops[-1:] = [parts, shape[-1] // parts]
+    indices = range(axis, axis + len(shape_of(op.indices)))
+    taken = positions(at, op.indices, axes_map(len(loops), indices), sizes[axis])
+
+    def point(index: Scalar) -> list[Scalar]:
+        others = [position(index.builder, each) for each in range(len(shape)) if each not in indices]
+        if parts > 1:
+            others[-1] = others[-1] * loops[-1] + position(index.builder, len(shape))
+        return [*others[:axis], taken.of(index), *others[axis:]]
+
+    def code(index: Scalar) -> Scalar:
+        if packed is None:
+            return extracted(index.builder, data, point(index), unsigned).to(wide)
+        place = [*point(index)[:-1], position(index.builder, len(shape))]
+        shift = position(index.builder, len(shape) - 1).to(i32) * packed[1]
+        found = (extracted(index.builder, data, place, unsigned=True).to(i32) >> shift) & ((1 << packed[1]) - 1)
+        sign = 0 if unsigned else 1 << (packed[1] - 1)
+        return (found ^ sign) - sign if sign else found
+
+    counts = list(element.parameter_shape)
+    if element.granularity is not Granularity.BLOCK:
+        counts = [
+            size if element.granularity is Granularity.AXIS and each == element.axis else 1
+            for each, size in enumerate(sizes)
+        ]
+
+    def find(array: Array, type_: Attribute, unsigned: bool = False) -> quantized.Parameter:
         if (array == array.flat[0]).all():
-            return quantized.Parameter(type_, array.flat[0].item())
-        blocks = {axis: sizes[axis] // count for axis, count in enumerate(counts) if count != 1}
-        table = at.constant(array.reshape([counts[axis] for axis in blocks]), type_)
+            return quantized.Parameter(wide if unsigned else type_, array.flat[0].item())
+        blocks = {each: sizes[each] // count for each, count in enumerate(counts) if count != 1}
+        table = at.constant(array.reshape([counts[each] for each in blocks]), type_)
 
         def found(index: Scalar) -> Scalar:
             whole = point(index)
-            inside = [whole[axis] // block if block != 1 else whole[axis] for axis, block in blocks.items()]
-            return extracted(index.builder, table, inside)
+            inside = [whole[each] // block if block != 1 else whole[each] for each, block in blocks.items()]
+            return extracted(index.builder, table, inside, unsigned)
 
-        return quantized.Parameter(type_, None, (index,), found)
+        return quantized.Parameter(type_, None, (taken.input,), found)
 
-    wide = quantized.wide_type(element)
-    offset = find(element.zero_points.astype(f"i{wide.width.data // 8}"), wide)
-    writing = quantized.requantizing(at, 0, element.scales, quantized.largest(element), find)
+    wide, points = quantized.wide_type(element), element.zero_points
+    offset = find(points.astype(storage_dtype(element)), plain_element(element), unsigned)
+    if stored is op.input:
+        writing = quantized.requantizing(at, 0, element.scales, quantized.largest(element), find)
+    else:
+        writing = quantized.dequantizing(element, find)
 
     def body(index: Scalar) -> Scalar:
-        code = extracted(index.builder, data, point(index), at.signedness(op.input)).to(wide)
-        exact = code if offset.is_always(0) else code - offset.of([index], code)
+        number = code(index)
+        exact = number if offset.is_always(0) else number - offset.of([index], number).to(wide)
         return writing.write(exact, [index] * len(writing.inputs))
 
-    return at.compute([index], at.result_shape(), at.result_element(), body)
+    return at.reshape(at.compute([taken.input], loops, at.result_element(), body), shape)
 
 
 def _gather_elements(op: ops.GatherElementsOp, at: Lowering) -> Sequence[SSAValue]:

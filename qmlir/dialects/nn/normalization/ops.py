@@ -20,7 +20,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.requantization import Affine
+from qmlir.arithmetic.litert import Multiplier
+from qmlir.arithmetic.requantization import Affine, Mode
 from qmlir.arithmetic.row_norms import RowBounds, RowNorm
 from qmlir.dialects.nn.base import (
     ComponentwiseOp,
@@ -35,7 +36,7 @@ from qmlir.dialects.nn.base import (
 )
 from qmlir.dialects.nn.elementwise.ops import broadcast_shapes, broadcasts_to
 from qmlir.dialects.nn.movement.ops import normalized_axis
-from qmlir.dialects.nn.requantize import is_qlinear
+from qmlir.dialects.nn.requantize import is_qlinear, quantized_type
 from qmlir.dialects.nn.result_shapes import check_choice
 from qmlir.dialects.quant.infer import bits_of
 from qmlir.dialects.quant.types import UniformQuantizedType
@@ -77,6 +78,8 @@ class SoftmaxOp(SoftmaxLikeOp):
     """
 
     name = "nn.softmax"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
+    LITERT_BITS: ClassVar[Sequence[int]] = (8, 16)
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
     SLOTS: ClassVar[QuantizationSlots] = QuantizationSlots(
         {"mask": None}, fixed_output=FixedRange(0.0, 1.0), divides_one=True
@@ -110,6 +113,33 @@ class SoftmaxOp(SoftmaxLikeOp):
             raise VerifyException(f"mask must broadcast to the input '{self.input.type}', but got '{mask.type}'")
         if is_qlinear(self):
             raise VerifyException("requantization mode 'qlinear' does not support a mask")
+
+    def row_total(self) -> int | None:
+        """Returns a bound on the sum of `q - z` over each row of a quantized result; `None` if there is none.
+
+        The float probabilities `p = e / t` of a row are at least 0, and `t` is the sum of its `e` or larger. Rounding
+        `t` and each `p` adds less than `2^-20` to the sum of all `p`. Quantization adds at most 1/2 to each `p / s`;
+        clamping moves no integer away from the zero point. Inputs that may be infinite, and so give NaN, have no bound.
+        """
+        source, target = quantized_type(self.input), quantized_type(self.result)
+        if source is None or target is None or is_qlinear(self) or not (source.expressed == target.expressed == f32):
+            return None
+        most = float(source.scales.max()) * 2.0**source.bits + (0.0 if self.fill is None else abs(self.fill.value.data))
+        size = shape_of(self.input)[self.axis.value.data]
+        with np.errstate(over="ignore"):
+            if not np.isfinite(np.float32(most)) or size == DYNAMIC_INDEX:
+                return None
+        return math.floor((1 + 2.0**-20) / float(target.scales.min()) + size / 2) + 1
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        if len({each.bits for each in types}) > 1:
+            raise VerifyException(f"requantization mode '{mode}' requires types of one width")
+        is_wide = types[-1].bits == 16
+        wanted = 2.0**-15 if is_wide else 2.0**-8
+        if (is_wide or mode is Mode.LITERT_REFERENCE) and types[-1].scale != wanted:
+            raise VerifyException(
+                f"requantization mode '{mode}' requires a result of scale {wanted}, but got '{types[-1]}'"
+            )
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
         has_elements = shape_of(self.input)[self.axis.value.data] != 0

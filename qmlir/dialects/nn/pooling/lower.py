@@ -5,17 +5,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import IntegerType, f32, f64, i1, i32, i64
 from xdsl.dialects.math import PowFOp, SqrtOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from qmlir.arithmetic import litert
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.kernel.attributes import RequantizeAttr
 from qmlir.dialects.kernel.lowering import quantized
 from qmlir.dialects.kernel.lowering.lowering import Input, Lower, Lowering
-from qmlir.dialects.kernel.lowering.scalars import Number, Scalar, constant, position
+from qmlir.dialects.kernel.lowering.scalars import STEPS, Number, Scalar, constant, position
 from qmlir.dialects.nn import lowering
 from qmlir.dialects.nn.base import computing_type, element_limits
 from qmlir.dialects.nn.pooling import ops
@@ -243,6 +244,28 @@ def _float_sum(at: Lowering, found: SlidingWindows, last: SSAValue, function: Ca
     return _reduced(at, found, padded, (0.0, f64), add, False)
 
 
+def _litert_average_pool(op: ops.AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
+    """Divides the sums of stored integers inside the data."""
+    element, result, found = lowering.uniform_type(at, op.data), lowering.uniform_type(at, op.result), _windows(op)
+    count = op.covered_elements(shape_of(op.data)[2:])
+    if not count.all():
+        raise at.error("has a window that covers no element, whose mean is undefined")
+    last = at.transpose(at.value(op.data), lowering.channels_last(2 + found.spatial))
+    counts = quantized.parameter(at, np.asarray(count, np.int32), i32, found.window_map)
+
+    def add(stored: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
+        return so_far + stored.to(i32)
+
+    inputs = found.inputs(at, found.padded(at, last, 0), not element.is_signed)
+    total = at.generic(inputs, [(at.fill(found.shape, i32, 0), found.result_map)], add)[0]
+
+    def write(sum_: Scalar, scalars: Sequence[Scalar]) -> Scalar:
+        mean = litert.mean(STEPS, sum_, counts.of(scalars, sum_))
+        return mean.clamp(result.storage_min, result.storage_max).to(IntegerType(result.bits))
+
+    return (_finished(at, found, total, counts.inputs, write),)
+
+
 def _lp_pool(op: ops.LpPoolOp | ops.GlobalLpPoolOp, at: Lowering) -> Sequence[SSAValue]:
     found, rank, p = _windows(op), len(shape_of(op.data)), op.p.value.data
     last = at.transpose(at.value(op.data), lowering.channels_last(rank))
@@ -303,3 +326,4 @@ LOWERINGS: dict[type[Operation], Lower] = {
 }
 
 QLINEAR: dict[type[Operation], Lower] = {ops.AveragePoolOp: _qlinear_average_pool}
+LITERT: dict[type[Operation], Lower] = {ops.AveragePoolOp: _litert_average_pool}

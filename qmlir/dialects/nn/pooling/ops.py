@@ -8,9 +8,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import DYNAMIC_INDEX, BoolAttr, DenseArrayBase, IntegerAttr, IntegerType, TensorType, i64
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from qmlir.arithmetic.litert import Multiplier
 from qmlir.arithmetic.requantization import Affine, f32_multiplier
 from qmlir.dialects.nn.base import Kind, NnOp, tensor_like
 from qmlir.dialects.nn.requantize import Accumulator
@@ -96,6 +98,8 @@ class AveragePoolOp(PoolOp):
     """
 
     name = "nn.average_pool"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
+    LITERT_BITS: ClassVar[Sequence[int]] = (8, 16)
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.FLOAT | Kind.QUANTIZED
 
@@ -126,6 +130,9 @@ class AveragePoolOp(PoolOp):
         """
         windows = self.windows
         return windows.kernel == tuple(sizes) and not any(sum(windows.padding(axis)) for axis in range(len(sizes)))
+
+    def litert_element(self) -> Attribute:
+        return element_of(self.data)  # stored integers are averaged
 
     def qlinear_bound(self, values: Sequence[Affine]) -> float:
         data, result = values
@@ -170,6 +177,7 @@ class GlobalAveragePoolOp(GlobalPoolOp):
     """Mean of each channel (ONNX GlobalAveragePool)."""
 
     name = "nn.global_average_pool"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.MEAN
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
 
     def divisors(self) -> npt.NDArray[np.int64]:

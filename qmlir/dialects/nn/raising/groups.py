@@ -6,7 +6,7 @@ group become the `components` of the composite.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -276,9 +276,9 @@ def _without_role(op: Operation, role: str) -> Iterator[Origin]:
     """Yields the origins of a part as origins of the composite in which it has the role `role`."""
     for origin in origins_of(op):
         if origin.role == role:
-            yield Origin(origin.name, origin.op_type)
+            yield replace(origin, role="")
         elif origin.role.endswith(f"/{role}"):
-            yield Origin(origin.name, origin.op_type, origin.role.removesuffix(f"/{role}"))
+            yield replace(origin, role=origin.role.removesuffix(f"/{role}"))
         else:
             yield origin
 

@@ -16,7 +16,8 @@ from qmlir.dialects.nn.base import Kind, build, is_per_tensor, kind_of, plain_ty
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.contraction.ops import MatMulOp
 from qmlir.dialects.nn.decomposition import Decompose, Results, components_of, scalar
-from qmlir.dialects.nn.dynamic.ops import STORAGE, DynamicQuantizeOp
+from qmlir.dialects.nn.dynamic.ops import STORAGES, DynamicQuantizeOp
+from qmlir.dialects.nn.dynamic.products import SUM
 from qmlir.dialects.nn.elementwise.ops import (
     AddOp,
     CastOp,
@@ -30,8 +31,9 @@ from qmlir.dialects.nn.elementwise.ops import (
 )
 from qmlir.dialects.nn.movement.ops import ConcatOp, ReshapeOp, SliceOp, SplitOp, UnsqueezeOp
 from qmlir.dialects.nn.recurrent import ops
+from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.ops import StorageCastOp
-from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
+from qmlir.dialects.quant.types import StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.decomposition import Parts
 from qmlir.text.elements import dense_dtype
@@ -155,24 +157,7 @@ def prefix_of(way: int) -> str:
 # The factors become quantized values of scale 1, so that bytes are multiplied; the zero point, which is known at run
 # time only, is corrected for: `sum (a - z) w = sum a w - z sum w`.
 
-_DATA = UniformQuantizedType.per_tensor(STORAGE, f32, 1.0)
-_SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
-
-
-def _of_rows(values: Array, element: UniformQuantizedType, shape: tuple[int, ...], rows: slice, way: int) -> Array:
-    """Returns the parameters of some rows in one direction of weights `[D, rows, terms]`: a single one, or one per
-    row."""
-    match element.granularity:
-        case Granularity.TENSOR:
-            return values.reshape(())
-        case Granularity.AXIS if element.axis == 0:
-            return values[way].reshape(())
-        case Granularity.AXIS if element.axis == 1:
-            return values[rows]
-        case Granularity.BLOCK if values.size == shape[0] * shape[1]:
-            return values.reshape(shape[:2])[way, rows]
-        case _:
-            raise VerifyException(f"weights must have one scale per direction or one per row, but got '{element}'")
+_DATA = UniformQuantizedType.per_tensor(STORAGES["u8"], f32, 1.0)
 
 
 @dataclass
@@ -197,11 +182,10 @@ class DynamicProducts:
             raise VerifyException(f"weights must be constant, but got '{value.type}'")
         rows, shape = slice(number * count, (number + 1) * count), shape_of(value)
         stored = constant.array[way, rows]
-        points = _of_rows(element.zero_points, element, shape, rows, way)
-        if points.size > 1 and (points != points.reshape(-1)[0]).any():
-            raise VerifyException("all rows of one direction must have the same zero point")
-        point = int(points.reshape(-1)[0])
-        scales = _of_rows(element.scales, element, shape, rows, way).astype(np.float32)
+        scales, points = broadcast_parameters(element, shape)
+        point = int(np.broadcast_to(points, shape)[way, 0, 0])
+        by_row = np.broadcast_to(scales, shape)[way, rows, 0].astype(np.float32)
+        scales = by_row if scales.ndim and scales.shape[1] > 1 else by_row[0]
         type_ = UniformQuantizedType.per_tensor(element.storage, f32, 1.0, point)
         weight = walk.add(role, ConstantOp.of(np.ascontiguousarray(stored), TensorType(type_, stored.shape)))
         total = (stored.astype(np.int64) - point).sum(axis=1).astype(np.int32)
@@ -224,7 +208,7 @@ class DynamicProducts:
         integers, scale, zero_point = self._quantized(walk, role, value)
         sums, weight_scale = self.of_weights[weight]
         shape = (*shape_of(value)[:-1], shape_of(weight)[0])
-        product = MatMulOp(integers, weight, True, TensorType(_SUM, shape))
+        product = MatMulOp(integers, weight, True, TensorType(SUM, shape))
         total = walk.add(f"{role}/sums", StorageCastOp(walk.add(role, product), TensorType(i32, shape)))
         total = walk.add(f"{role}/centred", SubOp(total, walk.add(f"{role}/correction", MulOp(zero_point, sums))))
         both = walk.add(f"{role}/scale", MulOp(scale, weight_scale))

@@ -35,7 +35,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from qmlir.dialects.nn.base import ComponentwiseOp, Kind, kind_of, tensor_like
 from qmlir.dialects.nn.result_shapes import check_choice, check_shape
-from qmlir.dialects.quant.types import UniformQuantizedType
+from qmlir.dialects.quant.infer import broadcast_parameters, same_along
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, float_list, shape_of
 from qmlir.ir.decomposition import UNROLLED
 from qmlir.ir.float_reasons import FloatCause
@@ -280,6 +281,13 @@ class DynamicLstmOp(LstmLayer):
             element = element_of(weight)
             if not isinstance(element, UniformQuantizedType) or element.bits != 8:
                 raise VerifyException(f"weights must be quantized to 8 bits, but got '{weight.type}'")
+            scales, points = element.scales, element.zero_points
+            if element.granularity is Granularity.AXIS:
+                scales, points = broadcast_parameters(element, shape_of(weight))
+            if same_along(scales, (2,)) is None:
+                raise VerifyException(f"weights must have one scale per direction or one per row, but got '{element}'")
+            if same_along(points, (1, 2)) is None:
+                raise VerifyException(f"all rows of one direction must have the same zero point, but got '{element}'")
         return results
 
 

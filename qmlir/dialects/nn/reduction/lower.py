@@ -121,17 +121,23 @@ def _exact_sum(op: ops.ReduceOp, at: Lowering, gone: Sequence[int], is_mean: boo
     low, high = storage_limits(element.storage)
     largest = (high - low) * max(count, 1)
     wide = i32 if largest < 1 << 31 else i64
-    reading = quantized.centered(at, op.input, AffineMap.identity(len(shape)))
-    output = _output(at, shape, gone, wide, 0)
+    total = summed(at, quantized.centered(at, op.input, AffineMap.identity(len(shape))), shape, gone, wide)
+    if scale.ndim and not op.keeps_axes:
+        scale = scale.squeeze(tuple(gone))
+    writing = quantized.requantizing(at, 0, scale, largest, identity(at), count if is_mean else 1)
+    return quantized.compute(at, [total], writing, unchanged)
+
+
+def summed(
+    at: Lowering, reading: quantized.ElementLoad, shape: Sequence[int], gone: Sequence[int], wide: IntegerType
+) -> quantized.ElementLoad:
+    """Sums the integers of `reading`, of `shape`, along the axes `gone`; returns how the result reads the sums."""
 
     def add(*scalars: Scalar) -> Scalar:
         return scalars[-1] + reading.read(scalars[:-1]).to(wide)
 
-    total = at.generic(reading.inputs, [output], add)[0]
-    if scale.ndim and not op.keeps_axes:
-        scale = scale.squeeze(tuple(gone))
-    writing = quantized.requantizing(at, 0, scale, largest, identity(at), count if is_mean else 1)
-    return quantized.compute(at, [whole(at, at.reshape(total, at.result_shape()))], writing, unchanged)
+    total = at.generic(reading.inputs, [_output(at, shape, gone, wide, 0)], add)[0]
+    return whole(at, at.reshape(total, at.result_shape()))
 
 
 def _log_sum_exp(op: ops.ReduceLogSumExpOp, at: Lowering) -> Sequence[SSAValue]:

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, result_def
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.litert import Multiplier
 from qmlir.dialects.nn.base import Kind, NnOp, OneOperandOp, tensor_like
 from qmlir.dialects.nn.movement.ops import known_length, list_length, moved_element, normalized_axes, normalized_axis
 from qmlir.dialects.nn.requantize import Accumulator
@@ -103,6 +104,7 @@ class ReduceSumOp(ReduceOp):
     """Sum along axes (ONNX ReduceSum)."""
 
     name = "nn.reduce_sum"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.SUM
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 
@@ -112,6 +114,7 @@ class ReduceMeanOp(ReduceOp):
     """Arithmetic mean along axes; for integers, rounded towards zero (ONNX ReduceMean)."""
 
     name = "nn.reduce_mean"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.MEAN
     ACCUMULATOR: ClassVar[Accumulator | None] = Accumulator.OPERAND
     ACCEPTS: ClassVar[Kind] = Kind.NUMBER
 

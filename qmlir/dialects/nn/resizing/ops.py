@@ -29,9 +29,12 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.arithmetic.litert import Multiplier
+from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import Kind, NnOp, kind_of, shapes_agree, tensor_like
 from qmlir.dialects.nn.movement.ops import moved_element, normalized_axes
 from qmlir.dialects.nn.result_shapes import check_choice
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.builtin_types import AnyTensor, element_of, shape_of
 from qmlir.ir.interfaces import QuantizationSlots, Slot
 
@@ -114,6 +117,7 @@ class ResizeOp(NnOp):
     """
 
     name = "nn.resize"
+    LITERT: ClassVar[Multiplier | None] = Multiplier.OWN
     ACCEPTS: ClassVar[Kind] = Kind.ANY
     PARAMETERS: ClassVar[tuple[str, ...]] = ("sizes",)
     FLOAT_PARAMETERS: ClassVar[tuple[str, ...]] = ("roi", "scales")
@@ -138,6 +142,29 @@ class ResizeOp(NnOp):
     antialias = opt_prop_def(BoolAttr, BoolAttr.from_bool(False))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        if self.mode.data == NEAREST:
+            return
+        modes = ("asymmetric", "align_corners", "half_pixel")
+        if self.mode.data != LINEAR or self.coordinate_transformation_mode.data not in modes:
+            raise VerifyException(f"requantization mode '{mode}' samples linearly, at positions of {', '.join(modes)}")
+        is_plain = not self.antialias.value.data and not self.exclude_outside.value.data
+        if not is_plain or self.keep_aspect_ratio_policy.data != STRETCH or not self.scales_by_sizes:
+            raise VerifyException(f"requantization mode '{mode}' requires sizes or exact scales, and no antialiasing")
+        if len(shape_of(self.input)) != 4:
+            raise VerifyException(f"requantization mode '{mode}' resizes images, but got '{self.input.type}'")
+
+    @property
+    def scales_by_sizes(self) -> bool:
+        """Whether the scales are the ratios of static sizes, as they are if sizes are given."""
+        if self.scales_value is not None:
+            return False
+        if self.scales is None:
+            return True
+        before, after = shape_of(self.input), shape_of(self.result)
+        axes, scales = self.integers("axes") or range(len(before)), self.scales.get_values()
+        return all(before[axis] * scale == after[axis] for axis, scale in zip(axes, scales, strict=True))
 
     @property
     def is_nearest(self) -> bool:

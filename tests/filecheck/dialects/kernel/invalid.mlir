@@ -246,8 +246,8 @@ func.func @channels_of_groups(%x: tensor<1x5x4xi8>, %w: tensor<3x1x2xi8>) {
   func.return
 }
 // -----
-// expected-error @+1 {{unknown requantization mode 'f64' (available: f32, single_round, double_round, shift, qlinear)}}
-func.func private @unknown_mode() attributes {a = #kernel.requantize<f64>}
+// expected-error @+1 {{unknown requantization mode 'f16' (available: f32, single_round, double_round, shift, qlinear, f64, litert_reference, litert_xnnpack)}}
+func.func private @unknown_mode() attributes {a = #kernel.requantize<f16>}
 // -----
 // expected-error @+1 {{unknown tie rounding 'down' (available: even, up, away)}}
 func.func private @unknown_ties() attributes {a = #kernel.requantize<shift, down>}
@@ -258,7 +258,7 @@ func.func private @shift_without_ties() attributes {a = #kernel.requantize<shift
 // expected-error @+1 {{rows must be >= 1, but got 0}}
 func.func private @no_rows() attributes {a = #kernel.schedule<variant = "plain", rows = 0>}
 // -----
-// expected-error @+1 {{unknown schedule field 'columns' (available: variant, rows, vectors, lanes, k_unroll, block, prefetch, threads)}}
+// expected-error @+1 {{unknown schedule field 'columns' (available: variant, rows, vectors, lanes, k_unroll, block, prefetch, ahead, threads)}}
 func.func private @unknown_field() attributes {a = #kernel.schedule<variant = "plain", columns = 2>}
 // -----
 // expected-error @+1 {{unknown instruction set 'sse' (available: generic, portable, portable-integer, avx2, avx2-vnni, avx512-vnni, neon, neon-dotprod, wasm-simd, armv7e-m)}}
@@ -291,5 +291,14 @@ func.func @joined_to_a_byte(%a: i8) {
 func.func @root_of_32_bits(%a: i32) {
   // expected-error @+1 {{operand 'value' at position 0 does not verify: Expected attribute i64 but got i32}}
   %0 = "kernel.reciprocal_root"(%a) : (i32) -> f32
+  func.return
+}
+// -----
+func.func @negative_total(%x: tensor<2x4xi8>, %w: tensor<3x4xi8>) {
+  // expected-error @+1 {{input_total must be >= 0, but got -1}}
+  %0 = kernel.matmul ins(%x, %w : tensor<2x4xi8>, tensor<3x4xi8>) -> tensor<2x3xi32> attributes {input_total = -1 : i64} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
   func.return
 }

@@ -22,9 +22,9 @@ func.func @batches(%x: tensor<2x3x9xi8>, %w: tensor<2x1x2x16xi8>) -> tensor<2x3x
   func.return %0 : tensor<2x3x4xi32>
 }
 
-// Two blocks of four terms, each with scales of its own, which is read 128 more than it counts.
-func.func @blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x2x2x1x16xi8>, %s: tensor<2x2x4xf32>, %b: tensor<7xf32>) -> tensor<3x7xf32> {
-  %0 = kernel.packed_blocks ins(%x, %w, %s : tensor<2x3x4xi8>, tensor<1x2x2x1x16xi8>, tensor<2x2x4xf32>) epilogue(%b : tensor<7xf32>) -> tensor<3x7xf32> attributes {
+// Two blocks of four terms, each followed by its scales; x is read 128 more than it counts, and sums begin with numbers.
+func.func @blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x2x2x32xi8>, %s: tensor<2x3xi32>, %b: tensor<7xf32>) -> tensor<3x7xf32> {
+  %0 = kernel.packed_blocks ins(%x, %w : tensor<2x3x4xi8>, tensor<1x2x2x32xi8>) starts(%s : tensor<2x3xi32>) epilogue(%b : tensor<7xf32>) -> tensor<3x7xf32> attributes {
     epilogue_maps = [affine_map<(d0, d1) -> (d1)>], layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>,
     schedule = #kernel.schedule<rows = 3>, offset = 128 : i32} {
   ^bb0(%sum: f32, %bias: f32):
@@ -32,6 +32,16 @@ func.func @blocks(%x: tensor<2x3x4xi8>, %w: tensor<1x2x2x1x16xi8>, %s: tensor<2x
     kernel.yield %1 : f32
   }
   func.return %0 : tensor<3x7xf32>
+}
+
+// Two super-blocks of two blocks: four f16 numbers, then four terms of four channels and four bytes, twice.
+func.func @super_blocks(%x: tensor<4x1x4xi8>, %w: tensor<1x1x2x48xi8>) -> tensor<1x4xf32> {
+  %0 = kernel.packed_blocks ins(%x, %w : tensor<4x1x4xi8>, tensor<1x1x2x48xi8>) -> tensor<1x4xf32> attributes {
+    layout = #kernel.layout<variant = "u8s8_dot", vectors = 1, lanes = 4>, scale_type = f16, super_block = 2 : i32} {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  func.return %0 : tensor<1x4xf32>
 }
 
 // The three taps of a row are beside each other in memory, those of a dilated one are not.
@@ -94,12 +104,18 @@ func.func @winograd(%x: tensor<1x6x6x4xi8>, %w: tensor<1x1x2x3x3x8xi8>) -> tenso
 // CHECK-NEXT: kernel.yield [[V3]] : i32
 // CHECK: func.return [[V2]] : tensor<2x3x4xi32>
 // CHECK-LABEL: @blocks(
-// CHECK-SAME: [[V0:%.+]]: tensor<2x3x4xi8>, [[V1:%.+]]: tensor<1x2x2x1x16xi8>, [[V2:%.+]]: tensor<2x2x4xf32>, [[V3:%.+]]: tensor<7xf32>) -> tensor<3x7xf32>
-// CHECK-NEXT: [[V4:%.+]] = kernel.packed_blocks ins([[V0]], [[V1]], [[V2]] : tensor<2x3x4xi8>, tensor<1x2x2x1x16xi8>, tensor<2x2x4xf32>) epilogue([[V3]] : tensor<7xf32>) -> tensor<3x7xf32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>], layout = #k3, schedule = #k4, offset = 128 : i32} {
+// CHECK-SAME: [[V0:%.+]]: tensor<2x3x4xi8>, [[V1:%.+]]: tensor<1x2x2x32xi8>, [[V2:%.+]]: tensor<2x3xi32>, [[V3:%.+]]: tensor<7xf32>) -> tensor<3x7xf32>
+// CHECK-NEXT: [[V4:%.+]] = kernel.packed_blocks ins([[V0]], [[V1]] : tensor<2x3x4xi8>, tensor<1x2x2x32xi8>) starts([[V2]] : tensor<2x3xi32>) epilogue([[V3]] : tensor<7xf32>) -> tensor<3x7xf32> attributes {epilogue_maps = [affine_map<(d0, d1) -> (d1)>], layout = #k3, schedule = #k4, offset = 128 : i32} {
 // CHECK-NEXT: ^bb0([[V5:%.+]]: f32, [[V6:%.+]]: f32):
 // CHECK-NEXT: [[V7:%.+]] = arith.addf [[V5]], [[V6]] : f32
 // CHECK-NEXT: kernel.yield [[V7]] : f32
 // CHECK: func.return [[V4]] : tensor<3x7xf32>
+// CHECK-LABEL: @super_blocks(
+// CHECK-SAME: [[V0:%.+]]: tensor<4x1x4xi8>, [[V1:%.+]]: tensor<1x1x2x48xi8>) -> tensor<1x4xf32>
+// CHECK-NEXT: [[V2:%.+]] = kernel.packed_blocks ins([[V0]], [[V1]] : tensor<4x1x4xi8>, tensor<1x1x2x48xi8>) -> tensor<1x4xf32> attributes {layout = #k3, scale_type = f16, super_block = 2 : i32} {
+// CHECK-NEXT: ^bb0([[V3:%.+]]: f32):
+// CHECK-NEXT: kernel.yield [[V3]] : f32
+// CHECK: func.return [[V2]] : tensor<1x4xf32>
 // CHECK-LABEL: @windows(
 // CHECK-SAME: [[V0:%.+]]: memref<1x5x5x2xi8>, [[V1:%.+]]: memref<1x1x3x1x2x16xi8>, [[V2:%.+]]: memref<1x1x3x3x1x16xi8>, [[V3:%.+]]: memref<1x3x3x4xi32>, [[V4:%.+]]: memref<1x3x1x4xi32>)
 // CHECK-NEXT: kernel.packed_conv ins([[V0]], [[V1]] : memref<1x5x5x2xi8>, memref<1x1x3x1x2x16xi8>) outs([[V3]] : memref<1x3x3x4xi32>) attributes {kernel_shape = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, layout = #k5} {

@@ -64,6 +64,60 @@ func.func @nothing_in_onnx_runtime() {
   func.return
 }
 
+// A range for each row; each zero point is that of its row, and i8 holds 128 less than u8.
+func.func @rows() {
+  %x = nn.constant dense<[[-1.0, 0.0, 0.5, 1.5, 254.0], [510.0, 0.0, 1.0, 3.0, 255.0]]> : tensor<2x5xf32>
+  %q, %s, %z = nn.dynamic_quantize %x {axes = [-1]} : (tensor<2x5xf32>) -> (tensor<2x5xui8>, tensor<2x1xf32>, tensor<2x1xui8>)
+  %r, %t, %u = nn.dynamic_quantize %x {storage = "i8", axes = [-1]} : (tensor<2x5xf32>) -> (tensor<2x5xi8>, tensor<2x1xf32>, tensor<2x1xi8>)
+  %0 = nn.constant dense<[[0, 1, 1, 3, 255], [255, 0, 0, 2, 128]]> : tensor<2x5xui8>
+  %1 = nn.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+  %2 = nn.constant dense<[[1], [0]]> : tensor<2x1xui8>
+  %3 = nn.constant dense<[[-128, -127, -127, -125, 127], [127, -128, -128, -126, 0]]> : tensor<2x5xi8>
+  %4 = nn.constant dense<[[-127], [-128]]> : tensor<2x1xi8>
+  check.expect_eq %q, %0 : tensor<2x5xui8>
+  check.expect_eq %s, %1 : tensor<2x1xf32>
+  check.expect_eq %z, %2 : tensor<2x1xui8>
+  check.expect_eq %r, %3 : tensor<2x5xi8>
+  check.expect_eq %t, %1 : tensor<2x1xf32>
+  check.expect_eq %u, %4 : tensor<2x1xi8>
+  func.return
+}
+
+// 127 steps of the largest absolute value on either side of 0; a row of zeros has the scale 1 / 127, or 1.
+func.func @symmetric() {
+  %x = nn.constant dense<[[-127.0, 0.5, 1.5, 63.5], [0.0, 0.0, 0.0, 0.0]]> : tensor<2x4xf32>
+  %q, %s, %z = nn.dynamic_quantize %x {storage = "i8", scheme = "symmetric", axes = [1]} : (tensor<2x4xf32>) -> (tensor<2x4xi8>, tensor<2x1xf32>, tensor<i8>)
+  %r, %t, %u = nn.dynamic_quantize %x {zeros = "onnxruntime", scheme = "symmetric", axes = [1]} : (tensor<2x4xf32>) -> (tensor<2x4xui8>, tensor<2x1xf32>, tensor<ui8>)
+  %0 = nn.constant dense<[[-127, 0, 2, 64], [0, 0, 0, 0]]> : tensor<2x4xi8>
+  %1 = nn.constant dense<[[127.0], [1.0]]> : tensor<2x1xf32>
+  %steps = nn.constant dense<127.0> : tensor<f32>
+  %2 = nn.div %1, %steps : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+  %3 = nn.constant dense<0> : tensor<i8>
+  %4 = nn.constant dense<[[1, 128, 130, 192], [128, 128, 128, 128]]> : tensor<2x4xui8>
+  %5 = nn.constant dense<1.0> : tensor<2x1xf32>
+  %6 = nn.constant dense<128> : tensor<ui8>
+  check.expect_eq %q, %0 : tensor<2x4xi8>
+  check.expect_eq %s, %2 : tensor<2x1xf32>
+  check.expect_eq %z, %3 : tensor<i8>
+  check.expect_eq %r, %4 : tensor<2x4xui8>
+  check.expect_eq %t, %5 : tensor<2x1xf32>
+  check.expect_eq %u, %6 : tensor<ui8>
+  func.return
+}
+
+// What is not finite makes the scale of its row NaN or infinite, and its integers 0; other rows are as without it.
+func.func @not_finite() {
+  %x = nn.constant dense<[[0x7FC00000, 1.0], [2.0, 255.0], [1.0, 0x7F800000]]> : tensor<3x2xf32>
+  %q, %s, %z = nn.dynamic_quantize %x {axes = [-1]} : (tensor<3x2xf32>) -> (tensor<3x2xui8>, tensor<3x1xf32>, tensor<3x1xui8>)
+  %0 = nn.constant dense<[[0, 0], [2, 255], [0, 0]]> : tensor<3x2xui8>
+  %1 = nn.constant dense<[[0x7FC00000], [1.0], [0x7F800000]]> : tensor<3x1xf32>
+  %2 = nn.constant dense<0> : tensor<3x1xui8>
+  check.expect_eq %q, %0 : tensor<3x2xui8>
+  check.expect_eq %s, %1 : tensor<3x1xf32>
+  check.expect_eq %z, %2 : tensor<3x1xui8>
+  func.return
+}
+
 // Both directions, with one scale per row: those of the cell gates are 0.5, as below, and 2^-10, so that the second state
 // is tanh(2 * 2^-10 * 255) / 2.
 func.func @lstm_in_both_directions() {

@@ -95,3 +95,9 @@ func.func @layer_of_many_weights(%x: tensor<1x3xf32>, %w: tensor<1x2x3xf32>) {
   %0 = nn.fully_connected %x, %w : (tensor<1x3xf32>, tensor<1x2x3xf32>) -> tensor<1x2xf32>
   func.return
 }
+// -----
+func.func @total_of_floats(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>) {
+  // expected-error @+1 {{lhs_total requires a quantized lhs and a number >= 0, but got 5 : i64}}
+  %0 = nn.matmul %x, %w {lhs_total = 5 : i64} : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  func.return
+}

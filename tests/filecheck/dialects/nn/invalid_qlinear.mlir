@@ -1,7 +1,7 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
 func.func @operation(%x: tensor<2x!quant.uniform<i8:f32, 0.5:3>>) {
-  // expected-error @+1 {{does not support requantization mode 'qlinear' (available: f32, single_round, double_round, shift)}}
+  // expected-error @+1 {{does not support requantization mode 'qlinear' (available: f32, single_round, double_round, shift, litert_reference, litert_xnnpack)}}
   %0 = nn.relu %x {requantize = #kernel.requantize<qlinear>} : tensor<2x!quant.uniform<i8:f32, 0.5:3>>
   func.return
 }

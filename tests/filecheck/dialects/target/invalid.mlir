@@ -39,7 +39,7 @@ func.func private @property() attributes {t = #target.spec<"t", supports = [{op 
 // expected-error @+1 {{duplicate field 'group'}}
 func.func private @property_twice() attributes {t = #target.spec<"t", supports = [{op = "nn.conv", properties = {group = [1], group = [2]}}]>}
 // -----
-// expected-error @+1 {{unknown requantization mode 'shfit'; did you mean 'shift'? (available: f32, single_round, double_round, shift, qlinear)}}
+// expected-error @+1 {{unknown requantization mode 'shfit'; did you mean 'shift'? (available: f32, single_round, double_round, shift, qlinear, litert_reference, litert_xnnpack)}}
 func.func private @mode() attributes {t = #target.spec<"t", requantize = [shfit]>}
 // -----
 // expected-error @+1 {{ties must be given for shifts, and only for those (shift:even, shift:up, shift:away), but got 'shift'}}

@@ -173,7 +173,9 @@ def test_sums_are_exact_in_their_type(left: int, right: int, terms: int, dtype: 
     assert sum_dtype(left, right, terms) == dtype
 
 
-def test_blocks_are_summed_in_f32_in_order() -> None:
+@pytest.mark.parametrize("at_once", [1 << 21, 20])
+def test_blocks_are_summed_in_f32_in_order(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr("qmlir.dialects.nn.contraction.evaluate._BLOCKS_AT_ONCE", at_once)
     generator = np.random.default_rng(8)
     x, y, b = uniform(8, 0.3, 5), uniform(16, 0.07, 11), uniform(32, 0.001)
     scales = np.float32(generator.uniform(0.1, 2, (3, 4)))
@@ -192,7 +194,11 @@ def test_blocks_are_summed_in_f32_in_order() -> None:
         wanted[i, j] = round(float(np.float32(total / np.float32(0.07)))) + 11
     operands = [(data, x), (weight, w), (bias, b)]
     assert run("nn.fully_connected", operands, (5, 6), y).tolist() == wanted.tolist()
-    assert run("nn.matmul {transpose_b = true}", [*operands[:1], (weight, w)], (5, 6), y).shape == (5, 6)
+    without_bias = [(data, x), (weight, w), (np.zeros_like(bias), b)]
+    wanted = run("nn.fully_connected", without_bias, (5, 6), y)
+    assert np.array_equal(run("nn.matmul {transpose_b = true}", without_bias[:2], (5, 6), y), wanted)
+    turned = w.permuted((1, 0))
+    assert np.array_equal(run("nn.matmul", [(data, x), (weight.T, turned)], (5, 6), y), wanted)
 
 
 def test_blocks_of_a_convolution_ascend_row_by_row() -> None:

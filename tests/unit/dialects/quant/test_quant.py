@@ -54,6 +54,21 @@ def test_quantize_per_axis_and_block() -> None:
     assert dequantize(np.array([[1, 2, 3, 5]], dtype=np.int8), blocks).tolist() == [[1.0, 2.0, 1.0, 2.0]]
 
 
+@pytest.mark.parametrize("blocks", [{0: 1, 1: 32}, {0: 8, 1: 1}, {1: 64}, {0: 4, 1: 2}, {0: 512}])
+def test_large_tensors_are_rounded_like_small_ones(blocks: dict[int, int]) -> None:
+    """By NumPy on whole arrays; the tensor is several slabs of rows."""
+    generator, shape = np.random.default_rng(0), (512, 448)
+    counts = [size // blocks.get(axis, size) for axis, size in enumerate(shape)]
+    scales, points = np.float32(generator.uniform(0.1, 1, counts)), generator.integers(-8, 8, counts)
+    whole = [np.kron(each, np.ones(np.array(shape) // counts, each.dtype)) for each in (scales, points)]
+    values = generator.standard_normal(shape).astype(np.float32)
+    for zero_points, own in ((points, whole[1]), (0, np.zeros(shape, np.int64))):
+        type_ = UniformQuantizedType.per_block(i4, f32, blocks, scales, zero_points)
+        stored = np.clip(np.rint(values / whole[0]) + own, -8, 7)
+        assert np.array_equal(quantize(values, type_), stored)
+        assert np.array_equal(dequantize(stored.astype(np.int8), type_), whole[0] * (stored - own).astype(np.float32))
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_blocks_lie_along_their_axes_after_a_transpose(order: tuple[int, int, int]) -> None:
     scales = np.arange(1.0, 13.0).reshape(2, 3, 2)

@@ -5,9 +5,15 @@ from itertools import product
 import ml_dtypes
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
 
+from qmlir.interpreter.random_inputs import random_inputs
+from qmlir.interpreter.run import interpret
+from qmlir.ir.builtin_types import shape_of
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.specialization.inputs import function_of
+from tests.support.emitted import parsed
 from tests.unit.dialects.nn.lower.driver import check, lowered, module_of, tensor
 
 ELEMENTS = ["f32", "bf16", "i1", "i4", "ui16", "!quant.uniform<u8:f32, 0.5:3>"]
@@ -36,7 +42,96 @@ def test_taking(
 
 ROWS = "!quant.uniform<i8:f32:0, {0.5:1, 0.25, 2.0:-3, 0.5}>"
 COLUMNS = "!quant.uniform<u8:f32:1, {0.5, 0.0625, 1.0}>"
+BYTES = "!quant.uniform<u8:f32:0, {0.5:200, 0.25:200, 1.0:200, 2.0:200}>"
 BLOCKS = "!quant.uniform<i4:f32:{0:2, 1:1}, {{0.5, 0.25}, {0.125:1, 4.0:-2}}>"
+
+
+TENSOR = "!quant.uniform<i3:f32, 0.5:-1>"
+HALVES = "!quant.uniform<u8:f16:0, {0.5:1, 0.25, 2.0:255, 0.0625}>"
+TERNARY = "!quant.uniform<i2<-1:1>:f32:0, {0.5, 0.25, 2.0, 0.5}>"
+FOURS = "!quant.uniform<i4:f32:{0:1, 1:2}, {{0.5:-8, 0.25}, {0.125:1, 4.0:-2}}>"
+
+
+def _gather_of_reals(axis: int, data: str, indices: str, shape: list[int], constant: str = "") -> str:
+    """A gather of dequantized integers; `constant` is the text of a table that is no argument."""
+    element = "f16" if ":f16" in data else "f32"
+    plain, result = data.replace(data[data.index("!") : -1], element), tensor(shape, element)
+    table = f"%0 = nn.constant {constant} -> {data}" if constant else ""
+    given = f"%i: {indices}" if constant else f"%0: {data}, %i: {indices}"
+    return f"""func.func @main({given}) -> {result} {{
+      {table}
+      %r = quant.dcast %0 : {data} to {plain}
+      %g = nn.gather %r, %i {{axis = {axis}}} : ({plain}, {indices}) -> {result}
+      func.return %g : {result}
+    }}"""
+
+
+def _is_kept(text: str) -> ModuleOp:
+    """Returns the lowered module of `text`, which computes the same numbers."""
+    module = parsed(text)
+    made = lowered(module)
+    for seed in range(3):
+        inputs = random_inputs(function_of(module, "main"), seed)
+        found = [next(iter(interpret(each, inputs).values())) for each in (module, made)]
+        assert np.array_equal(*found)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("axis", "data", "indices", "result"),
+    [
+        (0, f"tensor<4x2x{ROWS}>", "tensor<2x3xi64>", [2, 3, 2]),
+        (0, f"tensor<4x{ROWS}>", "tensor<ui8>", []),
+        (1, f"tensor<2x3x2x{COLUMNS}>", "tensor<2xi64>", [2, 2, 2]),
+        (0, f"tensor<2x3x{COLUMNS}>", "tensor<4xi32>", [4, 3]),
+        (-1, f"tensor<4x5x{TENSOR}>", "tensor<3xi64>", [4, 3]),
+        (0, "tensor<4x2x!quant.uniform<u8:f32, 0.5:200>>", "tensor<3xi64>", [3, 2]),
+        (0, "tensor<4x2x!quant.uniform<u4:f32, 0.5:9>>", "tensor<3xi64>", [3, 2]),
+        (0, f"tensor<4x2x{HALVES}>", "tensor<3xi64>", [3, 2]),
+        (0, f"tensor<4x2x{BLOCKS}>", "tensor<3xi64>", [3, 2]),
+        (0, f"tensor<4x2x{ROWS}>", "tensor<0xi64>", [0, 2]),
+    ],
+)
+def test_integers_become_floats_after_they_are_gathered(axis: int, data: str, indices: str, result: list[int]) -> None:
+    made = _is_kept(_gather_of_reals(axis, data, indices, result))
+    shapes = [shape_of(value) for op in made.walk() if isinstance(op, GenericOp) for value in op.results]
+    assert 0 in result or [list(each) for each in shapes] == [result]
+
+
+@pytest.mark.parametrize(
+    ("stored", "element", "rows", "parts"),
+    [
+        ("i2", TERNARY, 4, 4),
+        ("i3", TENSOR, 4, 2),
+        ("i4", FOURS, 2, 2),
+        ("ui4", "!quant.uniform<u4:f32:0, {0.5:15, 0.25, 2.0:3, 0.5}>", 4, 2),
+        ("ui4", "!quant.uniform<u4:f32:1, {0.5:15, 0.25, 2.0:3, 0.5}>", 4, 2),
+        ("ui4", "!quant.uniform<u4:f32:0, {0.5:9, 0.25:9, 2.0:9, 0.5:9}>", 4, 2),
+        ("i8", ROWS, 4, 1),
+    ],
+)
+@pytest.mark.parametrize("rescales", [False, True])
+def test_constant_tables_of_few_bits_are_packed(
+    stored: str, element: str, rows: int, parts: int, rescales: bool
+) -> None:
+    """A program holds two codes of 3 or 4 bits in a byte, or four of 2."""
+    low, high = {"i2": (-1, 1), "i3": (-4, 3), "i4": (-8, 7), "ui4": (0, 15), "i8": (-128, 127)}[stored]
+    numbers = np.random.default_rng(0).integers(low, high + 1, (rows, 4)).tolist()
+    table, data = f"dense<{numbers}> : {tensor([rows, 4], stored)}", tensor([rows, 4], element)
+    if not rescales:
+        made = _is_kept(_gather_of_reals(0, data, "tensor<3xi64>", [3, 4], table))
+    elif element is TENSOR or ":1," in element:
+        pytest.skip("a gather of slices that share their parameters moves integers")
+    else:
+        call = (
+            "nn.gather",
+            [f"{table} -> {data}", "tensor<3xi64>"],
+            [tensor([3, 4], "!quant.uniform<i16:f32, 0.25:7>")],
+        )
+        check(*call, seeds=(0, 1))
+        made = lowered(module_of(*call))
+    constants = (op for op in made.walk() if op.name == "arith.constant")
+    assert tensor([rows, 4 // parts], "i8") in [str(op.results[0].type) for op in constants]
 
 
 @pytest.mark.parametrize("mode", ["f32", "single_round", "double_round", "shift, even"])
@@ -46,6 +141,7 @@ BLOCKS = "!quant.uniform<i4:f32:{0:2, 1:1}, {{0.5, 0.25}, {0.125:1, 4.0:-2}}>"
         ("nn.gather", f"tensor<4x2x{ROWS}>", "tensor<2x3xi64>", [2, 3, 2]),
         ("nn.gather", f"tensor<4x2x{ROWS}>", "dense<[1, -1, 0]> : tensor<3xi64>", [3, 2]),
         ("nn.gather", f"tensor<4x{ROWS}>", "tensor<ui8>", []),
+        ("nn.gather", f"tensor<4x2x{BYTES}>", "tensor<3xi64>", [3, 2]),
         ("nn.gather {axis = -2}", f"tensor<2x3x2x{COLUMNS}>", "tensor<4xi32>", [2, 4, 2]),
         ("nn.gather", f"tensor<4x2x{BLOCKS}>", "tensor<3xi64>", [3, 2]),
         ("nn.gather", f"tensor<4x2x{ROWS}>", "dense<> : tensor<0xi64>", [0, 2]),
