@@ -101,6 +101,8 @@ def _model_of(
     kept = tensors - set(inputs)
     found = GraphProto(
         name=graph.name,
+        doc_string=graph.doc_string,
+        metadata_props=graph.metadata_props,
         node=nodes,
         input=[infos[name] for name in inputs],
         output=[infos.get(name) or ValueInfoProto(name=name) for name in outputs],
@@ -113,6 +115,9 @@ def _model_of(
         ir_version=proto.ir_version,
         producer_name=proto.producer_name,
         producer_version=proto.producer_version,
+        domain=proto.domain,
+        model_version=proto.model_version,
+        doc_string=proto.doc_string,
         opset_import=proto.opset_import,
         functions=proto.functions,
         graph=found,

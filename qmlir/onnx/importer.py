@@ -9,7 +9,7 @@ from typing import Any, cast
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, helper
 from onnx.shape_inference import InferenceError
 from onnx.version_converter import ConvertError, convert_version
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -19,6 +19,7 @@ from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
 from qmlir.dialects.nn.training.ops import BatchNormTrainingOp, DropoutOp
 from qmlir.dialects.quant.types import QuantizedType
+from qmlir.formats.graph import suggest_name
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, text_error, warn
 from qmlir.ir.exception_boundary import faults_from_outside
@@ -27,7 +28,7 @@ from qmlir.ir.signature import set_ports
 from qmlir.ir.verification import verify
 from qmlir.onnx import checking, islands, metadata, ports, protos
 from qmlir.onnx.control import STRUCTURED, Control, NoRegionForm
-from qmlir.onnx.graph import GraphBuilder, suggest_name
+from qmlir.onnx.graph import GraphBuilder
 from qmlir.onnx.node import Node
 from qmlir.onnx.protos import RefusedNodeError, describe_node, node_error, node_name, operator_key, verification_error
 from qmlir.onnx.reading import OnnxModel
@@ -125,7 +126,9 @@ class _ModelImporter:
         scope.builder.sweep()
         if not self.is_training_expected:
             self._warn_of_training(function)
-        module = ModuleOp([function], _metadata(self.model))
+        kept = {origin.name for op in function.walk() for origin in origins_of(op)}
+        named = {name: node for node in nodes if (name := self._origin(node, scope).name) in kept}
+        module = ModuleOp([function], _metadata(self.model) | metadata.annotations(graph, named))
         _follow_producer(module, self.model)
         self.operators.tell_islands(module, self.model.name)
         metadata.take_ranges(graph, module)
@@ -413,7 +416,7 @@ class _ModelImporter:
     def _node(self, node: NodeProto, inputs: tuple[SSAValue | None, ...], scope: _Scope) -> Node:
         """Returns a node for its importer."""
         version, origin = scope.opsets[protos.domain_of(node)], self._origin(node, scope)
-        return Node(node, version, inputs, scope.builder, origin, scope.values, scope.declared)
+        return Node(inputs, scope.builder, origin, node, version, scope.values, scope.declared)
 
     def _origin(self, node: NodeProto, scope: _Scope) -> Origin:
         """Returns the provenance of a node: its name, or that of its first output if the name isn't unique."""
@@ -422,7 +425,7 @@ class _ModelImporter:
             return scope.call.within(name or node.op_type)
         if self.names[name] > 1:
             name = next((output for output in node.output if output), name)
-        return Origin(name, operator_key(node))
+        return Origin(name, operator_key(node), module=metadata.module_of(node))
 
     def _inline(
         self,
@@ -463,12 +466,12 @@ class _ModelImporter:
 
 
 def _metadata(model: OnnxModel) -> dict[str, Attribute]:
-    """Returns the attributes for the metadata and the producer of the model."""
+    """Returns the attributes for the metadata, the documentation and the producer of the model."""
     given = model.proto.metadata_props
     entries = [(each.key, each.value) for each in given if not each.key.startswith(metadata.PREFIX)]
-    found: dict[str, Attribute] = {}
+    found = metadata.description(model.proto)
     if entries:
-        found["nn.metadata"] = ArrayAttr(ArrayAttr(map(StringAttr, entry)) for entry in entries)
+        found["nn.metadata"] = metadata.pairs_attribute(entries)
     if model.proto.producer_name and all(each.key != metadata.PRODUCER for each in given):
         version = f" {model.proto.producer_version}" if model.proto.producer_version else ""
         found["nn.producer"] = StringAttr(f"{model.proto.producer_name}{version}")

@@ -1,4 +1,4 @@
-"""Metadata of models: the text of an exported module, from which it is restored, and recorded ranges of tensors.
+"""Metadata of models: annotations by other tools, the text of an exported module, and recorded ranges of tensors.
 
 The text refers to tensors of the model for large constants. A digest of the text, the tensors, the nodes and the
 recorded ranges detects models that were edited after the export; it doesn't authenticate the author.
@@ -7,18 +7,27 @@ recorded ranges detects models that were edited after the export; it doesn't aut
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from onnx import GraphProto, ModelProto, TensorAnnotation, TensorProto, ValueInfoProto, numpy_helper
-from xdsl.dialects.builtin import ModuleOp, Signedness, StringAttr, UnknownLoc
-from xdsl.ir import Attribute, SSAValue
+from onnx import GraphProto, ModelProto, NodeProto, TensorAnnotation, TensorProto, ValueInfoProto, numpy_helper
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    Signedness,
+    StringAttr,
+    UnknownLoc,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from qmlir.arithmetic.arrays import integer_limits
@@ -28,6 +37,7 @@ from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.environment import default_environment
 from qmlir.ir.builtin_types import AnyDense, as_dense, as_integer, tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, warn
+from qmlir.ir.provenance import ANNOTATIONS, origins_of, texts_of
 from qmlir.ir.verification import verify
 from qmlir.onnx.export.emission import Settings
 from qmlir.onnx.protos import nodes_within, subgraphs
@@ -84,12 +94,127 @@ def write_statistics(info: ValueInfoProto, value: SSAValue) -> None:
     write(info, dict(zip(STATISTICS.values(), [*texts, str(summary.count)], strict=True)))
 
 
+# --- Annotations by other tools ---------------------------------------------------------------------------------------
+#
+# The documentation (`doc_string`) and the metadata of nodes and tensors are entries of one attribute of the module,
+# `nn.annotations`, by name. Those of the model and its graph are in `nn.description`. An exported node has the
+# annotations of all nodes that its operation stands for; the first of these wins if two have the same key.
+
+DESCRIPTION = "nn.description"
+"""Attribute of a module: the documentation of the model and its graph, and the domain and version of the model."""
+
+_DOC, _METADATA, _NODES, _TENSORS, _GRAPH = "doc", "metadata", "nodes", "tensors", "graph"
+
+_SCOPES = "pkg.torch.onnx.name_scopes"
+"""Key on a node from PyTorch: a list of the paths of its modules, outermost first, and the name of the node itself."""
+
+_NAMESPACE = "namespace"
+"""Key on a node from PyTorch: its modules with their classes (`path: class`), and the node, separated by slashes."""
+
+_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+
+
+def module_of(node: NodeProto) -> str:
+    """Returns the path of the PyTorch module that a node belongs to, such as `layers.0.attn`; empty if unknown."""
+    said = entries(node)
+    scopes = [single or double for single, double in _QUOTED.findall(said.get(_SCOPES, ""))]
+    scopes = scopes or [part.partition(":")[0] for part in said.get(_NAMESPACE, "").split("/")]
+    is_module = "." in scopes[-1]  # in a list without the name of the node
+    return scopes[-1] if is_module else "".join(scopes[:-1][-1:])
+
+
+def pairs_attribute(pairs: Iterable[tuple[str, str]]) -> Attribute:
+    """Returns keys and values of metadata as an attribute, which `pairs_in` reads."""
+    return ArrayAttr(ArrayAttr(map(StringAttr, pair)) for pair in pairs)
+
+
+def pairs_in(attribute: Attribute | None) -> Iterator[tuple[str, str]]:
+    """Yields the keys and values in an attribute of metadata."""
+    for entry in cast(ArrayAttr[Attribute], attribute) if isinstance(attribute, ArrayAttr) else ():
+        if len(pair := texts_of(entry)) == 2:
+            yield pair[0], pair[1]
+
+
+def _annotation(proto: Any) -> DictionaryAttr:
+    """Returns the documentation and the metadata of a graph, node or tensor, without entries of qmlir."""
+    pairs = [pair for pair in entries(proto).items() if not pair[0].startswith(PREFIX)]
+    found: dict[str, Attribute] = {_DOC: StringAttr(proto.doc_string)} if proto.doc_string else {}
+    return DictionaryAttr(found | ({_METADATA: pairs_attribute(pairs)} if pairs else {}))
+
+
+def _fields(attribute: Attribute | None) -> Mapping[str, Attribute]:
+    return attribute.data if isinstance(attribute, DictionaryAttr) else {}
+
+
+def annotations(graph: GraphProto, nodes: Mapping[str, NodeProto]) -> dict[str, Attribute]:
+    """Returns the attribute with the annotations of `nodes`, by origin, and of the tensors of `graph`, if any."""
+    tensors = (*graph.initializer, *graph.value_info, *graph.input, *graph.output)
+    groups = {_NODES: nodes, _TENSORS: {each.name: each for each in tensors}}
+    found: dict[str, Attribute] = {}
+    for key, protos in groups.items():
+        group = {name: _annotation(proto) for name, proto in protos.items() if proto.doc_string or proto.metadata_props}
+        if shown := {name: each for name, each in group.items() if each.data}:
+            found[key] = DictionaryAttr(shown)
+    return {ANNOTATIONS: DictionaryAttr(found)} if found else {}
+
+
+def description(model: ModelProto) -> dict[str, Attribute]:
+    """Returns the attribute with the documentation, domain and version of a model, if any."""
+    found = {key: StringAttr(text) for key, text in ((_DOC, model.doc_string), ("domain", model.domain)) if text}
+    fields: dict[str, Attribute] = {**found}
+    if model.model_version:
+        fields["version"] = IntegerAttr(model.model_version, i64)
+    if (graph := _annotation(model.graph)).data:
+        fields[_GRAPH] = graph
+    return {DESCRIPTION: DictionaryAttr(fields)} if fields else {}
+
+
+def describe(model: ModelProto, attribute: Attribute | None) -> None:
+    """Sets the documentation, domain and version of a model to those in an attribute from `description`."""
+    fields = _fields(attribute)
+    version = fields.get("version")
+    if domain := "".join(texts_of(fields.get("domain"))):
+        model.domain = domain
+    if isinstance(version, IntegerAttr):
+        model.model_version = version.value.data
+    annotate(model, [fields])
+    annotate(model.graph, [_fields(fields.get(_GRAPH))])
+
+
+def annotate(proto: Any, found: Iterable[Mapping[str, Attribute]]) -> None:
+    """Adds annotations to a model, graph, node or tensor; of two with one key, it keeps the first."""
+    for fields in found:
+        if (text := "".join(texts_of(fields.get(_DOC)))) and not proto.doc_string:
+            proto.doc_string = text
+        known = entries(proto)
+        write(proto, {key: value for key, value in pairs_in(fields.get(_METADATA)) if key not in known})
+
+
+class Annotations:
+    """The annotations in a module that is exported."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        fields = _fields(module.attributes.get(ANNOTATIONS))
+        self._nodes, self._tensors = (_fields(fields.get(key)) for key in (_NODES, _TENSORS))
+
+    def add_to_nodes(self, op: Operation, nodes: Iterable[NodeProto]) -> None:
+        """Adds the annotations of the origins of `op` to its `nodes`."""
+        found = [_fields(self._nodes.get(origin.name)) for origin in origins_of(op)] if self._nodes else []
+        for node in nodes if found else ():
+            annotate(node, found)
+
+    def add_to_tensors(self, graph: GraphProto) -> None:
+        """Adds the annotations of tensors to the declarations and the constants of `graph`, by name."""
+        for each in (*graph.initializer, *graph.value_info, *graph.input, *graph.output) if self._tensors else ():
+            annotate(each, [_fields(self._tensors.get(each.name))])
+
+
 # --- The text of the module -------------------------------------------------------------------------------------------
 
 VERSION = 2
 """The version of `qmlir.export`. Models with version 1 are imported like models of other tools."""
 
-FROM_MODEL = frozenset({"nn.metadata", "nn.producer"})
+FROM_MODEL = frozenset({"nn.metadata", "nn.producer", DESCRIPTION})
 """The attributes of a module that are stored in fields of the ONNX model instead of in the text."""
 
 _FILE = "initializers"

@@ -5,12 +5,10 @@ need to distinguish cases have functions in `operators/`. If only the import dis
 the export (`EXPORTED`).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
+from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation
 
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.activations import ops as activations
@@ -27,73 +25,9 @@ from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.sequence import ops as sequence
 from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.nn.strings import ops as text
-from qmlir.ir.interfaces import ReadsShapesOnly, Slot
-from qmlir.onnx.export.emission import WINDOWS, Exporter, NodeEmitter, attributes_of, namesake
-from qmlir.onnx.node import Importer, Node
-
-
-@dataclass(frozen=True)
-class OneToOne:
-    """An ONNX operator and the corresponding operation."""
-
-    op_type: str
-    operation: type[IRDLOperation]
-    attributes: str = ""
-    """The attributes, such as `"axis keepdims=keep_dims"`, with the property after `=` if its name differs."""
-
-    inputs: str = ""
-    """The operands and parameters in the order of the ONNX inputs, if it differs from the order of the operation."""
-
-    since: int = 0
-    """The first operator set with the operator, if exports may use an older operator set."""
-
-    def _inputs(self) -> Sequence[str]:
-        definitions = self.operation.get_irdl_definition().operands
-        return self.inputs.split() or [name.removesuffix("_value") for name, _ in definitions]
-
-    def imported(self, node: Node) -> SSAValue | Sequence[SSAValue]:
-        """Imports a node as the operation of this row.
-
-        Operands that the operation only moves, or of which it only reads the shape, may be quantized. Other operands
-        are converted to plain integers, because a quantized value in ONNX is a tensor of integers.
-        """
-        operation = cast(type[NnOp], self.operation)
-        slots, reads_shapes = operation.SLOTS, operation.has_trait(ReadsShapesOnly)
-        kinds = dict(operation.get_irdl_definition().operands)
-        operands: dict[str, Any] = {}
-        properties: dict[str, Any] = {}
-        for position, name in enumerate(self._inputs()):
-            if name in operation.PARAMETERS:
-                is_scalar = name in operation.SCALARS
-                properties[name] = node.moved_parameter(name, position, is_scalar=is_scalar)
-                continue
-            takes_quantized = reads_shapes or (
-                slots.shares_parameters and slots.operands.get(name, Slot.INPUT) is not None
-            )
-            read: Callable[[int], SSAValue] = node.quantized if takes_quantized else node.input
-            if isinstance(kinds[name], OptionalDef) and (position >= len(node.inputs) or node.inputs[position] is None):
-                continue
-            is_variadic = isinstance(kinds[name], VariadicDef) and not isinstance(kinds[name], OptionalDef)
-            operands[name] = (
-                [read(each) for each in range(position, len(node.inputs))] if is_variadic else read(position)
-            )
-        given = (operands.get(name) for name in kinds)
-        return node.add(operation, *given, attributes=self.attributes, **properties).results
-
-    def exported(self, out: NodeEmitter, op: Operation) -> None:
-        """Exports an operation of this row as one node."""
-        out.needs(self.since, self.op_type)
-        names: list[str] = []
-        for name in self._inputs():
-            if isinstance(op, NnOp) and name in op.PARAMETERS:
-                is_scalar = name in op.SCALARS
-                # The default axis of a scan is the first.
-                names.append(out.parameter(name, is_scalar=is_scalar) or (out.constant(0) if is_scalar else ""))
-                continue
-            value: SSAValue | Sequence[SSAValue] | None = getattr(op, name)
-            names += [out.name(value)] if isinstance(value, SSAValue | None) else map(out.name, value)
-        out.node(self.op_type, names, out.outputs, **attributes_of(op, self.attributes))
-
+from qmlir.formats.one_to_one import OneToOne
+from qmlir.onnx.export.emission import WINDOWS, Exporter, namesake
+from qmlir.onnx.node import Importer
 
 _PLAIN: Sequence[type[NnOp]] = (
     elementwise.AbsOp, elementwise.NegOp, elementwise.SqrtOp, elementwise.ExpOp, elementwise.LogOp,

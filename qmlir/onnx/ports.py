@@ -9,11 +9,12 @@ from xdsl.ir import SSAValue
 from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType
+from qmlir.formats.types import shape_fault
 from qmlir.ir.builtin_types import AnyTensor, ranked_tensor
 from qmlir.ir.diagnostics import nearest_name, text_error
 from qmlir.ir.signature import Port
 from qmlir.onnx.export.emission import type_proto
-from qmlir.onnx.types import ELEMENT_TYPES, data_type_name, shape_fault
+from qmlir.onnx.types import ELEMENT_TYPES, data_type_name
 
 OPTIONAL_INPUTS = 4
 """The oldest ONNX IR version in which an initializer with the name of an input is a default value."""

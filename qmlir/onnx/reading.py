@@ -9,17 +9,18 @@ from dataclasses import dataclass, replace
 from os.path import normpath
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
+from qmlir.formats.types import shape_fault
 from qmlir.ir.diagnostics import text_error, warn
 from qmlir.onnx.filenames import TEXT_SUFFIXES
-from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name, shape_fault
+from qmlir.onnx.types import ELEMENT_TYPES, SUB_BYTE, data_type_name
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import mistaken_for, note_input, read_given, reason_of
+from qmlir.text.files import mistaken_for, note_input, read_given, read_weights, reason_of
 
 SHOWN = 10
 """The maximum number of classes that a warning names."""
@@ -146,16 +147,14 @@ def inlined(tensor: TensorProto, directory: Path | None) -> TensorProto:
     """Returns `tensor` with external data copied into it. Raises `DiagnosticError` like `external_file`."""
     if tensor.data_location != TensorProto.EXTERNAL:
         return tensor
-    data = _file_bytes(tensor, *external_file(tensor, directory))
+    data = bytes(_file_bytes(tensor, *external_file(tensor, directory)))
     return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=data)
 
 
-def _file_bytes(tensor: TensorProto, path: Path, offset: int, length: int) -> bytes:
+def _file_bytes(tensor: TensorProto, path: Path, offset: int, length: int) -> bytes | memoryview:
     try:
         note_input(path)
-        with path.open("rb") as file:
-            file.seek(offset)
-            return file.read(length)
+        return read_weights(path, offset, length)
     except OSError as error:
         raise text_error(f"tensor '{tensor.name}': cannot read '{path}': {error.strerror}") from error
 
@@ -163,8 +162,8 @@ def _file_bytes(tensor: TensorProto, path: Path, offset: int, length: int) -> by
 def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
     """Returns the elements of a tensor as little-endian bytes of their storage type, one byte per packed element.
 
-    Raw bytes in the model are returned without a copy. Raises `DiagnosticError` for a type that `nn` doesn't support,
-    and if the number of bytes doesn't match the shape.
+    Raw bytes in the model are returned without a copy, and large external data as a view of the mapped file. Raises
+    `DiagnosticError` for a type that `nn` doesn't support, and if the number of bytes doesn't match the shape.
     """
     element = ELEMENT_TYPES.get(tensor.data_type)
     dtype = None if element is None else dense_dtype(element)
@@ -188,9 +187,9 @@ def tensor_bytes(tensor: TensorProto, directory: Path | None) -> bytes:
             f"tensor '{tensor.name}' of shape {list(tensor.dims)} must have {expected} bytes, but got {length}"
         )
     if tensor.data_type in SUB_BYTE:
-        packed = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=data)
+        packed = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=bytes(data))
         return _listed(packed, dtype, count)
-    return data
+    return cast(bytes, data)  # a view has all operations of bytes that constants need, their hash included
 
 
 def _listed(tensor: TensorProto, dtype: np.dtype[Any], count: int) -> bytes:

@@ -1,14 +1,10 @@
 """Conversion between ONNX data types and element types of `nn`."""
 
-import math
-from collections.abc import Sequence
-
 from onnx import TensorProto
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IntegerType, Signedness, bf16, f16, f32, f64, i1
+from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, bf16, f16, f32, f64, i1
 from xdsl.ir import Attribute
 
-from qmlir.dialects.nn.movement.ops import MAX_AXES
 from qmlir.dialects.nn.types import StringType
 
 _BITS = (2, 4, 8, 16, 32, 64)
@@ -40,22 +36,6 @@ SINCE: dict[int, int] = {
     TensorProto.FLOAT6E2M3: 28, TensorProto.FLOAT6E3M2: 28,
 }  # fmt: skip
 """The first operator set that supports a data type, for data types that were added later."""
-
-MAX_ELEMENTS = 2**33
-"""The maximum number of elements in a tensor; a larger tensor is a mistake or an attack."""
-
-
-def shape_fault(sizes: Sequence[int]) -> str | None:
-    """Returns the reason why a shape is invalid, or `None` if it is valid; sizes may be `DYNAMIC_INDEX`."""
-    if len(sizes) > MAX_AXES:
-        return f"{len(sizes)} axes, more than {MAX_AXES}"
-    known = [size for size in sizes if size != DYNAMIC_INDEX]
-    if any(size < 0 for size in known):
-        return f"the invalid shape {list(sizes)}: sizes must be >= 0"
-    if 0 not in known and math.prod(known) > MAX_ELEMENTS:
-        return f"the shape {list(sizes)}, more than {MAX_ELEMENTS} elements"
-    return None
-
 
 _NAMES = {value: key for key, value in TensorProto.DataType.items()}
 

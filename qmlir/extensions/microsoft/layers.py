@@ -23,8 +23,9 @@ from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization.ops import LayerNormOp, RmsNormOp
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes import ops as shapes
+from qmlir.formats.node import attribute_names
 from qmlir.ir.builtin_types import shape_of
-from qmlir.onnx.export.emission import MICROSOFT, attribute_names
+from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.one_to_one import ONE_TO_ONE
 from qmlir.onnx.operators.attention import joined_heads, split_heads

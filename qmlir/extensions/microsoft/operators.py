@@ -30,12 +30,13 @@ from qmlir.dialects.nn.shapes import ops as shapes
 from qmlir.dialects.quant.ops import QuantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.extensions.microsoft.layers import channels_first
+from qmlir.formats.types import accumulator_type
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators import quantization
 from qmlir.onnx.operators.contraction import pool_properties
-from qmlir.onnx.operators.quantization import accumulator_type, storage_of
+from qmlir.onnx.operators.quantization import storage_of
 from qmlir.onnx.parameters import QParams
 
 

@@ -12,6 +12,7 @@ from qmlir import registry
 from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
 from qmlir.dialects.nn.evaluation import is_quantized, requantization_of
 from qmlir.dialects.nn.pooling.ops import AveragePoolOp
 from qmlir.dialects.nn.recurrent.ops import Layer
@@ -27,7 +28,7 @@ from qmlir.onnx.export.casts import has_blocks
 from qmlir.onnx.export.control import has_steps, write_steps
 from qmlir.onnx.export.emission import Exporter, ExportForm, NodeEmitter, Settings
 from qmlir.onnx.export.integer import write_blocks, write_integer
-from qmlir.onnx.export.qlinear import write_qlinear, write_source
+from qmlir.onnx.export.qlinear import write_n_bits, write_qlinear, write_source
 from qmlir.onnx.export.signed_as_unsigned import shifted_constant
 from qmlir.text.weights import ExternalWeightsAttr
 
@@ -52,8 +53,12 @@ def write(out: NodeEmitter, op: Operation, exporters: Exporters) -> None:
         type_ = ranked_tensor(value.type)
         if type_ is not None:
             out.needs(emission.element_since(type_.get_element_type()), f"elements of {type_.get_element_type()}")
-    if not isinstance(op, NnOp) or not any(map(is_quantized, (*op.data_operands(), *op.results))):
-        exporter_of(op, exporters)(out, op)
+    if isinstance(op, DynamicQuantizeOp) and not op.is_of_onnx:
+        write_parts(out, op, exporters)
+    elif not isinstance(op, NnOp) or not any(map(is_quantized, (*op.data_operands(), *op.results))):
+        is_written = out.settings.form is ExportForm.QOPERATOR and isinstance(op, NnOp) and write_n_bits(out, op)
+        if not is_written:
+            exporter_of(op, exporters)(qdq.with_hidden_weights(out, op), op)
     elif op.components is not None:
         write_parts(out, op, exporters)
     elif op.has_trait(ReadsShapesOnly):
@@ -72,6 +77,11 @@ def _write_computed(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
     if mode is Mode.QLINEAR:
         write_source(out, op)
         return
+    if mode.is_litert:
+        raise op_error(
+            op, f"cannot be exported to ONNX: it computes as LiteRT's kernels do (mode {mode}); help: "
+            "quant-set-requantize{mode=f32} sets the arithmetic of ONNX Runtime"
+        )  # fmt: skip
     if form is ExportForm.QOPERATOR and write_qlinear(out, op):
         return
     is_between = form is not ExportForm.INTEGER and qdq.can_be_between_casts(op)
@@ -105,21 +115,26 @@ def _fails(op: NnOp) -> bool:
 
 
 def write_parts(out: NodeEmitter, op: NnOp, exporters: Exporters) -> None:
-    """Exports the components of a composite, for a composite whose component types have been chosen."""
+    """Exports the components of a composite: one whose component types have been chosen, or without an operator."""
     parts = Parts(op)
     try:
         results = decompose(op, parts)
         if results is None:
             raise out.error(f"has components that {parts.missing_type()}")
+        rows = zip(op.results, results, out.outputs, strict=True)
+        # The results of a part are those of the composite, although no operation reads them.
+        wanted = [(result, name) for own, result, name in rows if own.uses or op.parent is None]
         given: dict[SSAValue, str] = {}
-        for result, name in zip(results, out.outputs, strict=True):
+        for result, name in wanted:
             given.setdefault(result, name)
 
         def write_part(target: NodeEmitter, number: int, names: dict[SSAValue, str]) -> None:
             role, part = parts.roles[number], parts.operations[number]
+            if isinstance(part, ConstantOp) and not part.result.uses and part.result not in given:
+                return
             taken = given if target is out else {}  # the graph of a loop has separate names
             own = [
-                taken.get(result) or f"{out.prefix or out.outputs[0]}/{role}.{number}.{position}"
+                taken.get(result) or out.own_name(f"{role}.{number}.{position}")
                 for position, result in enumerate(part.results)
             ]
             names.update(zip(part.results, own, strict=True))
@@ -140,7 +155,7 @@ def write_parts(out: NodeEmitter, op: NnOp, exporters: Exporters) -> None:
                 "cannot be written for any length: ONNX has no operator for its quantized parts; help: fix the length "
                 "by --shape, or leave the layer in float by --exclude"
             )
-        for result, name in zip(results, out.outputs, strict=True):
+        for result, name in wanted:
             if names[result] != name:
                 out.node("Identity", [names[result]], name)
     finally:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
 from hashlib import sha256
 from itertools import zip_longest
 from typing import Any, cast
@@ -25,13 +24,8 @@ from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, ValueInfoPro
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyUnrankedTensorType,
-    ArrayAttr,
-    FloatAttr,
-    IntegerAttr,
     IntegerType,
     Signedness,
-    StringAttr,
-    i1,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -42,7 +36,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import NnOp, plain_type
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.types import StoredType, UniformFloatType
-from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, integer_list, ranked_tensor, shape_of, tensor
+from qmlir.ir.builtin_types import AnyTensor, as_integer, element_of, ranked_tensor, shape_of, tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.onnx.types import DATA_TYPES, SINCE, SUB_BYTE
 from qmlir.text.elements import dense_dtype
@@ -208,6 +202,9 @@ class ValueNames:
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._taken
+
     def take(self, *wishes: str) -> str:
         """Adds and returns the first of `wishes` that is unused, or else the first one with a numeric suffix."""
         first = next(filter(None, wishes), "value")
@@ -239,6 +236,9 @@ class NodeEmitter:
     """The versions of other operator sets that the nodes require, if not version 1."""
 
     prefix: str = ""
+    taken: ValueNames = field(default_factory=ValueNames)
+    """The names of the values of the module, which tensors inside an operation must not have."""
+
     elements: Mapping[SSAValue, Attribute] = field(default_factory=dict[SSAValue, Attribute])
     """The element types of tensors that differ from those of the operands and results, such as f32 if dequantized."""
 
@@ -280,9 +280,16 @@ class NodeEmitter:
 
     # Nodes and tensors
 
-    def fresh(self, hint: str) -> str:
+    def own_name(self, hint: str) -> str:
+        """Returns a name for a tensor inside the operation that no value of the module has."""
+        name = f"{self.prefix or self.outputs[0]}/{hint}"
+        while name in self.taken:  # an earlier export named a value so
+            name += "_"
+        return name
+
+    def fresh(self, hint: str, suffix: str = "") -> str:
         """Returns a new name for a tensor inside the operation."""
-        return f"{self.prefix or self.outputs[0]}/{hint}{len(self.nodes) + len(self.initializers)}"
+        return self.own_name(f"{hint}{len(self.nodes) + len(self.initializers)}{suffix}")
 
     def node(
         self,
@@ -377,32 +384,3 @@ def _attribute(name: str, value: Any) -> AttributeProto:
     if isinstance(value, list) and not value:
         return AttributeProto(name=name, type=AttributeProto.INTS)
     return helper.make_attribute(name, value)
-
-
-def number(attribute: Attribute | None) -> Any:
-    """Returns the value of a property (number, flag, string or list) as an ONNX attribute; `None` if it is omitted."""
-    match attribute:
-        case None:
-            return None
-        case IntegerAttr():
-            return abs(attribute.value.data) if attribute.type == i1 else int(attribute.value.data)
-        case FloatAttr():
-            return float(attribute.value.data)
-        case StringAttr():
-            return attribute.data
-        case ArrayAttr():  # an array of strings; ONNX has no type for an empty list
-            return [number(each) for each in attribute] or None
-        case _:
-            return list(integer_list(cast(Any, attribute)))
-
-
-@cache
-def attribute_names(text: str) -> Mapping[str, str]:
-    """Parses `"axis keepdims=keep_dims"` to a map from ONNX attribute to property; equal names are written once."""
-    words = (word.partition("=") for word in text.split())
-    return {attribute: own or attribute for attribute, _, own in words}
-
-
-def attributes_of(op: Operation, names: str) -> dict[str, Any]:
-    """Returns the ONNX attributes for the properties of `op` in `names`, which has the syntax of `attribute_names`."""
-    return {attribute: number(getattr(op, own)) for attribute, own in attribute_names(names).items()}

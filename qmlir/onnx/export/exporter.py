@@ -11,10 +11,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import groupby
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
@@ -29,6 +29,7 @@ from qmlir.onnx import metadata
 from qmlir.onnx.export import emission
 from qmlir.onnx.export.choosing import exporter_of, packed_constants, write, write_constant
 from qmlir.onnx.export.control import SILENT, ControlWriter, is_structured, nested_values, of_regions, sink_constants
+from qmlir.onnx.export.corrections import Correction, corrections
 from qmlir.onnx.export.emission import (
     OLDEST_OPSET,
     Exporter,
@@ -38,6 +39,7 @@ from qmlir.onnx.export.emission import (
     Settings,
     ValueNames,
 )
+from qmlir.onnx.export.qlinear import absorbed_weights
 from qmlir.onnx.export.signed_as_unsigned import unsigned_values, write_as_held
 from qmlir.onnx.protos import nodes_within, subgraphs, used_tensors
 
@@ -86,9 +88,16 @@ class _ModuleExporter:
     settings: Settings
     exporters: Mapping[type[Operation], Exporter] = field(default_factory=registry.onnx_exporters)
     names: Mapping[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    taken: ValueNames = field(default_factory=ValueNames)
     node_names: ValueNames = field(default_factory=ValueNames)
     packed: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     unsigned: AbstractSet[SSAValue] = field(default_factory=set[SSAValue])
+    absorbed: AbstractSet[Operation] = frozenset()
+    """The operations that need no nodes, because MatMulNBits holds their weights."""
+
+    corrections: Mapping[Operation, Correction] = field(default_factory=dict[Operation, Correction])
+    """The contractions with a zero point known only at run time, by the last operation of each."""
+
     tensors: set[str] = field(default_factory=set[str])
     """The names of the tensors added so far."""
 
@@ -103,24 +112,29 @@ class _ModuleExporter:
             self.module = self.module.clone()
             function = _only_function(self.module)
             sink_constants(function)
+        self.annotations = metadata.Annotations(module)
         inputs, outputs = inputs_of(function), outputs_of(function)
-        self.names, taken = _names_of(function, inputs, outputs, nested_values(function))
+        self.names, self.taken = _names_of(function, inputs, outputs, nested_values(function))
         graph = GraphProto(name=(self.module.sym_name or function.sym_name).data)
         self.packed = packed_constants(function, self.settings)
         self.unsigned = unsigned_values(function, self.settings, self.packed) - of_regions(function)
-        self.control = ControlWriter(self.names, taken, self.node_names, self._added)
-        ops = list(function.body.block.ops)
+        self.control = ControlWriter(self.names, self.taken, self.node_names, self._added)
+        self.absorbed = absorbed_weights(function) if self.settings.form is ExportForm.QOPERATOR else frozenset()
+        self.corrections, corrected = corrections(function)
+        ops = [op for op in function.body.block.ops if op not in self.absorbed | corrected]
         groups = [(op, self._added(graph, op)) for op in ops if not isinstance(op, ReturnOp)]
         self._add_ports(graph, function, inputs, outputs)
         ends = {port.name for port in outputs}
         results = [result for op in ops for result in op.results if emission.has_onnx_type(result.type)]
         graph.value_info.extend(self._info(result) for result in results if self.names[result] not in ends)
+        self.annotations.add_to_tensors(graph)
         model = self._model(graph)
         if self.settings.functions:
             for op in filter(is_structured, ops):
                 raise op_error(op, "has subgraphs, which require an export without local functions (functions=False)")
             _move_to_functions(model, groups, {port.name for port in outputs})
-        metadata.keep(model, self.constants.text(module), self.settings)
+        if not self.absorbed:  # the text of the module would hold their weights a second time
+            metadata.keep(model, self.constants.text(module), self.settings)
         return model
 
     def _added(self, graph: GraphProto, op: Operation) -> Sequence[NodeProto]:
@@ -129,25 +143,32 @@ class _ModuleExporter:
             return []
         if is_structured(op):
             nodes = self.control.nodes(op)
+            self.annotations.add_to_nodes(op, nodes)
             graph.node.extend(nodes)
             return nodes
         if op.regions:
             raise op_error(op, "cannot be exported: it has a region")
         outputs = [self.names[result] for result in op.results]
-        found = NodeEmitter(op, self.settings, self.names, outputs, packed=self.packed)
+        found = NodeEmitter(op, self.settings, self.names, outputs, packed=self.packed, taken=self.taken)
         if isinstance(op, ConstantOp):
             write_constant(found, op, self.unsigned)
             self.constants.add(op, found.initializers[0])
         else:
-            exporter = exporter_of(op, self.exporters)
+            exporter, corrected = exporter_of(op, self.exporters), self.corrections.get(op)
             with faults_from_outside(lambda reason: op_error(op, f"cannot be exported: its exporter failed: {reason}")):
-                write_as_held(found, op, self.unsigned, lambda out, op: write(out, op, self.exporters))
+                if corrected is not None:
+                    names = self.names[corrected.data], self.names[corrected.zero_point]
+                    whole = replace(found, op=corrected.product)
+                    write_as_held(whole, whole.op, self.unsigned, lambda out, op: corrected.write(out, op, *names))
+                else:
+                    write_as_held(found, op, self.unsigned, lambda out, op: write(out, op, self.exporters))
             if not found.nodes:
                 where = registry.of_package(exporter)
                 raise op_error(op, f"cannot be exported: its exporter adds no node{where}")
         for node in found.nodes:
             own = "+".join(map(str, origins_of(op))) or self.names[op.results[0]]
             node.name = self.node_names.take(own if len(found.nodes) == 1 else "", f"{own}/{node.op_type}")
+        self.annotations.add_to_nodes(op, found.nodes)
         graph.node.extend(found.nodes)
         for domain, number in found.versions.items():
             if self.versions.setdefault(domain, number) != number:
@@ -199,8 +220,9 @@ class _ModuleExporter:
         model.producer_name, model.producer_version = "qmlir", version("qmlir")
         if isinstance(producer, StringAttr):
             model.producer_name, _, model.producer_version = producer.data.partition(" ")
-        for key, value in cast(ArrayAttr[ArrayAttr[StringAttr]], given.get("nn.metadata", ArrayAttr([]))):
-            model.metadata_props.add(key=key.data, value=value.data)
+        for key, value in metadata.pairs_in(given.get("nn.metadata")):
+            model.metadata_props.add(key=key, value=value)
+        metadata.describe(model, given.get(metadata.DESCRIPTION))
         if "nn.producer" not in given:
             metadata.write(model, {metadata.PRODUCER: ""})
         return model

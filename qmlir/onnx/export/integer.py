@@ -39,15 +39,16 @@ from qmlir.dialects.nn.evaluation import requantization_of
 from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
-from qmlir.dialects.nn.requantize import common_scale, headroom
+from qmlir.dialects.nn.requantize import Requantizing, common_scale, headroom
 from qmlir.dialects.nn.result_shapes import covered_elements
 from qmlir.dialects.quant.evaluate import quantize as quantized_array
 from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.formats.one_to_one import attributes_of
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.onnx.export.casts import dequantize, has_blocks, magnitude_of, per_tensor, quantize, saturated, uniform
-from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, attributes_of, container, namesake
+from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, container, namesake
 
 EXACT_F32 = 1 << 24
 """The magnitude up to which f32 represents every integer, so that sums of integers below it are exact."""
@@ -507,17 +508,19 @@ def _binary(out: NodeEmitter, op: elementwise.BinaryOp) -> Scaled | None:
     else:
         scale = common_scale(op, a, b)
         left, right = (
-            _brought(out, value, each, scale, mode, ties) for value, each in zip(op.operands, (a, b), strict=True)
+            _brought(out, op, value, each, scale, mode, ties) for value, each in zip(op.operands, (a, b), strict=True)
         )
     grows = isinstance(op, elementwise.AddOp | elementwise.SubOp)
     bound = left.bound + right.bound if grows else max(left.bound, right.bound)
     return Scaled(joined(out, namesake(type(op)), [left, right], bound), scale)
 
 
-def _brought(out: NodeEmitter, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties) -> Exact:
+def _brought(
+    out: NodeEmitter, op: Requantizing, value: SSAValue, own: Array, scale: Array, mode: Mode, ties: Ties
+) -> Exact:
     """Returns the integers of an operand in steps of `scale`, which both operands share."""
     operand = centered(out, value)
-    bits = 0 if mode is Mode.SHIFT else headroom(value)
+    bits = 0 if mode is Mode.SHIFT else headroom(op, value)
     if bits:
         wide = held_as(out, operand, i64)
         operand = Exact(out.node("Mul", [wide.name, constant(out, 1 << bits, wide)]), i64, operand.bound << bits)

@@ -28,6 +28,7 @@ from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.shapes import ops as shapes
+from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import Granularity, StoredType, UniformQuantizedType
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import arguments_by, evaluate, operand_layout
@@ -121,10 +122,10 @@ def write_inside(
     """
     converted = {value: carrier or uniform(out, element_of(value)).expressed_type for value in _stored(op)}
     names = {**out.names, **{value: before(value) for value in dict.fromkeys(op.operands) if value in converted}}
-    base, outputs = out.fresh(hint), list(out.outputs)
+    outputs = list(out.outputs)
     results = [result for result in op.results if result in converted]
     for result in results:
-        outputs[result.index] = f"{base}_{result.index}"
+        outputs[result.index] = out.fresh(hint, f"_{result.index}")
     elements = {**out.elements, **converted}
     exporter(replace(out, names=names, outputs=outputs, elements=elements, prefix=out.prefix or out.outputs[0]), op)
     for result in results:
@@ -158,6 +159,17 @@ def write_between_casts(out: NodeEmitter, op: NnOp, exporter: Exporter) -> None:
             inner.node("Add", [name, *bias], inner.output)
 
     write_inside(out, op, exporter if right is None else product, "real", before, after)
+
+
+def with_hidden_weights(out: NodeEmitter, op: Operation) -> NodeEmitter:
+    """Returns `out` with a Reshape after the DequantizeLinear of the constant weights of a float matmul."""
+    if not isinstance(op, contraction.MatMulOp | contraction.FullyConnectedOp):
+        return out
+    right = op.operands[1]
+    if not isinstance(right.owner, DequantizeCastOp) or constant_array(right.owner.input) is None:
+        return out
+    name = _hidden(out, op, right, out.name(right), shape_of(right))
+    return replace(out, names={**out.names, right: name})
 
 
 def _hidden(out: NodeEmitter, op: Operation, value: SSAValue, name: str, shape: Sequence[int]) -> str:

@@ -9,30 +9,40 @@
   order, so they are not used: functions of one value become lookup tables, and averages become exact sums.
 - An operation in the mode `qlinear` is defined by one of these operators, so it is exported as that operator in every
   format.
+- MatMulNBits: for floats by constant weights of 2, 4 or 8 bits, in blocks of 16 to 256 or with a scale per channel.
 - QLinearConcat and QLinearWhere are not needed: all operands have the same type, so integers are moved unchanged.
 """
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, Signedness, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue, Use
 
 from qmlir.arithmetic.arrays import Array, fused_f32
 from qmlir.arithmetic.requantization import Affine, Mode, Sum, rounded
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.base import NnOp
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.evaluation import requantization_of
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.dialects.quant.infer import broadcast_parameters
+from qmlir.dialects.quant.ops import DequantizeCastOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.formats.one_to_one import attributes_of
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.evaluation import evaluate
 from qmlir.onnx.export.casts import is_narrower, per_tensor
-from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, NodeEmitter, attributes_of, container
+from qmlir.onnx.export.emission import MATRIX, MICROSOFT, WINDOWS, NodeEmitter, container
+
+UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 def _element(value: SSAValue) -> UniformQuantizedType | None:
@@ -122,6 +132,94 @@ def _product_or_mean(out: NodeEmitter, op: NnOp) -> bool:
             out.node("QLinearGlobalAveragePool", [*read, *given], output, domain=MICROSOFT, channels_last=0)
     if output != out.output:
         saturated_storage(out, output, result)
+    return True
+
+
+# Matmuls of floats by stored weights
+#
+# MatMulNBits holds the weights as `[N, blocks, bytes]`, unsigned and lowest bits first. Its `accuracy_level` 1 computes
+# in f32; without it, ONNX Runtime rounds the activations to 8 bits (contrib_ops/cpu/quantization/matmul_nbits.cc).
+
+_LEAST_BLOCK, _MOST_BLOCK = 16, 256
+_IN_F32 = 1
+
+
+@dataclass(frozen=True)
+class StoredFactor:
+    """Constant weights `[N, K]`, with scales and zero points `[N, blocks]`, that a float matmul dequantizes."""
+
+    cast: DequantizeCastOp
+    codes: Array
+    scales: Array
+    zero_points: Array
+    bits: int
+
+    @property
+    def block(self) -> int:
+        """The number of weights that share a scale."""
+        return self.codes.shape[1] // self.scales.shape[1]
+
+
+def stored_factor(op: Operation) -> StoredFactor | None:
+    """Returns the weights of `op` if it is a float matmul that MatMulNBits supports, or `None`."""
+    if not isinstance(op, contraction.MatMulOp | contraction.FullyConnectedOp):
+        return None
+    cast, element = op.operands[1].owner, element_of(op.operands[0])
+    held = element_of(cast.input) if isinstance(cast, DequantizeCastOp) else None
+    codes = constant_array(cast.input) if isinstance(cast, DequantizeCastOp) else None
+    if codes is None or codes.ndim != MATRIX or element != f32 or not isinstance(held, UniformQuantizedType):
+        return None
+    assert isinstance(cast, DequantizeCastOp)
+    scales, points = (np.broadcast_to(each, codes.shape) for each in broadcast_parameters(held, codes.shape))
+    is_rows = isinstance(op, contraction.FullyConnectedOp) or op.is_rhs_transposed
+    rows, scales, points = (each if is_rows else each.T for each in (codes.astype(np.int64), scales, points))
+    blocks = dict(zip(held.axes, held.block_sizes, strict=True))
+    block = blocks.get(1 if is_rows else 0, math.gcd(rows.shape[1], _MOST_BLOCK))
+    is_supported = held.bits in (2, 4, 8) and _LEAST_BLOCK <= block <= _MOST_BLOCK and not block & (block - 1)
+    if not is_supported or rows.shape[1] % block:
+        return None
+    middle = 1 << (held.bits - 1) if held.is_signed else 0
+    return StoredFactor(cast, rows + middle, scales[:, ::block], points[:, ::block] + middle, held.bits)
+
+
+def _is_absorbed(use: Use) -> bool:
+    return use.index == 1 and stored_factor(use.operation) is not None
+
+
+def absorbed_weights(function: FuncOp) -> set[Operation]:
+    """Returns the constants and casts of `function` that only MatMulNBits nodes stand for."""
+    casts = (op for op in function.walk() if isinstance(op, DequantizeCastOp) and op.result.first_use is not None)
+    found = {cast for cast in casts if all(_is_absorbed(use) for use in cast.result.uses)}
+    held = (cast.operands[0] for cast in found)
+    owners = (value.owner for value in held if all(use.operation in found for use in value.uses))
+    return {*found, *(owner for owner in owners if isinstance(owner, Operation))}
+
+
+def _bytes(codes: Array, bits: int) -> Array:
+    """Packs unsigned codes along the last axis, lowest bits first; the last byte of a row is filled with zeros."""
+    each = 8 // bits
+    filled = np.pad(codes, [(0, 0)] * (codes.ndim - 1) + [(0, -codes.shape[-1] % each)])
+    parts = filled.astype(np.uint8).reshape(*filled.shape[:-1], -1, each) << np.arange(0, 8, bits, dtype=np.uint8)
+    return np.bitwise_or.reduce(parts, -1)
+
+
+def write_n_bits(out: NodeEmitter, op: NnOp) -> bool:
+    """Exports a float matmul by stored weights as MatMulNBits. Returns False if that is not supported."""
+    found = stored_factor(op)
+    if found is None:
+        return False
+    rows, terms = found.codes.shape
+    weights = _bytes(found.codes.reshape(rows, -1, found.block), found.bits)
+    parameters = [
+        out.constant(weights, UI8),
+        out.constant(found.scales.astype(np.float32).reshape(-1), f32),
+        out.constant(_bytes(found.zero_points, found.bits).reshape(-1), UI8),
+    ]
+    bias = [""] + [out.name(value) for value in op.operands[2:]]
+    out.node(
+        "MatMulNBits", [out.name(op.operands[0]), *parameters, *bias], out.output, domain=MICROSOFT,
+        K=terms, N=rows, bits=found.bits, block_size=found.block, accuracy_level=_IN_F32,
+    )  # fmt: skip
     return True
 
 

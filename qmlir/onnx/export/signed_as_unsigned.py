@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import BytesAttr, DictionaryAttr, IntAttr, IntegerType, Signedness, TensorType, i8, i32
+from xdsl.dialects.builtin import DictionaryAttr, IntAttr, IntegerType, Signedness, TensorType, i8, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -31,7 +31,7 @@ from qmlir.dialects.nn.contraction.ops import ContractionOp
 from qmlir.dialects.nn.evaluation import requantization_of
 from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
 from qmlir.dialects.quant.ops import CastOperation, StorageCastOp
-from qmlir.dialects.quant.types import AnyQuantizedType, StoredType, UniformQuantizedType
+from qmlir.dialects.quant.types import AnyQuantizedType, StoredType, UniformQuantizedType, zero_point_bytes
 from qmlir.ir.builtin_types import element_of, ranked_tensor, tensor
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.onnx.export.emission import NodeEmitter, Settings, container
@@ -67,7 +67,7 @@ def twin_element(element: Attribute) -> Attribute:
     limits = IntAttr(element.storage_min + shift), IntAttr(element.storage_max + shift)
     others = list(element.parameters[3:])
     if isinstance(element, UniformQuantizedType):
-        others[-1] = BytesAttr((element.zero_points + shift).astype("<i8").tobytes())
+        others[-1] = zero_point_bytes(element.zero_points + shift)
     return element.new([storage, *limits, *others])
 
 

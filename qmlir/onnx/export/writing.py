@@ -47,7 +47,7 @@ def save_onnx(model: ModelProto, path: Path, *, external_data: bool | None = Non
         return
     beside = _data_file(path)
     lean, data = _without_data(model, beside.path.name)
-    write_with_derived(path, lean.SerializeToString(), beside, data)
+    write_with_derived(path, lean.SerializeToString(), beside, [data])
 
 
 def _data_file(path: Path) -> Derived:

@@ -8,8 +8,9 @@ from qmlir.dialects.nn.attention import ops
 from qmlir.dialects.nn.elementwise.ops import AddOp, ModOp
 from qmlir.dialects.nn.indexing.ops import ScatterElementsOp
 from qmlir.dialects.nn.movement.ops import ReshapeOp, TransposeOp, UnsqueezeOp, normalized_axis, regrouped_size
+from qmlir.formats.one_to_one import attributes_of
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, data_type
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.shapes import expanded_as, position_indices, size_of
 

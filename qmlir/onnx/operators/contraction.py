@@ -11,8 +11,9 @@ from qmlir.dialects.nn.contraction import ops
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.pooling import ops as pooling
+from qmlir.formats.one_to_one import attributes_of, number
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter, attributes_of, number
+from qmlir.onnx.export.emission import MATRIX, Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
 
 TRANSPOSE_PADS_AS_CONV = 11

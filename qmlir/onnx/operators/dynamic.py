@@ -8,8 +8,7 @@ multiply the i32 sum by `f32(a_scale * b_scale)` and then add the bias, each rou
 allows kernels to compute in less than f32, is ignored.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, Signedness, f32, i32
@@ -18,15 +17,13 @@ from xdsl.ir import SSAValue
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.contraction import ops as contraction
 from qmlir.dialects.nn.dynamic import ops as dynamic
+from qmlir.dialects.nn.dynamic import products
+from qmlir.dialects.nn.dynamic.products import IntegerFactor
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
-from qmlir.dialects.nn.reduction import ops as reduction
-from qmlir.dialects.nn.shapes.ops import PadOp
-from qmlir.dialects.quant.infer import broadcast_parameters
 from qmlir.dialects.quant.types import UniformQuantizedType
-from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.casts import magnitude_of
+from qmlir.ir.builtin_types import element_of
 from qmlir.onnx.export.emission import MICROSOFT
 from qmlir.onnx.node import Importer, Node
 from qmlir.onnx.operators.contraction import window_properties
@@ -36,87 +33,32 @@ from qmlir.onnx.parameters import QParams, check_scales, with_live_scales
 
 # --- Contractions of 8-bit integers whose zero points may be known only at run time -----------------------------------
 #
-# They become contractions of quantized values with scale 1 and i32 accumulators, which multiply bytes. A constant zero
-# point is part of the type. Otherwise, the type has zero point 0 and the sum is corrected: `sum (a - z)(b - y) = sum a
-# (b - y) - z sum (b - y)`, where the second sum is constant if the weights are. If integers are wider than 8 bits, or a
-# sum might overflow i32, zero points are subtracted before the multiplication.
-
-_LARGEST = (1 << 31) - 1
-
-_SUM = UniformQuantizedType.per_tensor(i32, f32, 1.0)
-"""The quantized type of an exact sum."""
+# They become contractions of bytes (`qmlir.dialects.nn.dynamic.products`). If integers are wider than 8 bits, or a sum
+# might overflow i32, zero points are subtracted before the multiplication.
 
 
-@dataclass(frozen=True)
-class _Factor:
-    """An operand of the contraction, with a type of scale 1 that includes the zero point if it is constant."""
-
-    parameters: QParams
-    value: SSAValue
-    """The operand as plain integers."""
-
-    element: UniformQuantizedType
-    is_corrected: bool
-    """Whether the zero point is known only at run time, so that sums must be corrected."""
-
-    @staticmethod
-    def of(parameters: QParams, index: int, axis: int | None) -> "_Factor | None":
-        """Returns input `index`, whose zero point may vary along `axis`; `None` if no type can represent the input."""
-        node, value = parameters.node, parameters.node.input(index)
-        storage = storage_of(node, value)
-        if storage.width.data != 8:
-            return None
-        zero_point = parameters.zero_point
-        known = np.zeros((), np.int64) if zero_point is None else node.graph.constant_value(zero_point)
-        if known is None or known.size == 1:
-            point = 0 if known is None else int(known.item())
-            element = UniformQuantizedType.per_tensor(storage, f32, 1.0, point)
-            return _Factor(parameters, value, element, known is None)
-        several = [position for position, n in enumerate(parameters.aligned(known.shape)) if n > 1]
-        if axis is None or parameters.block or several != [axis]:
-            return None
-        element = UniformQuantizedType.per_axis(storage, f32, axis, np.ones(known.size), known.reshape(-1))
-        return _Factor(parameters, value, element, False)
-
-    @property
-    def node(self) -> Node:
-        """The contraction node."""
-        return self.parameters.node
-
-    @property
-    def stored(self) -> SSAValue:
-        """Returns the operand as a quantized value."""
-        return self.node.graph.stored(self.value, self.element, [self.node.origin])
-
-    @property
-    def zero_point(self) -> SSAValue:
-        """Returns the run-time zero point as i32, in a shape that broadcasts against the operand."""
-        assert self.parameters.zero_point is not None
-        return self.parameters.spread(self.node.cast(self.parameters.zero_point, i32))
-
-    def sums(self, axes: tuple[int, ...]) -> SSAValue:
-        """Returns the i32 sums over `axes` (kept with size 1) of the integers minus the zero point of the type."""
-        known = self.node.graph.constant_value(self.value)
-        if known is None:
-            typed = replace(self.parameters, zero_point=None) if self.is_corrected else self.parameters
-            return self.node.add(reduction.ReduceSumOp, centered(typed, self.value, i32), axes=axes).result
-        _, points = broadcast_parameters(self.element, known.shape)
-        total = (known.astype(np.int64) - points).sum(axis=axes, keepdims=True)
-        return self.node.add_constant(total.astype(np.int32), i32)
-
-    def centered_sums(self, axes: tuple[int, ...]) -> SSAValue:
-        """Returns the i32 sums over `axes` (kept with size 1) of the integers minus their actual zero point."""
-        return self.node.add(reduction.ReduceSumOp, centered(self.parameters, self.value, i32), axes=axes).result
+def _factor(parameters: QParams, index: int, axis: int | None) -> IntegerFactor | None:
+    """Returns input `index`, whose zero point may vary along `axis`; `None` if no type can represent the input."""
+    node, value = parameters.node, parameters.node.input(index)
+    storage = storage_of(node, value)
+    if storage.width.data != 8:
+        return None
+    zero_point, integers = parameters.zero_point, node.graph.constant_value(value)
+    known = np.zeros((), np.int64) if zero_point is None else node.graph.constant_value(zero_point)
+    if known is None or known.size == 1:
+        element = UniformQuantizedType.per_tensor(storage, f32, 1.0, 0 if known is None else int(known.item()))
+        at_run_time = None if known is not None or zero_point is None else parameters.spread(zero_point)
+        return IntegerFactor(value, element, at_run_time, integers)
+    several = [position for position, n in enumerate(parameters.aligned(known.shape)) if n > 1]
+    if axis is None or parameters.block or several != [axis]:
+        return None
+    element = UniformQuantizedType.per_axis(storage, f32, axis, np.ones(known.size), known.reshape(-1))
+    return IntegerFactor(value, element, None, integers)
 
 
-def _fits(a: _Factor, b: _Factor, terms: int) -> bool:
-    """Returns True if i32 holds every sum."""
-    return terms != DYNAMIC_INDEX and max(terms, 1) * magnitude_of(a.element) * magnitude_of(b.element) <= _LARGEST
-
-
-def _less(node: Node, value: SSAValue, zero_point: SSAValue, sums: SSAValue) -> SSAValue:
-    """`value - zero_point * sums`."""
-    return node.add(elementwise.SubOp, value, node.add(elementwise.MulOp, zero_point, sums).result).result
+def _stored(node: Node, factor: IntegerFactor) -> SSAValue:
+    """Returns a factor as a quantized value."""
+    return node.graph.stored(factor.value, factor.element, [node.origin])
 
 
 def _matrix_product(node: Node, a_zero_point: int = 2, b_zero_point: int = 3) -> SSAValue:
@@ -127,17 +69,14 @@ def _matrix_product(node: Node, a_zero_point: int = 2, b_zero_point: int = 3) ->
     terms = shapes[1][-2] if len(shapes[1]) > 1 else DYNAMIC_INDEX
     terms = shapes[0][-1] if terms == DYNAMIC_INDEX and shapes[0] else terms
     are_matrices = min(map(len, shapes)) >= 2
-    a = _Factor.of(left, 0, None) if are_matrices else None
-    b = _Factor.of(right, 1, len(shapes[1]) - 1) if are_matrices else None
-    if a is None or b is None or not _fits(a, b, terms):
+    a = _factor(left, 0, None) if are_matrices else None
+    b = _factor(right, 1, len(shapes[1]) - 1) if are_matrices else None
+    if a is None or b is None or not products.fits(a, b, terms):
         factors = centered(left, node.input(0), i32), centered(right, node.input(1), i32)
         return node.add(contraction.MatMulOp, *factors).result
-    total = node.graph.plain(node.add(contraction.MatMulOp, a.stored, b.stored, result_element=_SUM).result)
-    if a.is_corrected:
-        total = _less(node, total, a.zero_point, b.sums((len(shapes[1]) - 2,)))
-    if b.is_corrected:
-        total = _less(node, total, b.zero_point, a.centered_sums((len(shapes[0]) - 1,)))
-    return total
+    stored = _stored(node, a), _stored(node, b)
+    total = node.graph.plain(node.add(contraction.MatMulOp, *stored, result_element=products.SUM).result)
+    return products.corrected_matmul(node, total, a, b)
 
 
 def _convolved(node: Node) -> SSAValue:
@@ -147,37 +86,19 @@ def _convolved(node: Node) -> SSAValue:
     point is known only at run time, a separate operation pads the data.
     """
     data, weight = QParams.of(node, None, 2), QParams.of(node, None, 3, node.shape(1))
-    x, w = _Factor.of(data, 0, None), _Factor.of(weight, 1, 0)
+    x, w = _factor(data, 0, None), _factor(weight, 1, 0)
     sizes = node.shape(1)[1:]
     terms = DYNAMIC_INDEX if DYNAMIC_INDEX in sizes else int(np.prod(sizes))
-    if x is None or w is None or w.is_corrected or not _fits(x, w, terms):
+    if x is None or w is None or w.zero_point is not None or not products.fits(x, w, terms):
         return convolution(node, centered(data, node.input(0), i32), centered(weight, node.input(1), i32))
-    if not x.is_corrected:
-        return node.graph.plain(convolution(node, x.stored, w.stored, None, _SUM))
-    value, properties = _padded(node, x)
-    stored = node.graph.stored(value, x.element, [node.origin])
-    total = node.graph.plain(
-        node.add(contraction.ConvOp, stored, w.stored, None, **properties, result_element=_SUM).result
+    if x.zero_point is None:
+        return node.graph.plain(convolution(node, _stored(node, x), _stored(node, w), None, products.SUM))
+    properties = window_properties(node, sizes[1:]) | {"groups": node.attribute("group")}
+    x = products.padded(node, x, properties.pop("pads", None) or ())
+    total = node.add(
+        contraction.ConvOp, _stored(node, x), _stored(node, w), None, **properties, result_element=products.SUM
     )
-    rank = len(node.shape(1))
-    sums = w.sums(tuple(range(1, rank)))
-    by_channel = [1, shape_of(sums)[0], *[1] * (rank - 2)]
-    return _less(node, total, x.zero_point, node.reshaped(sums, by_channel))
-
-
-def _padded(node: Node, x: _Factor) -> tuple[SSAValue, dict[str, Any]]:
-    """Returns the data padded with its zero point, and the properties of a convolution without padding."""
-    properties = window_properties(node, node.shape(1)[2:]) | {"groups": node.attribute("group")}
-    pads = properties.pop("pads", None)
-    if pads is None:
-        return x.value, properties
-    begins, ends = pads[: len(pads) // 2], pads[len(pads) // 2 :]
-    zero_point = x.parameters.zero_point
-    assert zero_point is not None
-    if shape_of(zero_point):
-        zero_point = node.reshaped(zero_point, [])
-    both = [0, 0, *begins, 0, 0, *ends]
-    return node.add(PadOp, x.value, zero_point, pads=both).result, properties
+    return products.corrected_conv(node, node.graph.plain(total.result), x, w)
 
 
 # --- Contractions with float results ----------------------------------------------------------------------------------
@@ -189,10 +110,8 @@ def _matmul_integer_to_float(node: Node) -> SSAValue:
     b = matrix_parameters(node, node.shape(1), 3, 5, is_right=True)
     assert a.scale is not None
     assert b.scale is not None
-    scale = node.add(elementwise.MulOp, a.spread(a.scale), b.spread(b.scale)).result
-    total, bias = node.cast(_matrix_product(node, 4, 5), f32), node.optional(6)
-    real = node.add(elementwise.MulOp, total, scale).result
-    return real if bias is None else node.add(elementwise.AddOp, real, bias).result
+    total = _matrix_product(node, 4, 5)
+    return products.scaled(node, total, a.spread(a.scale), b.spread(b.scale), node.optional(6))
 
 
 def _dynamic_quantize_matmul(node: Node) -> SSAValue:

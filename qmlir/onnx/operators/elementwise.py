@@ -10,10 +10,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from qmlir.dialects.nn.activations import ops as activations
 from qmlir.dialects.nn.elementwise import ops
 from qmlir.dialects.nn.movement.ops import UnsqueezeOp
+from qmlir.formats.one_to_one import OneToOne, number
 from qmlir.ir.builtin_types import as_integer, as_small_float, element_of
-from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type, is_integer, number
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type, is_integer
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.one_to_one import OneToOne
 
 SWISH_SINCE, BIT_CAST_SINCE, SIGNED_SHIFT_SINCE = 24, 26, 28
 

@@ -13,11 +13,11 @@ from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.movement.ops import normalized_axis
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.shapes import ops as shapes
+from qmlir.formats.constant_shapes import Copied, resolved_sizes, size_source
+from qmlir.formats.one_to_one import OneToOne, attributes_of, number
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.constant_shapes import Copied, resolved_sizes, size_source
-from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, number
+from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.one_to_one import OneToOne
 
 # Data movement: operators that reorder or reshape elements.
 

@@ -17,10 +17,10 @@ from qmlir.dialects.nn.normalization import ops
 from qmlir.dialects.nn.reduction.ops import ReduceMeanOp
 from qmlir.dialects.nn.shapes.ops import ShapeOp
 from qmlir.dialects.nn.training.ops import BatchNormTrainingOp
+from qmlir.formats.one_to_one import OneToOne, attributes_of
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of, data_type, namesake
+from qmlir.onnx.export.emission import Exporter, NodeEmitter, data_type, namesake
 from qmlir.onnx.node import Importer, Node
-from qmlir.onnx.one_to_one import OneToOne
 from qmlir.text.elements import dense_dtype
 
 RMS_SINCE = 23

@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, TensorType,
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from qmlir.arithmetic.requantization import accumulator_scale
 from qmlir.dialects.calib.ops import FakeQuantOp
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
@@ -21,6 +20,7 @@ from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType, UniformType, storage_limits
+from qmlir.formats.types import accumulator_type
 from qmlir.ir.builtin_types import SmallFloat, as_integer, as_small_float, element_of, shape_of
 from qmlir.ir.diagnostics import op_error
 from qmlir.onnx.export.casts import PRECISION_OPSET, WIDE_BITS, dequantize, is_narrower, kept_apart, quantize, uniform
@@ -252,14 +252,6 @@ def _bias_type(x: UniformQuantizedType, w: UniformQuantizedType) -> UniformQuant
         return accumulator_type(x, w, 0 if w.granularity is Granularity.TENSOR else w.axis)
     except VerifyException:
         return None
-
-
-def accumulator_type(x: UniformQuantizedType, w: UniformQuantizedType, axis: int) -> UniformQuantizedType:
-    """Returns the type of sums of products, with scale `f32(s_x * s_w)`; `axis` is that of the channels, if any."""
-    scales = accumulator_scale(x.scales, w.scales)
-    if w.granularity is Granularity.TENSOR:
-        return UniformQuantizedType.per_tensor(i32, f32, float(scales))
-    return UniformQuantizedType.per_axis(i32, f32, axis, scales.reshape(-1))
 
 
 def matrix_parameters(

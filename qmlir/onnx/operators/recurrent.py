@@ -13,9 +13,10 @@ from qmlir.dialects.nn.movement.ops import TransposeOp
 from qmlir.dialects.nn.recurrent import ops
 from qmlir.dialects.quant.infer import spread
 from qmlir.dialects.quant.types import Granularity
+from qmlir.formats.one_to_one import attributes_of, number
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.export.casts import uniform
-from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, attributes_of, container, number, plain_proto
+from qmlir.onnx.export.emission import MICROSOFT, Exporter, NodeEmitter, container, plain_proto
 from qmlir.onnx.export.signed_as_unsigned import UNSIGNED, offset, shifted
 from qmlir.onnx.node import Importer, Node
 

@@ -10,8 +10,9 @@ from xdsl.ir import Operation, SSAValue
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.resizing import ops
 from qmlir.dialects.nn.resizing.evaluate import Axis, changed_axes, coordinates, weights_of
+from qmlir.formats.one_to_one import attributes_of
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of
+from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
 
 MODES = {"nearest": ops.NEAREST, "linear": ops.LINEAR, "cubic": ops.CUBIC} | dict.fromkeys(

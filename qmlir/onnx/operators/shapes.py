@@ -14,8 +14,9 @@ from qmlir.dialects.nn.shapes.ops import range_size
 from qmlir.dialects.nn.training.ops import DropoutOp
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
+from qmlir.formats.one_to_one import attributes_of
 from qmlir.ir.builtin_types import element_of, shape_of
-from qmlir.onnx.export.emission import Exporter, NodeEmitter, attributes_of
+from qmlir.onnx.export.emission import Exporter, NodeEmitter
 from qmlir.onnx.node import Importer, Node
 
 # Ranges and constants, and the indices along an axis for importers of other operators.

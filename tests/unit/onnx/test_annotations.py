@@ -1,18 +1,23 @@
-"""Ranges that a model gives its tensors: what annotations and metadata say, by hand, and what is no range."""
+"""Annotations that survive, and ranges of tensors: what a model says, by hand, and what is no range."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 import qmlir
 from qmlir.arithmetic.statistics import Summary
 from qmlir.dialects.calib.types import StatsAttr
+from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import diagnostic_handler
+from qmlir.ir.provenance import hand_on
+from qmlir.onnx.metadata import without_module
 from qmlir.quantization.profiles.keys import keyed_values
 from qmlir.quantization.profiles.statistics import observed
+from qmlir.text.parsing import parse_module
+from qmlir.text.printing import module_text
 
 
 def relu(
@@ -100,3 +105,118 @@ def test_what_is_no_range_is_a_warning(model: ModelProto, message: str) -> None:
     found, said = ranges(model)
     assert not found
     assert any(message in each for each in said)
+
+
+# Annotations of other tools
+
+NET = """<ir_version: 10, opset_import: ["" : 21]>
+net (float[2, 3] x) => (float[2, 2] y) <float[3, 2] w = {1, -2, 3, 0.5, 0.25, -1}> {
+  [node_linear] h = MatMul (x, w)
+  [node_relu] r = Relu (h)
+  [node_sum] y = Add (r, h)
+}"""
+
+SCOPES = {
+    "node_linear": ("pkg.torch.onnx.name_scopes", "['', 'layers.0', 'layers.0.fc', 'linear']"),
+    "node_relu": ("namespace", ": main.Net/layers.0: main.Block/relu: aten.relu.default"),
+    "node_sum": ("pkg.torch.onnx.name_scopes", "['', 'add']"),
+}
+
+Said = tuple[str, dict[str, str]]
+
+
+def annotated() -> ModelProto:
+    model = parser.parse_model(NET)
+    model.doc_string, model.domain, model.model_version = "the model", "org.example", 7
+    model.graph.doc_string = "the graph"
+    model.metadata_props.add(key="author", value="who")
+    model.graph.metadata_props.add(key="kept", value="of the graph")
+    for node in model.graph.node:
+        node.doc_string = f'documents\n"{node.name}"'
+        for key, value in (SCOPES[node.name], ("pkg.torch.onnx.stack_trace", f"File of {node.name}, ä")):
+            node.metadata_props.add(key=key, value=value)
+    model.graph.input[0].doc_string = "the input"
+    model.graph.output[0].metadata_props.add(key="unit", value="m")
+    model.graph.initializer[0].metadata_props.add(key="of", value="weights")
+    info = model.graph.value_info.add()
+    info.CopyFrom(helper.make_tensor_value_info("h", TensorProto.FLOAT, [2, 2]))
+    info.metadata_props.add(key="layout", value="NC")
+    return model
+
+
+def said_by(proto: Any) -> Said:
+    return proto.doc_string, {e.key: e.value for e in proto.metadata_props if not e.key.startswith("qmlir.")}
+
+
+def said_in(model: ModelProto) -> dict[str, Said]:
+    """The annotations of the model, the graph and each tensor that has one."""
+    graph = model.graph
+    tensors = {
+        each.name: said_by(each) for each in (*graph.input, *graph.value_info, *graph.output, *graph.initializer)
+    }
+    shown = {name: said for name, said in tensors.items() if any(said)}
+    return {"model": said_by(model), "graph": said_by(graph), **shown}
+
+
+def of_nodes(model: ModelProto) -> dict[str, Said]:
+    return {node.name: said_by(node) for node in model.graph.node}
+
+
+def test_annotations_survive_the_text_and_an_export() -> None:
+    source = annotated()
+    module = qmlir.load(source)
+    again = parse_module(default_environment().new_context(), module_text(module), "module")
+    exported = qmlir.export_onnx(again)
+    assert of_nodes(exported) == of_nodes(source)
+    assert said_in(exported) == said_in(source)
+    assert (exported.domain, exported.model_version) == ("org.example", 7)
+    for model in (exported, without_module(exported)):  # from the text, and from the nodes
+        assert of_nodes(qmlir.export_onnx(qmlir.load(model))) == of_nodes(source)
+        assert said_in(qmlir.export_onnx(qmlir.load(model))) == said_in(source)
+
+
+@pytest.mark.parametrize("form", ["qdq", "qoperator", "integer"])
+def test_every_node_of_an_operation_has_the_annotations_of_its_origin(form: str) -> None:
+    source = annotated()
+    samples = np.random.default_rng(0).normal(size=(16, 2, 3)).astype(np.float32)
+    module = qmlir.quantize(qmlir.load(source), [{"x": x} for x in samples], validate=False, progress=None).module
+    exported = qmlir.export_onnx(module, format=form)
+    expected, names = of_nodes(source), list[str]()
+    for node in exported.graph.node:
+        name = node.name.partition("/")[0]
+        assert said_by(node) == expected.get(name, ("", {}))
+        names.append(name)
+    assert set(names) >= expected.keys()
+    assert said_in(exported) == said_in(source)
+
+
+def test_the_path_of_a_module_is_in_the_ir() -> None:
+    found = {
+        str(op.attributes["origin"]): op.attributes.get("module")
+        for op in qmlir.load(annotated()).walk()
+        if "origin" in op.attributes
+    }
+    assert {name: str(path) for name, path in found.items() if path} == {
+        '"node_linear"': '"layers.0.fc"',
+        '"node_relu"': '"layers.0"',
+    }
+
+
+def test_a_fused_operation_has_the_annotations_of_both_nodes() -> None:
+    """And the first decides if both have a key."""
+    module = qmlir.load(annotated())
+    (relu,) = (op for op in module.walk() if op.name == "nn.relu")
+    hand_on([op for op in module.walk() if op.name == "nn.matmul"], relu)
+    (node,) = (node for node in qmlir.export_onnx(module).graph.node if node.op_type == "Relu")
+    said, own = of_nodes(annotated()), dict([SCOPES["node_linear"]])
+    assert said_by(node) == (said["node_relu"][0], own | said["node_relu"][1])
+
+
+def test_annotations_of_a_part_of_a_model_survive() -> None:
+    source = annotated()
+    module = qmlir.load(source, cut_inputs=["h"])
+    exported = qmlir.export_onnx(module)
+    expected = of_nodes(source)
+    del expected["node_linear"]
+    assert of_nodes(exported) == expected
+    assert said_in(exported) == {name: said for name, said in said_in(source).items() if name not in "xw"}

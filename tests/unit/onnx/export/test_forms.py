@@ -270,7 +270,7 @@ def test_zero_points_that_a_dynamic_lstm_does_not_take() -> None:
     with pytest.raises(
         DiagnosticError, match="DynamicQuantizeLSTM requires one zero point per direction, but got weights of"
     ):
-        exported(DYNAMIC.replace("{0.1, ", "{0.1:7, "))
+        exported(DYNAMIC.replace("0.25:4", "0.125:4", 1))  # a scale for each row
 
 
 SIGMOID = """
@@ -468,3 +468,25 @@ def test_a_comparison_of_doubles_reads_both_operands(form: str) -> None:
     model = exported(COMPARISON, format=form)
     a, b = np.array([1, 2, 3], np.int8), np.array([2, 1, 3], np.int8)
     assert run(model, a, b).tolist() == [False, True, False]
+
+
+NAMED_LIKE_PARTS = """
+!x = !quant.uniform<u8:f32, 0.5:3>
+func.func @main(%x: tensor<2x!x>) -> (tensor<2x!x> {nn.name = "y"}) {
+  %c = nn.constant dense<[1.0, 2.0]> : tensor<2xf32> {origin = "y/c0"}
+  %0 = quant.dcast %x {origin = "x"} : tensor<2x!x> to tensor<2xf32>
+  %1 = nn.mul %0, %c : tensor<2xf32> {origin = "m"}
+  %2 = quant.qcast %1 {origin = "y"} : tensor<2xf32> to tensor<2x!x>
+  func.return %2 : tensor<2x!x>
+}
+"""
+
+
+def test_no_tensor_of_an_operation_has_the_name_of_a_value() -> None:
+    """As after two exports, of which the first named a constant after the operation that it belonged to."""
+    model = exported(NAMED_LIKE_PARTS, signed=True)
+    names = [each.name for each in model.graph.initializer]
+    names += [name for node in model.graph.node for name in node.output]
+    assert len(set(names)) == len(names)
+    # (4 - 3) * 1 + 3 and (5 - 3) * 2 + 3
+    assert run(model, np.array([4, 5], np.uint8)).tolist() == [4, 7]

@@ -1,8 +1,12 @@
 """Files of exported models, and the commands that write them."""
 
+import os
+import pickle
+from copy import deepcopy
 from io import StringIO
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
@@ -32,7 +36,9 @@ def wide_module() -> tuple[onnx.ModelProto, np.ndarray]:
     return model, weights
 
 
-def test_weights_beside_the_model(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mapped", [1 << 20, 1])
+def test_weights_beside_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mapped: int) -> None:
+    monkeypatch.setattr("qmlir.text.files.MAPPED", mapped)
     model, weights = wide_module()
     module = qmlir.load(model)
     path = tmp_path / "wide.onnx"
@@ -40,8 +46,38 @@ def test_weights_beside_the_model(tmp_path: Path) -> None:
     assert (tmp_path / "wide.onnx.data").read_bytes() == weights.tobytes()
     assert path.stat().st_size < 4096
     options = PrintOptions(weights=Weights.INLINE)
-    assert module_text(qmlir.load(path), options) == module_text(module, options)
+    loaded = qmlir.load(path)
+    copied, pickled = deepcopy(loaded), pickle.loads(pickle.dumps(loaded))
+    assert {module_text(each, options) for each in (loaded, copied, pickled)} == {module_text(module, options)}
     onnx.checker.check_model(path)
+
+
+def test_mapped_weights_share_a_descriptor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights of 4 bits are unpacked, and have none."""
+    monkeypatch.setattr("qmlir.text.files.MAPPED", 1)
+    random, names = np.random.default_rng(0), "abcdefgh"
+    model = onnx.parser.parse_model(f"""<ir_version: 10, opset_import: ["": 21]>
+    net (float[4] x) => (float[4] y) {{
+      q = DequantizeLinear(i, s)
+      {"".join(f"{name} = Add({before}, w_{name}) " for name, before in zip(names, "q" + names, strict=False))}
+      y = Add(h, x)
+    }}""")
+    codes = random.integers(-8, 8, 4).astype(ml_dtypes.int4)
+    weights = {name: random.normal(size=4).astype(np.float32) for name in names}
+    for name, each in {
+        "i": codes,
+        "s": np.float32(0.5),
+        **{f"w_{name}": each for name, each in weights.items()},
+    }.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(each), name))
+    onnx.save(model, tmp_path / "net.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    before = len(os.listdir("/proc/self/fd"))
+    module = qmlir.load(tmp_path / "net.onnx")
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+    wanted = codes.astype(np.float32) * np.float32(0.5)
+    for each in weights.values():
+        wanted = wanted + each
+    assert np.array_equal(qmlir.interpret(module, {"x": np.zeros(4, np.float32)})["y"], wanted)
 
 
 def test_above_what_protobuf_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
