@@ -35,7 +35,7 @@ class Candidate:
 
 
 def _has_granularity(accepted: Accepted, granularity: GranularityChoice) -> bool:
-    return accepted.has_granularity(str(granularity))
+    return accepted.has_granularity(granularity.scope)
 
 
 def _takes_floats(accepted: Accepted | None) -> bool:
@@ -50,7 +50,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[..., bool], Callable[[Accepted], Seque
     "storage": ("storages", Accepted.has_storage, lambda accepted: accepted.integers),
     "scheme": ("schemes", Accepted.has_scheme, lambda accepted: accepted.named_schemes),
     "granularity": ("granularities", _has_granularity, _granularities),
-    "scale": ("scales", Accepted.has_scale, lambda accepted: accepted.scales),
+    "bias_scale": ("scales", Accepted.has_scale, lambda accepted: accepted.scales),
 }
 """For each field of a choice, the field of `Accepted` with its values, the check, and the values, the preferred one
 first; there are none if a slot accepts all."""
@@ -116,7 +116,8 @@ class Assignment:
             for name, (value, source) in self.recipe.asked(op, slot).items():
                 if name in _FIELDS and not _FIELDS[name][1](accepted, value):
                     has = ", ".join(getattr(accepted, _FIELDS[name][0]))
-                    return f"{slot} {name} {value} (by {source}), but target '{candidate.target.name}' supports {has}"
+                    named = name.removeprefix(f"{slot}_")
+                    return f"{slot} {named} {value} (by {source}), but target '{candidate.target.name}' supports {has}"
         return None
 
     def candidate(self, op: Operation) -> Candidate | None:

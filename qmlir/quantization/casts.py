@@ -34,6 +34,7 @@ from qmlir.quantization.profiles.keys import given_type, is_constant
 from qmlir.quantization.profiles.statistics import PARTS, STATS, Observed, attach, observed, with_range
 from qmlir.quantization.recipe import Recipe
 from qmlir.quantization.retyping import (
+    DYNAMIC_DATA,
     REPAIR,
     TRAINABLE,
     is_f32,
@@ -115,14 +116,14 @@ def _stored_constant(constant: ConstantOp, type_: UniformQuantizedType, *, is_si
 def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None:
     """Inserts the pairs of casts that `decisions` require.
 
-    All users of a quantized operation's result read the cast value. For any other value, only quantized users read the
-    cast value; users in float read the original one. With `float_constants`, constants stay in float, are marked as
-    trainable, and get casts like any other value.
+    All users of a quantized operation's result, and of a value that callers pass as integers, read the cast value. For
+    any other value, only quantized users read the cast value; users in float read the original one. With
+    `float_constants`, constants stay in float, are marked as trainable, and get casts like any other value.
     """
     quantized = set(decisions.quantized)
     for value, type_ in reversed(decisions.values.items()):  # each pair is inserted right after its value
-        is_computed = isinstance(value.owner, Operation) and value.owner in quantized
-        users = [(use.operation, use.index) for use in value.uses if is_computed or use.operation in quantized]
+        is_for_all = value in decisions.stored or (isinstance(value.owner, Operation) and value.owner in quantized)
+        users = [(use.operation, use.index) for use in value.uses if is_for_all or use.operation in quantized]
         _insert_pair(value, type_, users)
     made: dict[tuple[Operation, UniformQuantizedType, bool], SSAValue] = {}
     repairs: dict[Operation, list[str]] = {}
@@ -152,6 +153,8 @@ def insert_casts(decisions: Decisions, *, float_constants: bool = False) -> None
         _insert_pair(value, type_, users)
     for op in decisions.kept_in_float:
         mark_kept_in_float(op)
+    for op, said in decisions.dynamic.items():
+        op.attributes[DYNAMIC_DATA] = ArrayAttr(map(StringAttr, said))
 
 
 def drop_calibration(function: FuncOp) -> None:

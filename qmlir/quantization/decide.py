@@ -26,6 +26,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import fit_bias
 from qmlir.arithmetic.schemes import F64, Storage
 from qmlir.dialects.nn.canonicalize.constants import constant_array
+from qmlir.dialects.nn.dynamic.ops import STEPS as DYNAMIC_SCHEMES
+from qmlir.dialects.nn.recurrent.ops import RecurrentOp
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.dialects.target.description import Accepted, Description
 from qmlir.ir.builtin_types import shape_of
@@ -42,16 +44,26 @@ from qmlir.quantization.decisions import Accumulators, Decisions, Key, moves_bet
 from qmlir.quantization.edges import Edges, find_edges
 from qmlir.quantization.feedback import find_feedback
 from qmlir.quantization.fills import Fills
+from qmlir.quantization.given import Given, given_in, represented, saturated, saturates
 from qmlir.quantization.masks import mask_arithmetic
 from qmlir.quantization.operand_domains import computed_for, flat_below, undefined_constants, within_domains
 from qmlir.quantization.predicates import residual_values, uneven_values
 from qmlir.quantization.profiles.keys import given_type, has_nan, values_with_nan
 from qmlir.quantization.profiles.statistics import Observed, observed, was_infinite
-from qmlir.quantization.recipe import Recipe
+from qmlir.quantization.recipe import PARAMETERS, Recipe
 from qmlir.quantization.report import DYNAMIC, REASON, branch_remarks, read_exactly, scales_dynamically
-from qmlir.quantization.retyping import fixed_range, is_f32, is_float, may_be_quantized, place_of, slots_of
+from qmlir.quantization.retyping import (
+    fixed_range,
+    is_f32,
+    is_float,
+    may_be_quantized,
+    moves_values,
+    place_of,
+    slots_of,
+)
 from qmlir.quantization.shared_scales import Groups, RoleParts, StatePair
-from qmlir.quantization.types import fixed_type, type_from_range, undivided_sum, weight_type
+from qmlir.quantization.stored_ports import StoredPort, check_decided, wanted_storage
+from qmlir.quantization.types import fixed_type, type_from_range, type_of_parameters, undivided_sum, weight_type
 from qmlir.registry import PackageError
 
 HEADROOM = 128.0
@@ -62,6 +74,9 @@ The remaining 24 bits equal the precision of f32."""
 _ENOUGH_FOR_DATA = 16
 """The largest bit width of data for contractions. With wider data, many biases do not fit 32 bits at the scale of the
 sum."""
+
+SATURATED = 0.01
+"""The fraction of observed elements outside of given parameters above which a warning is emitted."""
 
 _INFINITE_WEIGHT = FloatCause.INFINITE_WEIGHT.reason()
 """Why a contraction stays in float: a saturated infinite weight would turn infinite sums into finite ones."""
@@ -141,10 +156,14 @@ class _Decider:
     states: Sequence[Sequence[SSAValue]]
     """The values that leave the function and enter it again; both ends share one type."""
 
+    ports: Sequence[StoredPort]
+    """The inputs and outputs whose storage the caller chose."""
+
     def __post_init__(self) -> None:
         self.decisions = Decisions()
         self.groups = Groups()
         self.quantized: set[Operation] = set()
+        self.given = given_in(self.function, self.recipe)
         module, walk = self.function.parent_op(), self.function.walk()
         assert isinstance(module, ModuleOp)
         self.control = [(op, *group) for op in walk for group in together(op) if all(map(is_f32, group[1]))]
@@ -154,7 +173,8 @@ class _Decider:
         """The initial values of each loop-carried value that have separate types: constants, and those of several
         loops."""
         self.group_types: dict[SSAValue, UniformQuantizedType] = {}
-        self.accumulators = Accumulators(self.decisions, self.groups, self.quantized, self.unrounded)
+        rounded = {value for value, given in self.given.items() if any(each.is_named for each in given)}
+        self.accumulators = Accumulators(self.decisions, self.groups, self.quantized, self.unrounded, rounded)
 
     def run(self) -> Decisions:
         numbers = [op for op in self.function.walk() if isinstance(op, Quantizable) and op not in self.masking]
@@ -180,12 +200,21 @@ class _Decider:
             self.begun[taken[0]] = shared
         self.steps = RoleParts(chosen)
         self.steps.join(self.groups)
+        for position, _, values in self.recipe.shared():
+            own = [each for each in values if is_f32(each) and constant_array(each) is None and self._is_own(each)]
+            self.groups.join(own)
+            self.recipe.used.update([position] if len(own) > 1 else [])
         for op in chosen:
             self._decide_operands(op)
             for result in filter(is_f32, op.results):
                 self.decisions.values[result] = self._type_of(result, op)
         for op, given, taken in self.control:
             self._hand_on(op, given, taken)
+        for op in numbers:
+            if op in self.recipe.floats and op in self.decisions.left_in_float:
+                self._decide_float_weights(op)
+        if not chosen:  # no neighbor computes on integers, so that no operation can be fused with casts
+            self.decisions.kept_in_float -= self.recipe.floats
         return self.decisions
 
     # A loop-carried value has one type at both ends, so that no iteration casts it; the result of an `if` has one type
@@ -208,7 +237,14 @@ class _Decider:
     # operand has the type of the clamp's result instead, it saturates at the limits of the clamp, and all codes are
     # used.
     def _limits_storage(self, op: Quantizable, operand: SSAValue) -> bool:
-        """Returns True if `operand` may have the type of the clamped result of `op`: no target needs it wider."""
+        """Returns True if `operand` may have the type of the clamped result of `op`: no target needs it wider, and no
+        rule gives it other parameters."""
+        given = [
+            {each.parameters for value in values for each in self.given.get(value, ())}
+            for values in (self.groups.members(operand), op.results)
+        ]
+        if not given[0] <= given[1]:
+            return False
         owner = operand.owner
         if not self.assignment.targets or not isinstance(owner, Operation) or owner not in self.quantized:
             return True
@@ -221,10 +257,12 @@ class _Decider:
     def _reason_for_float(self, op: Quantizable) -> str | None:
         """Returns why `op` is not quantized, or `None` if it is."""
         slots = slots_of(op)
-        wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT))
-        if not wanted and op.fuses_with_casts():
+        wanted = self.recipe.quantizes(op, (*slots.values(), Slot.OUTPUT), changes=op.fuses_with_casts())
+        if op.fuses_with_casts() and (not wanted or op in self.recipe.floats):
             self.decisions.kept_in_float.add(op)
-            return FloatCause.EXCLUDED.reason()
+            return (FloatCause.FLOAT_ACTIVATIONS if wanted else FloatCause.EXCLUDED).reason()
+        if op in self.recipe.floats:
+            return FloatCause.FLOAT_ACTIVATIONS.reason()
         if not op.accepts_quantized_values():
             return op.float_reason()
         if not may_be_quantized(op):
@@ -248,20 +286,21 @@ class _Decider:
                 return _INFINITE_WEIGHT
             if array is None and not self._has_range(value):
                 return FloatCause.NO_OPERAND_RANGE.reason(value=_named(value))
-            if was_infinite(value):
+            if was_infinite(value) and value not in self.given:
                 return FloatCause.INFINITE_OPERAND.reason(value=_named(value))
         for result in op.results:
             if result in self.not_numbers:
                 return _NOT_A_NUMBER
             if is_float(result) and not self._has_range(result, op):
                 return FloatCause.NO_RESULT_RANGE.reason()
-            if is_float(result) and was_infinite(result):
+            if is_float(result) and was_infinite(result) and result not in self.given:
                 return FloatCause.INFINITE_RESULT.reason()
         return None
 
     def _has_range(self, value: SSAValue, op: Operation | None = None) -> bool:
-        """Returns True if `value` has an observed range, or one that follows from `op` or its quantized producer."""
-        if observed(value) is not None or given_type(value) is not None:
+        """Returns True if `value` has an observed range, or one that follows from a rule, `op` or its quantized
+        producer."""
+        if observed(value) is not None or given_type(value) is not None or value in self.given:
             return True
         owner = value.owner if op is None else op
         if not isinstance(owner, Quantizable) or not (op is owner or owner in self.quantized):
@@ -276,14 +315,21 @@ class _Decider:
 
     # Types
 
-    def _choice(self, op: Operation, slot: Slot, others: Iterable[Accepted | None] = ()) -> Choice:
-        """Returns how the value in `slot` of `op` is quantized, by rules and target; `others` are accepted
+    def _choice(
+        self, op: Operation, slot: Slot, others: Iterable[Accepted | None] = (), value: SSAValue | None = None
+    ) -> Choice:
+        """Returns how the `value` in `slot` of `op` is quantized, by rules and target; `others` are accepted
         elsewhere."""
-        choice = self.assignment.settled(op, slot, self.recipe.choice(op, slot), others)
+        choice = self.assignment.settled(op, slot, self.recipe.choice(op, slot, value), others)
         if not choice.storage.has_zero and slot is not Slot.WEIGHT:
             fault = f"storage '{choice.storage}' is only supported for weights, but it is set for slot '{slot}'"
             raise op_error(op, fault)
         return choice
+
+    def _is_own(self, value: SSAValue) -> bool:
+        """Returns True if `value` belongs to the function."""
+        owner = value.owner if isinstance(value.owner, Operation) else value.owner.parent_op()
+        return owner is not None and self.function.is_ancestor(owner)
 
     def _accepted_around(self, members: Iterable[SSAValue], position: Operation) -> Iterator[Accepted | None]:
         """Yields the types that targets accept for `members` at producers and users other than `position`."""
@@ -314,7 +360,7 @@ class _Decider:
             for position, array in self._constants(op).items():
                 if slots[position] is wanted:
                     self.decisions.constants[op, position] = self._constant_type(op, position, wanted, array)
-                    if (repair := self.recipe.wish(op, wanted).repair) != ALL_REPAIRS:
+                    if (repair := self.recipe.wish(op, wanted).allowed_repair) != ALL_REPAIRS:
                         self.decisions.repairs[op, position] = repair
         self._decide_bias(op)
 
@@ -336,6 +382,8 @@ class _Decider:
         """Makes `op` read a residual stream, or an uneven value, in the type of its slot if that has fewer bits."""
         value, choice = op.operands[position], self._choice(op, Slot.INPUT)
         seen = observed(value)
+        if any(member in self.given for member in self.groups.members(value)):
+            return
         if seen is None or (choice.needs_statistics and seen.statistics is None):
             return  # a loop-carried value has no statistics
         if choice.storage.bits < self.decisions.values[value].bits:
@@ -350,6 +398,8 @@ class _Decider:
         root = self.groups.find(value)
         if root not in self.group_types:
             moved = self._moved_accumulator(value)
+            if moved is None:
+                moved = self._type_by_rules(value)
             if moved is None:
                 moved = within_domains(value, self._group_type(value, at), self.decisions, self.quantized)
             self.group_types[root] = moved
@@ -377,17 +427,59 @@ class _Decider:
         self._because(value, replace(self.decisions.reasons[defining_op], members=tuple(members)))
         return type_
 
+    # All values of a group share one type, so rules must not give two of them different parameters.
+    def _type_by_rules(self, value: SSAValue) -> UniformQuantizedType | None:
+        """Returns the type of the group of `value` if rules give its parameters; otherwise `None`.
+
+        Raises `DiagnosticError` if rules give different parameters to values of the group.
+        """
+        members = self.groups.members(value)
+        found = [each for member in members for each in self.given.get(member, ())]
+        own = next(filter(None, map(given_type, members)), None)
+        if not found or own is not None:
+            return None
+        first, types_, choices = found[0], list[UniformQuantizedType](), list[Choice]()
+        for each in found:
+            choice = self._choice(each.op, each.slot, self._accepted_around(members, each.op), each.value)
+            if (storage := wanted_storage(self.ports, members)) is not None:
+                choice = replace(choice, storage=storage)
+            choices.append(choice)
+            types_.append(each.type_with(choice))
+            if types_[-1] != types_[0]:
+                one, other = (f"{given.source} gives {given.parameters}" for given in (first, each))
+                shared = f"shares one quantized type with {describe(first.op)}, but {one} and {other}"
+                raise op_error(each.op, f"{shared}; help: use the same parameters for both")
+        self._because(value, Reason(Basis.RULE, first.op, first.slot, choices[0], members=tuple(members)))
+        self._warn_of_saturation(members, types_[0], first)
+        return types_[0]
+
+    def _warn_of_saturation(self, members: Sequence[SSAValue], type_: UniformQuantizedType, given: Given) -> None:
+        """Warns if many observed elements of `members`, or what clamps leave of them, lie outside of `type_`."""
+        for member in members:
+            users = [use.operation for use in member.uses]
+            slots = [each.quantization_slots() if isinstance(each, Quantizable) else None for each in users]
+            is_clamped = bool(users) and all(each is not None and each.limits_operand for each in slots)
+            seen = observed(users[0].results[0] if is_clamped else member)
+            if seen is not None and (share := saturated(seen, type_)) > SATURATED:
+                low, high = represented(type_)
+                outside = (
+                    f"{share:.0%} of the observed elements of {_named(member)} lie outside [{low:.6g}, {high:.6g}]"
+                )
+                said = f"{given.source} gives {given.parameters}"
+                self.decisions.warnings[given.op] = f"saturates: {said}, but {outside}"
+
     def _group_type(self, value: SSAValue, at: Operation) -> UniformQuantizedType:
         members = self.groups.members(value)
         owners = [member.owner for member in members if member.owner in self.quantized]
         owners = list(dict.fromkeys(op for op in owners if isinstance(op, Quantizable)))
         position, slot = (owners[0], Slot.OUTPUT) if owners else (at, Slot.INPUT)
         if not owners and not self.assignment.targets:  # a norm in float sets the type of its result
-            position, slot = next(
-                ((each.owner, Slot.OUTPUT) for each in members if each in self.residual), (position, slot)
-            )
+            normed = (each.owner for each in members if each in self.residual and each.owner not in self.recipe.floats)
+            position, slot = next(((op, Slot.OUTPUT) for op in normed), (position, slot))
             assert isinstance(position, Operation)
         choice = self._choice(position, slot, self._accepted_around(members, position))
+        if (storage := wanted_storage(self.ports, members)) is not None:
+            choice = replace(choice, storage=storage)
         for op in owners[1:]:
             if self.recipe.wish(op, slot) != self.recipe.wish(position, slot):
                 self.decisions.remark(op, f"shares its type with {describe(position)}, whose rules apply")
@@ -480,8 +572,43 @@ class _Decider:
                 return self._addend_type(op, position, array, other)
         if not array.any() and (state := self.steps.state_of(op, position)) is not None:
             return self._shared_type(op, position, state)
-        why = Reason(Basis.RANGE, op, slot, self._choice(op, slot))
+        choice = self._choice(op, slot, value=op.operands[position])
+        if choice.parameters is not None:
+            return self._given_type(op, position, slot, choice)
+        why = Reason(Basis.RANGE, op, slot, choice)
         return self._from_ranges((op, position), [("its constant", _known(array))], why)
+
+    def _given_type(
+        self, op: Quantizable, position: int, slot: Slot, choice: Choice, axis: int | None = None
+    ) -> UniformQuantizedType:
+        """Returns the type of a constant whose parameters a rule gives; its output channels lie along `axis`."""
+        assert choice.parameters is not None
+        self._because((op, position), Reason(Basis.RULE, op, slot, choice))
+        scales, source = choice.parameters.scales, self.recipe.sources(op, slot)[PARAMETERS]
+        with _parameters_of(op, f"slot '{slot}' by {source}"):
+            type_ = type_of_parameters(choice.parameters, choice, axis)
+            if axis is not None and choice.parameters.is_per_channel:
+                channels = shape_of(op.operands[position])[axis]
+                if len(scales) != channels:
+                    raise ValueError(f"expected {channels} scales, one for each output channel, but got {len(scales)}")
+            if (array := constant_array(op.operands[position])) is not None and array.size:
+                share = float(saturates(array, type_).mean())
+                outside = [f"{share:.0%} of the elements of slot '{slot}'"] if share > SATURATED else []
+                outside += ["its bias"] if slot is Slot.WEIGHT and self._saturates_bias(op, type_.scales) else []
+                if outside:
+                    said = f"{source} gives {choice.parameters}"
+                    self.decisions.warnings[op] = f"saturates: {said}, which does not cover {' and '.join(outside)}"
+        return type_
+
+    def _saturates_bias(self, op: Quantizable, scales: F64) -> bool:
+        """Returns True if `op` has a bias that does not fit 32 bits with the weight `scales`."""
+        if place_of(op, Slot.BIAS) is None:
+            return False
+        bias, position = self._bias_range(op), place_of(op, Slot.INPUT)
+        data = None if position is None else self.decisions.operand_type(op, position)
+        if bias is None or data is None:
+            return False
+        return bool(fit_bias(*bias, data.scale, np.broadcast_to(scales, bias[0].shape)).raised.any())
 
     # A 32-bit bias has the scale s_x * s_w, whatever type its sum is rounded to: the device adds it before the
     # rounding, or in the same step.
@@ -489,14 +616,19 @@ class _Decider:
         """Returns the type of a constant that `op` adds to the accumulator `other`, by the rules of the bias slot."""
         choice = self._choice(op, Slot.BIAS)
         type_, is_exact = self.decisions.values[other], choice.storage == types.STORAGE
-        if is_exact and not choice.scale and isinstance(other.owner, Quantizable) and type_.bits != choice.storage.bits:
+        if (
+            is_exact
+            and not choice.bias_scale
+            and isinstance(other.owner, Quantizable)
+            and type_.bits != choice.storage.bits
+        ):
             type_ = found.type_ if (found := self.accumulators.sum_of(other.owner)) is not None else type_
-        if choice.scale == "sum" or (is_exact and not choice.scale):
+        if choice.bias_scale == "sum" or (is_exact and not choice.bias_scale):
             shared = types.addend_type(array, type_, len(shape_of(other)), choice.storage)
             if shared is not None:
                 self._because((op, position), Reason(Basis.ADDEND, op, Slot.BIAS, choice))
                 return shared
-            if "scale" in self.recipe.asked(op, Slot.BIAS):
+            if "bias_scale" in self.recipe.asked(op, Slot.BIAS):
                 raise op_error(op, f"the bias does not fit {choice.storage} with the scale of its accumulator, {type_}")
         why = Reason(Basis.RANGE, op, Slot.BIAS, choice)
         return self._from_ranges((op, position), [("its bias", _known(array))], why)
@@ -511,34 +643,80 @@ class _Decider:
         """Returns the type of an embedding table if it has fewer bits than the gathered rows, else `None`."""
         if op not in self.recipe.known["embedding"] or not np.isfinite(array).all():
             return None
-        choice, (moved,) = self._choice(op, Slot.WEIGHT), op.results
+        choice, (moved,) = self._choice(op, Slot.WEIGHT, value=op.operands[position]), op.results
         rows = self._type_of(moved, op)
         if choice.storage.bits >= rows.bits:
             asked = self.recipe.asked_of_table(op)
-            if asked and (asked.keys() - {"storage"} or asked["storage"].bits != rows.bits):
+            is_other = asked and (asked.keys() - {"storage"} or asked["storage"].bits != rows.bits)
+            if is_other or choice.parameters is not None:
+                said = "'embedding = true'" if choice.parameters is None else str(choice.parameters)
                 self.decisions.warnings[op] = (
-                    f"'embedding = true' has no effect: the rows of this table are read as {rows.bits}-bit values, and "
+                    f"{said} has no effect: the rows of this table are read as {rows.bits}-bit values, and "
                     "the table has their type; help: use fewer bits for the table, or more for the result"
                 )
             return None
+        if choice.parameters is not None:
+            return self._given_type(op, position, Slot.WEIGHT, choice, 0)
         self._because((op, position), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         with _parameters_of(op, "its table"):
             return self._of_weights(op, position, choice, weight_type(array, choice, 0, lambda scales: scales))
 
     def _weight_type(self, op: Quantizable, position: int, array: Array) -> UniformQuantizedType:
-        choice, slots = self._choice(op, Slot.WEIGHT), op.quantization_slots()
-        size = undivided_sum(array, choice, slots.weight_channel_axis, slots.weight_sum_axis)
-        if size is not None:
-            self.decisions.warnings[op] = (
-                f"block size {choice.granularity.block} does not divide its reduction size ({size}); using one weight "
-                "scale per channel"
-            )
-            choice = replace(choice, granularity=GranularityChoice(is_channel=True))
+        choice, slots = self._choice(op, Slot.WEIGHT, value=op.operands[position]), op.quantization_slots()
+        if choice.parameters is not None:
+            return self._given_type(op, position, Slot.WEIGHT, choice, slots.weight_channel_axis)
+        choice = self._divided(op, array, choice, slots.weight_channel_axis, slots.weight_sum_axis)
         self._because((op, position), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
         with _parameters_of(op, "its weights"):
             fit = partial(self._with_room_for_bias, op, choice=choice)
             type_ = weight_type(array, choice, slots.weight_channel_axis, fit, slots.weight_sum_axis)
             return self._of_weights(op, position, choice, type_)
+
+    def _divided(self, op: Quantizable, array: Array, choice: Choice, axis: int | None, along: int | None) -> Choice:
+        """Returns `choice`, with one scale per channel and a warning if its blocks do not divide the sums of `op`."""
+        if (size := undivided_sum(array, choice, axis, along)) is None:
+            return choice
+        self.decisions.warnings[op] = (
+            f"block size {choice.granularity.block} does not divide its reduction size ({size}); using one weight "
+            "scale per channel"
+        )
+        return replace(choice, granularity=GranularityChoice(is_channel=True))
+
+    # Weight-only quantization: `quant.dcast` makes floats of the stored integers, which the operation reads. Programs
+    # do so in registers, or once for each call. Rows of embedding tables become floats after they are gathered.
+    def _decide_float_weights(self, op: Quantizable) -> None:
+        """Decides the types of the constant weights of `op`, which computes in float."""
+        is_table = op in self.recipe.known["embedding"] and moves_values(op)
+        data = self.recipe.wish(op, Slot.INPUT)
+        for position, array in self._constants(op).items():
+            if not is_table and (slots_of(op)[position] is not Slot.WEIGHT or not isinstance(op, MultipliesAndAdds)):
+                continue
+            choice = self._choice(op, Slot.WEIGHT, value=op.operands[position])
+            if not choice.is_quantized or not is_f32(op.operands[position]):
+                continue
+            if not np.isfinite(array).all():
+                self.decisions.warnings[op] = "its weights stay in float: a weight is not finite"
+                continue
+            slots = op.quantization_slots()
+            axis, along = (0, None) if is_table else (slots.weight_channel_axis, slots.weight_sum_axis)
+            if isinstance(op, RecurrentOp):  # [directions, channels of all gates, terms]
+                axis, along = 1, 2
+            if choice.parameters is None:
+                choice = self._divided(op, array, choice, axis, along)
+                self._because((op, position), Reason(Basis.WEIGHTS, op, Slot.WEIGHT, choice))
+                with _parameters_of(op, "its weights"):
+                    type_ = weight_type(array, choice, axis, lambda scales: scales, along)
+                    type_ = self._of_weights(op, position, choice, type_)
+            else:
+                type_ = self._given_type(op, position, Slot.WEIGHT, choice, axis)
+            self.decisions.constants[op, position] = type_
+            if data.storage.scope and not is_table:
+                if str(data.scheme) not in DYNAMIC_SCHEMES:
+                    known = " or ".join(DYNAMIC_SCHEMES)
+                    raise op_error(op, f"activations '{data.storage}' require scheme {known}, but got {data.scheme}")
+                self.decisions.dynamic[op] = data.storage.scope, str(data.scheme)
+            if choice.allowed_repair != ALL_REPAIRS:
+                self.decisions.repairs[op, position] = choice.allowed_repair
 
     def _of_weights(
         self, op: Quantizable, position: int, choice: Choice, type_: UniformQuantizedType
@@ -644,11 +822,25 @@ def _in_float(edges: Edges, is_kept: Callable[[Operation], bool]) -> tuple[dict[
     return kept, unrounded
 
 
+def _warn_of_idle_parameters(decider: _Decider) -> None:
+    """Warns of rules that give parameters only to values that stay in float, or whose type the model defines."""
+    decisions = decider.decisions
+    given = [each for found in decider.given.values() for each in found]
+    applied = {each.source for each in given if each.value in decisions.values and given_type(each.value) is None}
+    for each in given:
+        if each.source not in applied:
+            decider.recipe.choice(each.op, each.slot, each.value)  # the rule matches, so it is not an error
+            cause = decisions.left_in_float.get(each.op, "no quantized operation computes or reads the value")
+            cause = cause if given_type(each.value) is None else "the model itself quantizes the value"
+            decisions.warnings[each.op] = f"ignores {each.parameters}, given by {each.source}: {cause}"
+
+
 def decide(
     function: FuncOp,
     recipe: Recipe,
     targets: Sequence[Description] = (),
     states: Sequence[StatePair] = (),
+    ports: Sequence[StoredPort] = (),
     *,
     keeps_integers: bool = False,
 ) -> Decisions:
@@ -657,7 +849,8 @@ def decide(
     The type of each float result and argument must have a profiled range (`!quant.calibrated`), unless the range
     follows from the operation. An operation stays in float if a range is missing, if it does not support the decided
     types, or if no target computes it. Operations next to inputs and outputs that lose too much in integers (see
-    `edges`), and moves between operations in float, also stay in float, unless `keeps_integers` is set.
+    `edges`), and moves between operations in float, also stay in float, unless `keeps_integers` is set. The values of
+    `ports` enter and leave as integers of the storage that their caller chose.
 
     Raises `DiagnosticError` if no quantization parameters exist for a range, or if a rule requires a type that no
     target supports.
@@ -670,13 +863,15 @@ def decide(
     exact |= dict.fromkeys(scales_dynamically(function), DYNAMIC)
     # A target that supports 8-bit tables with wider rows would have to declare it, and no description can yet.
     recipe.learn(function, without=["mixed_range_concat", *(["embedding"] if targets else [])])
-    own = {value for state in states for value in (state.argument, state.returned)}
+    own = {value for state in states for value in (state.argument, state.returned)} | {port.value for port in ports}
     named = [(state.returned, state.argument) for state in states]
     feedback = find_feedback(function, named, residual)
     recipe.known["fed_back"] |= feedback.makers
     fed_back = [*named, *feedback.states]
-    edges = find_edges(function, recipe.wish, own, masking | exact.keys())
+    recipe.find_floats(function)
+    edges = find_edges(function, recipe.wish, own, masking | exact.keys() | recipe.floats)
     recipe.known["edge"] |= edges.in_float.keys() | edges.wide
+    recipe.find_floats(function)
 
     def is_kept(op: Operation) -> bool:
         return keeps_integers or recipe.wants_integers(op) or not assignment.may_stay_in_float(op)
@@ -692,7 +887,9 @@ def decide(
     recipe.known["mixed_range_concat"] |= makers(uneven)
     exact |= in_float
     while True:
-        decider = _Decider(function, recipe, refused, assignment, residual, uneven, masking, exact, unrounded, fed_back)
+        decider = _Decider(
+            function, recipe, refused, assignment, residual, uneven, masking, exact, unrounded, fed_back, ports
+        )
         decisions = decider.run()
         without_result = decisions.undefined | undefined_constants(decisions)
         undefined |= without_result
@@ -704,6 +901,11 @@ def decide(
             break
         refused |= {op: reason for op, reason in found.items() if not assignment.advance(op, reason)}
         refused = computed_for(function, undefined.keys() & refused.keys()) | refused | moving
+    _warn_of_idle_parameters(decider)
+    check_decided(function, ports, decisions)
+    decisions.stored = frozenset(port.value for port in ports)
+    if targets:  # without a rule, a target may choose another type
+        recipe.effective |= recipe.used
     decisions.note_targets(assignment)
     decisions.remarks += branch_remarks(function, decisions.quantized)
     for op, remark in decisions.remarks:

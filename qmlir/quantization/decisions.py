@@ -1,6 +1,6 @@
 """The decisions made for one function, and which of its values are accumulators."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -52,6 +52,9 @@ class Decisions:
     values: dict[SSAValue, UniformQuantizedType] = field(default_factory=dict[SSAValue, UniformQuantizedType])
     """The type of each computed value and argument."""
 
+    stored: Set[SSAValue] = frozenset()
+    """The inputs and outputs that callers pass as integers: operations in float also read their rounded values."""
+
     constants: Types = field(default_factory=Types)
     """The type of each constant operand, by the operation that reads it and the operand index."""
 
@@ -64,6 +67,9 @@ class Decisions:
     operands: Types = field(default_factory=Types)
     """The type of each operand that an operation reads in a type other than that of the value, by operation and operand
     index: a computed bias is read in the type of the sum, and a residual stream in the type of a contraction's data."""
+
+    dynamic: dict[Operation, tuple[str, str]] = field(default_factory=dict[Operation, tuple[str, str]])
+    """The scope and the scheme of the data of each operation that `nn-quantize-dynamically` is to quantize."""
 
     left_in_float: dict[Operation, str] = field(default_factory=dict[Operation, str])
     """The float operations that are not quantized, each with the reason."""
@@ -199,6 +205,9 @@ class Accumulators:
     unrounded: Set[SSAValue] = frozenset()
     """The sums that float operations read without rounding."""
 
+    rounded: Container[SSAValue] = frozenset[SSAValue]()
+    """The values that are not accumulators because rules that name them give their parameters."""
+
     _sums: dict[Operation, SumBound | None] = field(default_factory=dict[Operation, SumBound | None], init=False)
     _is_sum: dict[Operation, bool] = field(default_factory=dict[Operation, bool], init=False)
 
@@ -206,6 +215,8 @@ class Accumulators:
         """Returns True if `value` is a sum and all its users accept accumulators."""
         owner = value.owner
         if not isinstance(owner, Quantizable) or not self.is_sum(owner) or self.groups.is_shared(value):
+            return False
+        if value in self.rounded:
             return False
         users = [use.operation for use in value.uses]
         return value in self.unrounded or (bool(users) and all(map(self._takes_accumulators, users)))
@@ -232,7 +243,8 @@ class Accumulators:
         inside = set(members)
         moved = {result for op in makers(members) if not inside.isdisjoint(op.operands) for result in op.results}
         givers = [member for member in members if member not in moved]
-        if len(members) == 1 or len(givers) != 1 or self.groups.limited & inside:
+        is_given = any(member in self.rounded for member in members)
+        if is_given or len(members) == 1 or len(givers) != 1 or self.groups.limited & inside:
             return None
         owner = givers[0].owner
         if not isinstance(owner, Quantizable) or not self.is_sum(owner):

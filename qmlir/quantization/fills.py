@@ -12,12 +12,13 @@ operation that computes new values, from a gap in the histogram.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -83,20 +84,20 @@ class Fill:
         return FloatCause.FAR_FILL.reason(fill=self.fill)
 
 
-def _split(numbers: Iterable[float], others: float, far: float) -> Fill | None:
+def _split(numbers: npt.ArrayLike, others: float, far: float) -> Fill | None:
     """Returns the first of `numbers` whose magnitude is more than `far` times `others` and all smaller ones.
 
     Returns the last such number if nothing is known of the others (0): the smallest ones may also be far apart.
     """
-    found: Fill | None = None
-    is_known = others > 0
-    for number in sorted(numbers, key=abs):
-        if 0 < far * others < abs(number):
-            found = Fill(others, number)
-            if is_known:
-                break
-        others = max(others, abs(number))
-    return found
+    given = np.asarray(numbers, np.float64)
+    ascending = given[np.argsort(np.abs(given), kind="stable")]
+    magnitudes = np.abs(ascending)
+    before = np.maximum(np.concatenate(([others], magnitudes[:-1])), others)[: len(magnitudes)]
+    (far_ones,) = np.nonzero((far * before > 0) & (far * before < magnitudes))
+    if not far_ones.size:
+        return None
+    position = far_ones[0 if others > 0 else -1]
+    return Fill(float(before[position]), float(ascending[position]))
 
 
 def _occupied(seen: Statistics) -> F64:
@@ -255,7 +256,7 @@ class Fills:
         seen = seen_statistics(value)
         if value in self.of or seen is None or not seen.count:
             return self._reach(value)
-        found = _split(_occupied(seen).tolist(), 0.0, FAR)
+        found = _split(_occupied(seen), 0.0, FAR)
         is_mask = found is not None and any(abs(found.fill - each) <= 2 * found.others for each in masks)
         return found.others if found is not None and is_mask else self._reach(value)
 
@@ -265,7 +266,7 @@ class Fills:
         statistics = seen_statistics(value)
         if statistics is None or not statistics.count or any(statistics.infinities):
             return None
-        found = _split(_occupied(statistics).tolist(), 0.0, FAR_REPEATED)
+        found = _split(_occupied(statistics), 0.0, FAR_REPEATED)
         if found is None or len({statistics.minimum, statistics.maximum} & {found.fill}) != 1:
             return None
         counts, fill = statistics.histogram.counts, Fraction(found.fill)
@@ -321,7 +322,7 @@ class Fills:
         numbers, counts = np.unique(array[np.isfinite(array)], return_counts=True)
         is_table = sum(size > 1 for size in array.shape) > 1
         for far in (FAR_ONCE, FAR_REPEATED) if is_table else (FAR_REPEATED,):
-            found = _split(numbers.tolist(), others, far)
+            found = _split(numbers, others, far)
             if found is None:
                 continue
             is_fill = np.abs(numbers) >= abs(found.fill)
@@ -343,6 +344,6 @@ class Fills:
         if op.quantization_slots().shares_parameters or seen.statistics is None:
             reach = max(abs(seen.minimum), abs(seen.maximum))
             return carried if reach >= math.sqrt(abs(carried.fill) * carried.others) else None
-        found = _split(_occupied(seen.statistics).tolist(), 0.0, FAR)
+        found = _split(_occupied(seen.statistics), 0.0, FAR)
         is_same = found is not None and 2 * abs(found.fill) >= abs(carried.fill)
-        return found if is_same else _split(_occupied(seen.statistics).tolist(), 0.0, FAR_REPEATED)
+        return found if is_same else _split(_occupied(seen.statistics), 0.0, FAR_REPEATED)

@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeAlias, cast
 
 from qmlir import registry
 from qmlir.ir.messages import DiagnosticError
-from qmlir.text.data import parse_toml, toml_key, toml_value
 from qmlir.text.files import path_of
 from qmlir.text.renames import PASSES, RECIPE
 from qmlir.text.sources import read_source
+from qmlir.text.toml import parse_toml, toml_key, toml_value
 
 # Settings in the spelling of other tools: `QInt8`, `MinMax`, `per_channel`, and settings that have another name here.
 #
@@ -21,9 +21,14 @@ from qmlir.text.sources import read_source
 # equivalent setting, because the values of the two settings differ as well.
 
 _STORAGE = re.compile(r"q?(u?)int([0-9]+)|s([0-9]+)")
-_BLOCK = re.compile(r"(?:block|group)(?:size)?:?([0-9]+)")
+_BLOCK = re.compile(r"(?:block|group)(?:size)?:?([0-9]+)(?::([a-z0-9]+))?")
 
-_NAMED_STORAGES = {"ternary": "i2<-1:1>", "binary": "binary", "bipolar": "binary"}
+_NAMED_STORAGES = {
+    **{"ternary": "i2<-1:1>", "binary": "binary", "bipolar": "binary"},
+    **dict.fromkeys(("float", "float32", "fp32", "f32"), "f32"),
+    **dict.fromkeys(("dynamic:row", "dynamic:token", "pertoken", "dynamic"), "dynamic"),
+    **{"float16": "f16", "fp16": "f16", "half": "f16", "bfloat16": "bf16"},
+}
 
 _CALIBRATORS = {"kl": "entropy", "kldivergence": "entropy", "max": "min_max", "minmaxcalibration": "min_max"}
 _SCHEMES = {"sym": "symmetric", "asym": "asymmetric", "affine": "asymmetric"}
@@ -51,7 +56,10 @@ def _storage(text: str) -> str:
 
 def _granularity(text: str) -> str:
     found = _BLOCK.fullmatch(_plain(text))
-    return f"block:{found[1]}" if found is not None else _one_of(text, ("channel", "tensor"), _GRANULARITIES)
+    if found is None:
+        return _one_of(text, ("channel", "tensor"), _GRANULARITIES)
+    scales = "" if found[2] is None else f":{_NAMED_STORAGES.get(found[2], found[2])}"
+    return f"block:{found[1]}{scales}"
 
 
 _READERS: Mapping[str, Callable[[str], str]] = {

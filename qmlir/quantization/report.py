@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.dialects.builtin import ModuleOp, f32, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.dialects.nn.base import Kind, kind_of, plain_type
-from qmlir.dialects.nn.dynamic.ops import DynamicQuantizeOp
+from qmlir.dialects.nn.constant.ops import ConstantOp
+from qmlir.dialects.nn.dynamic.ops import STORAGES, DynamicQuantizeOp
 from qmlir.dialects.nn.elementwise.ops import ComparisonOp
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
+from qmlir.dialects.nn.recurrent.ops import DynamicLstmOp
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp, StorageCastOp
 from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
-from qmlir.ir.builtin_types import element_or_self, ranked_tensor, shape_of
+from qmlir.ir.builtin_types import element_of, element_or_self, ranked_tensor, shape_of
 from qmlir.ir.control_flow import reached, read_only_by
 from qmlir.ir.decomposition import COMPONENTS
 from qmlir.ir.diagnostics import printable
@@ -29,7 +31,7 @@ from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.masks import mask_arithmetic
 from qmlir.quantization.profiles.keys import functions_of, is_constant
 from qmlir.quantization.recipe import Recipe
-from qmlir.quantization.retyping import KEEP_FLOAT, slots_of, trial_parts
+from qmlir.quantization.retyping import DYNAMIC_ROLE, KEEP_FLOAT, slots_of, trial_parts
 from qmlir.text.tables import Readable, counted
 
 # Float arithmetic for operations that compare values, or compute scales from them.
@@ -40,6 +42,7 @@ from qmlir.text.tables import Readable, counted
 # integers of a contraction, so it should be as exact as a scale in a type.
 
 REASON = FloatCause.EXACT_READER.reason()
+AS_REQUESTED = FloatCause.FLOAT_ACTIVATIONS.reason()
 DYNAMIC = FloatCause.DYNAMIC_SCALE.reason()
 
 
@@ -139,6 +142,12 @@ class Computed:
 
     cost: int = 0
     """Estimated time, in units of an 8-bit multiply-add."""
+
+    has_stored_weights: bool = False
+    """True if the operations compute in float by weights that are stored as integers."""
+
+    is_dynamic: bool = False
+    """True if the operations are contractions whose data is quantized at run time."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +258,13 @@ class Coverage(Readable):
         if self.masked:
             softmaxes = f"{self.masked} softmax{'es' if self.masked > 1 else ''}"
             text.append(f"masks of {softmaxes} are excluded from calibration ranges")
-        left = self.left_in_float
+        if dynamic := sum(row.count for row in self.rows if row.is_dynamic):
+            text.append(f"{counted(dynamic, 'contraction')} of data that is quantized at run time")
+        left = [row for row in self.left_in_float if row.reason != AS_REQUESTED]
+        if asked := [row for row in self.left_in_float if row.reason == AS_REQUESTED]:
+            stored = sum(row.count for row in asked if row.has_stored_weights)
+            weights = f", {stored} of them by weights that are stored as integers" if stored else ""
+            text.append(f"{counted(sum(row.count for row in asked), 'operation')} in f32, as requested{weights}")
         if left:
             text.append(f"estimated time: {100 * self.integer_cost_share:.1f}% on quantized values")
         for row in left[:lines]:
@@ -264,6 +279,13 @@ class Coverage(Readable):
 def key_of(op: Operation) -> str:
     """Returns the provenance of `op`, or its name if it has none."""
     return "+".join(map(str, origins_of(op))) or op.name
+
+
+def _of_dynamic(op: Operation) -> str | None:
+    """Returns the key of the contraction of dynamically quantized data that `op` computes, or `None`."""
+    suffix, keys = f"/{DYNAMIC_ROLE}", [str(origin) for origin in origins_of(op)]
+    is_part = bool(keys) and all(key.endswith(suffix) for key in keys)
+    return "+".join(key.removesuffix(suffix) for key in keys) if is_part else None
 
 
 def float_reasons(decisions: Iterable[Decisions]) -> dict[str, str]:
@@ -322,12 +344,25 @@ def element_text(element: Attribute) -> str:
     return str(element.storage if isinstance(element, UniformFloatType) else plain_type(element))
 
 
+_DYNAMIC_DATA = UniformQuantizedType.per_tensor(STORAGES["u8"], f32, 1.0)
+"""The type of the data of `nn.dynamic_lstm` after it was quantized."""
+
+
 def _data_elements(op: Operation) -> list[Attribute]:
     """Returns the element types of the float and quantized data that `op` reads."""
     positions = slots_of(op) if isinstance(op, Quantizable) else range(len(op.operands))
+    if isinstance(op, DynamicLstmOp):
+        return [_DYNAMIC_DATA, element_of(op.weight)]
     types = (ranked_tensor(op.operands[position].type) for position in positions)
     elements = (type_.get_element_type() for type_ in types if type_ is not None)
     return [each for each in elements if kind_of(each) in (Kind.FLOAT, Kind.QUANTIZED)]
+
+
+def _stored_weights(op: Operation) -> dict[int, Attribute]:
+    """Returns the types of the constants of a float operation that are dequantized, by position in its data."""
+    values = [value for value, slot in op.operands_with_slots() if slot] if isinstance(op, Quantizable) else []
+    casts = {at: value.owner for at, value in enumerate(values) if isinstance(value.owner, DequantizeCastOp)}
+    return {at: element_of(cast.input) for at, cast in casts.items() if isinstance(cast.input.owner, ConstantOp)}
 
 
 def _reason(op: Operation) -> str:
@@ -370,11 +405,27 @@ def _computed(op: Operation, reasons: Mapping[str, str], times: int) -> Computed
     products = op.multiply_adds() if isinstance(op, MultipliesAndAdds) else 0
     # After the data and the weights comes the bias, which is added, not multiplied.
     multiplied = elements[:2] if products else elements[:1]
-    key = key_of(op)
-    reason = "" if is_quantized else _unfused(op) or reasons.get(key, _reason(op))
-    kinds = " x ".join(map(element_text, multiplied))
+    dynamic = key_of(op) if isinstance(op, DynamicLstmOp) else _of_dynamic(op)
+    if dynamic is not None and not products:
+        return None
+    key = dynamic or key_of(op)
+    told = (reasons[each] for each in (key, *map(str, origins_of(op))) if each in reasons)
+    reason = "" if is_quantized else _unfused(op) or next(told, None) or _reason(op)
+    stored = _stored_weights(op)
+    kinds = " x ".join(element_text(stored.get(at, each)) for at, each in enumerate(multiplied))
     cost = _cost(op, multiplied, products)
-    return Computed(key, op.name, kinds, is_quantized, times * products, times, reason, times * cost)
+    return Computed(
+        key,
+        op.name,
+        kinds,
+        is_quantized,
+        times * products,
+        times,
+        reason,
+        times * cost,
+        has_stored_weights=bool(stored),
+        is_dynamic=dynamic is not None,
+    )
 
 
 def _joined(one: Computed, other: Computed) -> Computed:
@@ -396,7 +447,8 @@ def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Cove
 
     `reasons` maps keys to the reasons why operations are in float (see `float_reasons`); for other operations the
     reason is derived from the operation. A contraction counts as integer if its operands are quantized. A composite
-    with types for its parts is counted as these parts.
+    with types for its parts is counted as these parts. Operations that quantize data at run time, or rescale the sums
+    of such data, count as part of their contraction.
     """
     rows: dict[tuple[str, str, str, str], Computed] = {}
     masked = 0
@@ -409,4 +461,5 @@ def coverage(module: ModuleOp, reasons: Mapping[str, str] | None = None) -> Cove
                 if row is not None:
                     key = (row.key, row.name, row.elements, row.reason)
                     rows[key] = _joined(rows[key], row) if key in rows else row
-    return Coverage(tuple(rows.values()), masked)
+    dynamic = {row.key for row in rows.values() if row.is_dynamic}  # whose last operation has the same key
+    return Coverage(tuple(row for row in rows.values() if row.is_dynamic or row.key not in dynamic), masked)

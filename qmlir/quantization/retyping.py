@@ -22,6 +22,12 @@ KEEP_FLOAT = "nn.keep_float"
 """The attribute on an operation that a recipe leaves in float, even if there are casts around it."""
 
 
+DYNAMIC_DATA = "nn.dynamic"
+"""The attribute on an operation whose data a recipe quantizes at run time: the scope and the scheme."""
+
+DYNAMIC_ROLE = "dynamic"
+"""The last part of the role of the operations that quantize data at run time, multiply it, and rescale the sums."""
+
 TRAINABLE = "nn.trainable"
 """The attribute on a trainable argument or float constant. Such a constant stays a float when it is quantized."""
 
@@ -31,6 +37,10 @@ UNROUNDED = "quant.unrounded"
 REPAIR = "quant.repair"
 """The attribute on a float constant that names the accuracy recovery passes that may change it, if a recipe names them.
 If the rules for several users of the constant differ, their texts are separated by `;`."""
+
+FITTED = "quant.fitted"
+"""The attribute on a function whose sums provably fit in `bits` bits, with the numbers of `layers` and those `changed`.
+"""
 
 REPAIRED = "quant.repaired"
 """The attribute on an operation that reads weights with the effects of accuracy recovery passes on its layer, in order.

@@ -37,6 +37,10 @@ def _names(field: str) -> Callable[[], Sequence[str]]:
     return lambda: tuple(registry.named(field))
 
 
+PORT_TYPES = "u8", "i8", "i16", "u16", "f32"
+"""The types that `inputs_as` and `outputs_as` accept."""
+
+
 class QuantizeSettings(TypedDict, total=False):
     """How to quantize: the settings of `qmlir.quantize`, all of them optional.
 
@@ -59,7 +63,9 @@ class QuantizeSettings(TypedDict, total=False):
     ]
     """The exclusions are appended to the rules of the recipe."""
 
-    activations: Annotated[str, SettingRow("activation type: i8, u8, i16, i4, i2<-1:1>, …", "i8", "STORAGE", "storage")]
+    activations: Annotated[
+        str, SettingRow("activation type: i8, u8, i16, i4, f32 (weight-only), dynamic, …", "i8", "STORAGE", "storage")
+    ]
     weights: Annotated[str, SettingRow("weight type: i8, i4, ternary, binary, …", "i8<-127:127>", "STORAGE", "storage")]
     accumulator: Annotated[str, SettingRow("type of accumulators before the bias: i32, …", "i32", "STORAGE", "storage")]
     scheme: Annotated[
@@ -73,7 +79,10 @@ class QuantizeSettings(TypedDict, total=False):
         SettingRow("weight scheme: symmetric, asymmetric, …", "symmetric", field="scheme", choices=_names("schemes")),
     ]
     granularity: Annotated[
-        str, SettingRow("weight granularity: channel, tensor, block:N", "channel", "KIND", "granularity")
+        str,
+        SettingRow(
+            "weight granularity: channel, tensor, block:N, block:N:f16, block:N:k6", "channel", "KIND", "granularity"
+        ),
     ]
     """If it is empty, the recipe decides."""
 
@@ -100,10 +109,12 @@ class QuantizeSettings(TypedDict, total=False):
         ),
     ]
     accumulator_bits: Annotated[
-        int, SettingRow("accumulator width of 8-bit contractions: 16 (for AVX2 without VNNI) or 32", "32", "N")
+        int,
+        SettingRow("accumulator width: 16 (for AVX2 without VNNI), 17 to 31 (for adders of devices) or 32", "32", "N"),
     ]
     """With 16, weights are rounded so that no sum of `accumulator_pairs` product pairs overflows
-    (`quant-fit-i16-accumulators`)."""
+    (`quant-fit-i16-accumulators`). With 17 to 31, they are changed so that no sum of a layer overflows
+    (`quant-fit-accumulators`)."""
 
     accumulator_pairs: Annotated[
         int,
@@ -118,8 +129,28 @@ class QuantizeSettings(TypedDict, total=False):
         Mapping[str, str],
         SettingRow("inputs, each with the output that is this input of the next call", on_command_line=False),
     ]
-    """For example, `{"past_*": "present_*"}`. States are passed and returned as stored integers of one type, all other
-    values as floats."""
+    """For example, `{"past_*": "present_*"}`. States are passed and returned as stored integers of one type."""
+
+    inputs_as: Annotated[
+        str | Mapping[str, str],
+        SettingRow(
+            "type of inputs that callers pass as stored integers: u8, i8, i16, u16, f32, or NAME=TYPE for one",
+            "f32",
+            "TYPE",
+            on_command_line=False,
+        ),
+    ]
+    """One type applies to all float inputs except `states`; in Python, also a dict such as `{"image": "u8"}`."""
+
+    outputs_as: Annotated[
+        str | Mapping[str, str],
+        SettingRow(
+            "type of outputs that callers get as stored integers: u8, i8, i16, u16, f32, or NAME=TYPE for one",
+            "f32",
+            "TYPE",
+            on_command_line=False,
+        ),
+    ]
 
     assert_all_quantized: Annotated[bool, SettingRow("fail and list the operations if any stays in float", "False")]
 

@@ -13,6 +13,7 @@ from qmlir.ir.diagnostics import text_error
 from qmlir.ir.passes import TakesValues
 from qmlir.quantization.recipe import Recipe, TypeOptions, make_recipe, read_rules
 from qmlir.quantization.recipe_text import RecipeText, meant, setting_hint, spelled, text_of
+from qmlir.quantization.setting_rows import PORT_TYPES
 from qmlir.quantization.setting_rows import QuantizeSettings as QuantizeSettings
 from qmlir.quantization.setting_rows import setting_rows as setting_rows
 from qmlir.text.files import path_of
@@ -49,6 +50,8 @@ def normalize_settings(settings: QuantizeSettings) -> dict[str, Any]:
         found[name] = names_in(name, found[name])
     if "states" in found:
         found["states"] = _states_in(found["states"])
+    for name in {"inputs_as", "outputs_as"} & found.keys():
+        found[name] = _ports_in(name, found[name])
     return found
 
 
@@ -62,6 +65,26 @@ def _states_in(given: Any) -> tuple[str, ...]:
     if wrong := next((each for each in words if "=" not in each), ""):
         raise text_error(f"state must be spelled input=output or past_*=present_*, but got '{wrong}'")
     return words
+
+
+def _ports_in(setting: str, given: Any) -> tuple[str, ...]:
+    """Returns types as entries `TYPE` and `NAME=TYPE`, also from types by name. Raises `DiagnosticError`."""
+    if isinstance(given, Mapping):
+        given = [f"{name}={type_}" for name, type_ in cast(Mapping[Any, Any], given).items()]
+    if not isinstance(given, str | Sequence):
+        raise text_error(f"{setting} must be a type, or types by the names of {setting[:-3]}, but got {given!r}")
+    words = [given] if isinstance(given, str) else names_in(setting, given)
+    entries = tuple(name for word in words for name in names_in(setting, word))
+    check_port_types(setting, entries)
+    return entries
+
+
+def check_port_types(setting: str, entries: Sequence[str]) -> None:
+    """Raises `DiagnosticError` for an entry without one of the known types."""
+    for entry in entries:
+        if entry.rpartition("=")[2] not in PORT_TYPES:
+            known = ", ".join(PORT_TYPES)
+            raise text_error(f"{setting} must be one of {known}, or NAME=TYPE with one of them, but got '{entry}'")
 
 
 def _no_setting(function: str, name: str, value: Any, known: Sequence[str]) -> TypeError:

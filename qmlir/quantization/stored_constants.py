@@ -173,11 +173,17 @@ class StoredTable:
 
 
 def stored_tables(module: ModuleOp) -> Iterator[StoredTable]:
-    """Yields the embedding tables of a quantized module whose rows are rescaled when they are gathered."""
-    gathers = (op for op in module.walk() if isinstance(op, GatherOp) and op.rescales)
-    for table in dict.fromkeys(op.input for op in gathers if constant_array(op.input) is not None):
+    """Yields the embedding tables of a quantized module whose rows are rescaled or dequantized when they are
+    gathered."""
+    casts = [op for op in module.walk() if isinstance(op, DequantizeCastOp)]
+    constants = ((cast.result, cast.input) for cast in casts if constant_array(cast.input) is not None)
+    stored: dict[SSAValue, SSAValue] = dict(constants)
+    gathers = [op for op in module.walk() if isinstance(op, GatherOp) and (op.rescales or op.input in stored)]
+    for table in dict.fromkeys(stored.get(op.input, op.input) for op in gathers):
         element = element_of(table)
-        assert isinstance(element, UniformQuantizedType)
-        reading = (op for op in module.walk() if table in op.operands)
+        if constant_array(table) is None or not isinstance(element, UniformQuantizedType):
+            continue
+        values = {table, *(value for value, source in stored.items() if source is table)}
+        reading = (op for op in module.walk() if op not in casts and not values.isdisjoint(op.operands))
         readers = dict.fromkeys(str(origin) for op in reading for origin in origins_of(op))
         yield StoredTable(shape_of(table), element.bits, granularity_of(element), tuple(readers))

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from qmlir.specialization.batch import dynamic_axes as dynamic_axes
     from qmlir.specialization.batch import mark_batch as mark_batch
     from qmlir.specialization.batch import proof_of as proof_of
+    from qmlir.specialization.inputs import function_of as function_of
+    from qmlir.specialization.inputs import signature_text as signature_text
     from qmlir.specialization.padding import outline as outline
 else:
     __getattr__, __dir__ = attached(__name__)

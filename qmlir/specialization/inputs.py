@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from qmlir.arithmetic.arrays import Array, integer_limits
 from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.constant.ops import storage_element
+from qmlir.dialects.quant.infer import scaling_of
 from qmlir.dialects.quant.types import storage_limits
 from qmlir.ir.builtin_types import AnyTensor, as_integer, as_small_float, ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error, unknown
@@ -48,7 +49,10 @@ def port_text(port: Port) -> str:
     type_ = ranked_tensor(port.type)
     if type_ is None:
         return f"{port.name}: {port.type}"
-    return f"{port.name}: {shape_text(type_.get_shape())} {storage_element(type_.get_element_type())}"
+    element = type_.get_element_type()
+    scale, zero_point = scaling_of(element)
+    scaling = "" if scale is None else f", scale {scale:.9g}, zero point {zero_point}"
+    return f"{port.name}: {shape_text(type_.get_shape())} {storage_element(element)}{scaling}"
 
 
 def missing_inputs(ports: Iterable[Port]) -> str:
@@ -108,7 +112,11 @@ def checked_value(function: FuncOp, port: Port, value: Any) -> Array:
     is_truth = type_ is not None and type_.get_element_type() == i1
     is_bool = array.dtype == np.bool_ and is_truth
     if array.dtype != dtype and not is_bool:
-        raise op_error(function, f"input '{port.name}' must be {dtype}, but got {array.dtype}")
+        help = ""
+        scale, zero_point = (None, 0) if type_ is None else scaling_of(type_.get_element_type())
+        if scale is not None and array.dtype.kind == "f":
+            help = f"; help: pass stored integers (scale {scale:.9g}, zero point {zero_point})"
+        raise op_error(function, f"input '{port.name}' must be {dtype}, but got {array.dtype}{help}")
     small = None if element is None else as_small_float(element)
     if small is not None and small.bitwidth < 8:
         _check_limits(function, port, array.view(np.uint8), integer_limits(small.bitwidth, is_signed=False))

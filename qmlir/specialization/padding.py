@@ -140,6 +140,9 @@ class Outline:
     conditions: tuple[Condition, ...] = ()
     """Conditions on the runtime sizes: the function is undefined for other sizes."""
 
+    derived: frozenset[str] = frozenset()
+    """The dynamic dimensions from which sizes derive, but not by a product."""
+
     @property
     def sizes(self) -> tuple[str, ...]:
         """The dynamic dimensions, in the order of the inputs."""
@@ -169,7 +172,8 @@ def outline(module: ModuleOp, name: str = "main") -> Outline:
     inputs = open_inputs(function)
     walk = PaddingWalk(function, capacities)
     outputs = walk.run(inputs)
-    return Outline(inputs, outputs, frozenset(walk.mixed), tuple(dict.fromkeys(walk.conditions)))
+    conditions = tuple(dict.fromkeys(walk.conditions))
+    return Outline(inputs, outputs, frozenset(walk.mixed), conditions, frozenset(walk.derived_names))
 
 
 def pad_function(module: ModuleOp, capacities: Mapping[str, int], name: str = "main") -> dict[str, str]:

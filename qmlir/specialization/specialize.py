@@ -19,6 +19,7 @@ from qmlir.dialects.nn.base import shapes_agree
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp, storage_element
 from qmlir.dialects.nn.contraction.ops import ConvOp, FullyConnectedOp, MatMulOp
+from qmlir.dialects.nn.indexing.ops import GatherOp
 from qmlir.dialects.nn.types import SequenceType
 from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.ops import DequantizeCastOp
@@ -579,11 +580,14 @@ def stays_stored(op: Operation) -> bool:
     of the memory of f32. It also holds for integer weights that are multiplied by a single row, since such a
     contraction is memory-bound: 1x2048x2048 with 4-bit weights (block size 32) takes 193 us, compared with 292 us in
     f32 (Zen 4); with cold caches, 280 and 606 us. With more rows, each weight is used more often, and converting once
-    to f32 is faster.
+    to f32 is faster. A table of integers stays stored if only rows are gathered from it.
     """
     if not isinstance(op, DequantizeCastOp) or not isinstance(op.input.owner, ConstantOp) or not op.result.uses:
         return False
     type_, shape = element_type(op.input.type), shape_of(op.input)
+    uses = [use for use in op.result.uses if not isinstance(use.operation, GatherOp) or use.index]
+    if isinstance(type_, UniformQuantizedType) and not uses:
+        return True
     if element_of(op.result) != builtin.f32:
         return False
     if isinstance(type_, UniformFloatType):
@@ -591,7 +595,7 @@ def stays_stored(op: Operation) -> bool:
         return all((is_large and _is_weight(use)) or _is_row(use, type_, shape) for use in op.result.uses)
     if not isinstance(type_, UniformQuantizedType) or not _is_byte(type_):
         return False
-    return all(_is_row(use, type_, shape) for use in op.result.uses)
+    return all(_is_row(use, type_, shape) for use in uses)
 
 
 def _is_byte(type_: UniformQuantizedType) -> bool:

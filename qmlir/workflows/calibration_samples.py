@@ -6,7 +6,7 @@ are read, and `warn_of_scale` inspects the outputs of the float model.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -212,26 +212,36 @@ class SampleWatch:
             self._hashed += 1
             self._seen.add(content_digest(run.arguments))
 
-    def tell(self) -> None:
-        """Warns of problems with the samples as a whole, such as constant or repeated samples."""
+    def tell(self, given: Collection[str] = (), *, is_needed: bool = True) -> None:
+        """Warns of problems with the samples as a whole, such as constant or repeated samples.
+
+        Args:
+            given: The inputs with given quantization parameters, about whose samples no warning is emitted.
+            is_needed: False if no range depends on the samples, so that their number does not matter.
+        """
         for name, largest in zip(self._names, self._largest, strict=True):
-            if len(largest) == 2 and largest[0][0] > 0 and largest[1][0] >= _APART * largest[0][0]:
+            if (
+                name not in given
+                and len(largest) == 2
+                and largest[0][0] > 0
+                and largest[1][0] >= _APART * largest[0][0]
+            ):
                 (second, _), (first, sample) = largest
                 alone = (
                     f"sample {sample} reaches {first:g} in input {printable(name)}, and all others at most {second:g}"
                 )
                 warn(f"{alone}; scale it like the others, or remove it")
-        if self._samples == 1:
+        if self._samples == 1 and is_needed:
             warn(f"calibrating with 1 sample, whose ranges rarely fit other inputs; pass at least {FEW} samples")
         constant = [low == high for low, high in self._ends]
         repeats = self._hashed - len(self._seen)
-        if repeats >= max(1, _REPEATED * self._hashed) and not all(constant):
+        if is_needed and repeats >= max(1, _REPEATED * self._hashed) and not all(constant):
             warn(f"{repeats} of {self._hashed} calibration samples are duplicates and add nothing to the ranges")
         for name, is_constant, (low, _), elements, is_float in zip(
             self._names, constant, self._ends, self._elements, self._is_float, strict=True
         ):
             # A scalar may be a setting, and integers a mask or token types: then another input varies.
-            if is_constant and (all(constant) or (is_float and elements > 1)):
+            if name not in given and is_constant and (all(constant) or (is_float and elements > 1)):
                 where = f"input {printable(name)} is {low:g} in all calibration samples"
                 warn(f"{where}, so its range fits no other value; pass representative samples")
 

@@ -1,6 +1,18 @@
 """Names and numbers that the help of commands shows: this module imports no compiler."""
 
 from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Engine(StrEnum):
+    """The engine that runs modules."""
+
+    AUTO = "auto"
+    """The interpreter until it has taken as long as compilation would, then the compiled program."""
+
+    INTERPRETER = "interpreter"
+    COMPILED = "compiled"
+
 
 ENOUGH = 256
 """The number of runs that are reserved for calibration. Only runs after these can be held out."""

@@ -21,6 +21,7 @@ from xdsl.dialects.func import FuncOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.quant.infer import element_type
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.samples import Data
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.ir.provenance import Origin
@@ -36,18 +37,21 @@ from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import element_text
 from qmlir.targets.compiling import load_program
+from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.saved import is_program
 from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
 from qmlir.text.files import existing_path, path_of
+from qmlir.text.renames import checks_names
 from qmlir.workflows.choices import LEVELS, QUANTIZED, RUNTIMES, STAGES
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison import subjects
 from qmlir.workflows.comparison.compare import Comparison
 from qmlir.workflows.comparison.names import INPUT, Name, input_name, output_name
 from qmlir.workflows.comparison.subjects import Subject
+from qmlir.workflows.evaluating import Labels, with_labels
 from qmlir.workflows.folder import QuantizedFolder
-from qmlir.workflows.loading import HoldsModule, checks_names, load
+from qmlir.workflows.loading import HoldsModule, load
 from qmlir.workflows.quantized import Quantized
 
 EXACT = OrtOptions(optimization="none", is_exact=True)
@@ -231,6 +235,13 @@ _ELEMENTS: Mapping[str, Any] = {
 
 
 def _element(port: Any) -> Any:
+    stored = _stored_element(port)
+    if port.scale is None:
+        return stored
+    return UniformQuantizedType.per_tensor(stored, builtin.f32, port.scale, port.zero_point)
+
+
+def _stored_element(port: Any) -> Any:
     dtype: np.dtype[Any] = port.dtype
     if dtype.name in _ELEMENTS:
         return _ELEMENTS[dtype.name]
@@ -243,13 +254,17 @@ def _port(port: Any) -> Port:
     return Port(port.name, TensorType(_element(port), [DYNAMIC_INDEX if size < 0 else size for size in port.shape]))
 
 
+def program_signature(program: Any) -> FuncOp:
+    """Returns a function with the inputs and outputs of a program, which describes them."""
+    if isinstance(program, HybridProgram | Program):
+        return program.signature
+    return _function(list(map(_port, program.inputs)), list(map(_port, program.outputs)))
+
+
 def _program_subject(program: Any, name: str) -> Subject:
-    """Wraps a saved program, which describes its inputs and outputs."""
-    if isinstance(program, HybridProgram):
-        outputs, signature = outputs_of(program.signature), program.signature
-        return subjects.ProgramSubject(program, name, outputs=outputs, signature=signature)
-    inputs, outputs = (list(map(_port, ports)) for ports in (program.inputs, program.outputs))
-    return subjects.ProgramSubject(program, name, outputs=outputs, signature=_function(inputs, []))
+    """Wraps a program, which describes its inputs and outputs."""
+    signature = program_signature(program)
+    return subjects.ProgramSubject(program, name, outputs=outputs_of(signature), signature=signature)
 
 
 def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
@@ -260,7 +275,7 @@ def _subject(side: Side, name: str, at: _Opening) -> Subject | None:
         return _named(side, at)
     if isinstance(side, Subject):
         return side
-    if hasattr(side, "inputs") and hasattr(side, "outputs"):
+    if isinstance(side, Program) or (hasattr(side, "inputs") and hasattr(side, "outputs")):
         return _program_subject(side, name)
     if callable(side):
         return None
@@ -314,6 +329,7 @@ def compare(
     parts: bool = False,
     shapes: Mapping[str, Sequence[int]] | None = None,
     samples: int | None = None,
+    labels: Labels | bool | None = None,
     progress: IO[str] | None = None,
 ) -> Comparison:
     """Measures the error of every value of one model against another model, on samples.
@@ -332,6 +348,8 @@ def compare(
         parts: Compare the parts of composites (`fc1/matmul`) instead of the composites (`fc1`).
         shapes: Shapes of inputs by name, for ONNX models with dynamic dimensions.
         samples: Number of samples to use, from the first one. `None` uses all.
+        labels: Class indices of the samples, for the top-1 accuracies of both sides: integers, or a file that holds
+            them (`NAME=FILE` selects an array of an `.npz` file). `True` takes them from pairs `(inputs, label)`.
         progress: Stream that shows progress: a terminal gets a bar, any other stream a line every ten seconds.
 
     Returns:
@@ -364,4 +382,5 @@ def compare(
         one = _of_program(reference, "the reference", other)
     if other is None:
         other = _of_program(candidate, "the candidate", one)
-    return comparing.compare(one, other, data, samples=samples, progress=progress)
+    data, classes = with_labels(data, labels)
+    return comparing.compare(one, other, data, samples=samples, labels=classes, progress=progress)

@@ -79,16 +79,22 @@ class QuantizedFolder:
         return found
 
     def settings_beside_recipe(self) -> QuantizeSettings:
-        """Returns the settings that a recipe cannot contain: targets and kept composites. Raises `DiagnosticError`."""
+        """Returns the settings that a recipe cannot contain: targets, kept composites, states, types of inputs and
+        outputs.
+
+        Raises `DiagnosticError` for a summary without them.
+        """
         settings: Any = self.read_summary().get("settings")
         said = cast(dict[str, Any], settings) if isinstance(settings, dict) else {}
+        ports: Any = {name: said[name] for name in ("states", "inputs_as", "outputs_as") if said.get(name)}
         keep, target = said.get("keep_composites"), str(said.get("device") or "")
         if not isinstance(keep, list):
             if target and keep is None:
-                return {"device": target}
+                return cast(QuantizeSettings, {"device": target, **ports})
             raise text_error(f"'{self.summary}' lacks settings.keep_composites; quantize the model again")
         kept = [str(each) for each in cast(list[Any], keep)]
-        return {"device": target, "keep_composites": kept} if target else {"keep_composites": kept}
+        devices = {"device": target} if target else {}
+        return cast(QuantizeSettings, {**devices, "keep_composites": kept, **ports})
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> "QuantizedFolder":

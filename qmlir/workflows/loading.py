@@ -4,7 +4,6 @@ API functions accept a module, or a path or object from which a module can be lo
 that takes a module accordingly.
 """
 
-import inspect
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeAli
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir import onnx, specialization, workflows
+from qmlir import onnx, registry, specialization, workflows
 from qmlir.dialects.quant.ops import CastOperation
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler, text_error
@@ -26,7 +25,7 @@ from qmlir.specialization.inputs import function_of, input_shapes
 from qmlir.targets.cpu.choices import CALLS
 from qmlir.text.files import access, keep_sources, note_sources, path_of
 from qmlir.text.parsing import load_module
-from qmlir.text.renames import renamed
+from qmlir.text.renames import checks_names
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -75,21 +74,6 @@ _OTHER_FORMATS: Mapping[str, str] = {
 """Help for files of other formats, by suffix."""
 
 
-def checks_names(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Wraps `function` such that a keyword argument that has been renamed raises a `TypeError` with the new name."""
-    accepted = inspect.signature(function).parameters
-    is_open = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in accepted.values())
-
-    @wraps(function)
-    def checked(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
-        for name in options:
-            if name not in accepted and (now := renamed(name, None if is_open else accepted, function.__name__)):
-                raise TypeError(f"{function.__name__}: {now}")
-        return function(*arguments, **options)
-
-    return checked
-
-
 @checks_names
 def load(
     source: "str | PathLike[str] | ModelProto",
@@ -100,6 +84,7 @@ def load(
     cut_outputs: Sequence[str] | None = None,
     fallback: bool = True,
     strip_training: bool = False,
+    requantize: str | None = None,
 ) -> ModuleOp:
     """Reads a model, and returns its verified module.
 
@@ -109,9 +94,11 @@ def load(
     step of the result; otherwise its operation stays in float.
 
     Args:
-        source: A `.onnx` file, an ONNX `ModelProto`, the result of `torch.onnx.export`, a `.mlir` file, or a folder
-            written by `qmlir quantize` or `Quantized.save`, whose quantized module is read.
-        shapes: Shapes of inputs by name, for an ONNX model with dynamic dimensions. `None` keeps these dynamic.
+        source: A `.onnx` file, an ONNX `ModelProto`, the result of `torch.onnx.export`, a `.tflite` file (requires the
+            extra `qmlir[litert]`), a `.mlir` file, or a folder written by `qmlir quantize` or `Quantized.save`, whose
+            quantized module is read.
+        shapes: Shapes of inputs by name, for an ONNX model with dynamic dimensions, or to resize a LiteRT model. `None`
+            keeps the shapes of the file.
         keep_casts: Leave all operations between the casts of a QDQ model in float.
         cut_inputs: Tensors of an ONNX model that become the inputs of the module. `None` stands for the inputs of the
             model.
@@ -121,6 +108,9 @@ def load(
             `False` makes them an error.
         strip_training: Read a model in training mode as it computes at inference (the pass `strip-training`). Otherwise
             it keeps dropout and the statistics of each batch, with a warning.
+        requantize: The kernels of LiteRT whose arithmetic the quantized operations of a LiteRT model have:
+            `litert-reference` (default) or `litert-xnnpack`. With `float`, a dynamic-range model computes in floats,
+            so that it can be quantized.
 
     Returns:
         The module, with a function `main`.
@@ -136,14 +126,14 @@ def load(
     """
     with access() as run:
         make = partial(imported, keep_casts=keep_casts, fallback=fallback, strip_training=strip_training)
-        module = _loaded(source, shapes or {}, (cut_inputs, cut_outputs), make, strip_training)
+        module = _loaded(source, shapes or {}, (cut_inputs, cut_outputs), make, strip_training, requantize)
         keep_sources(module, run)
     return module
 
 
 def _loaded(
     source: "str | PathLike[str] | ModelProto", shapes: _Shapes, cuts: Sequence[Sequence[str] | None],
-    make: Callable[..., ModuleOp], strip_training: bool,
+    make: Callable[..., ModuleOp], strip_training: bool, requantize: str | None,
 ) -> ModuleOp:  # fmt: skip
     """Implements `load`; `make` makes a module of an ONNX model for given shapes."""
     if isinstance(source, str | PathLike):
@@ -152,16 +142,22 @@ def _loaded(
             source = workflows.model_in(source)
     else:
         source = _model_in_memory(source)
+    reader = registry.named("readers").get(source.suffix.lower()) if isinstance(source, Path) else None
+    if requantize is not None and reader is None:
+        raise text_error(f"requantize requires a LiteRT model, but got '{source}'")
     if not isinstance(source, Path) or source.suffix in ONNX_SUFFIXES:
         model = onnx.cut(onnx.read_model(source), *cuts)
         module = make(model, shapes)
         if shapes and _is_dynamic(model):
             _mark_batch(module, partial(make, model))
         return module
-    if help := _OTHER_FORMATS.get(source.suffix.lower()):
-        raise text_error(f"cannot read '{source}': expected a .onnx or .mlir file; help: {help}")
+    if reader is None and (help := _OTHER_FORMATS.get(source.suffix.lower())):
+        known = ", ".join((".onnx", *registry.named("readers")))
+        raise text_error(f"cannot read '{source}': expected a {known} or .mlir file; help: {help}")
     if any(names is not None for names in cuts):
         raise text_error(f"cut_inputs and cut_outputs require an ONNX model, but got '{source}'")
+    if reader is not None:
+        return reader.call(reader.function(), source, shapes=shapes, requantize=requantize)
     module = load_module(default_environment().new_context(), source)
     verify(module)
     if strip_training:

@@ -1,6 +1,6 @@
 """Profiling: inserts observers into a module, runs it on samples, and returns the profile of its values."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from os import PathLike
 from typing import IO
 
@@ -39,6 +39,7 @@ def profile(
     momentum: float = MOMENTUM,
     compiled: bool = True,
     chosen: Callable[[Iterable[Run]], Iterable[Run]] | None = None,
+    given: Collection[str] = (),
     cluster: "Cluster | None" = None,
     resume: str | PathLike[str] | None = None,
     progress: IO[str] | None = None,
@@ -74,6 +75,8 @@ def profile(
             differently. `False` always interprets, one sample at a time.
         chosen: Function that receives all runs, and returns an iterable of the runs to record. The others are executed
             only to check for errors.
+        given: Keys of values that need no samples, as their quantization parameters are known. No warning is emitted
+            about their samples.
         cluster: Address of a Dask scheduler (`tcp://host:port`), a Dask client, or a `concurrent.futures.Executor`,
             whose workers run the samples.
         resume: Folder for the results of finished tasks, so that an interrupted run can continue.
@@ -103,6 +106,7 @@ def profile(
             observed, data, options=RunOptions(function, bins, momentum), batch_size=batch_size, processes=processes,
             passes=first.text() if passes is None else passes, chosen=watch.watching(chosen), progress=progress,
             faster=CompiledProfiling(progress if workers is None else None) if compiled else None, workers=workers,
+            given=given,
         )  # fmt: skip
-    watch.tell()
+    watch.tell(given, is_needed=not given or any(key not in given for key in found.values))
     return found

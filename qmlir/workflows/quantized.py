@@ -8,25 +8,30 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.quant.infer import bytes_of
+from qmlir.dialects.quant.infer import bytes_of, element_type, scaling_of
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import printable, text_error
+from qmlir.ir.signature import MAIN, inputs_of, outputs_of
 from qmlir.onnx.filenames import ONNX_SUFFIXES
 from qmlir.quantization import recipe_text as recipes
+from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.profiles.profile import Profile
 from qmlir.quantization.recipe import TypeOptions, built_in_rules
 from qmlir.quantization.recipe_text import Effort
-from qmlir.quantization.report import Coverage, WidenedValues, coverage
+from qmlir.quantization.report import Coverage, WidenedValues, coverage, element_text
+from qmlir.quantization.retyping import FITTED
 from qmlir.quantization.settings import QuantizeSettings
 from qmlir.quantization.stored_constants import StoredTable, quantized_anew, stored_tables
-from qmlir.text.data import toml_value
+from qmlir.specialization.inputs import function_of
 from qmlir.text.files import access, is_file_name, note_sources, path_of
 from qmlir.text.printing import PrintOptions, Weights, check_module_file, save_module
 from qmlir.text.tables import Readable, bytes_text, counted
+from qmlir.text.toml import toml_value
+from qmlir.workflows.evaluating import LabelAccuracy
 from qmlir.workflows.exporting import export_onnx
 from qmlir.workflows.folder import save_quantized
 from qmlir.workflows.loading import HoldsModule
@@ -41,8 +46,8 @@ from qmlir.workflows.validating import Validation
 def _tables(settings: Mapping[str, Any]) -> Iterator[recipes.RuleTable]:
     """Yields the rules of `make_recipe` in order as tables of a recipe, without those of the recipe file."""
     options = TypeOptions(**{each.name: str(settings.get(each.name) or "") for each in fields(TypeOptions)})
-    for slot, said in options.said():
-        yield {"slot": slot, **{field: getattr(options, option) for field, option in said.items()}}
+    for slot, values, _ in options.said():
+        yield {"slot": slot, **values}
     if settings.get("device"):  # a device may not have the types that the other rules ask for
         return
     for rule in built_in_rules(options.rules()):
@@ -66,6 +71,8 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: Effo
     for name in ("accumulator_bits", "accumulator_pairs"):
         if settings.get(name):
             lines.append(f"# --{name.replace('_', '-')} {settings[name]}")
+    for name in ("inputs_as", "outputs_as"):
+        lines += [f"# --{name.replace('_', '-')} {printable(entry)}" for entry in settings.get(name, ())]
     lines += ["", f"{recipes.VERSION_KEY} = {recipes.VERSION}"]
     if effort is not None:
         lines += [f"{recipes.EFFORT} = {toml_value(effort)}"]
@@ -82,6 +89,13 @@ def recipe_text(used: Collection[int], settings: Mapping[str, Any], effort: Effo
 _IN_FLOAT_LISTED = 100
 """The largest number of float operations that the summary lists; a model with more is hardly quantized."""
 
+_AT_RUN_TIME = "samples: not needed, because activations are quantized at run time"
+
+_WITHOUT_SAMPLES = (
+    "samples: not needed, because no activation is quantized",
+    "statistics: those that the model carries or the recipe gives",
+)
+
 _WEIGHTS = (Kind.FLOAT, Kind.QUANTIZED, Kind.SMALL_FLOAT)
 
 
@@ -92,6 +106,54 @@ def weight_bytes(module: ModuleOp) -> int:
     """
     constants = (op.result for op in module.walk() if isinstance(op, ConstantOp))
     return sum(bytes_of(value) for value in constants if kind_of(element_of(value)) in _WEIGHTS)
+
+
+@dataclass(frozen=True)
+class StoredPortInfo:
+    """An input or output that callers pass as stored integers: `real = scale * (stored - zero_point)`."""
+
+    side: str
+    """`input` or `output`."""
+
+    name: str
+    """Name of the input or output."""
+
+    type: str
+    """Type of the integers, such as `u8`."""
+
+    scale: float
+    """The real value of one step of the integers."""
+
+    zero_point: int
+    """The integer that stands for 0."""
+
+    def text(self) -> str:
+        """Formats the port as one line of the summary.
+
+        Returns:
+            Its name, type, scale and zero point.
+        """
+        return (
+            f"{self.side} {printable(self.name)}: {self.type}, scale {self.scale:.9g}, zero point {self.zero_point}\n"
+        )
+
+
+def stored_ports_of(module: ModuleOp) -> Iterator[StoredPortInfo]:
+    """Yields the inputs and outputs of `module` that callers pass as stored integers."""
+    function = function_of(module, MAIN)
+    for side, ports in (("input", inputs_of(function)), ("output", outputs_of(function))):
+        for port in ports:
+            element = element_type(port.type)
+            scale, zero_point = scaling_of(element)
+            if scale is not None:
+                yield StoredPortInfo(side, port.name, element_text(element), scale, zero_point)
+
+
+def fitted_of(module: ModuleOp) -> Mapping[str, int]:
+    """Returns the figures of `quant-fit-accumulators` by name; empty if it did not run."""
+    held = function_of(module, ENTRY).attributes.get(FITTED)
+    entries = held.data.items() if isinstance(held, DictionaryAttr) else ()
+    return {name: each.value.data for name, each in entries if isinstance(each, IntegerAttr)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,6 +199,18 @@ class QuantizationSummary(Readable):
     remedies: Remedies | None = None
     """The remedies that were tried; `None` if none was tried."""
 
+    has_ranges: bool = True
+    """False if no activation is quantized by a recorded range."""
+
+    ports: tuple[StoredPortInfo, ...] = ()
+    """The inputs and outputs that callers pass as stored integers."""
+
+    accuracy: LabelAccuracy | None = None
+    """The top-1 accuracies of the float and the quantized model; `None` without labels."""
+
+    fitted: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The `bits` of accumulators that hold every sum, the number of `layers`, and the number `changed` for that."""
+
     def text(self) -> str:
         """Formats the summary.
 
@@ -152,14 +226,19 @@ class QuantizationSummary(Readable):
             f"{counted(number, 'constant')} stored as {format_}: rounded again where quantized, otherwise f32\n"
             for format_, number in self.anew.items()
         )
+        is_dynamic = not self.has_ranges and any(row.is_dynamic for row in self.coverage.rows)
+        unused = _AT_RUN_TIME if is_dynamic else _WITHOUT_SAMPLES[self.has_ranges]
         is_fault = self.validation is not None and bool(self.validation.fault)
+        told = "{bits}-bit accumulators hold every sum: weights of {changed} of {layers} layers changed\n"
+        fitted = told.format_map(self.fitted) if self.fitted else ""
         verdict += "" if self.remedies is None else self.remedies.text()
+        verdict += "" if self.accuracy is None else self.accuracy.text("in float", "quantized")
         return (
             f"{verdict if is_fault else ''}{self.coverage.text()}{wide}"
             f"weights: {bytes_text(before)} in float, {bytes_text(after)} now{times}\n"
-            f"{anew}{tables}"
+            f"{anew}{tables}{fitted}{''.join(each.text() for each in self.ports)}"
             f"{'' if self.repair is None else self.repair.text()}"
-            f"{f'samples: {self.samples}' if self.samples else 'statistics: those that the model carries'}\n"
+            f"{f'samples: {self.samples}' if self.samples else unused}\n"
             f"{'' if is_fault else verdict}"
         )
 
@@ -178,6 +257,7 @@ class QuantizationSummary(Readable):
             "weights": {"float_bytes": self.float_weight_bytes, "quantized_bytes": self.quantized_weight_bytes},
             "rounded_again": dict(self.anew),
             "tables": [asdict(table) for table in self.tables],
+            "ports": [asdict(port) for port in self.ports],
             "coverage": {
                 "operations": found.operations,
                 "masked_softmaxes": found.masked,
@@ -191,8 +271,10 @@ class QuantizationSummary(Readable):
             },
             "widened": [asdict(each) for each in self.widened],
             "validation": None if self.validation is None else self.validation.to_dict(),
+            "accuracy": None if self.accuracy is None else asdict(self.accuracy),
             "remedies": None if self.remedies is None else self.remedies.to_dict(),
             "repair": None if self.repair is None else self.repair.to_dict(),
+            **({"accumulators": dict(self.fitted)} if self.fitted else {}),
             "settings": {key: _plain_setting(value) for key, value in self.settings.items()},
         }
 
@@ -259,6 +341,10 @@ class Quantized(HoldsModule, Readable):
     remedies: Remedies | None = None
     """The remedies that were tried; `None` if the quantized model agrees with the float one, or was not compared."""
 
+    accuracy: LabelAccuracy | None = None
+    """The top-1 accuracies of the float model (`reference`) and the quantized one (`candidate`); `None` without
+    labels."""
+
     @cached_property
     def coverage(self) -> Coverage:
         """The operations that compute on quantized values, and the operations in float with the reasons."""
@@ -278,6 +364,8 @@ class Quantized(HoldsModule, Readable):
             model, data, self.profile.samples, weight_bytes(self.source), weight_bytes(self.module), self.coverage,
             self.settings, self.validation, self.repair, tuple(stored_tables(self.module)), self.widened,
             quantized_anew(self.source), self.remedies,
+            any(row.is_quantized and not row.is_dynamic for row in self.coverage.rows),
+            tuple(stored_ports_of(self.module)), self.accuracy, fitted_of(self.module),
         )  # fmt: skip
 
     def save(self, path: str | PathLike[str], *, stem: str = "model", force: bool = False) -> None:

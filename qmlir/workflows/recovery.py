@@ -9,6 +9,7 @@ from typing import Any, LiteralString
 
 from qmlir.ir.diagnostics import printable
 from qmlir.pipelines import QuantizeOptions
+from qmlir.quantization.recipe import pinned_rules
 from qmlir.quantization.recipe_text import RecipeText, RuleTable
 from qmlir.quantization.report import LayerImprovement
 from qmlir.text.data import plain
@@ -133,8 +134,8 @@ class Remedy:
     def added_to(self, given: QuantizeOptions) -> QuantizeOptions:
         """Returns the options `given` with the changes of this remedy."""
         recipe = given.recipe
-        if self.rules:
-            recipe = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(self.rules, "the remedy")
+        if rules := [*self.rules, *pinned_rules(given, recipe)]:  # no remedy changes given parameters
+            recipe = (RecipeText.of(recipe) or RecipeText("", "")).with_rules(rules, "the remedy")
         return replace(given, **self.changed, recipe=recipe)
 
 

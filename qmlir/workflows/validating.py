@@ -6,7 +6,7 @@ found on one sample, and reported with its node in the user's model.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.elementwise.ops import BinaryOp, UnaryOp
-from qmlir.interpreter.run import interpret
+from qmlir.interpreter.run import interpret_all
 from qmlir.interpreter.samples import Data, Run, Samples
 from qmlir.ir.control_flow import terminator_of
 from qmlir.ir.diagnostics import DiagnosticError, printable, text_error, warn
@@ -68,12 +68,15 @@ class References:
         self.module = module
         self._known: dict[int, tuple[Run, dict[str, Array]]] = {}
 
-    def of(self, run: Run) -> Mapping[str, Array]:
-        """Returns the outputs for `run`, by name. Raises `DiagnosticError` if the module cannot run."""
-        if id(run) not in self._known:  # the id stays unique, as the run is kept
-            arguments = arguments_of(function_of(self.module, ENTRY), run)
-            self._known[id(run)] = run, _outputs(self.module, arguments)
-        return self._known[id(run)][1]
+    def of(self, runs: Sequence[Run]) -> Iterator[Mapping[str, Array]]:
+        """Yields the outputs for each run, by name. Raises `DiagnosticError` if the module cannot run."""
+        new = {id(run): run for run in runs if id(run) not in self._known}  # an id stays unique, as its run is kept
+        signature = function_of(self.module, ENTRY)
+        computed = iter(_outputs(self.module, [arguments_of(signature, run) for run in new.values()]))
+        for run in runs:
+            if id(run) not in self._known:
+                self._known[id(run)] = run, next(computed)
+            yield self._known[id(run)][1]
 
 
 @dataclass(frozen=True)
@@ -220,9 +223,10 @@ class Validating:
         outputs: dict[str, list[MeasuredOutput]] = {}
         returned = terminator_of(signature.body.blocks[-1]).operands
         joined = dict(zip((port.name for port in outputs_of(signature)), returned, strict=True))
-        for run, inputs in zip(self.runs, arguments, strict=True):
+        references, results = self.references.of(self.runs), _outputs(quantized, arguments)
+        for run in self.runs:
             try:
-                reference, found = self.references.of(run), _outputs(quantized, inputs)
+                reference, found = next(references), next(results)
             except DiagnosticError as error:
                 return Validation(samples, self.source, problem=f"at sample {run.first}: {error.diagnostic.message}")
             for name, value in reference.items():
@@ -270,10 +274,12 @@ def _check_measured(rows: Sequence[OutputValidation], options: ValidationOptions
         )
 
 
-def _outputs(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
+def _outputs(module: ModuleOp, inputs: Sequence[Mapping[str, Array]]) -> Iterator[dict[str, Array]]:
+    """Yields the outputs for each of `inputs`, by name."""
     types = {port.name: port.type for port in outputs_of(function_of(module, ENTRY))}
-    found = real_outputs(interpret(module, inputs, function=ENTRY), types)
-    return {key.removeprefix("output:"): value for key, (value,) in found.items()}
+    for outputs in interpret_all(module, inputs, function=ENTRY):
+        found = real_outputs(outputs, types)
+        yield {key.removeprefix("output:"): value for key, (value,) in found.items()}
 
 
 def _cause(module: ModuleOp, quantized: ModuleOp, inputs: Mapping[str, Array], bound: float) -> Cause | None:

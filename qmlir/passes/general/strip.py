@@ -14,7 +14,7 @@ from qmlir.dialects.nn.terms import InsertionBuilder
 from qmlir.dialects.nn.training.decompose import AtInference
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import MEANING, Preservation, count
-from qmlir.ir.provenance import PROVENANCE_ATTRIBUTES
+from qmlir.ir.provenance import ANNOTATIONS, PROVENANCE_ATTRIBUTES
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class StripDebuginfo(ModulePass):
         for nested in op.walk():
             nested.location = UnknownLoc()
             if self.provenance:
-                for key in PROVENANCE_ATTRIBUTES:
+                for key in (*PROVENANCE_ATTRIBUTES, ANNOTATIONS):
                     nested.attributes.pop(key, None)
 
 

@@ -9,19 +9,25 @@ import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import arith, math, tensor
 from xdsl.dialects.builtin import IndexType, ModuleOp, TensorType, i8
-from xdsl.dialects.linalg.ops import IndexOp
+from xdsl.dialects.linalg.ops import GenericOp, IndexOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from qmlir.analysis.operand_accesses import Structured, computes_only, forget_origins_in_bodies, slice_of
+from qmlir.analysis.operand_accesses import (
+    Structured,
+    computes_only,
+    forget_origins_in_bodies,
+    is_elementwise,
+    slice_of,
+)
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.lowering.scalars import ArithBuilder, Scalar, extracted
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.dialects.kernel.rows import RowReduceOp
 from qmlir.ir.builtin_types import dense
-from qmlir.ir.control_flow import has_uses
+from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.evaluation import evaluate_in_order
 from qmlir.ir.passes import count
 from qmlir.ir.provenance import with_origins_of
@@ -166,10 +172,29 @@ class Tabulate(RewritePattern):
         replace_chain(chain, lambda byte: extracted(byte.builder, constant, [place_of(byte)]), rewriter)
 
 
+class Unchanged(RewritePattern):
+    """Replaces an operation that returns every byte of its input unchanged, such as a change of scale, with its input.
+
+    Such an operation on a cache of keys takes as long as the product by them.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GenericOp, rewriter: PatternRewriter, /) -> None:
+        maps, block = [each.data for each in op.indexing_maps.data], op.body.block
+        if not is_elementwise(op) or len(op.results) != 1 or len(op.inputs) != 1 or maps[0] != maps[1]:
+            return
+        if op.inputs[0].type != op.results[0].type or block.args[0].type != i8 or block.args[1].uses:
+            return
+        chain = chain_between(block, block.args[0], terminator_of(block).operands[0])
+        table = None if chain is None else chain.table(BYTES)
+        if table is not None and np.array_equal(table, BYTES):
+            rewriter.replace(op, [], [op.inputs[0]])
+
+
 @dataclass(frozen=True)
 class KernelLookupTables(ModulePass):
     """Replaces a computation of a byte from another byte and constants with a table if it costs more than a table
-    lookup.
+    lookup, and removes it if it changes no byte.
 
     The table holds the results for all 256 bytes, computed by the semantics of the operations that it replaces, so the
     result is bit-identical. A table spans the longest possible chain, from the first byte that the result depends on to
@@ -224,6 +249,7 @@ class KernelLookupTables(ModulePass):
     name = "kernel-lookup-tables"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        statistics = apply_patterns_greedily(op, [Tabulate()], ctx)
+        statistics = apply_patterns_greedily(op, [Unchanged(), Tabulate()], ctx)
         forget_origins_in_bodies(op)
         count("chains looked up", statistics.counts[Tabulate.__name__])
+        count("operations that change no byte", statistics.counts[Unchanged.__name__])

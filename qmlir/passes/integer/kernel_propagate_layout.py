@@ -25,6 +25,7 @@ from qmlir.analysis.operand_accesses import (
     forget_origins_in_bodies,
     is_elementwise,
     is_movement,
+    is_repeated,
     output_maps,
     permutation_of,
     points_of,
@@ -105,7 +106,8 @@ def _source(value: SSAValue, reader: Operation) -> tuple[SSAValue, Order] | None
 
 def _is_free(value: SSAValue) -> bool:
     """Returns True if a tensor can have any layout at no cost: it is uninitialized, filled or constant."""
-    return isinstance(defining(value), tensor.EmptyOp | FillOp) or constant_array(value) is not None
+    is_blank = isinstance(defining(value), tensor.EmptyOp | FillOp)
+    return is_blank or is_repeated(value) or constant_array(value) is not None
 
 
 class SimplifyTranspose(RewritePattern):

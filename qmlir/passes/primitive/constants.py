@@ -35,10 +35,12 @@ from qmlir.dialects.quant.types import UniformFloatType, UniformQuantizedType
 from qmlir.ir.builtin_types import as_integer, element_of, shape_of, tensor
 from qmlir.ir.control_flow import has_uses
 from qmlir.ir.diagnostics import emit_remark
+from qmlir.ir.interfaces import Quantizable, Slot
 from qmlir.ir.passes import ROUNDED, Preservation, count
 from qmlir.ir.provenance import hand_on, origins_of, set_origins, with_origins_of
 from qmlir.ir.rewriting import apply_patterns_greedily
 from qmlir.quantization.profiles.keys import functions_of
+from qmlir.quantization.retyping import slots_of
 from qmlir.quantization.stored_constants import stored_float, tables_of
 
 # `nn-fold-constants`: constant expressions, and integers that are already quantized weights.
@@ -141,8 +143,9 @@ class KeepCodes(RewritePattern):
 class FoldLargeConstants(RewritePattern):
     """`f(constants) -> constant` of any size, if the result has no more elements than all operands together.
 
-    An operation that only moves a constant is folded only if other operations compute with the result. Otherwise it is
-    kept, because quantized types pass through it and several readers can share one constant.
+    An operation that only moves a constant is folded only if other operations compute with the result, or read it as
+    weights and nothing else reads the constant. Otherwise it is kept, because quantized types pass through it and
+    several readers can share one constant.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -164,9 +167,17 @@ def _foldable(module: ModuleOp) -> set[Operation]:
             known.append(op)
     for op in reversed(known):
         users = {use.operation for result in op.results for use in result.uses}
-        if not isinstance(op, MovementOp) or not found.isdisjoint(users):
+        if not isinstance(op, MovementOp) or not found.isdisjoint(users) or _is_moved_weight(op):
             found.add(op)
     return found
+
+
+def _is_moved_weight(op: NnOp) -> bool:
+    """Returns True if only contractions read the result of `op`, as weights, and only `op` reads the constant."""
+    uses = [use for result in op.results for use in result.uses]
+    readers = ((use.operation, use.index) for use in uses)
+    are_weights = all(isinstance(user, Quantizable) and slots_of(user).get(at) is Slot.WEIGHT for user, at in readers)
+    return bool(uses) and are_weights and all(value.has_one_use() for value in op.operands)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`calib-apply-profile`: gives each value its calibrated type and its statistics from a profile."""
+"""`calib-apply-profile` and `calib-give-ranges`: give values their ranges, from a profile or from a recipe."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.decomposition import components_of
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, nearest_name, note
 from qmlir.ir.passes import TakesValues, count
+from qmlir.quantization.given import follows, give_ranges
 from qmlir.quantization.profiles.keys import KeyedValue, has_parameters, keyed_parts, keyed_values, open_composites
 from qmlir.quantization.profiles.profile import Profile, model_digest
 from qmlir.quantization.profiles.statistics import (
@@ -28,6 +29,8 @@ from qmlir.quantization.profiles.statistics import (
     tied_statistics,
 )
 from qmlir.quantization.retyping import moves_values
+from qmlir.quantization.settings import TakesRecipe
+from qmlir.quantization.stored_ports import port_storages
 
 SHOWN = 3
 """The number of problems that the error message itself lists; its notes list all of them."""
@@ -51,6 +54,44 @@ def _fill_in_empty(module: ModuleOp, entries: dict[SSAValue, Statistics], empty:
         known = next((entries[value] for value in values if value in entries), None)
         if known is not None:
             entries.update((value, known) for value in empty.intersection(values).difference(entries))
+
+
+@dataclass(frozen=True)
+class CalibGiveRanges(TakesRecipe):
+    """Gives each value without a range the range of its parameters, if a rule of the recipe gives them.
+
+    A value that only a clamping operation reads gets the range of the clamped result. So these values need no
+    calibration data. Type decisions still use the parameters of the rule, not this range. The options are those of
+    `quant-insert-casts`, whose `inputs_as` and `outputs_as` override the storage of the recipe.
+
+    Before (run with `recipe="tests/filecheck/passes/profiled/Inputs/relu.toml"`):
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
+      %0 = nn.relu %x : tensor<1x4xf32> {origin = "relu1"}
+      func.return %0 : tensor<1x4xf32>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !c = !quant.calibrated<f32<0.0:3.984375>>
+    func.func @main(%x: tensor<1x4x!c>) -> tensor<1x4x!c> {
+      %0 = nn.relu %x : tensor<1x4x!c> {origin = "relu1"}
+      func.return %0 : tensor<1x4x!c>
+    }
+    ```
+    """
+
+    name = "calib-give-ranges"
+
+    states: tuple[str, ...] = ()
+    inputs_as: tuple[str, ...] = ()
+    outputs_as: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        give_ranges(op, self.whole_recipe(), port_storages(op, self.inputs_as, self.outputs_as, self.states))
 
 
 @dataclass(frozen=True)
@@ -122,20 +163,25 @@ class CalibApplyProfile(TakesValues):
                 self._report(_missing(profile, filter(_is_conditional, wanted)), Severity.WARNING)
             self._report([*problems, *_missing(profile, filterfalse(_is_conditional, wanted))], Severity.ERROR)
         known = {key: each for key, each in profile.values.items() if each.count}  # infinities alone are no range
-        profiled = (each for each in keyed_values(op) if each.key in known and not has_parameters(each.value))
-        entries = {each.value: known[each.key] for each in profiled}
+        profiled = [each for each in keyed_values(op) if not has_parameters(each.value)]
+        entries = {each.value: known[each.key] for each in profiled if each.key in known}
+        ranged = {each.value: profile.ranges[each.key] for each in profiled if each.key in profile.ranges}
         without_elements = {key for key, each in profile.values.items() if each.is_empty}
         _fill_in_empty(op, entries, {each.value for each in keyed_values(op) if each.key in without_elements})
         _remove_observers(op)
         for composite, keys in composites.items():
-            attach_parts(composite, {role: known[key] for role, key in keys.items() if key in known})
+            ranges = {role: profile.ranges[key] for role, key in keys.items() if key in profile.ranges}
+            attach_parts(composite, {role: known[key] for role, key in keys.items() if key in known}, ranges)
         for value, statistics in {**entries, **tied_statistics(op, entries)}.items():
             attach(value, statistics)
-        set_ranges(op, {value: (each.minimum, each.maximum) for value, each in entries.items()})
+        set_ranges(op, {**ranged, **{value: (each.minimum, each.maximum) for value, each in entries.items()}})
         if is_partial:
             set_ranges_before_biases(op)
-            self._report([*problems, *_missing(profile, _wanted(op, composites))], Severity.WARNING)
-        count("values calibrated", len(entries))
+            missing = _wanted(op, composites)
+            if not profile.samples:  # the model carries ranges only for some values
+                missing = [each for each in missing if not follows(each.owner)]
+            self._report([*problems, *_missing(profile, missing)], Severity.WARNING)
+        count("values calibrated", len(entries) + len(ranged))
 
     def _report(self, problems: Iterable[Diagnostic], severity: Severity) -> None:
         """Raises an error, or emits a warning, that lists all problems, if there are any."""
@@ -146,6 +192,8 @@ class CalibApplyProfile(TakesValues):
         more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
         name = f" '{self.profile}'" if self.taken is None else ""
         message = f"profile{name} does not match the model: {listed}{more}"
+        if self.taken is not None and not self.taken.samples:  # there is no profile, and the model carries its ranges
+            message = f"some values have no range, so that operations on them stay in float: {listed}{more}"
         notes = tuple(problems) if more else ()
         if severity is Severity.ERROR:
             helps = (
@@ -203,12 +251,12 @@ def _unmatched(profile: Profile, wanted: list[_Wanted]) -> Iterator[Diagnostic]:
     """Yields a problem for each key of the profile without a value, with the nearest name."""
     known = {each.key for each in wanted}
     missing = [each.key for each in wanted if _is_missing(profile, each)]
-    for key in sorted(key for key in profile.values if key not in known):
+    for key in sorted(key for key in (*profile.values, *profile.ranges) if key not in known):
         yield _problem(f"entry '{key}' matches no value{_near(key, missing or known)}")
 
 
 def _is_missing(profile: Profile, each: _Wanted) -> bool:
-    return not each.is_known and each.key not in profile.values
+    return not each.is_known and each.key not in profile.values and each.key not in profile.ranges
 
 
 def _is_conditional(each: _Wanted) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -80,15 +81,21 @@ class _Reading:
         """The largest magnitude of each column."""
         return np.maximum(-self.low, self.high)
 
+    @cached_property
+    def _room(self) -> F64:
+        """Memory for two arrays of the shape of the weights: new memory takes longer than the arithmetic."""
+        return np.empty((2, *self.weights.shape))
+
     # Rounding adds an error of a twelfth of the squared scale to each element. That of the data is multiplied by the
     # weights of its column, that of the weights by the data.
     def error(self, factors: F64) -> float:
         """Returns the expected squared error of the contractions if the columns of the data are multiplied by
         `factors`."""
-        weights = self.weights / factors[:, None]
+        weights, squares = self._room
+        np.divide(self.weights, factors[:, None], out=weights)
         low, high = range_of(self.low * factors, self.high * factors)
-        of_data = ((high - low) / self.levels[0]) ** 2 * np.square(weights, dtype=np.float64).sum()
-        steps = 2 * np.abs(weights).max(0) / self.levels[1]
+        of_data = ((high - low) / self.levels[0]) ** 2 * np.square(weights, out=squares).sum()
+        steps = 2 * np.abs(weights, out=weights).max(0) / self.levels[1]
         return float(of_data + np.square(steps, dtype=np.float64).sum() * (self.squares * factors**2).sum())
 
     def factors(self) -> F64:
@@ -117,7 +124,8 @@ class NnSmooth(TakesRecipe):
 
     The other options are those of `quant-assign-types`. If they name a calibrator other than `min_max`, nothing
     changes, because only the minima and maxima of the smoothed columns are known. If the module names targets, no
-    `nn.mul` is added, since a target may not compute it.
+    `nn.mul` is added, since a target may not compute it. Values and weights whose parameters a rule gives are left
+    unchanged.
 
     Before:
 
@@ -180,7 +188,8 @@ def _smooth(norm: Norm, recipe: Recipe, may_add: bool) -> None:
         if not may_add or not products or wide.storage.bits <= data.storage.bits:
             return
     weights = [recipe.wish(each, Slot.WEIGHT) for each in products]
-    if data.needs_statistics or not all(each.quantize for each in (data, *weights)):
+    is_free = all(each.is_quantized and each.parameters is None for each in (data, *weights))
+    if data.needs_statistics or not is_free:
         return
     reading = _reading(norm, products, data, weights)
     if reading is None:
@@ -283,7 +292,8 @@ class NnSplitOutlierChannels(TakesRecipe):
     weights of the second product have one scale per block, `columns` is rounded up to whole blocks.
 
     The ranges of columns come from the profile. The other options are those of `quant-assign-types`. Values for which
-    they choose a calibrator other than `min_max` are left unchanged, and so are modules that name targets.
+    they choose a calibrator other than `min_max` are left unchanged, as are values whose parameters a rule gives, and
+    modules that name targets.
 
     Before (run with `columns=1`):
 
@@ -365,7 +375,9 @@ def _may_be_split(hidden: Hidden, recipe: Recipe) -> bool:
     if observed(hidden.last.result) is None or choices[-1].storage.bits > _WIDEST:
         return False
     choices.append(recipe.wish(hidden.last, Slot.INPUT))
-    return all(each.quantize and not each.needs_statistics for each in choices)
+    changed = [recipe.wish(op, slot) for op in (*hidden.operations, hidden.last) for slot in (Slot.WEIGHT, Slot.OUTPUT)]
+    is_free = all(each.parameters is None for each in (*choices, *changed))
+    return is_free and all(each.is_quantized and not each.needs_statistics for each in choices)
 
 
 # Rounding adds an error of a twelfth of the squared scale to each element, which the weights of its column multiply.

@@ -1,21 +1,21 @@
-"""Passes that decide types, and insert, move, fuse and store the casts between floats and quantized values.
+"""Passes that decide types, and insert, move and fuse the casts between floats and quantized values.
 
 - `quant-insert-casts`, `quant-propagate-types` and `quant-fuse-casts`: insert, move and fuse casts.
 - `quant-assign-types`: decides types, and makes operations compute on quantized values.
 - `quant-dequantize-composites`: computes quantized composites in float if their parts have no types.
-- `quant-store-constants` and `quant-store-states`: store constants, and states that callers carry, as integers.
+- `quant-store-constants`: stores constants as integers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, i64
-from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from qmlir import registry
 from qmlir.dialects.nn.base import NnOp
@@ -30,6 +30,7 @@ from qmlir.ir.decomposition import COMPONENTS, Keep, Parts, mark_composite, mark
 from qmlir.ir.diagnostics import emit_remark, note, op_error
 from qmlir.ir.passes import MEANING, Preservation
 from qmlir.ir.provenance import name_results, origins_of, set_origins, tensor_names
+from qmlir.ir.signature import MAIN
 from qmlir.passes.quantized.nn_raise import raise_excerpt
 from qmlir.quantization.casts import (
     FUSION_PATTERNS,
@@ -56,8 +57,8 @@ from qmlir.quantization.retyping import (
     trial_parts,
 )
 from qmlir.quantization.settings import TakesRecipe
-from qmlir.quantization.shared_scales import StatePair, states_of
-from qmlir.specialization.inputs import function_of
+from qmlir.quantization.shared_scales import states_of
+from qmlir.quantization.stored_ports import stored_ports
 
 Watch = Callable[[Recipe, Sequence[Decisions]], None]
 """A callback that receives a recipe and its decisions for each function of a module, before casts are inserted."""
@@ -70,9 +71,10 @@ class QuantInsertCasts(TakesRecipe):
     The operations still compute in float, so the module simulates quantization. Weights become integer constants, which
     the pass quantizes. Options set the defaults for all values; `recipe` names a TOML file with rules for individual
     nodes, operations and slots. `states` pairs each input with the output that is passed to it in the next call, as in
-    `past_*=present_*`; both get the same type. An operation without a range or without a quantized form stays in float;
-    with `assert_all_quantized`, this is an error. In graph-mode quantization, this pass follows
-    `calib-insert-observers` and a calibration run.
+    `past_*=present_*`; both get the same type. `inputs_as` and `outputs_as` set the storage of float inputs and outputs
+    that callers pass as integers: `i8` for all of them, `image=u8` for one. An operation without a range or without a
+    quantized form stays in float; with `assert_all_quantized`, this is an error. In graph-mode quantization, this pass
+    follows `calib-insert-observers` and a calibration run.
 
     If the module names targets (`quant-set-target`), they decide everything that rules and options leave open. A value
     gets the first type, in the order of its producer's target, that all of its readers accept. An operation is assigned
@@ -107,6 +109,8 @@ class QuantInsertCasts(TakesRecipe):
     preserves: ClassVar[Preservation] = MEANING
 
     states: tuple[str, ...] = ()
+    inputs_as: tuple[str, ...] = ()
+    outputs_as: tuple[str, ...] = ()
     assert_all_quantized: bool = False
     float_constants: bool = False
 
@@ -127,8 +131,10 @@ class QuantInsertCasts(TakesRecipe):
         for function in functions:
             round_states(function, recipe)
         for function in functions:
-            named = states_of(function, self.states) if function.sym_name.data == "main" else []
-            decided.append(decide(function, recipe, targets, named, keeps_integers=self.assert_all_quantized))
+            is_main = function.sym_name.data == MAIN
+            named = states_of(function, self.states) if is_main else []
+            ports = stored_ports(function, self.inputs_as, self.outputs_as, named) if is_main else []
+            decided.append(decide(function, recipe, targets, named, ports, keeps_integers=self.assert_all_quantized))
         recipe.check_used()
         if self.watch is not None:
             self.watch(recipe, decided)
@@ -257,11 +263,15 @@ def _put_parts(op: NnOp, parts: Parts) -> None:
     Rewriter.replace_op(op, parts.operations, results)
 
 
-def take_apart(module: ModuleOp) -> None:
+def take_apart(module: ModuleOp, floats: Set[Operation] = frozenset()) -> None:
     """Replaces each composite of dynamic or large length with the parts of a few steps, so that their types can be
-    decided.
+    decided. Those in `floats` stay whole, and in float.
     """
     for number, op in enumerate(open_composites(module)):
+        if op in floats:
+            op.properties.pop(COMPONENTS)
+            op.attributes.pop(PARTS, None)
+            continue
         parts = Parts(op, may_be_excerpt=True)
         _put_parts(op, parts)
         for part in filter(marks_on, parts.operations):
@@ -342,7 +352,9 @@ class QuantAssignTypes(QuantInsertCasts):
         recipe = self.whole_recipe()
         while True:
             before = op.body.clone() if open_composites(op) else None
-            take_apart(op)
+            for function in functions_of(op):
+                recipe.find_floats(function)
+            take_apart(op, recipe.floats)
             self.insert(op, recipe)
             rewrite(op, FUSION_PATTERNS, ctx)
             refused = _put_together(op)
@@ -437,7 +449,7 @@ class QuantDequantizeComposites(ModulePass):
         rewrite(op, [OpenComposite(Keep(self.keep))], ctx)
 
 
-# `quant-store-constants` and `quant-store-states`: floats that stayed for training, and states, become integers.
+# `quant-store-constants`: floats that stayed for training become integers.
 
 
 @dataclass(frozen=True)
@@ -473,90 +485,3 @@ class QuantStoreConstants(ModulePass):
                 for mark in (TRAINABLE, REPAIR, UNROUNDED):
                     constant.attributes.pop(mark, None)
         rewrite(op, (QuantizeConstant(),), ctx)
-
-
-def _casts(argument: BlockArgument) -> list[QuantizeCastOp]:
-    return [use.operation for use in argument.uses if isinstance(use.operation, QuantizeCastOp)]
-
-
-def _stored(value: SSAValue) -> SSAValue:
-    """Returns the value that is dequantized to `value`, or `value` itself."""
-    return value.owner.input if isinstance(value.owner, DequantizeCastOp) else value
-
-
-def _fault(state: StatePair) -> str | None:
-    """Returns why a state cannot have one type at its input and its output, or `None`."""
-    taken: set[Attribute] = {cast.result.type for cast in _casts(state.argument)}
-    given = _stored(state.returned).type
-    if (taken or {state.argument.type}) == {given}:
-        return None
-    found = " and ".join(sorted(str(each) for each in taken)) or str(state.argument.type)
-    return f"state must have one type, but input '{state.enters}' is '{found}' and output '{state.leaves}' is '{given}'"
-
-
-def _store(state: StatePair) -> None:
-    stored, returned = _stored(state.returned), state.returned.owner
-    state.end.operands[state.position] = stored
-    if isinstance(returned, DequantizeCastOp) and returned.result.first_use is None:
-        Rewriter.erase_op(returned)
-    casts, plain, block = _casts(state.argument), state.argument.type, state.argument.block
-    others = [(use.operation, use.index) for use in state.argument.uses if use.operation not in casts]
-    argument = Rewriter.replace_value_with_new_type(state.argument, stored.type)
-    for cast in casts:
-        cast.result.replace_all_uses_with(argument)
-        Rewriter.erase_op(cast)
-    if casts and others:  # readers in float
-        dequantized = DequantizeCastOp(argument, plain)
-        Rewriter.insert_op(dequantized, InsertPoint.at_start(block))
-        for op, position in others:
-            op.operands[position] = dequantized.result
-
-
-@dataclass(frozen=True)
-class QuantStoreStates(ModulePass):
-    """Passes the states of a function in and out as stored integers, so that no casts run between successive calls.
-
-    `states` pairs an input with the output that is passed to it in the next call, as in `state=next_state`; a star
-    matches the same text on both sides, as in `past_*=present_*`. The casts at these inputs and outputs are removed. It
-    is an error if the input and the output have different types; `quant-assign-types` with the same `states` makes the
-    types equal.
-
-    Before (run with `states="h=h_next"`):
-
-    ```mlir
-    !h = !quant.uniform<i8:f32, 0.5>
-    func.func @main(%h: tensor<2xf32> {nn.name = "h"}) -> (tensor<2xf32> {nn.name = "h_next"}) {
-      %0 = quant.qcast %h : tensor<2xf32> to tensor<2x!h>
-      %1 = nn.relu %0 : (tensor<2x!h>) -> tensor<2x!h>
-      %2 = quant.dcast %1 : tensor<2x!h> to tensor<2xf32>
-      func.return %2 : tensor<2xf32>
-    }
-    ```
-
-    After:
-
-    ```mlir
-    !h = !quant.uniform<i8:f32, 0.5>
-    func.func @main(%h: tensor<2x!h> {nn.name = "h"}) -> (tensor<2x!h> {nn.name = "h_next"}) {
-      %0 = nn.relu %h : (tensor<2x!h>) -> tensor<2x!h>
-      func.return %0 : tensor<2x!h>
-    }
-    ```
-    """
-
-    name = "quant-store-states"
-    # The values stay, but the function has other inputs: no input is valid for both modules.
-    preserves: ClassVar[Preservation] = MEANING
-
-    states: tuple[str, ...] = ()
-    function: str = "main"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not self.states:
-            return
-        function = function_of(op, self.function)
-        for state in states_of(function, self.states):
-            if (fault := _fault(state)) is not None:
-                raise op_error(function, fault)
-            _store(state)
-        function.update_function_type()

@@ -21,7 +21,7 @@ from qmlir.dialects.nn.base import plain_type
 from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.decomposition import COMPONENTS
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
 from qmlir.ir.provenance import origins_of
 from qmlir.ir.signature import inputs_of, outputs_of
 from qmlir.quantization.profiles.keys import functions_of, is_float, unobserved
@@ -126,13 +126,16 @@ def model_digest(module: ModuleOp) -> ModelDigest:
 #
 # A profile contains the recorded statistics of each value (ranges, sums, histograms) by its key. It never contains
 # scales, because schemes and calibrators are chosen later. In the file, keys are sorted, each value is a block, and
-# numbers are exact. Derived numbers (mean, std) are included for human readers, and must agree with the sums. Files of
-# version 1, with exact sums, can also be read.
+# numbers are exact. Derived numbers (mean, std) are included for human readers. If a person edits a range, and the
+# statistics no longer agree with it or with each other, only the range is used. Files of version 1, with exact sums,
+# can also be read.
 
 FORMAT = "qmlir-profile"
 VERSION, OLD_VERSION = 2, 1
 
-_EXTREME_SAMPLES = "extreme_samples"
+_EXTREME_SAMPLES, _RANGE = "extreme_samples", "range"
+_DERIVED = ("mean", "std")
+"""The fields that follow from others, for human readers."""
 
 _ABSENT: Mapping[str, Any] = {
     "axis": None, "axis_minima": [], "axis_maxima": [], "batches": None, "kept": {}, "infinities": [0, 0],
@@ -173,6 +176,10 @@ class Profile(Readable):
     extreme_samples: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """For each value, the indices of the samples with its smallest and largest element. If the model has a static batch
     size, the index is that of the first sample in the batch. Some values may be missing."""
+
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    """Ranges of values without statistics, because the file contains only a range, or an edited one that contradicts
+    the statistics."""
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the profile to a JSON file, atomically.
@@ -215,6 +222,7 @@ class Profile(Readable):
             A row for each value in the order of `values`, with its minimum, maximum, mean and standard deviation.
         """
         rows = [(key, *_figures(each)) for key, each in self.values.items()]
+        rows += [(key, *(f"{end:.6g}" for end in ends), "", "") for key, ends in self.ranges.items()]
         of = f" of {counted(self.samples, 'sample')}" if self.samples else ""
         head = f"{counted(len(rows), 'value')}{of}\n"
         table = ["", *aligned([_HEAD, *rows], _HEAD[1:])] if rows else []
@@ -240,9 +248,9 @@ class Profile(Readable):
         for name, content in head.items():
             yield f"  {_json(name)}: {_json(content)},\n"
         yield '  "values": {'
-        for position, key in enumerate(sorted(self.values)):
+        for position, key in enumerate(sorted({**self.values, **self.ranges})):
             yield f"{',' if position else ''}\n    {_json(key)}: {{"
-            entry = _entry(self.values[key])
+            entry: dict[str, Any] = {_RANGE: list(self.ranges[key])} if key in self.ranges else _entry(self.values[key])
             if key in self.extreme_samples:
                 entry[_EXTREME_SAMPLES] = list(self.extreme_samples[key])
             yield ",".join(f"\n      {_json(name)}: {_json(entry[name])}" for name in sorted(entry))
@@ -251,7 +259,8 @@ class Profile(Readable):
 
     @staticmethod
     def from_text(text: str) -> "Profile":
-        """Parses text that `to_text` returned.
+        """Parses text that `to_text` returned. If a person has edited a range, statistics that contradict it are
+        ignored, with a remark.
 
         Args:
             text: The JSON text.
@@ -278,9 +287,24 @@ class Profile(Readable):
         if samples < 0:
             raise ProfileError(f"samples must be >= 0, but got {samples}")
         extremes = {key: known for key, entry in values.items() if (known := _extreme_samples(key, entry))}
-        statistics = {key: _statistics(key, entry, is_old=version_ == OLD_VERSION) for key, entry in values.items()}
+        statistics: dict[str, Statistics] = {}
+        ranges: dict[str, tuple[float, float]] = {}
+        edited: list[str] = []
+        for key, entry in values.items():
+            try:
+                if isinstance(entry, dict) and cast(dict[str, Any], entry).keys() - {_EXTREME_SAMPLES} == {_RANGE}:
+                    ranges[key] = _range(key, cast(dict[str, Any], entry))
+                else:
+                    statistics[key] = _statistics(key, entry, is_old=version_ == OLD_VERSION)
+            except _ContradictionError as error:
+                ranges[key] = _range(key, cast(dict[str, Any], entry))
+                edited.append(f"'{key}' ({error})")
+        if edited:
+            more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
+            text = f"ignoring statistics that contradict the range of {edited[0]}{more}; only the range is used"
+            emit(Diagnostic(Severity.REMARK, text))
         passes, tool = _of_type(head, "passes", str), _of_type(head, "tool", str)
-        return Profile(digest, samples, statistics, passes, tool, extremes)
+        return Profile(digest, samples, statistics, passes, tool, extremes, ranges)
 
 
 def _figures(of: Statistics) -> tuple[str, ...]:
@@ -330,6 +354,19 @@ def _extreme_samples(key: str, entry: Any) -> tuple[int, int] | None:
     return numbers[0], numbers[1]
 
 
+class _ContradictionError(ProfileError):
+    """Raised if the statistics of a value contradict its range, as after an edit of the range."""
+
+
+def _range(key: str, entry: dict[str, Any]) -> tuple[float, float]:
+    """Returns the range of an entry. Raises `ProfileError` if it is invalid."""
+    ends = cast(list[Any], entry[_RANGE]) if isinstance(entry[_RANGE], list) else []
+    if len(ends) != 2 or not all(type(each) in (int, float) and isfinite(each) for each in ends) or ends[0] > ends[1]:
+        wanted = f'field "{_RANGE}" must be two ascending finite numbers'
+        raise ProfileError(f"value '{key}': {wanted}, but got {_json(entry[_RANGE])}")
+    return float(ends[0]), float(ends[1])
+
+
 def _statistics(key: str, entry: Any, *, is_old: bool) -> Statistics:
     try:
         if not isinstance(entry, dict):
@@ -341,13 +378,18 @@ def _statistics(key: str, entry: Any, *, is_old: bool) -> Statistics:
         statistics = Statistics.from_dict({**_ABSENT, **given})
         _check(statistics)
         expected = _entry(statistics)
+    except _ContradictionError:
+        raise
     except (ValueError, OverflowError, ZeroDivisionError) as error:
         raise ProfileError(f"value '{key}': {' '.join(str(error).split())}") from error
     if is_old:
         _check_derived(key, given, expected)
     for name in sorted({*given, *expected}):
         if given.get(name) != expected.get(name):
-            raise ProfileError(f"value '{key}': field \"{name}\" contradicts the other fields")
+            message = f'field "{name}" contradicts the other fields'
+            if name in _DERIVED and type(given.get(name)) is float:
+                raise _ContradictionError(message)
+            raise ProfileError(f"value '{key}': {message}")
     return statistics
 
 
@@ -372,10 +414,10 @@ def _with_float_sums(entry: dict[str, Any]) -> dict[str, Any]:
 
 def _check_derived(key: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
     """Checks the mean and deviation of exact sums, and replaces those in `given` by the values from f64 sums."""
-    for name in {"mean", "std"} & given.keys() & expected.keys():
+    for name in {*_DERIVED} & given.keys() & expected.keys():
         low, high = cast(list[float], expected["range"])
         if not abs(given[name] - expected[name]) <= AGREEMENT * max(-low, high):
-            raise ProfileError(f"value '{key}': field \"{name}\" contradicts the other fields")
+            raise _ContradictionError(f'field "{name}" contradicts the other fields')
         given[name] = expected[name]
 
 
@@ -393,17 +435,17 @@ def _check(statistics: Statistics) -> None:
     slack = AGREEMENT * max(-statistics.minimum, statistics.maximum)  # for roundings of the sum
     if not statistics.minimum - slack <= moments.mean <= statistics.maximum + slack:
         ends = f"[{statistics.minimum}, {statistics.maximum}]"
-        raise ValueError(f"mean must lie in the range {ends}, but got {moments.mean}")
+        raise _ContradictionError(f"mean must lie in the range {ends}, but got {moments.mean}")
     if (histogram.counts < 0).any():
         raise ValueError(f"histogram counts must be >= 0, but got {int(histogram.counts.min())}")
     if histogram.counts.ndim != 1:
         raise ValueError(f"histogram counts must be a list of numbers, but got {histogram.counts.ndim} dimensions")
     if not histogram.counts.size or histogram.total != moments.count:
-        raise ValueError(f"the histogram must count all {moments.count} values, but counts {histogram.total}")
+        raise _ContradictionError(f"the histogram must count all {moments.count} values, but counts {histogram.total}")
     edges = histogram.edges
     if not (edges[0] <= statistics.minimum <= edges[1] and edges[-2] <= statistics.maximum <= edges[-1]):
         ends = f"[{statistics.minimum}, {statistics.maximum}]"
-        raise ValueError(f"the range {ends} does not match that of the histogram, [{edges[0]}, {edges[-1]}]")
+        raise _ContradictionError(f"the range {ends} is not that of the histogram, [{edges[0]}, {edges[-1]}]")
     batches = statistics.batches
     if batches is not None:
         if batches.count < 1:
@@ -418,4 +460,4 @@ def _check(statistics: Statistics) -> None:
         if low.shape != high.shape or (low > high).any():
             raise ValueError("each per-axis minimum must be at most its maximum")
         if low.min() != statistics.minimum or high.max() != statistics.maximum:
-            raise ValueError("the per-axis ranges do not add up to the range")
+            raise _ContradictionError("the per-axis ranges do not add up to the range")

@@ -109,11 +109,17 @@ def attach(value: SSAValue, statistics: Statistics | StatsAttr) -> None:
         value.op.attributes[STATS] = ArrayAttr(each)
 
 
-def attach_parts(composite: NnOp, statistics: Mapping[str, Statistics]) -> None:
-    """Adds the ranges of the parts of `composite` to its `components`, and attaches the parts' statistics to it."""
+def attach_parts(
+    composite: NnOp, statistics: Mapping[str, Statistics], ranges: Mapping[str, tuple[float, float]] | None = None
+) -> None:
+    """Adds the ranges of the parts of `composite` to its `components`, and attaches the parts' statistics to it.
+
+    `ranges` are those of parts without statistics.
+    """
     expressed = plain_type(element_of(composite.results[0]))
     assert isinstance(expressed, AnyFloat)
-    types = {role: calibrated_type(each.minimum, each.maximum, expressed) for role, each in statistics.items()}
+    ends = {**(ranges or {}), **{role: (each.minimum, each.maximum) for role, each in statistics.items()}}
+    types = {role: calibrated_type(*each, expressed) for role, each in ends.items()}
     composite.components = DictionaryAttr({**components_of(composite), **types})
     known = composite.attributes.get(PARTS)
     before: Mapping[str, Attribute] = known.data if isinstance(known, DictionaryAttr) else {}

@@ -1,7 +1,7 @@
 """Runs two subjects on the same samples, and computes the error of every value that both have, in the model's order."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from qmlir.text.tables import Readable, aligned, counted
 from qmlir.workflows.comparison.errors import ErrorSums, TopOne
 from qmlir.workflows.comparison.names import INPUT, OUTPUT, Name, matched
 from qmlir.workflows.comparison.subjects import Subject
+from qmlir.workflows.evaluating import Batch, LabelAccuracy, accuracy_by_labels, predicted
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,6 +132,9 @@ class Comparison(Readable):
     unmatched: tuple[str, ...] = ()
     """Keys of the reference for which the candidate has no value of the same shape."""
 
+    accuracy: LabelAccuracy | None = None
+    """The top-1 accuracies of both; `None` without labels."""
+
     def first_below(self, bound_db: float) -> ValueComparison | None:
         """Find the first value, outputs last, whose SQNR is below a bound.
 
@@ -212,6 +216,8 @@ class Comparison(Readable):
         for each in self.outputs:
             agreement = "" if each.top1_agreement is None else f", top-1 agreement {100 * each.top1_agreement:.2f}%"
             yield f"output {printable(each.key)}: {each.sqnr_db:.1f} dB, max error {each.max_error:.4g}{agreement}"
+        if self.accuracy is not None:
+            yield self.accuracy.text().rstrip()
         if self.unmatched:
             more = f" and {len(self.unmatched) - _NAMED} more" if len(self.unmatched) > _NAMED else ""
             names = ", ".join(map(printable, self.unmatched[:_NAMED]))
@@ -311,13 +317,20 @@ def _limited(runs: Samples, limit: int | None) -> Iterator[Run]:
 
 
 def compare(
-    reference: Subject, candidate: Subject, data: Data, *, samples: int | None = None, progress: IO[str] | None = None
+    reference: Subject,
+    candidate: Subject,
+    data: Data,
+    *,
+    samples: int | None = None,
+    labels: Array | None = None,
+    progress: IO[str] | None = None,
 ) -> Comparison:
     """Returns the error of every value that both subjects have, on `data`, or on its first `samples` samples.
 
     `data` has a form that `qmlir.profile` accepts. Samples run in the batch sizes of the subjects, one by one if these
-    are dynamic; memory does not grow with their number. A terminal as `progress` shows a bar. Raises `DiagnosticError`
-    if the data does not fit, or the subjects have no value in common.
+    are dynamic; memory does not grow with their number. With `labels`, the classes of the samples, the result also has
+    the top-1 accuracies. A terminal as `progress` shows a bar. Raises `DiagnosticError` if the data does not fit, or
+    the subjects have no value in common.
     """
     if samples is not None and samples < 1:
         raise text_error(f"samples must be >= 1, but got {samples}")
@@ -325,18 +338,35 @@ def compare(
     pairs = _pairs(reference, candidate)
     if not pairs:
         raise text_error(f"{reference.name} and {candidate.name} have no common value, not even an output")
+    scores, classes = _scored(pairs) if labels is not None else None, (list[Array](), list[Array]())
     runs = Samples(function, data)
     total = runs.total if samples is None or runs.total is None else min(samples, runs.total)
     count = 0
     with bar("comparing", total, progress) as advance:
         for run in _limited(runs, samples):
             inputs = arguments_of(function, run)
-            _add_run(pairs, reference.values(inputs), candidate.values(inputs), run.samples)
+            values = reference.values(inputs), candidate.values(inputs)
+            _add_run(pairs, *values, run.samples)
+            if scores is not None:
+                batch, keys = Batch(inputs, run.samples, run.samples), (scores.reference.key, scores.candidate.key)
+                for own, found, key in zip(classes, values, keys, strict=True):
+                    own.append(predicted(found[key][-1], batch))
             count += run.samples
             advance(run.samples)
     if count == 0:
         raise text_error(f"samples must be at least the batch size of the model, but got {samples}")
-    return _comparison(reference, candidate, pairs, count)
+    found = _comparison(reference, candidate, pairs, count)
+    if labels is None:
+        return found
+    return replace(found, accuracy=accuracy_by_labels(*classes, labels, is_limited=samples is not None))
+
+
+def _scored(pairs: Sequence[_Pair]) -> _Pair:
+    """Returns the only output that both subjects have. Raises `DiagnosticError` if there are others."""
+    outputs = [pair for pair in pairs if pair.is_output]
+    if len(outputs) != 1:
+        raise text_error(f"labels require models with one common output, but got {len(outputs)}")
+    return outputs[0]
 
 
 Values = Mapping[str, tuple[Array, ...]]

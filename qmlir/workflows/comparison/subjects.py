@@ -16,10 +16,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.quant.evaluate import dequantize
 from qmlir.dialects.quant.infer import element_type, storage_dtype
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.interpreter import Listener
+from qmlir.interpreter.real_values import real, stored_inputs
 from qmlir.interpreter.run import interpret
 from qmlir.interpreter.upstream.scalars import unsigned, wrap
 from qmlir.ir.builtin_types import ranked_tensor
@@ -65,12 +65,6 @@ class Subject(Protocol):
         ...
 
 
-def real(value: Any, type_: Attribute) -> Array:
-    """Converts a value of a run to floats: a quantized one is dequantized."""
-    element = element_type(type_)
-    return dequantize(value, element) if isinstance(element, UniformQuantizedType) else np.asarray(value)
-
-
 class ValueRecorder(Listener):
     """Records the values of one run, by key."""
 
@@ -103,10 +97,15 @@ class ModuleSubject:
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """Computes the values by key, as defined by `Subject.values`."""
         recorder = ValueRecorder(self._found, real)
-        outputs = interpret(self.module, inputs, function=ENTRY, listeners=[recorder])
+        stored = stored_inputs(self.signature, inputs)
+        outputs = interpret(self.module, stored, function=ENTRY, listeners=[recorder])
         found = {key: tuple(values) for key, values in recorder.found.items()}
-        found |= {key: (np.asarray(inputs[port]),) for port, key in self._found.inputs.items()}
-        return found | real_outputs(outputs, self._outputs)
+        return found | self._given(stored) | real_outputs(outputs, self._outputs)
+
+    def _given(self, stored: Mapping[str, Array]) -> dict[str, tuple[Array, ...]]:
+        """Returns the inputs of a run by key, as floats."""
+        types = {port.name: port.type for port in inputs_of(self.signature)}
+        return {key: (real(stored[port], types[port]),) for port, key in self._found.inputs.items()}
 
 
 def is_numbers(value: Any) -> bool:
@@ -157,7 +156,8 @@ class ProgramSubject:
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """Computes the outputs by key, as defined by `Subject.values`."""
-        return real_outputs(called(self.program, inputs, self.name), self._outputs)
+        stored = inputs if self.signature is None else stored_inputs(self.signature, inputs)
+        return real_outputs(called(self.program, stored, self.name), self._outputs)
 
 
 class CompiledSubject(ModuleSubject):
@@ -176,11 +176,12 @@ class CompiledSubject(ModuleSubject):
 
     def values(self, inputs: Mapping[str, Array]) -> Mapping[str, tuple[Array, ...]]:
         """Computes the values by key, as defined by `Subject.values`."""
-        found: dict[str, tuple[Array, ...]] = {key: (inputs[port],) for port, key in self._found.inputs.items()}
-        inside = called(self._watched, inputs, self.name)
+        stored = stored_inputs(self.signature, inputs)
+        found = self._given(stored)
+        inside = called(self._watched, stored, self.name)
         for key, positions in self._positions.items():
             found[key] = tuple(real(inside[output], type_) for output, type_ in positions)
-        return found | real_outputs(called(self._program, inputs, self.name), self._outputs)
+        return found | real_outputs(called(self._program, stored, self.name), self._outputs)
 
 
 def with_values(module: ModuleOp) -> tuple[ModuleOp, dict[str, list[tuple[str, Attribute]]]]:
@@ -333,5 +334,5 @@ class LoweredSubject(ModuleSubject):
         shapes = tuple(sorted((name, value.shape) for name, value in inputs.items()))
         if shapes not in self._lowered:
             self._lowered[shapes] = _Lowered(specialize(self.module, dict(shapes), function=ENTRY), self.level)
-        outputs, values = self._lowered[shapes].run(inputs)
+        outputs, values = self._lowered[shapes].run(stored_inputs(self.signature, inputs))
         return values | real_outputs(outputs, self._outputs)

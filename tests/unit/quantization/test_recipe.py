@@ -20,7 +20,7 @@ from qmlir.dialects.quant.infer import element_type
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.ir.interfaces import Slot
-from qmlir.ir.provenance import Origin, set_origins
+from qmlir.ir.provenance import Origin, origins_of, set_origins
 from qmlir.passes.quantized.quant_casts import QuantInsertCasts
 from qmlir.quantization.recipe import Recipe, make_rule, read_rules
 from tests.unit.quantization.random_graphs import Graph, calibrate, outputs_of, run_passes, watch
@@ -147,6 +147,43 @@ def test_a_rule_names_a_part_of_two_layers_by_one_of_them() -> None:
     assert named == [True, True, False]
 
 
+MODULES = {
+    "conv0": Origin("node_conv0", "Conv", module="layers.0.conv"),
+    "max_pool1": Origin("/layers/layers.0/pool/MaxPool", "MaxPool"),
+    "relu2": Origin("relu2", "Relu"),
+    "conv3": Origin("/layers/layers.1/conv/Conv", "Conv"),
+}
+"""Nodes whose module is in their metadata, or in their name; `relu2` is in none."""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("layers.0", {"conv0", "max_pool1"}),
+        ("layers.*.conv", {"conv0", "conv3"}),
+        ("layers.0.conv", {"conv0"}),
+        ("layers", {"conv0", "max_pool1", "conv3"}),
+        ("conv", set()),
+        ("*", set(MODULES)),
+    ],
+)
+def test_a_module_matches_everything_inside_it(pattern: str, expected: set[str]) -> None:
+    module, _ = net()
+    ops = {name: next(op for op in module.walk() if name in map(str, origins_of(op))) for name in MODULES}
+    for name, op in ops.items():
+        set_origins(op, [MODULES[name]])
+    rule = make_rule({"module": pattern, "quantize": False}, "rule 1")
+    assert {name for name, op in ops.items() if rule.matches(op, Slot.OUTPUT, set())} == expected
+
+
+def test_a_module_that_does_not_exist_is_an_error() -> None:
+    module, _ = net()
+    for op in [op for op in module.walk() if "conv3" in map(str, origins_of(op))]:
+        set_origins(op, [MODULES["conv3"]])
+    with pytest.raises(DiagnosticError, match=r"have no effect: rule 1; did you mean 'layers.1'\?"):
+        decide(module, {"module": "layer.1", "quantize": False})
+
+
 def test_sharing_a_type_against_a_rule_is_told() -> None:
     """A rule decides for one operation, and not for another that shares its type with an earlier one."""
     graph = Graph(0)
@@ -191,7 +228,13 @@ def test_wrong_values_name_the_file_and_the_rule(tmp_path: Path) -> None:
         ("storage = 8", "storage must be a string, but got 8"),
         ("quantize = 'no'", "quantize must be true or false, but got 'no'"),
         ("origin = 3\nstorage = 'i8'", "origin must be a string, but got 3"),
-        ("granularity = 'block:0'", "unknown granularity 'block:0' (available: tensor, channel, block:N)"),
+        (
+            "granularity = 'block:0'",
+            "unknown granularity 'block:0' (available: tensor, channel, block:N, block:N:f16, block:N:bf16, "
+            "block:N:k6)",
+        ),
+        ("granularity = 'block:20:k6'", "the block size of 'block:20:k6' must divide 256, the terms of a super-block"),
+        ("granularity = 'block:256:k6'", "must divide 256, the terms of a super-block, and be smaller"),
         ("rule = 'tflite'", "unknown rule 'tflite' (available: onnxruntime, glow)"),
         ("calibrator = 3", "calibrator must be a name, or a table with a name and options, but got 3"),
     ]:

@@ -34,7 +34,9 @@ SPELLINGS = [
     ("calibrator", "MinMax", "min_max"), ("calibrator", "minmax", "min_max"), ("calibrator", "Entropy", "entropy"),
     ("calibrator", "KL", "entropy"), ("calibrator", "gone", "gone"),
     ("granularity", "per_channel", "channel"), ("granularity", "per-tensor", "tensor"), ("granularity", "", ""),
-    ("granularity", "group_size:32", "block:32"),
+    ("granularity", "group_size:32", "block:32"), ("granularity", "Block_32:FP16", "block:32:f16"),
+    ("granularity", "block:32:bfloat16", "block:32:bf16"), ("granularity", "Block_32:K6", "block:32:k6"),
+    ("granularity", "block:32:f64", "block:32:f64"),
     ("scheme", "sym", "symmetric"), ("weight_scheme", "Asymmetric", "asymmetric"),
 ]  # fmt: skip
 
@@ -93,7 +95,8 @@ def test_exclusions_come_after_the_recipe_and_must_match() -> None:
         ({"weights": "byte"}, "storage must be iN or uN with 1 to 32 bits"),
         (
             {"requantize": "f23"},
-            "must be one of f32, single_round, double_round, shift, but got f23; did you mean 'f32'",
+            "must be one of f32, single_round, double_round, shift, litert_reference, litert_xnnpack, but got f23; "
+            "did you mean 'f32'",
         ),
     ):
         given: Any = settings
@@ -128,7 +131,11 @@ def test_help_has_every_setting() -> None:
         ({"device": 3}, "device must be names, but got 3"),
         ({"states": ["x"]}, "state must be spelled input=output or past_*=present_*, but got 'x'"),
         ({"states": "x=y"}, "states must be names of outputs by the names of inputs, but got 'x=y'"),
-        ({"accumulator_bits": "4},dce{"}, "accumulator_bits must be 16 or 32, but got '4},dce{'"),
+        ({"accumulator_bits": "4},dce{"}, "accumulator_bits must be an integer from 16 to 32, but got '4},dce{'"),
+        ({"accumulator_bits": 15}, "accumulator_bits must be an integer from 16 to 32, but got 15"),
+        ({"accumulator_bits": 33}, "accumulator_bits must be an integer from 16 to 32, but got 33"),
+        ({"accumulator_bits": 24.0}, "accumulator_bits must be an integer from 16 to 32, but got 24.0"),
+        ({"accumulator_bits": 24, "accumulator_pairs": 2}, "accumulator_pairs has no effect on 24-bit accumulators"),
         ({"accumulator_bits": 16, "accumulator_pairs": 3}, "accumulator_pairs must be one of 1, 2, 4, but got 3"),
         ({"accumulator_pairs": 2}, "accumulator_pairs has no effect on 32-bit accumulators"),
         ({"calibrator": "percentil"}, "unknown calibrator 'percentil'; did you mean 'percentile'?"),

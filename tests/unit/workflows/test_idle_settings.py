@@ -86,6 +86,9 @@ def test_ranges_that_samples_replace() -> None:
         entry[0].metadata_props.add(key=key, value=value)
     model.graph.value_info.extend(entry)
     assert _said(qmlir.load(model), X) == [
-        "the ranges that the model carries have no effect: those of the samples replace them"
+        "the ranges that the model carries for 1 value have no effect: those of the samples replace them; help: pass "
+        "--keep-annotations (keep_annotations=True) to keep them"
     ]
     assert _said(qmlir.load(_products()), X) == []
+    (message,) = _said(qmlir.load(model), X, keep_annotations=True, activations="f32")
+    assert message == "--keep-annotations (keep_annotations) has no effect: no setting quantizes by ranges"

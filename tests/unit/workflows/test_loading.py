@@ -80,7 +80,7 @@ def test_what_we_exported_comes_back_as_it_was(tmp_path: Path) -> None:
 def test_files_of_other_tools_are_told_what_to_do(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(bytes(range(256)))
     with pytest.raises(
-        DiagnosticError, match=rf"cannot read '.*{name}': expected a .onnx or .mlir file; help: .*{message}"
+        DiagnosticError, match=rf"cannot read '.*{name}': expected a .onnx, .tflite or .mlir file; help: .*{message}"
     ):
         qmlir.load(tmp_path / name)
 

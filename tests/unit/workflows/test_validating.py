@@ -242,7 +242,7 @@ def test_a_quarter_of_lost_samples_is_a_loss() -> None:
         other = module.clone()
         references = References(module)
         for run in runs[:lost]:
-            outputs = references.of(run)
+            (outputs,) = references.of([run])
             assert isinstance(outputs, dict)
             outputs["y"] = outputs["y"][:, ::-1]
         found = compared(references, other, runs)

@@ -4,7 +4,7 @@
 // RUN: not qmlir-opt %s -p 'quant-set-target{targets=cpu,cpu}' 2>&1 | filecheck %s --check-prefix=TWICE
 // RUN: not qmlir-opt --split-input-file %S/Inputs/wrong_targets.mlir -p nn-decompose 2>&1 | filecheck %s --check-prefix=WRONG
 
-// UNKNOWN: error: unknown target 'gpu'; did you mean 'cpu'? (available: cpu, interpreter)
+// UNKNOWN: error: unknown target 'gpu'; did you mean 'cpu'? (available: cpu, interpreter, litert)
 // TWICE: error: duplicate target 'cpu'
 // WRONG: error: 'builtin.module' op target.specs must be a list of #target.spec<…>, but got ["cpu"]
 // WRONG: error: 'builtin.module' op target 'a' is listed twice in target.specs

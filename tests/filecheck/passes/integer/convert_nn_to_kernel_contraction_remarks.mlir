@@ -36,3 +36,28 @@ func.func @narrow_words(%x: tensor<1x2x!x>, %v: tensor<2x1x!w>) -> (tensor<1x1x!
   %1 = nn.matmul %x, %w : (tensor<1x2x!x>, tensor<2x1x!w>) -> tensor<1x1x!y>
   func.return %0, %1 : tensor<1x1x!y>, tensor<1x1x!y>
 }
+// -----
+!s = !quant.uniform<i8:f32, 0.1>
+!p = !quant.uniform<u16:f32, 1.52587890625e-05>
+
+// The integers of a row add up to 2^16 * (1 + 2^-20) + 2048 / 2 + 1 at most, times 128; along rows alone, not channels.
+func.func @probabilities(%x: tensor<2x2048x!s>, %v: tensor<2048x4x!s>, %u: tensor<2x4x!s>) -> (tensor<2x4x!s>, tensor<2x4x!s>) {
+  %0 = nn.softmax %x : (tensor<2x2048x!s>) -> tensor<2x2048x!p>
+  // expected-remark @+1 {{sums are within ±8519808, and within ±8519808 with the bias: accumulating in i32}}
+  %1 = nn.matmul %0, %v : (tensor<2x2048x!p>, tensor<2048x4x!s>) -> tensor<2x4x!s>
+  %2 = nn.softmax %x {axis = 0} : (tensor<2x2048x!s>) -> tensor<2x2048x!p>
+  // expected-remark @+1 {{sums are within ±17179607040, and within ±17179607040 with the bias: accumulating in i64}}
+  %3 = nn.matmul %2, %v : (tensor<2x2048x!p>, tensor<2048x4x!s>) -> tensor<2x4x!s>
+  func.return %1, %3 : tensor<2x4x!s>, tensor<2x4x!s>
+}
+// -----
+!s = !quant.uniform<i16:f32, 1.5e+34>
+!p = !quant.uniform<u16:f32, 1.52587890625e-05>
+
+// Scores that may be infinite have no probabilities.
+func.func @infinite_scores(%x: tensor<2x2048x!s>, %v: tensor<2048x4x!p>) -> tensor<2x4x!p> {
+  %0 = nn.softmax %x : (tensor<2x2048x!s>) -> tensor<2x2048x!p>
+  // expected-remark @+1 {{accumulating in i64}}
+  %1 = nn.matmul %0, %v : (tensor<2x2048x!p>, tensor<2048x4x!p>) -> tensor<2x4x!p>
+  func.return %1 : tensor<2x4x!p>
+}

@@ -97,3 +97,21 @@ func.func @rescaled(%i: tensor<2xi64>) -> tensor<2x3x!quant.uniform<i16:f32, 0.5
   %0 = nn.gather %t, %i : (tensor<2x3x!quant.uniform<i8:f32:0, {0.5, 0.25}>>, tensor<2xi64>) -> tensor<2x3x!quant.uniform<i16:f32, 0.5:3>>
   func.return %0 : tensor<2x3x!quant.uniform<i16:f32, 0.5:3>>
 }
+
+// Rows of a table become floats after they are gathered. Its codes of 4 bits, those of the first half of a row and those
+// of the second, share bytes.
+// CHECK-LABEL: @reals(
+// CHECK: [[CODES:%.+]] = arith.constant dense<{{\[\[}}49, 66], [117, -122]]> : tensor<2x2xi8>
+// CHECK: [[SCALES:%.+]] = arith.constant dense<{{\[}}5.000000e-01, 2.500000e-01]> : tensor<2xf32>
+// CHECK: tensor.extract [[CODES]]
+// CHECK: arith.shrsi
+// CHECK: tensor.extract [[SCALES]]
+// CHECK: arith.mulf
+// CHECK-NOT: tensor<2x4xf32>
+// CHECK: kernel.reshape {{%.+}} : tensor<3x2x2xf32> to tensor<3x4xf32>
+func.func @reals(%i: tensor<3xi64>) -> tensor<3x4xf32> {
+  %t = nn.constant dense<[[1, 2, 3, 4], [5, 6, 7, 8]]> : tensor<2x4xui4> -> tensor<2x4x!quant.uniform<u4:f32:0, {0.5, 0.25}>>
+  %r = quant.dcast %t : tensor<2x4x!quant.uniform<u4:f32:0, {0.5, 0.25}>> to tensor<2x4xf32>
+  %0 = nn.gather %r, %i : (tensor<2x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  func.return %0 : tensor<3x4xf32>
+}

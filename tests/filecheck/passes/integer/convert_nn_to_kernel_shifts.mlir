@@ -3,6 +3,7 @@
 
 !x = !quant.uniform<i8:f32, 0.25>
 !y = !quant.uniform<i8:f32, 0.0625:3>
+!fine = !quant.uniform<i32:f32, 0.0009765625>
 !wide = !quant.uniform<i32:f32, 4.0>
 
 // Operands whose scales differ by a power of two: the coarser one is shifted, the other stays.
@@ -28,6 +29,35 @@ func.func @sum(%a: tensor<4x!x>, %b: tensor<4x!y>) -> tensor<4x!x> {
 // CHECK-COUNT-2: arith.extsi {{.*}} to i64
 func.func @wide(%a: tensor<4x!wide>, %b: tensor<4x!x>) -> tensor<4x!x> {
   %0 = nn.sub %a, %b {requantize = #kernel.requantize<shift, up>} : (tensor<4x!wide>, tensor<4x!x>) -> tensor<4x!x>
+  func.return %0 : tensor<4x!x>
+}
+
+// With ties up, a sum does not depend on the bits below the half: the finer operand is rounded down to the coarser scale.
+// CHECK-LABEL: @coarser(
+// CHECK: ^bb0([[A:%.+]]: i32, [[B:%.+]]: i8, {{.*}}):
+// CHECK-NEXT: [[V0:%.+]] = arith.extsi [[A]] : i32 to i64
+// CHECK-NEXT: [[V1:%.+]] = arith.constant 8 : i8
+// CHECK-NEXT: [[V2:%.+]] = arith.extsi [[V1]] : i8 to i64
+// CHECK-NEXT: [[V3:%.+]] = arith.shrsi [[V0]], [[V2]] : i64
+// CHECK-NEXT: [[V4:%.+]] = arith.extsi [[B]] : i8 to i32
+// CHECK-NEXT: [[V5:%.+]] = arith.extsi [[V4]] : i32 to i64
+// CHECK-NEXT: [[V6:%.+]] = arith.addi [[V3]], [[V5]] : i64
+// CHECK-NEXT: [[V7:%.+]] = arith.constant 4 : i8
+// CHECK-NEXT: kernel.requantize [[V6]], [[V7]] {{.*}} : i64, i8 -> i32
+func.func @coarser(%a: tensor<4x!fine>, %b: tensor<4x!x>) -> tensor<4x!wide> {
+  %0 = nn.add %a, %b {requantize = #kernel.requantize<shift, up>} : (tensor<4x!fine>, tensor<4x!x>) -> tensor<4x!wide>
+  func.return %0 : tensor<4x!wide>
+}
+
+// The scale of the result is the coarser one: the finer operand is rounded.
+// CHECK-LABEL: @as_coarse(
+// CHECK: [[V0:%.+]] = arith.constant 8 : i8
+// CHECK-NEXT: [[V1:%.+]] = kernel.requantize {{.*}}, [[V0]] {{.*}} : i64, i8 -> i64
+// CHECK: [[V2:%.+]] = arith.addi [[V1]], {{.*}} : i64
+// CHECK-NEXT: [[V3:%.+]] = arith.constant 0 : i8
+// CHECK-NEXT: kernel.requantize [[V2]], [[V3]] {{.*}} : i64, i8 -> i8
+func.func @as_coarse(%a: tensor<4x!fine>, %b: tensor<4x!x>) -> tensor<4x!x> {
+  %0 = nn.add %a, %b {requantize = #kernel.requantize<shift, up>} : (tensor<4x!fine>, tensor<4x!x>) -> tensor<4x!x>
   func.return %0 : tensor<4x!x>
 }
 

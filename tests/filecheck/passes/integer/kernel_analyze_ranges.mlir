@@ -146,3 +146,13 @@ func.func @winograd(%x: tensor<1x4x4x1xi8>, %w: tensor<3x4x4x1xi16>) -> tensor<1
   }
   func.return %0 : tensor<1x2x2x3xi32>
 }
+// -----
+// The integers of a row add up to at most 70000: 70000 * 128, although 2048 terms alone would allow 2048 * 32768 * 128.
+func.func @total(%x: tensor<1x2048xi16>, %w: tensor<1x2048xi8>) -> tensor<1x1xi32> {
+  // expected-remark @+1 {{'kernel.matmul' op sums are in [-8960000, 8960000]; operands in [-32768, 32767] and [-128, 127] fit pairs of i16}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x2048xi16>, tensor<1x2048xi8>) -> tensor<1x1xi32> attributes {input_total = 70000 : i64} {
+  ^bb0(%acc: i32):
+    kernel.yield %acc : i32
+  }
+  func.return %0 : tensor<1x1xi32>
+}

@@ -5,6 +5,16 @@ func.func @quantize(%x: tensor<2x3xf32>) -> (tensor<2x3xui8>, tensor<f32>, tenso
   func.return %q, %s, %z : tensor<2x3xui8>, tensor<f32>, tensor<ui8>
 }
 
+func.func @rows(%x: tensor<2x3xf32>) -> (tensor<2x3xi8>, tensor<2x1xf32>, tensor<2x1xi8>) {
+  %q, %s, %z = nn.dynamic_quantize %x {axes = [-1], storage = "i8"} : (tensor<2x3xf32>) -> (tensor<2x3xi8>, tensor<2x1xf32>, tensor<2x1xi8>) {origin = "d"}
+  func.return %q, %s, %z : tensor<2x3xi8>, tensor<2x1xf32>, tensor<2x1xi8>
+}
+
+func.func @symmetric(%x: tensor<2x3xf32>) -> (tensor<2x3xi8>, tensor<2x1xf32>, tensor<i8>) {
+  %q, %s, %z = nn.dynamic_quantize %x {axes = [-1], storage = "i8", scheme = "symmetric"} : (tensor<2x3xf32>) -> (tensor<2x3xi8>, tensor<2x1xf32>, tensor<i8>) {origin = "d"}
+  func.return %q, %s, %z : tensor<2x3xi8>, tensor<2x1xf32>, tensor<i8>
+}
+
 // What is multiplied is quantized once for all gates, the products are those of bytes.
 func.func @lstm(%x: tensor<1x1x1xf32>) -> tensor<1x1x1xf32> {
   %w = nn.constant dense<[[[1], [2], [3], [4]]]> : tensor<1x4x1xi8> -> tensor<1x4x1x!quant.uniform<i8:f32:1, {0.5, 0.25, 0.125, 1.0}>> {origin = "w"}
@@ -47,6 +57,50 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V20:%.+]] = nn.cast [[V19]] : (tensor<2x3xf32>) -> tensor<2x3xui8> {origin = "d", role = "integers", composite = {op = "nn.dynamic_quantize"}}
 // CHECK-NEXT: [[V21:%.+]] = nn.cast [[V15]] : (tensor<f32>) -> tensor<ui8> {origin = "d", role = "zero_point", composite = {op = "nn.dynamic_quantize", result = 2 : i64}}
 // CHECK-NEXT: func.return [[V20]], [[V11]], [[V21]] : tensor<2x3xui8>, tensor<f32>, tensor<ui8>
+// CHECK-LABEL: @rows(
+// CHECK-SAME: [[V0:%.+]]: tensor<2x3xf32>) -> (tensor<2x3xi8>, tensor<2x1xf32>, tensor<2x1xi8>)
+// CHECK-NEXT: [[V1:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32> {origin = "d", role = "zero"}
+// CHECK-NEXT: [[V2:%.+]] = nn.constant dense<1.000000e+00> : tensor<f32> {origin = "d", role = "one"}
+// CHECK-NEXT: [[V3:%.+]] = nn.constant dense<2.550000e+02> : tensor<f32> {origin = "d", role = "steps"}
+// CHECK-NEXT: [[V4:%.+]] = nn.reduce_min [[V0]] {axes = [1]} : (tensor<2x3xf32>) -> tensor<2x1xf32> {origin = "d", role = "min"}
+// CHECK-NEXT: [[V5:%.+]] = nn.reduce_max [[V0]] {axes = [1]} : (tensor<2x3xf32>) -> tensor<2x1xf32> {origin = "d", role = "max"}
+// CHECK-NEXT: [[V6:%.+]] = nn.min [[V4]], [[V1]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32> {origin = "d", role = "low"}
+// CHECK-NEXT: [[V7:%.+]] = nn.max [[V5]], [[V1]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32> {origin = "d", role = "high"}
+// CHECK-NEXT: [[V8:%.+]] = nn.sub [[V7]], [[V6]] : tensor<2x1xf32> {origin = "d", role = "span"}
+// CHECK-NEXT: [[V9:%.+]] = nn.equal [[V8]], [[V1]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xi1> {origin = "d", role = "is_empty"}
+// CHECK-NEXT: [[V10:%.+]] = nn.where [[V9]], [[V2]], [[V8]] : (tensor<2x1xi1>, tensor<f32>, tensor<2x1xf32>) -> tensor<2x1xf32> {origin = "d", role = "step_span"}
+// CHECK-NEXT: [[V11:%.+]] = nn.div [[V10]], [[V3]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32> {origin = "d", role = "scale", composite = {op = "nn.dynamic_quantize", result = 1 : i64, properties = {axes = array<i64: -1>, storage = "i8"}}}
+// CHECK-NEXT: [[V12:%.+]] = nn.div [[V6]], [[V11]] : tensor<2x1xf32> {origin = "d", role = "steps_below"}
+// CHECK-NEXT: [[V13:%.+]] = nn.sub [[V1]], [[V12]] : (tensor<f32>, tensor<2x1xf32>) -> tensor<2x1xf32> {origin = "d", role = "place"}
+// CHECK-NEXT: [[V14:%.+]] = nn.clip [[V13]] {minimum = 0.0, maximum = 255.0} : tensor<2x1xf32> {origin = "d", role = "inside"}
+// CHECK-NEXT: [[V15:%.+]] = nn.round [[V14]] : tensor<2x1xf32> {origin = "d", role = "rounded"}
+// CHECK-NEXT: [[V16:%.+]] = nn.div [[V0]], [[V11]] : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32> {origin = "d", role = "quotient"}
+// CHECK-NEXT: [[V17:%.+]] = nn.round [[V16]] : tensor<2x3xf32> {origin = "d", role = "steps_of_each"}
+// CHECK-NEXT: [[V18:%.+]] = nn.add [[V17]], [[V15]] : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32> {origin = "d", role = "shifted"}
+// CHECK-NEXT: [[V19:%.+]] = nn.clip [[V18]] {minimum = 0.0, maximum = 255.0} : tensor<2x3xf32> {origin = "d", role = "limited"}
+// CHECK-NEXT: [[V20:%.+]] = nn.constant dense<-1.280000e+02> : tensor<f32> {origin = "d", role = "shift"}
+// CHECK-NEXT: [[V21:%.+]] = nn.add [[V19]], [[V20]] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32> {origin = "d", role = "integers/shifted"}
+// CHECK-NEXT: [[V22:%.+]] = nn.cast [[V21]] : (tensor<2x3xf32>) -> tensor<2x3xi8> {origin = "d", role = "integers", composite = {op = "nn.dynamic_quantize", properties = {axes = array<i64: -1>, storage = "i8"}}}
+// CHECK-NEXT: [[V23:%.+]] = nn.add [[V15]], [[V20]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32> {origin = "d", role = "zero_point/shifted"}
+// CHECK-NEXT: [[V24:%.+]] = nn.cast [[V23]] : (tensor<2x1xf32>) -> tensor<2x1xi8> {origin = "d", role = "zero_point", composite = {op = "nn.dynamic_quantize", result = 2 : i64, properties = {axes = array<i64: -1>, storage = "i8"}}}
+// CHECK-NEXT: func.return [[V22]], [[V11]], [[V24]] : tensor<2x3xi8>, tensor<2x1xf32>, tensor<2x1xi8>
+// CHECK-LABEL: @symmetric(
+// CHECK-SAME: [[V0:%.+]]: tensor<2x3xf32>) -> (tensor<2x3xi8>, tensor<2x1xf32>, tensor<i8>)
+// CHECK-NEXT: [[V1:%.+]] = nn.constant dense<0.000000e+00> : tensor<f32> {origin = "d", role = "zero"}
+// CHECK-NEXT: [[V2:%.+]] = nn.constant dense<1.000000e+00> : tensor<f32> {origin = "d", role = "one"}
+// CHECK-NEXT: [[V3:%.+]] = nn.constant dense<1.270000e+02> : tensor<f32> {origin = "d", role = "steps"}
+// CHECK-NEXT: [[V4:%.+]] = nn.abs [[V0]] : tensor<2x3xf32> {origin = "d", role = "absolute"}
+// CHECK-NEXT: [[V5:%.+]] = nn.reduce_max [[V4]] {axes = [1]} : (tensor<2x3xf32>) -> tensor<2x1xf32> {origin = "d", role = "max"}
+// CHECK-NEXT: [[V6:%.+]] = nn.max [[V5]], [[V1]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32> {origin = "d", role = "high"}
+// CHECK-NEXT: [[V7:%.+]] = nn.equal [[V6]], [[V1]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xi1> {origin = "d", role = "is_empty"}
+// CHECK-NEXT: [[V8:%.+]] = nn.where [[V7]], [[V2]], [[V6]] : (tensor<2x1xi1>, tensor<f32>, tensor<2x1xf32>) -> tensor<2x1xf32> {origin = "d", role = "step_span"}
+// CHECK-NEXT: [[V9:%.+]] = nn.div [[V8]], [[V3]] : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32> {origin = "d", role = "scale", composite = {op = "nn.dynamic_quantize", result = 1 : i64, properties = {axes = array<i64: -1>, storage = "i8", scheme = "symmetric"}}}
+// CHECK-NEXT: [[V10:%.+]] = nn.div [[V0]], [[V9]] : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32> {origin = "d", role = "quotient"}
+// CHECK-NEXT: [[V11:%.+]] = nn.round [[V10]] : tensor<2x3xf32> {origin = "d", role = "steps_of_each"}
+// CHECK-NEXT: [[V12:%.+]] = nn.clip [[V11]] {minimum = -127.0, maximum = 127.0} : tensor<2x3xf32> {origin = "d", role = "limited"}
+// CHECK-NEXT: [[V13:%.+]] = nn.cast [[V12]] : (tensor<2x3xf32>) -> tensor<2x3xi8> {origin = "d", role = "integers", composite = {op = "nn.dynamic_quantize", properties = {axes = array<i64: -1>, storage = "i8", scheme = "symmetric"}}}
+// CHECK-NEXT: [[V14:%.+]] = nn.constant dense<0> : tensor<i8> {origin = "d", role = "zero_point", composite = {op = "nn.dynamic_quantize", result = 2 : i64, properties = {axes = array<i64: -1>, storage = "i8", scheme = "symmetric"}}}
+// CHECK-NEXT: func.return [[V13]], [[V9]], [[V14]] : tensor<2x3xi8>, tensor<2x1xf32>, tensor<i8>
 // CHECK-LABEL: @lstm(
 // CHECK-SAME: [[V0:%.+]]: tensor<1x1x1xf32>) -> tensor<1x1x1xf32>
 // CHECK-NEXT: [[V1:%.+]] = nn.constant dense<{{\[\[}}1]]> : tensor<1x1xi8> -> tensor<1x1x!q0> {origin = "lstm", role = "input_gate/input_weight"}
@@ -194,5 +248,6 @@ func.func @weights_at_run_time(%x: tensor<1x1x1xf32>, %w: tensor<1x4x1x!quant.un
 // CHECK-NEXT: [[V143:%.+]] = nn.mul [[V141]], [[V142]] : tensor<1x1x1xf32> {origin = "lstm", role = "hidden/product", composite = {op = "nn.dynamic_lstm", result = 1 : i64, properties = {hidden_size = 1 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}}}
 // CHECK-NEXT: func.return [[V143]] : tensor<1x1x1xf32>
 // CHECK-LABEL: @weights_at_run_time(
-// CHECK-SAME: [[V0:%.+]]: tensor<1x1x1xf32>, [[V1:%.+]]: tensor<1x4x1x!q0>)
-// CHECK-NEXT: nn.dynamic_lstm [[V0]], [[V1]], [[V1]] {hidden_size = 1}
+// CHECK-SAME: [[V0:%.+]]: tensor<1x1x1xf32>, [[V1:%.+]]: tensor<1x4x1x!q0>) -> tensor<1x1x1xf32>
+// CHECK-NEXT: [[V2:%.+]], [[V3:%.+]], [[V4:%.+]] = nn.dynamic_lstm [[V0]], [[V1]], [[V1]] {hidden_size = 1} : (tensor<1x1x1xf32>, tensor<1x4x1x!q0>, tensor<1x4x1x!q0>) -> (tensor<1x1x1x1xf32>, tensor<1x1x1xf32>, tensor<1x1x1xf32>)
+// CHECK-NEXT: func.return [[V3]] : tensor<1x1x1xf32>

@@ -68,13 +68,34 @@ func.func @of_any_size(%x: tensor<1x64xf32>) -> tensor<1x32xf32> {
   func.return %1 : tensor<1x32xf32>
 }
 
-// CHECK-LABEL: @moved_only(
-// CHECK: nn.transpose
-func.func @moved_only(%x: tensor<1x64xf32>) -> tensor<1x32xf32> {
+// Weights that a transpose only moves are a constant, unless another operation reads the constant, too.
+// CHECK-LABEL: @moved_weights(
+// CHECK-NEXT: [[MOVED:%.+]] = nn.constant
+// CHECK-NEXT: nn.matmul {{%.+}}, [[MOVED]] : (tensor<1x64xf32>, tensor<64x32xf32>)
+func.func @moved_weights(%x: tensor<1x64xf32>) -> tensor<1x32xf32> {
   %w = nn.constant dense<2.0> : tensor<32x64xf32>
   %t = nn.transpose %w {permutation = [1, 0]} : (tensor<32x64xf32>) -> tensor<64x32xf32>
   %1 = nn.matmul %x, %t : (tensor<1x64xf32>, tensor<64x32xf32>) -> tensor<1x32xf32>
   func.return %1 : tensor<1x32xf32>
+}
+
+// CHECK-LABEL: @moved_only(
+// CHECK: nn.transpose
+func.func @moved_only(%x: tensor<1x64xf32>, %i: tensor<1xi64>) -> (tensor<1x32xf32>, tensor<1x64xf32>) {
+  %w = nn.constant dense<2.0> : tensor<32x64xf32>
+  %t = nn.transpose %w {permutation = [1, 0]} : (tensor<32x64xf32>) -> tensor<64x32xf32>
+  %1 = nn.matmul %x, %t : (tensor<1x64xf32>, tensor<64x32xf32>) -> tensor<1x32xf32>
+  %2 = nn.gather %w, %i : (tensor<32x64xf32>, tensor<1xi64>) -> tensor<1x64xf32>
+  func.return %1, %2 : tensor<1x32xf32>, tensor<1x64xf32>
+}
+
+// CHECK-LABEL: @moved_and_read(
+// CHECK: nn.transpose
+func.func @moved_and_read(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %w = nn.constant dense<2.0> : tensor<32x64xf32>
+  %t = nn.transpose %w {permutation = [1, 0]} : (tensor<32x64xf32>) -> tensor<64x32xf32>
+  %1 = nn.add %x, %t : tensor<64x32xf32>
+  func.return %1 : tensor<64x32xf32>
 }
 
 // CHECK-LABEL: @would_grow(

@@ -2,6 +2,8 @@
 // RUN: qmlir-opt %s -p nn-smooth --split-input-file --print-local-scope --verify-each=exec 2>/dev/null | filecheck %s
 // A range by another calibrator than min_max needs statistics, which nobody has of the product.
 // RUN: qmlir-opt %s -p 'nn-smooth{calibrator=mse}' --split-input-file | filecheck %s --check-prefix=NONE
+// Parameters that a rule gives are those of the norm as it is.
+// RUN: qmlir-opt %s -p 'nn-smooth{recipe=%S/Inputs/norm.toml}' --split-input-file | filecheck %s --check-prefix=NONE
 // NONE-NOT: nn.mul
 // NONE-NOT: 3.48
 

@@ -4,6 +4,8 @@
 // RUN: qmlir-opt %s -p nn-split-outlier-channels --split-input-file | filecheck %s --check-prefix=NONE
 // RUN: qmlir-opt %s -p 'nn-split-outlier-channels{columns=1 calibrator=mse}' --split-input-file | filecheck %s --check-prefix=NONE
 // NONE-NOT: "largest"
+// Parameters that a rule gives are those of the whole sum.
+// RUN: qmlir-opt %s -p 'nn-split-outlier-channels{columns=1 recipe=%S/Inputs/up.toml}' --split-input-file | filecheck %s --check-prefix=NONE
 // Weights with a scale for each block keep whole blocks: two columns are parted, of 16 that are too few.
 // RUN: qmlir-opt %s -p 'nn-split-outlier-channels{columns=1 granularity=block:2}' --split-input-file | filecheck %s --check-prefix=NONE
 

@@ -40,7 +40,7 @@ storage = "i16"
 [[rule]]
 slot = "bias"
 storage = "i16"
-scale = "sum"
+bias_scale = "sum"
 //--- bias.toml
 [[rule]]
 slot = "accumulator"
@@ -49,11 +49,11 @@ storage = "i8"
 [[rule]]
 slot = "bias"
 storage = "i4"
-scale = "sum"
+bias_scale = "sum"
 //--- slot.toml
 [[rule]]
 slot = "output"
-scale = "sum"
+bias_scale = "sum"
 //--- asked.toml
 [[rule]]
 slot = "bias"
@@ -127,5 +127,5 @@ builtin.module attributes {target.specs = [#target.spec<"npu", supports = [
 // TARGET-NEXT: [[V5:%.+]] = quant.dcast [[V4]] {origin = "cv", role = "bias_add"} : tensor<1x2x4x4x!q3> to tensor<1x2x4x4xf32>
 // TARGET-NEXT: func.return [[V5]] : tensor<1x2x4x4xf32>
 // NARROW: error: 'nn.add' op (cv/bias_add) the bias does not fit i4 with the scale of its accumulator, !quant.uniform<i32:f32
-// SLOT: rule 1 (slot = 'output'): scale is only for the bias, but the rule is for slot 'output'
+// SLOT: rule 1 (slot = 'output'): bias_scale is only for the bias, but the rule is for slot 'output'
 // ASKED: error: 'nn.add' op (cv/bias_add) its rules ask for bias storage i8 (by '{{.*}}asked.toml', rule 1 (slot = 'bias')), but target 'npu' supports i16

@@ -42,3 +42,18 @@ builtin.module attributes {target.specs = [#target.spec<"mac", supports = [{op =
     func.return %0, %1 : tensor<1x1x!a>, tensor<1x1x!a>
   }
 }
+// -----
+// An adder of 24 bits: 516 products of 127 with a byte reach to -128 * 127 * 516, 517 of them beyond -2^23.
+!x = !quant.uniform<i8:f32, 1.0>
+!w = !quant.uniform<i8:f32, 1.0>
+!a = !quant.uniform<i32:f32, 1.0>
+builtin.module attributes {target.specs = [#target.spec<"mac", supports = [{op = "nn.matmul", adder = i24}]>]} {
+  func.func @main(%x: tensor<1x516x!x>, %y: tensor<1x517x!x>) -> (tensor<1x1x!a>, tensor<1x1x!a>) {
+    %w = nn.constant dense<127> : tensor<516x1xi8> -> tensor<516x1x!w>
+    %v = nn.constant dense<127> : tensor<517x1xi8> -> tensor<517x1x!w>
+    %0 = nn.matmul %x, %w : (tensor<1x516x!x>, tensor<516x1x!w>) -> tensor<1x1x!a> {origin = "held"}
+    // expected-remark@+1 {{stays on the host: target 'mac' does not support it: sums in [-8404352, 8338693], which overflow its i24 adder}}
+    %1 = nn.matmul %y, %v : (tensor<1x517x!x>, tensor<517x1x!w>) -> tensor<1x1x!a> {origin = "beyond"}
+    func.return %0, %1 : tensor<1x1x!a>, tensor<1x1x!a>
+  }
+}

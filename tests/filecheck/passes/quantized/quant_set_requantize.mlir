@@ -7,7 +7,7 @@
 // RUN: not qmlir-opt %s -p 'quant-set-requantize{mode=round}' 2>&1 | filecheck %s --check-prefix=UNKNOWN
 
 // TIES: ties require mode shift, but got mode single_round
-// UNKNOWN: error: in the pass pipeline: column 22: option 'mode' of pass 'quant-set-requantize' must be one of f32, single_round, double_round, shift, but got round
+// UNKNOWN: error: in the pass pipeline: column 22: option 'mode' of pass 'quant-set-requantize' must be one of f32, single_round, double_round, shift, litert_reference, litert_xnnpack, but got round
 
 // SHIFT: [[MODE:#.+]] = #kernel.requantize<shift, away>
 // DOUBLE: [[MODE:#.+]] = #kernel.requantize<double_round>
