@@ -39,6 +39,15 @@ class Listener:
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
         """Called after `op` has computed `results` from `operands`."""
 
+    def on_run(self, number: int) -> None:
+        """Called in lockstep: the next results belong to the run `number`."""
+
+    def on_runs(self, op: Operation, operands: Sequence[Sequence[Any]], results: Sequence[Sequence[Any]]) -> None:
+        """Called in lockstep after `op` has computed the results of all runs at once."""
+        for number, (given, found) in enumerate(zip(operands, results, strict=True)):
+            self.on_run(number)
+            self.on_results(op, given, found)
+
 
 @contextmanager
 def about(op: Operation) -> Generator[None]:
@@ -228,11 +237,13 @@ class Lockstep:
     """Runs one function on several inputs in lockstep, operation by operation.
 
     Between two operations, the caller can read the values of each run. It may also change a constant that is used
-    later, if it calls `again` to recompute the constant. Values that don't depend on any input are computed only once.
+    later, if it calls `again` to recompute the constant. Values that don't depend on any input are computed only once,
+    and reported as those of the first run.
     """
 
-    def __init__(self, module: ModuleOp, name: str, runs: Sequence[Sequence[Any]]):
-        interpreter = Interpreter(module)
+    def __init__(self, module: ModuleOp, name: str, runs: Sequence[Sequence[Any]], listeners: Sequence[Listener] = ()):
+        interpreter = Interpreter(module, listeners)
+        self._listeners = interpreter.listeners
         block = interpreter.function(name).body.blocks[0]
         self._plan = interpreter.plan(block)
         self._frames = [Frame(interpreter, dict(zip(block.args, arguments, strict=True))) for arguments in runs]
@@ -246,6 +257,13 @@ class Lockstep:
             for value in step.ends:
                 for frame in self._frames:
                     del frame.values[value]
+
+    def results(self) -> list[tuple[Any, ...]]:
+        """Computes all operations, and returns the results of each run."""
+        for _ in self:
+            pass
+        returned = self._plan.terminator.operands if self._plan.terminator else ()
+        return [tuple(frame.values[value] for value in returned) for frame in self._frames]
 
     def values(self, value: SSAValue) -> list[Any]:
         """Returns the value that `value` has in each run."""
@@ -269,14 +287,44 @@ class Lockstep:
         is_known = isinstance(step.evaluator, evaluation.RegionEvaluator) is False and all(
             operand in self._known for operand in step.operands
         )
-        if not is_known:
-            for frame in self._frames:
-                frame.take(step)
+        if not is_known and others and isinstance(step.evaluator, evaluation.Together):
+            self._take_together(step, step.evaluator)
             return
-        first.take(step)
+        for number, frame in enumerate(self._frames[:1] if is_known else self._frames):
+            for listener in self._listeners:
+                listener.on_run(number)
+            frame.take(step)
+        if not is_known:
+            return
         self._known.update(step.results)
         for frame in others:
             frame.values.update({result: first.values[result] for result in step.results})
+
+    def _take_together(self, step: _Step, evaluator: evaluation.Together) -> None:
+        operands = [[frame.values[operand] for operand in step.operands] for frame in self._frames]
+        try:
+            with np.errstate(all="ignore"):
+                found = evaluator.function(step.op, [evaluation.arguments_by(step.layout, each) for each in operands])
+            for frame, results in zip(self._frames, found, strict=True):
+                for result, value in zip(step.results, results, strict=True):
+                    check_value(value, result.type)
+                    frame.values[result] = value
+        except DiagnosticError:
+            raise
+        except Exception as error:
+            raise evaluation.not_computed(step.op, error) from error
+        for listener in self._listeners:
+            listener.on_runs(step.op, operands, found)
+
+
+_RUNS = 8
+"""The number of runs of a module in lockstep if it has operations that compute several runs at once."""
+
+
+def runs_together(module: ModuleOp) -> int:
+    """Returns the number of runs that should be interpreted in lockstep: 1 if this saves no time."""
+    evaluators = (evaluation.evaluator_of(op) for op in module.walk())
+    return _RUNS if any(isinstance(each, evaluation.Together) for each in evaluators) else 1
 
 
 # Demanded lanes: the lanes of a vector that reach memory, a scalar or another block.

@@ -7,6 +7,7 @@ collected before their elements are counted. This affects only the speed, since 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -31,7 +32,7 @@ from qmlir.arithmetic.statistics import (
 )
 from qmlir.dialects.calib.ops import ObserveOp
 from qmlir.dialects.nn.base import NnOp
-from qmlir.dialects.nn.components import of_parts
+from qmlir.dialects.nn.components import of_parts_together
 from qmlir.interpreter.interpreter import Listener
 from qmlir.ir.diagnostics import DiagnosticError, op_error
 from qmlir.ir.evaluation import arguments_by, operand_layout
@@ -46,6 +47,9 @@ Images = Mapping[Operation, ImagePlace | None]
 
 GATHERED = 1 << 14
 """The number of elements collected before they are counted: 64 KiB of f32. Each counting takes about 200 us."""
+
+_KEPT_PARTS = 1 << 23
+"""The number of elements of the parts of composites that are held at once: 32 MiB of f32."""
 
 _RANGES = 1 << 6
 """The number of runs whose ranges are collected before they are added key by key, which is several times faster."""
@@ -282,8 +286,9 @@ class Recorder(Listener):
         """The keys of all observers."""
         self._positions = {key: position for position, key in enumerate(self.keys)}
         self._firsts: Sequence[int] = (0,)
-        self._samples = (0, 0)
-        self._infinite_inputs: set[str] = set()
+        self._samples: Sequence[int] = (1,)
+        self._rows = slice(None)
+        self._infinite_inputs: set[tuple[str, int | None]] = set()
         self._seen, self._constant_sums = self._nothing_seen(), np.zeros((len(self.keys), 2))
 
     def _nothing_seen(self) -> F64:
@@ -291,14 +296,14 @@ class Recorder(Listener):
         seen[:] = inf, -inf, 0.0, 0.0
         return seen
 
-    def begin(self, firsts: Sequence[int], samples: int, images: Images | None = None) -> None:
-        """Starts recording one run, or several runs that are executed together.
+    def begin(self, firsts: Sequence[int], samples: Sequence[int], images: Images | None = None) -> None:
+        """Starts recording one run, or several runs that are executed together or in lockstep.
 
-        `firsts` contains the index of each run's first sample, `samples` is the total number of samples in these runs,
-        and `images` contains the positions of the runs in observed values.
+        `firsts` contains the index of each run's first sample, `samples` the number of its samples, and `images` the
+        positions of the runs in observed values.
         """
         self._images = images or {}
-        self._firsts, self._samples = firsts, (firsts[0], samples)
+        self._firsts, self._samples, self._rows = firsts, samples, slice(None)
         self._infinite_inputs.clear()
         self._seen, self._constant_sums = self._nothing_seen(), np.zeros((len(self.keys), 2))
 
@@ -316,16 +321,29 @@ class Recorder(Listener):
         found = ((key, value.is_reached, value.taken()) for key, value in self._values.items())
         return {key: statistics for key, is_reached, statistics in found if is_reached or statistics.count}
 
+    def on_run(self, number: int) -> None:
+        """Records the next values as those of the run `number`."""
+        self._rows = slice(number, number + 1)
+
+    def on_runs(self, op: Operation, operands: Sequence[Sequence[Any]], results: Sequence[Sequence[Any]]) -> None:
+        """Records the parts of a composite in all runs, in order."""
+        if (parts := self._parts.get(op)) is None:
+            return
+        largest = max(found[0].size for found in results)
+        step = max(_KEPT_PARTS // max(len(parts) * largest, 1), 1)
+        for start in range(0, len(operands), step):
+            self._add_parts(op, operands[start : start + step], start)
+
     def on_results(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
         """Records the operand of an observer. Raises `DiagnosticError`, with key and sample, if a value is NaN."""
         if op in self._parts:
-            self._add_parts(op, operands)
+            self._add_parts(op, [operands])
             return
         value = self._slots.get(op)
         if value is None:
             return
         position = self._positions[value.key]
-        owner, array, seen = op.operands[0].owner, results[0], self._seen[position]
+        owner, array, seen = op.operands[0].owner, results[0], self._seen[position, self._rows]
         if op not in self._varying:
             # Values that don't depend on the samples are counted once, not once per run.
             if self._firsts[0] == 0:
@@ -342,28 +360,33 @@ class Recorder(Listener):
             for run in range(len(seen)):
                 self._add(owner, value, array, seen[run : run + 1])
 
-    def _add_parts(self, op: Operation, operands: Sequence[Any]) -> None:
-        computed: dict[str, list[Array]] = {role: [] for role in self._parts[op]}
+    def _add_parts(self, op: Operation, operands: Sequence[Sequence[Any]], start: int | None = None) -> None:
+        """Records the parts of a composite in the current run, or in the runs from `start` on."""
+        computed: list[dict[str, list[Array]]] = [{role: [] for role in self._parts[op]} for _ in operands]
 
-        def watch(role: str, part: Operation, results: Sequence[Any]) -> None:
-            if role in computed:
-                computed[role].append(results[0])
+        def keep(own: dict[str, list[Array]], role: str, part: Operation, results: Sequence[Any]) -> None:
+            if role in own:
+                own[role].append(results[0])
 
         assert isinstance(op, NnOp)
+        layout, watches = operand_layout(op), [partial(keep, own) for own in computed]
         with np.errstate(all="ignore"):
-            of_parts(op, *arguments_by(operand_layout(op), operands), watch=watch)
-        for role, value in self._parts[op].items():  # all steps of a role at once: each counting is expensive
-            if arrays := computed[role]:
-                whole = arrays[0] if len(arrays) == 1 else np.concatenate([each.reshape(-1) for each in arrays])
-                self._add(op, value, whole, self._seen[self._positions[value.key]])
+            of_parts_together(op, [arguments_by(layout, each) for each in operands], watches)
+        for number, own in enumerate(computed):
+            if start is not None:
+                self.on_run(start + number)
+            for role, value in self._parts[op].items():  # all steps of a role at once: each counting is expensive
+                if arrays := own[role]:
+                    whole = arrays[0] if len(arrays) == 1 else np.concatenate([each.reshape(-1) for each in arrays])
+                    self._add(op, value, whole, self._seen[self._positions[value.key], self._rows])
 
     def _add(self, owner: Operation | Block, value: ObservedValue, values: Array, seen: F64, repeats: int = 1) -> None:
         if isinstance(owner, Block) and np.isinf(values).any():
-            self._infinite_inputs.add(value.key)
+            self._infinite_inputs.add((value.key, self._rows.start))
         try:
             value.add(values, seen, repeats)
         except NotANumberError as error:
-            listed = ", ".join(f"'{key}'" for key in sorted(self._infinite_inputs))
+            listed = ", ".join(f"'{key}'" for key, run in sorted(self._infinite_inputs) if run == self._rows.start)
             cause = f"; the input {listed} has infinities there" if listed else ""
             raise self._error(owner, value.key, f"{error}{cause}") from error
         except PackageError as error:
@@ -372,7 +395,7 @@ class Recorder(Listener):
             raise self._error(owner, value.key, f"it {error}") from error
 
     def _error(self, owner: Operation | Block, key: str, what: str) -> DiagnosticError:
-        first, samples = self._samples
+        first, samples = self._firsts[self._rows][0], sum(self._samples[self._rows])
         where = f"sample {first}" if samples == 1 else f"samples {first} to {first + samples - 1}"
         named = owner if isinstance(owner, Operation) else owner.parent_op()
         assert named is not None

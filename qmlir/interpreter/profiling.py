@@ -1,7 +1,8 @@
 """Profiling: runs a module with observers on samples, and collects statistics for each key.
 
-The interpreter runs samples one by one if the batch size is dynamic, since rounding in matmuls depends on the batch. A
-faster machine may run a group of samples at once. The size of a group depends on the model, and tasks for workers never
+The interpreter runs samples one by one if the batch size is dynamic, since rounding in matmuls depends on the batch; in
+lockstep, a group of samples takes each step together with the bits of each sample alone. A faster machine may run a
+group of samples at once. The size of a group depends on the model, and tasks for workers never
 split a group. A profile therefore depends only on its samples, not on their distribution over processes or workers.
 """
 
@@ -23,7 +24,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.statistics import BINS, SMALLEST_EXPONENT, Statistics
-from qmlir.interpreter.interpreter import Interpreter
+from qmlir.interpreter.interpreter import Interpreter, Lockstep, runs_together
 from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers, in_order, process_workers
 from qmlir.interpreter.observers import MOMENTUM, Recorder, RunFigures, Totals
 from qmlir.interpreter.progress import bar
@@ -171,22 +172,24 @@ class Machine(Protocol):
 class Interpreted:
     """The interpreter as a machine, which is the reference for all other machines."""
 
-    at_once = 1
-
     def __init__(self, module: ModuleOp, options: RunOptions):
         self.recorder = Recorder(module, bins=options.bins)
         self.interpreter = Interpreter(module, [self.recorder])
         self.function = options.function
+        self.at_once = runs_together(module)
 
     def taken(self) -> dict[str, Statistics]:
         """Returns and resets the statistics of the observers."""
         return self.recorder.taken()
 
     def run(self, runs: Sequence[Run]) -> RunFigures:
-        """Executes a single run and records its observed values."""
-        (run,) = runs
-        self.recorder.begin([run.first], run.samples)
-        self.interpreter.call(self.function, run.arguments)
+        """Executes runs in lockstep and records their observed values, with the figures of each run alone."""
+        self.recorder.begin([run.first for run in runs], [run.samples for run in runs])
+        if len(runs) == 1:
+            self.interpreter.call(self.function, runs[0].arguments)
+        else:
+            arguments = [run.arguments for run in runs]
+            Lockstep(self.interpreter.module, self.function, arguments, [self.recorder]).results()
         return self.recorder.end()
 
 
@@ -459,6 +462,7 @@ def run_profile(
     progress: IO[str] | None = None,
     faster: Faster | None = None,
     workers: Workers | None = None,
+    given: Collection[str] = (),
 ) -> Profile:
     """Profiles `module`, which has observers, on the samples in `data`, or on the `chosen` runs (`qmlir.profile`).
 
@@ -467,7 +471,8 @@ def run_profile(
     recovery, are executed only to detect errors.
 
     Raises `DiagnosticError` if the data is empty or doesn't match the inputs and, with key and sample, if a value isn't
-    finite. A warning names the keys that no run reached, and the keys that have no elements in any sample.
+    finite. A warning names the keys that no run reached, and the keys that have no elements in any sample, except for
+    the keys in `given`.
     """
     for name, number in (("batch size", batch_size), ("number of processes", processes)):
         if number is not None and number < 1:
@@ -498,13 +503,13 @@ def run_profile(
             advance(done)
     if held_out:
         checking = Interpreted(module, options)
-        for run in held_out.values():
-            checking.run([run])
-    unseen = [key for key in recorder.keys if key not in totals.statistics]
+        for piece in _pieces(held_out.values(), checking.at_once):
+            checking.run(piece)
+    unseen = [key for key in recorder.keys if key not in totals.statistics and key not in given]
     if unseen:
         warn(f"no run reached {len(unseen)} of {len(recorder.keys)} values: {_listed(unseen)}")
     values = dict(totals.values())
-    if empty := [key for key in recorder.keys if key in values and values[key].is_empty]:
+    if empty := [key for key in recorder.keys if key in values and values[key].is_empty and key not in given]:
         warn(f"no sample has elements of {len(empty)} of {len(recorder.keys)} values: {_listed(empty)}")
     recorded = {key: values[key] for key in recorder.keys if key in values}
     return Profile(model_digest(module), samples, recorded, passes, extreme_samples=totals.extreme_samples())

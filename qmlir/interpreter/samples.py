@@ -19,6 +19,7 @@ from xdsl.dialects.func import FuncOp
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import plain_type, shapes_agree
+from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.interpreter.archives import ArchiveRows, whole
 from qmlir.interpreter.datasets import Data as Data
 from qmlir.interpreter.datasets import ImageFile, Labelled, Limited, Opened, array_of, is_array, opened
@@ -78,6 +79,8 @@ class SampledInput:
             array = array.astype(np.object_)
         if array.dtype == np.dtype("V2") and isinstance(element, BFloat16Type):
             array = cast(Array, array.view(ml_dtypes.bfloat16))  # NumPy files can't name bf16
+        if isinstance(element, UniformQuantizedType) and is_float(array.dtype):
+            return array.astype(np.float32, copy=False)  # runs of the model quantize it: `real_values`
         return array if array.dtype == dtype else self._converted(array, dtype)
 
     def _converted(self, array: Array, dtype: np.dtype[Any]) -> Array:

@@ -1,7 +1,8 @@
 """Structural equivalence of operations, and fingerprints of modules."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import cast
 
 from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, SSAValue
@@ -15,7 +16,8 @@ from xdsl.ir import Attribute, Block, Data, Operation, ParametrizedAttribute, SS
 class _Matcher:
     """Walks two operations in parallel, and records the corresponding values."""
 
-    def __init__(self) -> None:
+    def __init__(self, without: Mapping[Operation, Collection[str]]) -> None:
+        self.without = without
         self.pairs: list[tuple[Operation, Operation]] = []
         self.values: dict[SSAValue, SSAValue] = {}
         self.blocks: dict[Block, Block] = {}
@@ -25,14 +27,16 @@ class _Matcher:
 
         Operands and successors are compared separately, since they may refer to operations that are visited later.
         """
+        without = self.without.get(first, ())
         if (
             first.name != second.name
+            or without != self.without.get(second, ())
             or first.result_types != second.result_types
             or len(first.operands) != len(second.operands)
             or len(first.successors) != len(second.successors)
             or len(first.regions) != len(second.regions)
-            or first.properties != second.properties
-            or first.attributes != second.attributes
+            or _entries(first.properties, without) != _entries(second.properties, without)
+            or _entries(first.attributes, without) != _entries(second.attributes, without)
         ):
             return False
         self.pairs.append((first, second))
@@ -63,9 +67,18 @@ class _Matcher:
         return True
 
 
-def equivalent(first: Operation, second: Operation) -> bool:
-    """Returns whether two operations differ at most in locations and value names."""
-    matcher = _Matcher()
+def _entries(attributes: Mapping[str, Attribute], without: Collection[str]) -> Mapping[str, Attribute]:
+    return {name: each for name, each in attributes.items() if name not in without} if without else attributes
+
+
+def equivalent(
+    first: Operation, second: Operation, without: Mapping[Operation, Collection[str]] = MappingProxyType({})
+) -> bool:
+    """Returns whether two operations differ at most in locations and value names.
+
+    `without` has the names of properties and attributes of some operations that are not compared.
+    """
+    matcher = _Matcher(without)
     return matcher.match_operations(first, second) and matcher.match_uses()
 
 

@@ -8,7 +8,7 @@ package receives the real values of quantized tensors instead, unless it is decl
 (`qmlir.interpreter.guarding`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -50,6 +50,37 @@ class TakesStored:
     @property
     def __wrapped__(self) -> Callable[..., Results]:
         return self.function
+
+
+@dataclass(frozen=True)
+class Together:
+    """An evaluator that computes several runs at once: `function(op, runs)`, with the arguments of each run.
+
+    It returns the results of each run, which are bit-identical to those of this run alone.
+    """
+
+    function: Callable[[Any, Sequence[Sequence[Any]]], Sequence[Results]]
+
+    def __call__(self, op: Operation, *operands: Any) -> Results:
+        (results,) = self.function(op, [operands])
+        return results
+
+
+def apart(
+    key: Callable[[Sequence[Any]], Hashable], function: Callable[[Any, Sequence[Sequence[Any]]], Sequence[Results]]
+) -> Callable[[Any, Sequence[Sequence[Any]]], Sequence[Results]]:
+    """Returns a `function` for `Together` that computes only runs with equal keys at once."""
+
+    def evaluate(op: Any, runs: Sequence[Sequence[Any]]) -> Sequence[Results]:
+        groups: dict[Hashable, list[int]] = {}
+        for number, run in enumerate(runs):
+            groups.setdefault(key(run), []).append(number)
+        found: dict[int, Results] = {}
+        for numbers in groups.values():
+            found.update(zip(numbers, function(op, [runs[number] for number in numbers]), strict=True))
+        return [found[number] for number in range(len(runs))]
+
+    return evaluate
 
 
 @dataclass(frozen=True)

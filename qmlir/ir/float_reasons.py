@@ -15,6 +15,13 @@ class FloatCause(Enum):
         "The recipe says `quantize = false` for it, or `--exclude` names it.",
         "remove that rule, or the pattern from --exclude (exclude=), to quantize it",
     )
+    FLOAT_ACTIVATIONS = (
+        "its activations are f32 or quantized at run time, as requested",
+        '`--activations f32`, or `storage = "f32"` in the recipe, keeps the activations in float. `dynamic` keeps '
+        "activations in float that no contraction reads. Constant weights of matmuls, convolutions and embeddings are "
+        "still stored as integers "
+        "([weight-only quantization](../quantization.md#weight-only-quantization)).",
+    )
     ALREADY_FLOAT = (
         "an earlier quantization of this model left it in float",
         "The model contains quantized types, and a pass left this operation in float when it chose them.",

@@ -24,6 +24,11 @@ def paused_collection() -> Generator[None]:
             gc.enable()
 
 
+def free_dropped_modules() -> None:
+    """Runs the collector: modules have cycles, and it counts their few objects, not the bytes of their weights."""
+    gc.collect()
+
+
 @contextmanager
 def rare_collection(objects: int) -> Generator[None]:
     """Runs the collector only after every `objects` new objects inside the `with` block."""

@@ -1,15 +1,16 @@
 """Provenance of operations: the model's node, its op type, and the role inside it.
 
 Provenance is stored on the operation as discardable attributes that any MLIR tool can read: `origin` (the node's name
-in the user's model), `op_type` (the node's operator) and `role` (the operation's role in a decomposed node, such as
-`forget_gate/matmul`). Each attribute is a string. On an operation that stands for several nodes (a fusion, or a merge
-of equal operations), the attributes are arrays of equal length. `tensor` holds the model's names of the results, if
-they differ from the node's name. `composite` is set on the parts that define the results of a decomposed operation. It
-describes that operation, so that it can be raised again (`qmlir.ir.decomposition`).
+in the user's model), `op_type` (the node's operator), `role` (the operation's role in a decomposed node, such as
+`forget_gate/matmul`) and `module` (the path of the node's module in the user's program, if the node's metadata contain
+it). Each attribute is a string. On an operation that stands for several nodes (a fusion, or a merge of equal
+operations), the attributes are arrays of equal length. `tensor` holds the model's names of the results, if they differ
+from the node's name. `composite` is set on the parts that define the results of a decomposed operation. It describes
+that operation, so that it can be raised again (`qmlir.ir.decomposition`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeVar, cast
 
@@ -19,10 +20,17 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 ORIGIN = "origin"
 OP_TYPE = "op_type"
 ROLE = "role"
+MODULE = "module"
 TENSOR = "tensor"
 COMPOSITE = "composite"
 Made = TypeVar("Made", bound=Operation)
-PROVENANCE_ATTRIBUTES = (ORIGIN, OP_TYPE, ROLE, TENSOR, COMPOSITE)
+PROVENANCE_ATTRIBUTES = (ORIGIN, OP_TYPE, ROLE, MODULE, TENSOR, COMPOSITE)
+
+ANNOTATIONS = "nn.annotations"
+"""Attribute of a module: the documentation and the metadata that other tools gave to nodes and tensors of the model.
+
+It is stored once, by names, so that each operation keeps the annotations of its origins, whatever passes do.
+"""
 
 
 @dataclass(frozen=True, order=True)
@@ -38,23 +46,40 @@ class Origin:
     role: str = ""
     """The operation's role in the node, such as `bias_add`; empty if the operation is the whole node."""
 
+    module: str = ""
+    """The path of the node's module in the user's program, such as `layers.0.attn`, if its metadata contain one."""
+
+    @property
+    def module_path(self) -> str:
+        """The path of the node's module: from metadata, or from a name such as `/layers.0/attn/MatMul`.
+
+        Exporters repeat the name of a container in those of its children, as in `/layer1/layer1.0/conv1/Conv`.
+        """
+        parts = list[str]()
+        for part in () if self.module else self.name.strip("/").split("/")[:-1]:
+            if parts and part.startswith(f"{parts[-1]}."):
+                parts.pop()
+            parts.append(part)
+        return self.module or ".".join(parts)
+
     def __str__(self) -> str:
         """Returns the key in profiles, rules and reports: `fc1`, or `fc1/bias_add` for a part."""
         return f"{self.name}/{self.role}" if self.role else self.name
 
     def within(self, role: str) -> "Origin":
         """Returns the origin of a part of this operation; roles nest, as in `forget_gate/matmul`."""
-        return Origin(self.name, self.op_type, f"{self.role}/{role}" if self.role else role)
+        return replace(self, role=f"{self.role}/{role}" if self.role else role)
 
 
-def _strings(attribute: Attribute | None) -> list[str]:
+def texts_of(attribute: Attribute | None) -> list[str]:
+    """Returns the strings in an attribute, a string or a list of strings; empty for any other attribute."""
     match attribute:
         case StringAttr():
             return [attribute.data]
         case BytesAttr():  # xDSL's own parser reads a string with escaped bytes as bytes
             return [attribute.data.decode("utf-8", errors="replace")]
         case ArrayAttr():
-            return [text for element in attribute.data for text in _strings(element)]
+            return [text for element in attribute.data for text in texts_of(element)]
         case _:
             return []
 
@@ -67,10 +92,9 @@ def origins_of(op: Operation) -> tuple[Origin, ...]:
     """Returns the nodes that `op` stands for, in the order in which they were merged; empty if unknown."""
     if ORIGIN not in op.attributes:  # a fast path: most operations in loops, for every rewrite
         return ()
-    names = _strings(op.attributes.get(ORIGIN))
-    op_types = _padded(_strings(op.attributes.get(OP_TYPE)), len(names))
-    roles = _padded(_strings(op.attributes.get(ROLE)), len(names))
-    return tuple(Origin(*fields) for fields in zip(names, op_types, roles, strict=True))
+    names = texts_of(op.attributes.get(ORIGIN))
+    others = (_padded(texts_of(op.attributes.get(key)), len(names)) for key in (OP_TYPE, ROLE, MODULE))
+    return tuple(Origin(*fields) for fields in zip(names, *others, strict=True))
 
 
 def set_origins(op: Operation, origins: Iterable[Origin]) -> None:
@@ -95,6 +119,7 @@ def _attributes_of(origins: tuple[Origin, ...]) -> Mapping[str, Attribute | None
         ORIGIN: [origin.name for origin in origins],
         OP_TYPE: [origin.op_type for origin in origins],
         ROLE: [origin.role for origin in origins],
+        MODULE: [origin.module for origin in origins],
     }
     return {key: _text_attribute(texts) if any(texts) else None for key, texts in columns.items()}
 
@@ -107,7 +132,7 @@ def _text_attribute(texts: Sequence[str]) -> Attribute:
 def tensor_names(op: Operation) -> tuple[str, ...]:
     """Returns the model's name for each result of `op`; empty for a result without a name."""
     if TENSOR in op.attributes:
-        return tuple(_padded(_strings(op.attributes[TENSOR]), len(op.results)))
+        return tuple(_padded(texts_of(op.attributes[TENSOR]), len(op.results)))
     origins = origins_of(op)
     own = [origins[0].name] if len(origins) == 1 and not origins[0].role else []
     return tuple(_padded(own, len(op.results)))

@@ -1,4 +1,4 @@
-"""`qmlir.compile`: compiles a model for the CPU, or partitions it among several targets."""
+"""Compiling a module: for the CPU, or partitioned among several targets."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -42,40 +42,7 @@ def compile(
     max_sizes: "Lengths | None" = None,
     codegen: str = "numba",
 ) -> "Program | HybridProgram":
-    """Compiles a model to a program for the CPU, or for several devices.
-
-    The results are bit-identical to those of `interpret`, except that float contractions may be rounded differently.
-    Compiled code is kept in the cache (`QMLIR_CACHE_DIR`), so compiling the same model again is quick. Without
-    `max_sizes`, a model with dynamic dimensions is compiled at the first call with each combination of sizes.
-
-    Args:
-        module: The model: a module, a result that contains one (such as `Quantized`), or a path or ONNX model that
-            `load` accepts.
-        device: Targets, preferred first, such as `"npu,cpu"`: the model is partitioned among them unless it already is,
-            and the CPU runs the rest. If empty, a partitioned model runs on its targets, any other on the CPU alone.
-        threads: Maximum number of threads of the program, at least 1.
-        isa: Instruction set of the CPU, such as `avx2`; `host` is the best one of this CPU.
-        function: Name of the function to compile.
-        progress: Terminal that shows the kernel being compiled.
-        tuned: Use the schedules that `tune` found on this machine. `False` uses the built-in ones.
-        max_sizes: Maximum size of each dynamic dimension by its name, or a list of sizes to compile for. The program
-            then pads its inputs, and accepts any size up to the maximum without compiling again.
-        codegen: Generator of the CPU's machine code: `"numba"`, or `"llvm"`, which compiles faster and runs without
-            numba.
-
-    Returns:
-        A `Program`, or a `HybridProgram` for several targets or for a model with operators that only the interpreter or
-        ONNX Runtime runs.
-
-    Raises:
-        DiagnosticError: A target, instruction set or `codegen` is unknown, this CPU lacks the instruction set,
-            `threads` is less than 1, an operation cannot be compiled, or `max_sizes` does not fit the model.
-
-    Example:
-        >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")
-        >>> program(np.ones((1, 4), np.float32))["output0"]
-        array([[0., 3.]], dtype=float32)
-    """
+    """Implements `qmlir.compile` for a module that has been read."""
     if _may_need_interpreter(module):
         module = targets.with_islands_apart(module)
     names = [each.name for each in find_targets(device)] if device else []

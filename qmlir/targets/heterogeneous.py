@@ -33,11 +33,12 @@ from qmlir.specialization.inputs import function_of, signature_text
 from qmlir.specialization.specialize import is_open
 from qmlir.target import HOST, ExecutionOptions, Runnable, find_target
 from qmlir.targets.cpu.batch_tiling import OpenBatch, batch_plan
-from qmlir.targets.cpu.compiler import Program, RunnableProgram, load_program, module_bytes, module_of_bytes, open_port
+from qmlir.targets.cpu.compiler import load_program, module_bytes, module_of_bytes, open_port
 from qmlir.targets.cpu.emitters.card import PARTS_FORM, CardPort, ProgramCard
 from qmlir.targets.cpu.emitters.emitter import checked_emitter
 from qmlir.targets.cpu.host import resolved_isa
 from qmlir.targets.cpu.package import CARD
+from qmlir.targets.cpu.program import Program, RunnableProgram
 from qmlir.targets.cpu.runtime import ports as runtime
 from qmlir.targets.cpu.runtime.batches import AnyBatch
 from qmlir.targets.cpu.saved import MODULE, PROGRAM_FIRST, saved_parts, seal_parts

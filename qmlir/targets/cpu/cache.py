@@ -15,7 +15,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -25,13 +25,10 @@ from typing import Any
 
 import llvmlite
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
 from qmlir import registry
-from qmlir.ir.diagnostics import DiagnosticError, text_error
-from qmlir.ir.equivalence import fingerprint
-from qmlir.targets.cpu.host import host_features
-from qmlir.targets.cpu.runtime.machine_code import processor_name
+from qmlir.ir.messages import DiagnosticError, text_error
+from qmlir.targets.cpu.runtime.machine_code import host_features, processor_name
 from qmlir.text.data import read_data
 from qmlir.text.files import is_file_name
 
@@ -77,20 +74,6 @@ def tuned_schedules(isa: str, threads: int, on_trouble: Callable[[str], None]) -
 # the packages involved, the CPU, and versions of dependencies.
 
 
-def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "", emitter: str = "numba") -> str:
-    """Returns the cache key of a static module's program; `tuned` is the digest of the tuned schedules."""
-    parts = {
-        "module": fingerprint(module),
-        "code": registry.code_digest(registry.packages()),
-        "isa": isa,
-        "emitter": emitter,
-        "threads": threads,
-        "tuned": tuned,
-        **_surroundings(),
-    }
-    return _digest(parts)
-
-
 def saved_key(card: str, source: str) -> str:
     """Returns the cache key of the machine code that numba generates on this machine for a saved program.
 
@@ -98,21 +81,23 @@ def saved_key(card: str, source: str) -> str:
     installed packages.
     """
     imports = (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom) and not node.level)
-    return _digest({"saved": card, "code": registry.sources_digest(map(_package, imports)), **_surroundings()})
+    return digest({"saved": card, "code": registry.sources_digest(map(_package, imports)), **surroundings()})
 
 
 def _package(node: ast.ImportFrom) -> str:
     return (node.module or "").partition(".")[0]
 
 
-def _surroundings() -> dict[str, Any]:
+def surroundings() -> dict[str, Any]:
+    """Returns the properties of the machine and of dependencies that the code of every program depends on."""
     return {
         "processor": [processor_name(), sorted(host_features())],
         "versions": [platform.python_version(), version("numba"), llvmlite.__version__, np.__version__],
     }
 
 
-def _digest(parts: Mapping[str, Any]) -> str:
+def digest(parts: Mapping[str, Any]) -> str:
+    """Returns a cache key: the digest of JSON values."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -297,7 +282,7 @@ def _entries(directory: Path) -> list[_Kept]:
     return found
 
 
-def _trim(directory: Path, kept: Path, limit: int) -> None:
+def _trim(directory: Path, kept: Sequence[Path], limit: int) -> None:
     """Removes the least recently used entries until at most `limit` bytes remain; keeps `kept`."""
     for folder in directory.glob("building-*"):
         with suppress(FileNotFoundError):
@@ -308,7 +293,7 @@ def _trim(directory: Path, kept: Path, limit: int) -> None:
     for each in entries:
         if total <= limit:
             return
-        if each.folder != kept:
+        if each.folder not in kept:
             _remove_entry(each.folder)
             total -= each.size
 
@@ -362,7 +347,7 @@ def _intact(directory: Path, key: str) -> Path | None:
     return next((directory / name for name in _names(key) if is_intact(directory / name)), None)
 
 
-def _built_in(directory: Path, key: str, build: Callable[[Path], None], limit: int) -> Entry:
+def _built_in(directory: Path, key: str, build: Callable[[Path], None], limit: int, needs: Sequence[Path]) -> Entry:
     with _building(directory) as folder:
         build(folder)
         write_manifest(folder, key)
@@ -374,7 +359,7 @@ def _built_in(directory: Path, key: str, build: Callable[[Path], None], limit: i
             except OSError:
                 if not is_intact(target):  # neither built by another process nor movable
                     raise
-    _trim(directory, target, limit)
+    _trim(directory, [target, *needs], limit)
     return Entry(target, is_new=True)
 
 
@@ -389,11 +374,30 @@ def _built_aside(build: Callable[[Path], None]) -> Entry:
     return Entry(folder, is_new=True, is_kept=False)
 
 
-def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], None]) -> Entry:
+def find(key: str) -> Path | None:
+    """Returns the folder of an intact entry, marked as used just now; `None` if there is none.
+
+    Raises `OSError` if the cache is not private, `RuntimeError` for a user without a home, and `DiagnosticError` if the
+    size limit is not a number.
+    """
+    size_limit()
+    directory = cache_directory()
+    check_directory(directory)
+    folder = _intact(directory, key)
+    if folder is not None:
+        with suppress(OSError):  # a cache may be read-only: then it is not trimmed, either
+            os.utime(folder)
+    return folder
+
+
+def entry(
+    key: str, build: Callable[[Path], None], on_trouble: Callable[[str], None], needs: Sequence[Path] = ()
+) -> Entry:
     """Returns the entry of `key`; calls `build(folder)` if it is missing, damaged or not owned by the user.
 
-    If the cache can't be written, `on_trouble` receives the reason, and the entry lasts as long as the process. Raises
-    `DiagnosticError` if no folder can be written, or if the size limit is not a number.
+    No entry in `needs` is removed to make room. If the cache can't be written, `on_trouble` receives the reason, and
+    the entry lasts as long as the process. Raises `DiagnosticError` if no folder can be written, or if the size limit
+    is not a number.
     """
     limit = size_limit()  # before anything is built
     try:
@@ -402,14 +406,11 @@ def entry(key: str, build: Callable[[Path], None], on_trouble: Callable[[str], N
         on_trouble(f"there is no folder for the cache: {error}; set {DIRECTORY_VARIABLE}")
         return _built_aside(build)
     try:
-        check_directory(directory)
-        target = _intact(directory, key)
+        target = find(key)
         if target is not None:
-            with suppress(OSError):  # a cache may be read-only: then it is not trimmed, either
-                os.utime(target)
             return Entry(target, is_new=False)
         _free_place(directory, key)  # before anything is built
-        return _built_in(directory, key, build, limit)
+        return _built_in(directory, key, build, limit, needs)
     except OSError as error:
         on_trouble(f"the cache {directory} cannot be written: {error.strerror}; the program is kept for this process")
     return _built_aside(build)

@@ -5,45 +5,47 @@ A program is bit-identical to the interpreter on the module that it was compiled
 
 import compileall
 import hashlib
+import math
 import os
 import secrets
-import shutil
 import sys
 import time
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import takewhile
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock, RLock
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, StringAttr, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.rewriter import Rewriter
 
-from qmlir import specialization
+from qmlir import registry, specialization
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.attributes import FOLLOWED
 from qmlir.dialects.nn.constant.ops import storage_element
+from qmlir.dialects.quant.infer import scaling_of
 from qmlir.environment import default_environment
 from qmlir.interpreter.progress import bar, is_slow
 from qmlir.ir.builtin_types import ranked_tensor, unranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, op_error, text_error, warn
+from qmlir.ir.equivalence import fingerprint
 from qmlir.ir.gc_control import rare_collection
 from qmlir.ir.signature import MAIN, Port, inputs_of
 from qmlir.passmanager.manager import run_pipeline
-from qmlir.specialization.inputs import function_of, shape_text, signature_text
+from qmlir.specialization.inputs import function_of, shape_text
 from qmlir.specialization.specialize import is_open, parameter_inputs, specialize
 from qmlir.target import ExecutionOptions
 from qmlir.targets import cpu
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.cache import UNTUNED, Tuned, program_key, saved_key, tuned_schedules
-from qmlir.targets.cpu.choices import CALLS
+from qmlir.targets.cpu.cache import UNTUNED, Tuned, saved_key, tuned_schedules
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM, ProgramCard
 from qmlir.targets.cpu.emitters.elements import unfilled_bits
 from qmlir.targets.cpu.emitters.emitter import NUMBA, checked_emitter, emitter_named
@@ -55,45 +57,36 @@ from qmlir.targets.cpu.package import (
     forget,
     helper_count,
     load_package,
-    numba_caches_beside_the_source,
     process_limit,
     write_runtime_bytecode,
 )
+from qmlir.targets.cpu.program import LOADING, Made, Program, loaded_entry, package_name, package_of, warn_of_cache
 from qmlir.targets.cpu.runtime import ports as runtime
 from qmlir.targets.cpu.runtime.helper import COLLECTED
 from qmlir.targets.cpu.runtime.lengths import AnyLength, Bucket
 from qmlir.targets.cpu.runtime.machine_code import FEATURES, NAME, is_for_here
 from qmlir.targets.cpu.runtime.program import CompiledModule
-from qmlir.targets.cpu.saved import LENGTHS, PROGRAM_FIRST, checked_program, copy_program, seal
-from qmlir.targets.cpu.timing import ROUNDS, KernelTime, time_steps
+from qmlir.targets.cpu.saved import LENGTHS, checked_program, copy_program
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import access, note_sources, path_of
+from qmlir.text.files import path_of
 from qmlir.text.parsing import parse_module
 from qmlir.text.printing import PrintOptions, Weights, module_text
-from qmlir.text.tables import Readable, counted
-from qmlir.text.writing import folder_result
 
 if TYPE_CHECKING:
+    from qmlir.specialization.padding import Outline
     from qmlir.targets.cpu.batch_tiling import Shapes
-    from qmlir.targets.cpu.length_buckets import Lengths
+    from qmlir.targets.cpu.length_buckets import Lengths, PaddedModule
 
 
 def _build(
-    module: ModuleOp, made_for: ExecutionOptions, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel, limit: int
-) -> None:
+    module: ModuleOp, made_for: ExecutionOptions, tuned: Tuned, folder: Path, name: str, on_kernel: OnKernel,
+    limit: int, others: Sequence[ModuleOp],
+) -> None:  # fmt: skip
     """Lowers a static module, writes its package to `folder`, and compiles it there in at most `limit` processes."""
     with rare_collection(COLLECTED):
-        cpu.write_program(module, made_for.isa, made_for.threads, folder, tuned, made_for.emitter)
+        cpu.write_program(module, made_for.isa, made_for.threads, folder, tuned, made_for.emitter, others)
         write_runtime_bytecode(folder)
         emitter_named(made_for.emitter).finish(folder, name, on_kernel, limit)
-
-
-_LOADING = RLock()
-"""Serializes compiling and loading: packages are in `sys.modules` before they are complete."""
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 def as_main(module: ModuleOp, name: str) -> ModuleOp:
@@ -113,26 +106,34 @@ def as_main(module: ModuleOp, name: str) -> ModuleOp:
     return run_pipeline(module, "symbol-dce")
 
 
-class _Made(NamedTuple):
-    """A compiled specialization: its folder, the program to call, and the seconds that it took to make or load it."""
+def program_key(module: ModuleOp, isa: str, threads: int, tuned: str = "", emitter: str = "numba") -> str:
+    """Returns the cache key of a static module's program; `tuned` is the digest of the tuned schedules."""
+    parts = {
+        "module": fingerprint(module),
+        "code": registry.code_digest(registry.packages()),
+        "isa": isa,
+        "emitter": emitter,
+        "threads": threads,
+        "tuned": tuned,
+        **cache.surroundings(),
+    }
+    return cache.digest(parts)
 
-    folder: Path
-    call: Any
-    seconds: float
 
-
-def compiled_entry(module: ModuleOp, made_for: ExecutionOptions, slow: str = "") -> _Made:
+def compiled_entry(
+    module: ModuleOp, made_for: ExecutionOptions, slow: str = "", others: Sequence[ModuleOp] = ()
+) -> Made:
     """Compiles a static module, or takes its program from the cache.
 
-    `slow` is a warning that is emitted if this takes long.
+    `slow` is a warning that is emitted if this takes long. `others` are those of `write_program`.
     """
     begun = time.perf_counter()
     limit = process_limit()  # before anything is built
     isa, threads = made_for.isa, made_for.threads
-    found = tuned_schedules(isa, threads, _warn) if made_for.tuned else UNTUNED
+    found = tuned_schedules(isa, threads, warn_of_cache) if made_for.tuned else UNTUNED
     key = program_key(module, isa, threads, found.digest, made_for.emitter)
-    name = f"qmlir_program_{key[:24]}"
-    with _LOADING, bar("compiling", None, made_for.progress) as advance:
+    name = package_name(key)
+    with LOADING, bar("compiling", None, made_for.progress) as advance:
         started, untold = time.monotonic(), [slow] if slow else []
 
         def on_kernel(kernel: str, number: int, count: int) -> None:
@@ -140,14 +141,11 @@ def compiled_entry(module: ModuleOp, made_for: ExecutionOptions, slow: str = "")
             if untold and is_slow(started):
                 warn(untold.pop())
 
-        entry = cache.entry(key, lambda folder: _build(module, made_for, found, folder, name, on_kernel, limit), _warn)
-        package = sys.modules.get(name) or load_package(entry.folder, name, on_kernel, is_checked=not entry.is_new)
-    return _Made(entry.folder, package.program, time.perf_counter() - begun)
-
-
-def _package_of(call: Any) -> str:
-    """Returns the name of the package of a compiled program."""
-    return type(call).__module__.partition(".")[0]
+        entry = cache.entry(
+            key, lambda folder: _build(module, made_for, found, folder, name, on_kernel, limit, others), warn_of_cache
+        )
+        call = loaded_entry(entry.folder, key, on_kernel, is_checked=not entry.is_new)
+    return Made(entry.folder, call, time.perf_counter() - begun, found.digest)
 
 
 def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
@@ -167,7 +165,10 @@ def open_port(function: FuncOp, port: Port) -> runtime.ArrayPort:
     sizes = () if ranked is None else ranked.get_shape()
     shape = tuple(runtime.OPEN if size == DYNAMIC_INDEX else size for size in sizes)
     dtype = np.dtype(np.bool_) if is_bool else dtype
-    return runtime.ArrayPort(port.name, dtype, shape, has_rank=ranked is not None, bits=bits)
+    scale, zero_point = scaling_of(type_.get_element_type())
+    return runtime.ArrayPort(
+        port.name, dtype, shape, has_rank=ranked is not None, bits=bits, scale=scale, zero_point=zero_point
+    )
 
 
 MOST_SPECIALIZATIONS = 128
@@ -187,42 +188,16 @@ def module_of_bytes(data: bytes) -> ModuleOp:
 def _again(module: bytes, made_for: ExecutionOptions, function: str, lengths: "Lengths | None") -> "Program":
     """Restores a pickled program: from the cache if possible, otherwise by compiling it."""
     checked_isa(made_for.isa, made_for.threads)
-    return Program(module_of_bytes(module), made_for, function=function, lengths=lengths)
+    return ModuleProgram(module_of_bytes(module), made_for, function=function, lengths=lengths)
 
 
-class RunnableProgram(Readable):
-    """Base class of programs; its errors tell users of other libraries how to call a program."""
-
-    def __getattr__(self, name: str) -> Any:
-        hint = "; call it as program(inputs)" if name in CALLS else ""
-        raise AttributeError(f"a program has no attribute '{name}'{hint}", name=name, obj=self)
-
-    @staticmethod
-    def refuse(named: Mapping[str, Any]) -> None:
-        """Raises `InputError` if inputs are passed as keyword arguments."""
-        if named:
-            raise runtime.InputError(f"inputs must be passed as one dict: program({{{next(iter(named))!r}: …}})")
-
-
-class Program(RunnableProgram):
-    """A compiled model, created by `compile`. Call it with the inputs to get the outputs.
-
-    Several threads may call it at once. It can be copied and pickled; a pickle contains the module, not the code. If
-    dimensions are dynamic, code for a new combination of sizes is compiled when it is first called with these sizes.
-    The code of the last 128 combinations stays in memory; the disk cache keeps the code of all of them.
-
-    A batch that is larger than those before runs by the code for fewer samples. When such calls have taken as long as
-    compiling that code did, the next one compiles faster code; `compile_for` does so in advance.
-
-    Example:
-        >>> program = qmlir.compile("docs/examples/fully_connected.mlir", codegen="llvm")
-        >>> program({"input0": np.ones((2, 4), np.float32)})["output0"].shape
-        (2, 2)
-    """
+class ModuleProgram(Program):
+    """A program that keeps the module that it was compiled from, and compiles specializations of it."""
 
     def __init__(
         self, module: ModuleOp, made_for: ExecutionOptions, *, function: str = "main", lengths: "Lengths | None" = None
     ) -> None:
+        super().__init__(made_for.isa, made_for.threads, made_for.emitter)
         self._module = module
         self._settings = made_for
         self._function = function
@@ -231,81 +206,90 @@ class Program(RunnableProgram):
         self._parameters = frozenset(parameter_inputs(module, function))
         is_fixed = not self._parameters and not any(is_open(port.type) for port in ports)
         self._batch = None if self._parameters or is_fixed else cpu.OpenBatch(module, function)
-        self._made: OrderedDict[Any, _Made] = OrderedDict()
-        self._last: tuple[tuple[tuple[int, ...], ...], _Made] | None = None
+        self._made: OrderedDict[Any, Made] = OrderedDict()
+        self._last: tuple[tuple[tuple[int, ...], ...], Made] | None = None
         self._spent: dict[Any, float] = {}
         self._lock = Lock()
-        self._only = self._make({}, {}) if is_fixed else None
         self._lengths = lengths
-        self._folders: list[Path] = []
         self._unpadded = ""
-        self._any_length = None if lengths is None or self._only is not None else self._padded(lengths)
+        if is_fixed:
+            self.parts = [self._make({}, {})]
+        elif lengths is not None:
+            self._pad(lengths)
 
     def __reduce__(self) -> tuple[Callable[..., "Program"], tuple[Any, ...]]:
         settings = replace(self._settings, progress=None)
         return _again, (module_bytes(self._module), settings, self._function, self._lengths)
 
     @property
-    def isa(self) -> str:
-        """The instruction set of the code, such as `avx2`."""
-        return self._settings.isa
-
-    @property
-    def threads(self) -> int:
-        """The maximum number of threads."""
-        return self._settings.threads
-
-    @property
-    def emitter(self) -> str:
-        """The generator of the machine code: `numba` or `llvm`."""
-        return self._settings.emitter
-
-    @property
     def signature(self) -> FuncOp:
         """The function of the module that the program computes, with its inputs and outputs."""
         return function_of(self._module, self._function)
 
-    @property
-    def is_fixed(self) -> bool:
-        """True if all sizes were known when the program was compiled."""
-        return self._only is not None
-
-    def text(self) -> str:
-        """Describes the program.
-
-        Returns:
-            The instruction set, the number of threads, and the names and types of inputs and outputs.
-        """
-        return f"program for {self.isa}, {counted(self.threads, 'thread')}\n{signature_text(self.signature)}"
-
-    def _padded(self, lengths: "Lengths") -> AnyLength | None:
-        """Returns the program for all sizes up to a maximum; `None`, with a warning, if it can't be padded."""
+    def _pad(self, lengths: "Lengths") -> None:
+        """Compiles for all sizes up to a maximum; warns if the model can't be padded."""
         known = cpu.checked_lengths(self._module, lengths, self._function)
         try:
             found = specialization.outline(self._module, self._function)
-            modules = cpu.padded_modules(self._module, cpu.all_capacities(found, known), self._function)
+            combinations = cpu.all_capacities(found, known)
+            modules, self.parts = self._following(found, known, lengths)
+            if not modules:
+                modules = cpu.padded_modules(self._module, combinations, self._function)
+                self.parts = [self._entry(each.module) for each in modules]
         except DiagnosticError as error:
             if error.diagnostic.op is None:  # about `lengths`, not about the model
                 raise
             self._unpadded = error.diagnostic.message
-            _warn(f"the model cannot be padded, so each new input size is compiled on its first call: {self._unpadded}")
-            return None
-        made = [self._entry(each.module) for each in modules]
-        self._folders = [each.folder for each in made]
-        buckets = [Bucket(each.capacities, each.takes, one.call) for each, one in zip(modules, made, strict=True)]
-        return AnyLength(cpu.plan_of(found), buckets)
+            warn_of_cache(
+                f"the model cannot be padded, so each new input size is compiled on its first call: {self._unpadded}"
+            )
+            return
+        constants: dict[Any, Array] = {}
+        for each in self.parts:
+            each.call.share_constants(constants)
+        pairs = zip(modules, self.parts, strict=True)
+        buckets = [Bucket(each.capacities, each.takes, one.call) for each, one in pairs]
+        self.any_length = AnyLength(cpu.plan_of(found), buckets)
 
-    def _entry(self, module: ModuleOp, slow: str = "") -> _Made:
-        return compiled_entry(as_main(module, self._function), self._settings, slow)
+    def _following(
+        self, found: "Outline", known: "Mapping[str, tuple[int, ...]]", lengths: "Lengths"
+    ) -> "tuple[list[PaddedModule], list[Made]]":
+        """Compiles for one capacity of each dimension whose loops follow its size; returns nothing if there is none.
 
-    def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> _Made:
+        If the capacity is below the maximum, there is another one for larger sizes.
+        """
+        for skipped in range(2):  # a prime may divide other bounds of loops by chance
+            followed = cpu.followed_lengths(self._module, found, lengths, self._settings.isa, skipped)
+            sizes = {name: (math.prod(followed[name]),) if name in followed else each for name, each in known.items()}
+            modules = cpu.padded_modules(self._module, cpu.all_capacities(found, sizes), self._function, followed)
+            if not followed or not all(FOLLOWED in each.module.attributes for each in modules):
+                return [], []
+            parts = [self._entry(each.module, others=each.others) for each in modules]
+            if all(each.call.batches.plan.follows for each in parts):
+                break
+        else:
+            return [], []
+        larger = {name: each[-1:] for name, each in known.items() if name in followed and each[-1] > sizes[name][0]}
+        if larger:
+            sizes = {name: (*each, *larger.get(name, ())) for name, each in sizes.items()}
+            held = [each.capacities for each in modules]
+            more = [each for each in cpu.all_capacities(found, sizes) if each not in held]
+            modules += cpu.padded_modules(self._module, more, self._function, followed)
+            parts += [self._entry(each.module) for each in modules[len(parts) :]]
+        return modules, parts
+
+    def _entry(self, module: ModuleOp, slow: str = "", others: Sequence[ModuleOp] = ()) -> Made:
+        others = [as_main(each, self._function) for each in others]
+        return compiled_entry(as_main(module, self._function), self._settings, slow, others)
+
+    def _make(self, shapes: Mapping[str, Sequence[int]], values: Mapping[str, Array]) -> Made:
         listed = ", ".join(f"{name} {shape_text(shape)}" for name, shape in shapes.items())
         slow = f"this call compiles for {listed}; later calls of these sizes reuse the code" if listed else ""
         if self._batch is not None:
             return self._entry(self._batch.specialized(self._module, shapes), slow)
         return self._entry(specialize(self._module, shapes, values, function=self._function), slow)
 
-    def _made_for(self, values: Mapping[str, Array], *, waits: bool = False) -> _Made:
+    def _made_for(self, values: Mapping[str, Array], *, waits: bool = False) -> Made:
         if self._parameters:
             return self._searched(values, waits=waits)
         sizes, last = tuple([array.shape for array in values.values()]), self._last
@@ -313,42 +297,47 @@ class Program(RunnableProgram):
             return last[1]
         return self._searched(values, waits=waits)
 
-    def _searched(self, values: Mapping[str, Array], *, waits: bool) -> _Made:
+    def _searched(self, values: Mapping[str, Array], *, waits: bool) -> Made:
         known = {name: np.asarray(values[name], order="C") for name in self._parameters}
         shapes: Shapes = {name: np.shape(value) for name, value in values.items() if name not in known}
         chunks = [shapes] if self._batch is None else self._batch.chunks(shapes)
         numbers = tuple((name, array.dtype.str, array.shape, array.tobytes()) for name, array in sorted(known.items()))
-        key, *others = [(tuple(sorted(chunk.items())), numbers) for chunk in chunks]
-        made = self._made.get(key)
+        keys = [(tuple(sorted(chunk.items())), numbers) for chunk in chunks]
+        key, made = keys[0], self._made.get(keys[0])
         if made is None and not waits:
-            slower = next((found for each in others if (found := self._made.get(each)) is not None), None)
-            # Compiling once the slower runs have taken as long costs at most twice the least possible time.
-            if slower is not None and self._spent.get(key, 0.0) < slower.seconds:
-                return slower._replace(call=self._timed(slower.call, key))
+            slower = next((found for each in keys if (found := self._made.get(each)) is not None), None)
+            if slower is not None:
+                # Compiling once the slower runs have taken as long costs at most twice the least possible time.
+                faster = list(takewhile(lambda each: self._made.get(each) is not slower, keys))
+                due = [each for each in faster if self._spent.get(each, 0.0) >= slower.seconds]
+                if not due:
+                    return slower._replace(call=self._timed(slower.call, faster))
+                key = due[0]
         if made is None:
             with self._lock:  # if two threads call with the same new shape, only one compiles
                 made = self._made.get(key)
                 if made is None:
-                    made = self._made[key] = self._make(chunks[0], known)
+                    made = self._made[key] = self._make(chunks[keys.index(key)], known)
                     self._drop_the_longest_unused()
         with suppress(KeyError):  # another thread may have dropped it just now
             self._made.move_to_end(key)
-        if not self._parameters:
+        if not self._parameters and key == keys[0]:
             self._last = tuple([array.shape for array in values.values()]), made
         return made
 
-    def _timed(self, call: Any, key: Any) -> Any:
-        """Wraps a program so that the seconds of its runs are added to `_spent[key]`."""
+    def _timed(self, call: Any, keys: Sequence[Any]) -> Any:
+        """Wraps a program so that the seconds of its runs are added to `_spent` for each of `keys`."""
 
         def run(inputs: Mapping[str, Any] | Sequence[Any], outputs: Mapping[str, Array] | None) -> dict[str, Array]:
             started = time.perf_counter()
             found = call(inputs, outputs)
-            self._spent[key] = self._spent.get(key, 0.0) + time.perf_counter() - started
+            took = time.perf_counter() - started
+            self._spent.update((key, self._spent.get(key, 0.0) + took) for key in keys)
             return found
 
         return run
 
-    def _for_one(self) -> _Made | None:
+    def _for_one(self) -> Made | None:
         """Returns the program for one sample if it runs any batch size and nothing else is dynamic; else `None`."""
         one = None if self._batch is None else self._batch.one({port.name: port.shape for port in self._open})
         if one is None:
@@ -359,103 +348,18 @@ class Program(RunnableProgram):
         """Unloads the least recently used specializations; running calls keep their code alive."""
         while len(self._made) > MOST_SPECIALIZATIONS:
             _, dropped = self._made.popitem(last=False)
-            with _LOADING:
-                forget(_package_of(dropped.call))
-
-    def __call__(
-        self,
-        inputs: Mapping[str, Any] | Sequence[Any] | Array = (),
-        outputs: Mapping[str, Array] | None = None,
-        **named: Any,
-    ) -> dict[str, Array]:
-        """Runs the program.
-
-        Args:
-            inputs: Arrays by input name, a sequence of arrays in the order of the inputs, or the array of the only
-                input. NumPy types and shapes must match; layout and byte order do not matter. If samples are
-                independent, any batch size is accepted.
-            outputs: Arrays by output name, to which these outputs are written. Each must have the type and shape of its
-                output.
-
-        Returns:
-            The outputs by name. A quantized output contains the stored integers.
-
-        Raises:
-            InputError: An argument is missing, does not fit, is a keyword argument, or is a quantized input with NaN.
-        """
-        self.refuse(named)
-        if self._any_length is not None:
-            return self._any_length(inputs, outputs)
-        call, known = self._chosen(inputs)
-        return call(known, outputs)
+            with LOADING:
+                forget(package_of(dropped.call))
 
     def _chosen(
         self, inputs: Mapping[str, Any] | Sequence[Any] | Array, *, waits: bool = False
     ) -> tuple[Any, Mapping[str, Any] | Sequence[Any] | Array]:
-        """Returns the program that runs these inputs (the first chunk of a batch), and its arguments."""
-        if self._only is not None:
-            return self._only.call, inputs
-        if self._any_length is not None:
-            return self._any_length.first(inputs)
+        if self.parts:
+            return super()._chosen(inputs, waits=waits)
         given = runtime.by_name(self._open, inputs)
         values = {port.name: runtime.checked(port, value) for port, value in zip(self._open, given, strict=True)}
         made = self._made_for(values, waits=waits)
         return made.call, {name: value for name, value in values.items() if name not in self._parameters}
-
-    def compile_for(self, inputs: Mapping[str, Any] | Sequence[Any] | Array) -> None:
-        """Compiles the code for inputs of these sizes now, instead of at the first call.
-
-        Args:
-            inputs: As for a call. Only their sizes, and values that determine shapes, matter.
-
-        Raises:
-            DiagnosticError: An operation cannot be compiled for these sizes.
-            InputError: An input does not fit.
-        """
-        self._chosen(inputs, waits=True)
-
-    def time_kernels(
-        self, inputs: Mapping[str, Any] | Sequence[Any] | Array = (), rounds: int = ROUNDS
-    ) -> tuple[KernelTime, ...]:
-        """Times each kernel of a run, called one by one from Python.
-
-        Args:
-            inputs: As for a call. If a batch runs in chunks, only the first chunk is timed.
-            rounds: Number of runs. The shortest time of each kernel call is returned.
-
-        Returns:
-            The name, the nodes of the model, and the seconds of each kernel call, in order.
-
-        Raises:
-            DiagnosticError: The program was compiled with `codegen="llvm"`.
-            InputError: An input does not fit.
-        """
-        call, known = self._chosen(inputs, waits=True)
-        if not call.has_emitted:
-            raise text_error(f"timing kernels requires codegen '{NUMBA}', but the program uses '{self.emitter}'")
-        with _LOADING, numba_caches_beside_the_source(_package_of(call)):
-            call.load_emitted()
-        return time_steps(call, call.first(known), rounds)
-
-    def save(self, folder: str | PathLike[str], about: Mapping[str, Any] | None = None, *, force: bool = False) -> None:
-        """Writes the program as a Python package that runs without qmlir.
-
-        The package needs NumPy and numba, or NumPy and llvmlite for `codegen="llvm"`. `load_program` loads it, and it
-        can also be imported. Files that qmlir previously wrote into the folder are replaced; other files are kept.
-
-        Args:
-            folder: The folder to write.
-            about: JSON values to store in the manifest of the program, such as the origin of the model.
-            force: Replace files that qmlir did not write.
-
-        Raises:
-            DiagnosticError: The program has dynamic dimensions without maximum sizes, a file is in the way, or the
-                folder cannot be written.
-        """
-        with access(force=force):
-            note_sources(self)
-            with folder_result(path_of(folder), PROGRAM_FIRST) as whole:
-                self.write(whole, about)
 
     def _why_unsaved(self) -> str:
         """Returns the message that says why this program can't be saved, and what to pass instead."""
@@ -471,32 +375,10 @@ class Program(RunnableProgram):
             f"cannot save a program with dynamic dimensions{reason}; {advice}, or maximum sizes to compile (--max-size)"
         )
 
-    def write(self, folder: Path, about: Mapping[str, Any] | None = None) -> None:
-        """Writes the files of `save` into a new folder, without its checks.
-
-        Args:
-            folder: The folder to create.
-            about: JSON values to store in the manifest.
-
-        Raises:
-            DiagnosticError: The program has dynamic dimensions without maximum sizes.
-            OSError: The folder exists or cannot be written.
-        """
-        ignored = shutil.ignore_patterns("__pycache__", cache.MANIFEST)
-        if self._any_length is not None:
-            cpu.write_lengths(folder, self._any_length, self._folders, ignored, about)
-        elif (made := self._only or self._for_one()) is not None:
-            shutil.copytree(made.folder, folder, ignore=ignored)
-            seal(folder, about)
-        else:
+    def _whole(self) -> Made:
+        if (made := self._only or self._for_one()) is None:
             raise text_error(self._why_unsaved())
-        folder.chmod(0o777 & ~_umask())  # cache entries are private, but saved programs need not be
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+        return made
 
 
 def checked_isa(isa: str, threads: int) -> str:
@@ -521,7 +403,7 @@ def temporary_program(loops: ModuleOp) -> Generator[Any]:
     limit = process_limit()
     name = f"qmlir_temporary_{secrets.token_hex(12)}"
     with TemporaryDirectory(prefix="qmlir-") as folder:
-        with _LOADING, rare_collection(COLLECTED):
+        with LOADING, rare_collection(COLLECTED):
             emitter_named(NUMBA).write(loops, Path(folder), None, None)
             source = (Path(folder) / KERNELS).read_text(encoding="utf-8")
             package: Any = load_package(Path(folder), name, None, helper_count(source, limit))
@@ -553,13 +435,13 @@ def compile_module(
     if an operation can't be compiled.
     """
     made_for = ExecutionOptions(threads, checked_isa(isa, threads), tuned, progress, checked_emitter(emitter))
-    return Program(module, made_for, function=function, lengths=lengths)
+    return ModuleProgram(module, made_for, function=function, lengths=lengths)
 
 
 def execute(module: ModuleOp, function: str, running: ExecutionOptions) -> Program:
     """Compiles `function` to a program. Raises `DiagnosticError` if an operation can't be compiled."""
     isa, emitter = checked_isa(running.isa, running.threads), checked_emitter(running.emitter)
-    return Program(module, replace(running, isa=isa, emitter=emitter), function=function)
+    return ModuleProgram(module, replace(running, isa=isa, emitter=emitter), function=function)
 
 
 def load_program(folder: str | PathLike[str]) -> CompiledModule | AnyLength:
@@ -578,7 +460,7 @@ def load_checked(path: Path, card: ProgramCard) -> CompiledModule | AnyLength:
         program = cpu.read_lengths(path, load_program)
     else:
         name = f"{SAVED}{hashlib.sha256(f'{path} {card.digest}'.encode()).hexdigest()[:24]}"
-        with _LOADING:
+        with LOADING:
             package: Any = sys.modules.get(name) or _saved_package(path, card, name)
         program = package.program
     program.again = (load_program, (str(path),))
@@ -607,5 +489,5 @@ def _saved_package(path: Path, card: ProgramCard, name: str) -> Any:
         forget(name)  # the folder is moved into the cache
         compileall.compile_dir(folder, quiet=1)
 
-    entry = cache.entry(key, build, _warn)
+    entry = cache.entry(key, build, warn_of_cache)
     return load_package(entry.folder, name, is_checked=True)

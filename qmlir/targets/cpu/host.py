@@ -9,7 +9,7 @@ import llvmlite.binding as llvm
 from qmlir.dialects.kernel.attributes import isa_names
 from qmlir.ir.diagnostics import text_error, unknown
 from qmlir.targets.cpu.isa import instruction_set, instruction_sets
-from qmlir.targets.cpu.runtime.machine_code import FEATURES, processor_features, processor_name
+from qmlir.targets.cpu.runtime.machine_code import FEATURES, host_features, processor_features, processor_name
 
 HOST = "host"
 """The CPU name that stands for this machine's CPU."""
@@ -58,12 +58,6 @@ class Processor:
         On other CPUs it may call functions of C23, which few C libraries provide.
         """
         return self.triple.startswith("x86_64") or self.is_arm64 or self.is_wasm
-
-
-@cache
-def host_features() -> frozenset[str]:
-    """Returns the features of this CPU, by LLVM's names."""
-    return frozenset(name for name, is_there in processor_features().items() if is_there)
 
 
 @cache

@@ -11,18 +11,18 @@ Cache entries and saved programs have the same layout. They need NumPy and numba
     runtime/                vector types and intrinsics, input checks
 """
 
+import hashlib
 import importlib
 import importlib.util
 import itertools
 import json
 import marshal
-import multiprocessing
 import os
 import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -32,18 +32,20 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import CodeType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.messages import text_error
 from qmlir.targets.cpu.cache import number_in
-from qmlir.targets.cpu.emitters.card import ProgramCard
 from qmlir.targets.cpu.runtime.batches import available_cores
-from qmlir.targets.cpu.runtime.errors import CorruptProgramError
+from qmlir.targets.cpu.runtime.errors import CorruptProgramError, damaged
 from qmlir.targets.cpu.runtime.helper import claimed
 from qmlir.targets.cpu.runtime.machine_code import IR, SOURCE, digest_of, is_for_here
+
+if TYPE_CHECKING:
+    from qmlir.targets.cpu.emitters.card import ProgramCard
 
 INIT = "__init__.py"
 KERNELS = SOURCE
@@ -130,27 +132,89 @@ _LINE = 64
 """The size of a cache line in bytes; a vector that spans two lines takes two reads."""
 
 
-def _size(entry: Mapping[str, Any]) -> int:
-    begin, end = entry["data_offsets"]
-    return end - begin
-
-
-def _in_lines(data: bytes) -> bytes:
-    """Returns a safetensors file whose constants begin at cache lines, except after one that doesn't end at a line."""
-    length = int.from_bytes(data[:8], "little")
-    header, tensors = json.loads(data[8 : 8 + length]), memoryview(data)[8 + length :]
-    entries = {name: entry for name, entry in header.items() if name != "__metadata__"}
-    pieces: list[memoryview] = []
-    position = 0
-    whole_lines_first = sorted(entries.values(), key=lambda entry: _size(entry) % _LINE > 0)
-    for entry in whole_lines_first:
-        begin, end = entry["data_offsets"]
-        entry["data_offsets"] = [position, position + end - begin]
-        pieces.append(tensors[begin:end])
-        position += end - begin
+def _pieces(header: Mapping[str, Any], contents: Sequence[memoryview] = ()) -> list[bytes | memoryview]:
+    """Returns a safetensors file in pieces: its header, then the contents, without a copy."""
     text = json.dumps(header).encode()
     text += b" " * (-(8 + len(text)) % _LINE)
-    return b"".join([len(text).to_bytes(8, "little"), text, *pieces])
+    return [len(text).to_bytes(8, "little"), text, *contents]
+
+
+def _in_lines(entries: Mapping[str, Any], contents: Mapping[str, memoryview]) -> list[bytes | memoryview]:
+    """Returns a safetensors file in pieces; constants begin at cache lines, except after one that ends within a line.
+
+    `entries` hold the types and shapes of the constants.
+    """
+    header, position = {name: dict(entry) for name, entry in entries.items()}, 0
+    whole_lines_first = sorted(entries, key=lambda name: contents[name].nbytes % _LINE > 0)
+    for name in whole_lines_first:
+        end = position + contents[name].nbytes
+        header[name]["data_offsets"] = [position, end]
+        position = end
+    return _pieces(header, [contents[name] for name in whole_lines_first])
+
+
+def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> str:
+    """Writes a file in pieces, and returns its digest."""
+    digest = hashlib.sha256()
+    with path.open("wb") as file:
+        for piece in pieces:
+            file.write(piece)
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _split(data: bytes) -> tuple[dict[str, Any], dict[str, memoryview]]:
+    """Returns the header of a safetensors file, and the data of each tensor."""
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    places = {name: entry["data_offsets"] for name, entry in header.items() if name != "__metadata__"}
+    tensors = memoryview(data)[8 + length :]
+    return header, {name: tensors[begin:end] for name, (begin, end) in places.items()}
+
+
+def share_constants(folder: Path, parts: Sequence[str]) -> int:
+    """Moves the constants of the packages `parts` in `folder` to one file in `folder`, each distinct one once.
+
+    Returns the size of the distinct constants in bytes. A part keeps a file that names the shared file, its digest, and
+    the key of each constant, which is the digest of its type, shape and data.
+    """
+    shared: dict[str, Any] = {}
+    contents: dict[str, memoryview] = {}
+    keys: dict[str, dict[str, str]] = {}
+    for part in parts:
+        header, tensors = _split((folder / part / CONSTANTS).read_bytes())
+        own = keys[part] = {}
+        for name, entry in header.items():
+            about = json.dumps([entry["dtype"], entry["shape"]]).encode()
+            own[name] = key = digest_of(about + tensors[name])
+            shared.setdefault(key, entry)
+            contents.setdefault(key, tensors[name])
+    digest = _write(folder / CONSTANTS, _in_lines(shared, contents))
+    for part, own in keys.items():
+        metadata = {"file": f"../{CONSTANTS}", "digest": digest, "shared": json.dumps(own)}
+        before = digest_of((folder / part / CONSTANTS).read_bytes())
+        after = _write(folder / part / CONSTANTS, _pieces({"__metadata__": metadata}))
+        init = (folder / part / INIT).read_text(encoding="utf-8")
+        (folder / part / INIT).write_text(init.replace(before, after), encoding="utf-8")
+    return sum(each.nbytes for each in contents.values())
+
+
+def own_constants(folder: Path, data: bytes) -> bytes:
+    """Returns the file of constants `data` of a package in `folder`, with the constants that it shares in it.
+
+    Raises `CorruptProgramError` if the shared file is damaged.
+    """
+    header, _ = _split(data)
+    if (metadata := header.get("__metadata__")) is None:
+        return data
+    path = folder / metadata["file"]
+    whole = path.read_bytes()
+    if digest_of(whole) != metadata["digest"]:
+        raise damaged(path)
+    shared, tensors = _split(whole)
+    keys = json.loads(metadata["shared"])
+    entries, contents = ({name: each[key] for name, key in keys.items()} for each in (shared, tensors))
+    return b"".join(_in_lines(entries, contents))
 
 
 def write_package(
@@ -159,7 +223,7 @@ def write_package(
     constants: Mapping[str, Array],
     batch: Mapping[str, Any] | None = None,
     form: PackageForm = PYTHON,
-    card: ProgramCard | None = None,
+    card: "ProgramCard | None" = None,
 ) -> None:
     """Writes the package of an emitted module to the existing `folder`; `batch` holds the fields of its `BatchPlan`.
 
@@ -170,10 +234,16 @@ def write_package(
     data = source.encode()
     (folder / form.kernels).write_bytes(data)
     kernels = digest_of(data)
-    arrays = {name: np.asarray(array, order="C") for name, array in constants.items()}
-    data = _in_lines(importlib.import_module("safetensors.numpy").save(arrays))
-    (folder / CONSTANTS).write_bytes(data)
-    text = form.init.format(source=kernels, digest=digest_of(data), batch=batch)
+    # The library says the types and their order, but would copy the arrays.
+    types, _ = _split(
+        importlib.import_module("safetensors.numpy").save(
+            {name: np.empty(0, array.dtype) for name, array in constants.items()}
+        )
+    )
+    entries = {name: {**types[name], "shape": list(constants[name].shape)} for name in types}
+    contents = {name: np.asarray(constants[name], order="C").reshape(-1).view(np.uint8).data for name in types}
+    digest = _write(folder / CONSTANTS, _in_lines(entries, contents))
+    text = form.init.format(source=kernels, digest=digest, batch=batch)
     (folder / INIT).write_text(text, encoding="utf-8")
     with as_file(files(_RUNTIME_PACKAGE)) as runtime:
         shutil.copytree(runtime, folder / RUNTIME, ignore=shutil.ignore_patterns("__pycache__"))
@@ -258,12 +328,18 @@ _LINES_EACH = 1000
 """The number of source lines per helper: they compile in about four seconds; a process starts in about one."""
 
 
+def given_process_limit() -> int | None:
+    """Returns the number in the environment; `None` if it is unset. Raises `DiagnosticError` if it is not a number."""
+    return number_in(PROCESSES_VARIABLE, "processes", 2)
+
+
 def process_limit() -> int:
     """Returns the maximum number of compiling processes. Raises `DiagnosticError` if the variable is not a number."""
-    given = number_in(PROCESSES_VARIABLE, "processes", 2)
+    given = given_process_limit()
     if given is not None:
         return given
-    if multiprocessing.parent_process() is not None:  # sibling processes use the other cores
+    # A warm start doesn't need this module, which takes as long to import as everything else here.
+    if importlib.import_module("multiprocessing").parent_process() is not None:  # sibling processes use the other cores
         return 1
     return available_cores()
 

@@ -286,7 +286,7 @@ class BatchedMachine:
             if len(runs) == 1
             else [np.concatenate(each, axis) for each, axis in zip(columns, self._batch.values(), strict=True)]
         )
-        self._recorder.begin([run.first for run in runs], sum(run.samples for run in runs), images)
+        self._recorder.begin([run.first for run in runs], [run.samples for run in runs], images)
         try:
             self._interpreter.call(self._options.function, arguments)
         except DiagnosticError:

@@ -12,7 +12,7 @@ from importlib.machinery import all_suffixes
 from pathlib import Path
 from typing import Any
 
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.messages import text_error
 from qmlir.targets.cpu.emitters.card import (
     PYTHON_FORMS,
     ProgramCard,
@@ -23,7 +23,7 @@ from qmlir.targets.cpu.emitters.card import (
     named_form,
     read_card,
 )
-from qmlir.targets.cpu.package import CARD, INIT, RUNTIME
+from qmlir.targets.cpu.package import CARD, CONSTANTS, INIT, RUNTIME, own_constants
 from qmlir.targets.cpu.runtime.machine_code import FILE, IR, SOURCE, read_objects, source_of
 from qmlir.text.writing import LIST, check_whole
 
@@ -63,7 +63,8 @@ def seal(folder: Path, about: Mapping[str, Any] | None = None) -> None:
 def seal_parts(folder: Path, card: ProgramCard, about: Mapping[str, Any] | None = None) -> None:
     """Writes the card of a program of several parts, with the digests of its files and of the cards of `card.parts`.
 
-    Its sizes are totals over all parts that have a card, since all are in memory and run one after the other.
+    Its sizes are totals over all parts that have a card, since all are in memory and run one after the other. Parts may
+    share weights: `card.weights_bytes` is kept if it is not 0.
     """
     names = [path.name for path in folder.iterdir() if path.is_file()]
     cards = {
@@ -76,7 +77,7 @@ def seal_parts(folder: Path, card: ProgramCard, about: Mapping[str, Any] | None 
         card,
         kernels=sum(each.kernels for each in cards.values()),
         arena_bytes=sum(each.arena_bytes for each in cards.values()),
-        weights_bytes=sum(each.weights_bytes for each in cards.values()),
+        weights_bytes=card.weights_bytes or sum(each.weights_bytes for each in cards.values()),
         stack_bytes=max((each.stack_bytes for each in cards.values()), default=0),
     )
     code = sum(known) if known and len(known) == len(codes) else None
@@ -173,7 +174,8 @@ def copy_program(folder: Path, card: ProgramCard, target: Path) -> None:
     for name, digest in card.files.items():
         file = target / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(checked_file(folder / name, digest))
+        data = checked_file(folder / name, digest)
+        file.write_bytes(own_constants(folder, data) if name == CONSTANTS else data)
 
 
 def part_name(position: int) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.ir.diagnostics import text_error
+from qmlir.ir.messages import text_error
 
 ROUNDS = 5
 """The default number of runs; each kernel's shortest time counts."""

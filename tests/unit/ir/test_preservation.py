@@ -31,10 +31,12 @@ _ROUNDED = {
     "nn-recognize-masks", "nn-smooth", "nn-split-outlier-channels", "quant-expand-floats",
 }  # fmt: skip
 _DECIDING = {
-    "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "pad-shapes", "quant-assign-types",
+    "calib-attach-records", "fix-shapes", "nn-compute-in-f32", "nn-gradient", "nn-quantize-dynamically", "pad-shapes",
+    "quant-assign-types",
     "quant-correct-bias", "quant-fuse-casts", "quant-gptq", "quant-insert-casts", "quant-dequantize-composites",
     "quant-propagate-types", "quant-restore-weights", "quant-adaround", "quant-search-scales", "quant-set-requantize",
-    "quant-fit-i16-accumulators", "quant-simulate", "quant-store-states", "strip-training",
+    "quant-fit-accumulators", "quant-fit-i16-accumulators", "quant-simulate", "quant-store-ports", "quant-store-states",
+    "strip-training",
 }  # fmt: skip
 
 

@@ -90,7 +90,8 @@ def test_a_saved_program_has_what_targets_emit_beside_it(tmp_path: Path) -> None
     assert "kernel.matmul" in (folder / "main_npu_0.npu.txt").read_text()
     assert (folder / "main_cpu_0" / "kernels.py").is_file()
     assert repr(program).splitlines()[1:] == [
-        "takes x: 2x4 i8", "gives y: 2x2 i8", "part main_npu_0: npu", "part main_cpu_0: cpu"
+        "takes x: 2x4 i8, scale 0.25, zero point 0", "gives y: 2x2 i8, scale 0.25, zero point 0",
+        "part main_npu_0: npu", "part main_cpu_0: cpu",
     ]  # fmt: skip
     with pytest.raises(InputError, match=r"program\(\{'x': …\}\)"):
         program(x=_rows(2))

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import llvmlite.binding as llvm
 
-from qmlir.ir.diagnostics import DiagnosticError, printable, text_error
+from qmlir.ir.messages import DiagnosticError, printable, text_error
 from qmlir.targets.cpu.choices import PARTS_FORM as PARTS_FORM
 from qmlir.targets.cpu.choices import PROGRAM_FORM as PROGRAM_FORM
 from qmlir.targets.cpu.runtime.machine_code import digest_of
-from qmlir.targets.cpu.runtime.ports import OPEN, ArrayPort, shape_text
+from qmlir.targets.cpu.runtime.ports import OPEN, ArrayPort, scale_text, shape_text
 from qmlir.text.data import JsonValue, plain, read_data
 from qmlir.text.files import is_file_name, read_json, read_regular
 from qmlir.text.tables import Readable, bytes_text, counted
@@ -32,6 +32,9 @@ FORMAT, VERSION = "qmlir-program", 2
 PYTHON_FORMS = PROGRAM_FORM, PARTS_FORM
 
 Contents = str | bytes
+
+
+_SCALING = "scale", "zero_point"
 
 
 class WrittenFiles(NamedTuple):
@@ -49,15 +52,26 @@ class CardPort:
     dtype: str
     shape: tuple[int, ...]
     refuses_nan: bool = False
+    scale: float | None = None
+    """The scale of stored integers; `None` for other elements."""
+
+    zero_point: int = 0
 
     @staticmethod
     def of(port: ArrayPort) -> "CardPort":
         """Returns the card entry of an input or output."""
-        return CardPort(port.name, str(port.dtype), port.shape, port.is_quantized)
+        return CardPort(port.name, str(port.dtype), port.shape, port.is_quantized, port.scale, port.zero_point)
 
     def text(self) -> str:
         """Returns the port on one line, as `NAME: SHAPE DTYPE`."""
-        return f"{self.name}: {shape_text(self.shape)} {self.dtype}{', NaN is refused' if self.refuses_nan else ''}"
+        scale = scale_text(self.scale, self.zero_point)
+        refused = ", NaN is refused" if self.refuses_nan else ""
+        return f"{self.name}: {shape_text(self.shape)} {self.dtype}{scale}{refused}"
+
+    def entry(self) -> dict[str, Any]:
+        """Returns the entry of a card, which has a scale and a zero point only for stored integers."""
+        found = asdict(self)
+        return found if self.scale is not None else {name: found[name] for name in found if name not in _SCALING}
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,12 +118,17 @@ class ProgramCard(Readable):
     @property
     def digest(self) -> str:
         """The SHA-256 of the card, which includes the digests of all files."""
-        return digest_of(json.dumps(asdict(self), sort_keys=True).encode())
+        return digest_of(json.dumps(self.entries(), sort_keys=True).encode())
+
+    def entries(self) -> dict[str, Any]:
+        """Returns the contents of the card, without its digest, as JSON values."""
+        ports = {side: [each.entry() for each in getattr(self, side)] for side in ("inputs", "outputs")}
+        return {**asdict(self), **ports}
 
     def json(self) -> str:
         """Returns the text of the card's file."""
         return (
-            json.dumps({"format": FORMAT, "version": VERSION, "digest": self.digest, **asdict(self)}, indent=1) + "\n"
+            json.dumps({"format": FORMAT, "version": VERSION, "digest": self.digest, **self.entries()}, indent=1) + "\n"
         )
 
     def sealed(
@@ -153,7 +172,7 @@ def code_bytes(data: bytes) -> int:
 
 def with_digest(card: ProgramCard) -> Mapping[str, Any]:
     """Returns the contents of a card, including its digest, as JSON values."""
-    return {**plain(card), "digest": card.digest}
+    return {**plain(card.entries()), "digest": card.digest}
 
 
 def card_of(
@@ -191,7 +210,9 @@ def _port(data: JsonValue) -> CardPort:
     shape = tuple(each.integer(min(OPEN, 0)) for each in data["shape"])
     if any(size < 0 and size != OPEN for size in shape):
         data["shape"].wrong(f"sizes >= 0, or {OPEN} for an open one")
-    return CardPort(data["name"].text(), data["dtype"].text(), shape, data["refuses_nan"].boolean())
+    scale = None if data.get("scale") is None else data["scale"].number()
+    zero_point = 0 if scale is None else data["zero_point"].integer()
+    return CardPort(data["name"].text(), data["dtype"].text(), shape, data["refuses_nan"].boolean(), scale, zero_point)
 
 
 def _by_name(data: JsonValue) -> dict[str, str]:

@@ -18,7 +18,7 @@ from qmlir.targets.cpu.emitters.program import SLACK, LoopProgram, MainPort
 from qmlir.targets.cpu.emitters.writing import LONGEST, Names
 from qmlir.targets.cpu.host import AheadMachine
 from qmlir.targets.cpu.isa.base import ALIGNMENT
-from qmlir.targets.cpu.runtime.ports import shape_text
+from qmlir.targets.cpu.runtime.ports import scale_text, shape_text
 
 C_KEYWORDS = (
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
@@ -135,6 +135,7 @@ def port_text(entry: EntryPoint, port: MainPort) -> str:
     text = f"{entry.parameters[port]}: '{comment_text(port.name)}', {shape_text(port.shape)} {port.dtype}"
     if (ends := port.array.limits) is not None:
         text += f", {ends[0]} to {ends[1]}"
+    text += scale_text(port.scale, port.zero_point)
     if port.refuses_nan:
         text += ", NaN is refused"
     if port.in_place:

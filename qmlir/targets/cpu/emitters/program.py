@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import func, memref, scf
@@ -19,6 +19,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.attributes import overwritten
+from qmlir.dialects.nn.constant.ops import storage_element
+from qmlir.dialects.quant.infer import scaling_of
 from qmlir.dialects.simd.base import tile_of
 from qmlir.ir.builtin_types import as_dense
 from qmlir.ir.diagnostics import op_error, text_error
@@ -68,12 +70,15 @@ class Constant:
         return math.prod(self.dense.get_shape())
 
 
+PortRow: TypeAlias = tuple[Any, ...]
+
+
 @dataclass(frozen=True)
 class MainPort:
     """An array of the caller: its name, the element type, the NumPy type that the caller sees, and the shape.
 
     `bits` is the width of elements that don't fill their NumPy type, 0 for others. `in_place` lists the inputs, by
-    index, whose memory this output may reuse.
+    index, whose memory this output may reuse. Stored integers have a `scale` and a `zero_point`.
     """
 
     name: str
@@ -84,16 +89,27 @@ class MainPort:
     refuses_nan: bool
     bits: int
     in_place: tuple[int, ...] = ()
+    scale: float | None = None
+    zero_point: int = 0
 
     @property
     def elements(self) -> int:
         """The number of elements of the array."""
         return math.prod(self.shape)
 
+    @property
+    def row(self) -> PortRow:
+        """The port as a row of an emitted module. Only stored integers have a scale and a zero point there."""
+        scaling = () if self.scale is None else (self.scale, self.zero_point)
+        return self.name, self.dtype, self.shape, self.refuses_nan, self.bits, *scaling
+
     @cached_property
     def array(self) -> ArrayPort:
         """The port as the Python runtime sees it."""
-        return ArrayPort(self.name, np.dtype(self.dtype), self.shape, self.refuses_nan, bits=self.bits)
+        return ArrayPort(
+            self.name, np.dtype(self.dtype), self.shape, self.refuses_nan, bits=self.bits, scale=self.scale,
+            zero_point=self.zero_point,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -200,10 +216,11 @@ def _ports(function: FuncOp, ports: Sequence[Port], first: int) -> tuple[MainPor
     found: list[MainPort] = []
     for number, port in enumerate(ports, first):
         argument, type_ = function.body.block.args[number], cast(TensorType[Attribute], port.of_caller().type)
-        element, shape = type_.get_element_type(), tuple(type_.get_shape())
+        seen, shape = type_.get_element_type(), tuple(type_.get_shape())
+        element, scale = storage_element(seen), scaling_of(seen)
         in_place = tuple(overwritten(entries[number])) if number < len(entries) else ()
         dtype, bits = caller_dtype(function, element), unfilled_bits(element)
-        found.append(MainPort(port.name, argument, element, dtype, shape, argument in refusing, bits, in_place))
+        found.append(MainPort(port.name, argument, element, dtype, shape, argument in refusing, bits, in_place, *scale))
     return tuple(found)
 
 

@@ -36,7 +36,8 @@ class Row:
 
     A tile has up to `rows` positions by `vectors` registers. `prefetch` is the cache level into which large weights and
     the rows of a panel are prefetched; 0 disables prefetching. If `cut` is not 0, an input `x` of at least `cut` bytes
-    is divided into panels of positions, and all channels of a panel are computed before the next panel starts.
+    is divided into panels of positions, and all channels of a panel are computed before the next panel starts. `ahead`
+    is the distance in bytes at which weights that are read once are prefetched; 0 disables it.
     """
 
     accepts: Callable[[ContractionOp], bool]
@@ -46,6 +47,7 @@ class Row:
     measured: str
     prefetch: int = 0
     cut: int = 0
+    ahead: int = 0
 
 
 @dataclass(frozen=True)

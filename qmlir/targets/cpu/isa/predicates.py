@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyFloat, i32
+from xdsl.dialects.linalg.ops import GenericOp
 
 from qmlir import analysis
 from qmlir.arithmetic.arrays import integer_limits
@@ -132,15 +133,19 @@ takes 2.6 and 4.0 µs, and 1x1024 by 1024 takes 7.2 and 7.5 µs.
 """
 
 
-def takes_masked_row(op: ContractionOp) -> bool:
-    """Returns true for a matmul of one row by 2-bit weights that is large enough to outweigh the sum of the row."""
-    is_product = isinstance(op, MatMulOp) and op.channels() * terms_of(op) >= MASKED_PRODUCTS
-    return is_product and takes_narrow_row(2)(op)
+def takes_masked_row(bits: int) -> Callable[[ContractionOp], bool]:
+    """Returns a predicate for `takes_narrow_row(bits)` matmuls that are large enough to outweigh the sum of the row."""
+
+    def accepts(op: ContractionOp) -> bool:
+        is_product = isinstance(op, MatMulOp) and op.channels() * terms_of(op) >= MASKED_PRODUCTS
+        return is_product and takes_narrow_row(bits)(op)
+
+    return accepts
 
 
 def takes_signs_row(op: ContractionOp) -> bool:
-    """Returns true if `takes_masked_row` does and all weights are -1 or 1."""
-    return takes_masked_row(op) and has_signs(op)
+    """Returns true if `takes_masked_row(2)` does and all weights are -1 or 1."""
+    return takes_masked_row(2)(op) and has_signs(op)
 
 
 def takes_narrow_row(bits: int) -> Callable[[ContractionOp], bool]:
@@ -200,9 +205,67 @@ def takes_pairs(op: ContractionOp) -> bool:
     return fit and op.accumulator_type == i32 and not is_depthwise(op)
 
 
+FEW_ROWS = 4
+"""The most rows that share a matrix for which reading it as it is beats packing it."""
+
+
+def _is_read_as_it_is(op: ContractionOp) -> bool:
+    """Returns true for a matmul of few rows by computed matrices of signed bytes that have one zero point."""
+    if not isinstance(op, MatMulOp) or isinstance(op.w.owner, ConstantOp) or op.accumulator_type != i32:
+        return False
+    element, batches = as_integer(shaped(op.w)[1]), len(shaped(op.w)[0]) - 2
+    is_byte = element is not None and element.width.data == 8 and op.weight_unsigned is None
+    is_few = math.prod(shaped(op.target)[0][batches:-1]) <= FEW_ROWS
+    return is_byte and is_few and batches > 0 and op.weight_zero_points is None
+
+
+def takes_dots(step: int) -> Callable[[ContractionOp], bool]:
+    """Returns a predicate for matmuls of few rows by computed matrices `[N, K]` of bytes, K a multiple of `step`."""
+
+    def accepts(op: ContractionOp) -> bool:
+        is_moved = isinstance(op.w.owner, GenericOp) and analysis.is_movement(op.w.owner)
+        is_there = _is_read_as_it_is(op) and not is_moved and terms_of(op) % step == 0
+        return is_there and _fits(analysis.centered_input(op), 16)
+
+    return accepts
+
+
+def _has_rows(op: ContractionOp, step: int) -> bool:
+    """Returns true if `_is_read_as_it_is` does and the matrices are `[K, N]` in memory, N a multiple of `step`."""
+    move = op.w.owner
+    if not _is_read_as_it_is(op) or not isinstance(move, GenericOp) or not analysis.is_movement(move):
+        return False
+    (reading,), (written,) = analysis.readings_of(move), analysis.output_maps(move)
+    rank = written.num_dims
+    turned = [*range(rank - 2), rank - 1, rank - 2]
+    are_turned = analysis.permutation_of(written) == [*range(rank)] and analysis.permutation_of(reading.map_) == turned
+    return are_turned and terms_of(op) % 2 == 0 and op.channels() % step == 0
+
+
+def takes_rows(step: int) -> Callable[[ContractionOp], bool]:
+    """Returns a predicate for matmuls of few rows by computed matrices `[K, N]` of bytes, N a multiple of `step`."""
+    return lambda op: _has_rows(op, step) and _fits(analysis.centered_input(op), 16)
+
+
+def takes_shifted_rows(step: int) -> Callable[[ContractionOp], bool]:
+    """Returns a predicate like `takes_rows`, for data of 16 signed bits of which `x - z_x` doesn't fit in 16 bits."""
+
+    def accepts(op: ContractionOp) -> bool:
+        element = as_integer(shaped(op.x)[1])
+        is_short = element is not None and element.width.data == 16 and op.input_unsigned is None
+        return is_short and _has_rows(op, step)
+
+    return accepts
+
+
 def takes_floats(op: ContractionOp) -> bool:
     """Returns true if `op` accumulates floats and is not a depthwise convolution."""
     return isinstance(op.accumulator_type, AnyFloat) and not is_depthwise(op)
+
+
+def takes_float_row(op: ContractionOp) -> bool:
+    """Returns true if `takes_floats` does and there is one row, which reads each weight once."""
+    return takes_floats(op) and math.prod(shaped(op.target)[0][:-1]) == 1
 
 
 def takes_byte_weights(op: ContractionOp) -> bool:

@@ -22,6 +22,7 @@ from xdsl.ir.affine import (
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from qmlir.arithmetic import litert
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.functions import FUNCTIONS
 from qmlir.arithmetic.functions.single import reciprocal_root
@@ -482,6 +483,10 @@ def expand_requantize(
             return emit.resize(_rounded(emit, _scaled(emit, accumulator, parameters[0]), zero_point, bounds), result)
         case Mode.QLINEAR:
             return emit.resize(_by_float_moved(emit, accumulator, parameters[0], zero_point, op.limits), result)
+        case Mode.F64:
+            return emit.resize(_by_double(emit, accumulator, parameters[0], zero_point, bounds), result)
+        case Mode.LITERT_REFERENCE | Mode.LITERT_XNNPACK:
+            raise op_error(op, f"mode '{op.mode.mode}' has no parameters: operations of models decide")
         case Mode.SHIFT:
             moved = _by_shift(emit, accumulator, parameters[0], op.mode.ties, bounds)
         case Mode.SINGLE_ROUND | Mode.DOUBLE_ROUND:
@@ -509,6 +514,16 @@ def _by_float_moved(
     if zero_point:
         scaled = emit.binary(arith.AddfOp, scaled, emit.constant(zero_point, scalar_of(multiplier.type)))
     return _rounded(emit, scaled, 0, limits)
+
+
+def _by_double(
+    emit: Emitter, accumulator: SSAValue, multiplier: SSAValue, zero_point: int, bounds: tuple[int, int]
+) -> SSAValue:
+    """`saturate(rha(f64(acc) * multiplier)) + zero_point`: a tie that was rounded towards zero moves on."""
+    product = Scalar(emit.clamp(_scaled(emit, accumulator, multiplier), *bounds), emit)
+    whole = litert.half_away(STEPS, product)
+    integer = emit.convert(arith.FPToSIOp, whole.value, builtin.i64)
+    return emit.binary(arith.AddiOp, integer, emit.constant(zero_point, builtin.i64))
 
 
 def _rounded(emit: Emitter, scaled: SSAValue, zero_point: int, bounds: tuple[int, int]) -> SSAValue:

@@ -34,6 +34,10 @@ from qmlir.targets.cpu.loops.vector_lowerings import form_of, has_form, is_held,
 # (a saturating narrowing replaces it).
 
 
+_MOST_AT_ONCE = 40
+"""The largest number of operations of a body that is emitted for all registers of a tile at once."""
+
+
 @dataclass(frozen=True)
 class Start:
     """A bias that accumulators can start with instead of 0."""
@@ -398,6 +402,7 @@ class Epilogue:
         is_by_channel = start is not None and geometry.readings[start.operand].map_ == _last_of(self.rank)
         self.start = start if is_by_channel else None
         self.together = self._together() if self.is_vector_work else None
+        self.is_long = len(op.body.block.ops) > _MOST_AT_ONCE
 
     def _together(self) -> JointEpilogue | None:
         """Returns the values that registers of a row share; `None` if the tail of the saturation covers all lookups."""
@@ -423,9 +428,12 @@ class Epilogue:
 
     def write(self, tile: SumTile) -> None:
         """Stores the results of a tile."""
+        is_at_once = self.together is None and tile.is_whole
         if not self.is_vector_work:
             self._write_scalars(tile)
-        elif self.together is None and tile.is_whole:
+        elif is_at_once and self.is_long and tile.rows > 1:
+            self._write_by_rows(tile)
+        elif is_at_once:
             self._write_whole(tile)
         else:
             for row in range(tile.rows):
@@ -452,6 +460,25 @@ class Epilogue:
             group = columns[first : first + count]
             value = group[0] if self.saturation is None else self.saturation.write(rows, group)
             self._store_rows(tile, value, first)
+
+    def _write_by_rows(self, tile: SumTile) -> None:
+        """Stores the results of a tile in a loop over its rows, since a long body of all rows would spill registers."""
+        emit, strides = tile.emit, (tile.emit.lanes, tile.emit.lanes * tile.vectors)
+        scratch = self._scratch(tile)
+        with Emitter(emit.builder, emit.constants).loop(tile.rows) as (inner, row):
+            alone = VectorEmitter.of(inner, emit.lanes)
+            sums = load_tile(alone.over(tile.vectors, 1), scratch, [row, 0], strides)
+            position = [*tile.positions[:-1], add(inner, tile.positions[-1], row)]
+            self._write_whole(SumTile(alone, sums, position, tile.channel, tile.valid))
+
+    def _scratch(self, tile: SumTile) -> SSAValue:
+        """Stores the sums of a tile in memory, a row of the tile in each row."""
+        emit, width = tile.emit, tile.emit.lanes * tile.vectors
+        # Allocate inside the loops, so that threads that divide a loop have separate scratch memory.
+        made = memref.AllocaOp.get(self.op.accumulator_type, shape=[tile.rows, width])
+        scratch = emit.builder.insert(made).memref
+        store_tile(emit, tile.sums, scratch, [0, 0], (emit.lanes, width))
+        return scratch
 
     def _store_rows(self, tile: SumTile, value: SSAValue, first: int) -> None:
         """Stores registers of all rows, which begin at the channel of register `first`."""
@@ -544,11 +571,7 @@ class Epilogue:
         return value
 
     def _write_scalars(self, tile: SumTile) -> None:
-        emit, positions, width = tile.emit, tile.positions, tile.emit.lanes * tile.vectors
-        # Allocate inside the loops, so that threads that divide a loop have separate scratch memory.
-        made = memref.AllocaOp.get(self.op.accumulator_type, shape=[tile.rows, width])
-        scratch = emit.builder.insert(made).memref
-        store_tile(emit, tile.sums, scratch, [0, 0], (emit.lanes, width))
+        emit, positions, scratch = tile.emit, tile.positions, self._scratch(tile)
 
         def element(inner: Emitter, position: Sequence[Index]) -> None:
             row, column = position

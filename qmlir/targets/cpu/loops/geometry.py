@@ -24,6 +24,7 @@ from qmlir.dialects.simd.memory import LoadOp, LoadPartialOp, StoreOp, StorePart
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, memory_of, times
+from qmlir.targets.cpu.loops.kernel_follow_lengths import splits_lengths
 from qmlir.targets.cpu.loops.nests import collapse_axes
 
 
@@ -219,6 +220,8 @@ def _join_positions(
     positions = [_places_of(reading, joined) for reading in readings]
     if None in positions or not all(without_gaps(value, batches, rank - 2) for value in (x, y)):
         return None
+    if splits_lengths(y, shaped(y)[0][batches : rank - 1]):
+        return None
     dims = [AffineExpr.dimension(axis) for axis in (*range(batches), *(batches for _ in joined), batches + 1)]
 
     def rejoined(reading: EpilogueOperand, own: Sequence[int]) -> EpilogueOperand:
@@ -262,7 +265,8 @@ def geometry_of(op: PackedOp, emit: Emitter) -> Geometry:
     row: int | None = None
     own_terms = terms // op.group_count if isinstance(op, PackedConvOp) else terms
     is_run_of_taps = not variant.is_lanewise and packed[-2] > -(-own_terms // (variant.group * variant.parts))
-    if without_gaps(x, leading - 1, leading) and innermost_is_dense(x):
+    can_join = without_gaps(x, leading - 1, leading) and innermost_is_dense(x)
+    if can_join and not splits_lengths(op, shaped(x)[0][leading - 1 :]):
         # Collapse positions and terms to one axis, so that runs of terms can continue across adjacent taps.
         axes = [[axis] for axis in range(leading - 1)]
         x, row = collapse_axes(emit, x, [*axes, [leading - 1, leading]]), terms

@@ -17,6 +17,7 @@ from qmlir.dialects.kernel.ops import JoinOp, RequantizeOp
 from qmlir.ir.builtin_types import lies_outside, memref_type
 from qmlir.ir.diagnostics import op_error
 from qmlir.targets.cpu.loops import emitter
+from qmlir.targets.cpu.loops.kernel_follow_lengths import splits_lengths
 
 # A structured operation on memrefs as a loop nest: its accesses, its iterators, and which iterators become one loop.
 #
@@ -228,7 +229,8 @@ def collapse(emit: emitter.Emitter, nest: Nest, plan: Plan) -> tuple[Nest, Plan]
         joined = [operand.joined(outer, inner) for operand in operands]
         # Loops that carry scalars aren't collapsed with loops that don't, nor reductions with parallel loops.
         is_alike = nest.is_reduction[outer] == nest.is_reduction[inner] and position + 1 != carried
-        if not is_alike or apart & {outer, inner} or any(groups is None for groups in joined):
+        splits = splits_lengths(nest.outputs[0].value, [ranges[outer], ranges[inner]])
+        if not is_alike or splits or apart & {outer, inner} or any(groups is None for groups in joined):
             position += 1
             continue
         for operand, groups in zip(operands, joined, strict=True):

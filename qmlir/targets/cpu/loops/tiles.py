@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, f32, i32
+from xdsl.dialects.builtin import IndexType, IntegerAttr, bf16, f16, f32, i16, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import Rewriter
@@ -16,14 +16,14 @@ from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
 from qmlir.dialects.kernel.lowering.scalars import Scalar
 from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedOp
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedMatMulOp, PackedOp
 from qmlir.dialects.kernel.variants import Variant
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.dialects.simd.base import bits_of, tile_of
 from qmlir.dialects.simd.memory import LoadGroupSplatOp, PrefetchOp
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, reinterpreted, times
 from qmlir.targets.cpu.loops.epilogue import Epilogue, SumTile, for_each, lanes_of_part, write_element
 from qmlir.targets.cpu.loops.geometry import (
     Geometry,
@@ -55,7 +55,7 @@ LINE_BYTES = 64
 """The bytes that one prefetch loads: a cache line."""
 
 
-class _Channels(NamedTuple):
+class Channels(NamedTuple):
     """A block of the channels of a group, of which `valid` exist."""
 
     group: Index
@@ -117,16 +117,16 @@ class TileWriter:
         whole, rest = divmod(self.geometry.channels // self.geometry.groups, width)
 
         def write(inner: VectorEmitter, block: Index) -> None:
-            self._write_block(inner, _Channels(group, block, width))
+            self._write_block(inner, Channels(group, block, width))
 
         def write_panel(inner: VectorEmitter, panel: Index) -> None:
-            self._loop(inner, whole, lambda inside, block: self._panel(inside, _Channels(group, block, width), panel))
+            self._loop(inner, whole, lambda inside, block: self._panel(inside, Channels(group, block, width), panel))
 
         if whole:
             panels = self._panels
             self._loop(emit, panels if panels > 1 else whole, write_panel if panels > 1 else write)
         if rest:
-            self._write_block(emit, _Channels(group, whole, rest))
+            self._write_block(emit, Channels(group, whole, rest))
 
     @property
     def _tiles(self) -> int:
@@ -145,7 +145,7 @@ class TileWriter:
         """The tiles of a panel: the last one may have less."""
         return -(-self._tiles // self._panels)
 
-    def _panel(self, emit: VectorEmitter, channels: _Channels, panel: Index) -> None:
+    def _panel(self, emit: VectorEmitter, channels: Channels, panel: Index) -> None:
         """A block of channels at the positions of a panel."""
         rows, first = self.schedule.rows, times(emit, panel, self._panel_tiles)
         self.panel = times(emit, first, rows)
@@ -157,7 +157,7 @@ class TileWriter:
                 self._write_tile(inner, channels, [times(inner, tile, rows)], rows)
         self.panel = None
 
-    def _write_block(self, emit: VectorEmitter, channels: _Channels) -> None:
+    def _write_block(self, emit: VectorEmitter, channels: Channels) -> None:
         """A block of channels at all positions."""
         self._over_rows(emit, [], lambda inner, done: self._write_tiles(inner, channels, done))
 
@@ -172,7 +172,7 @@ class TileWriter:
             count = self.geometry.positions[axis]
             self._loop(emit, count, lambda inner, position: self._over_rows(inner, [*done, position], write))
 
-    def _write_tiles(self, emit: VectorEmitter, channels: _Channels, done: Sequence[Index]) -> None:
+    def _write_tiles(self, emit: VectorEmitter, channels: Channels, done: Sequence[Index]) -> None:
         rows = self.schedule.rows
         whole, rest = divmod(self.geometry.positions[-1], rows)
         if whole and rest and self.threads:
@@ -192,7 +192,7 @@ class TileWriter:
         if rest:
             write(emit, [*done, whole * rows], rest)
 
-    def _write_any_tile(self, emit: VectorEmitter, channels: _Channels, done: Sequence[Index], tile: Index) -> None:
+    def _write_any_tile(self, emit: VectorEmitter, channels: Channels, done: Sequence[Index], tile: Index) -> None:
         """A tile of a run, of which the last one is smaller."""
         rows = self.schedule.rows
         whole, rest = divmod(self.geometry.positions[-1], rows)
@@ -206,7 +206,7 @@ class TileWriter:
         is_whole = emit.insert(arith.CmpiOp(emit.index(tile), emit.index(whole), "slt"))
         emit.builder.insert(scf.IfOp(is_whole, [], regions[0], regions[1]))
 
-    def _write_tile(self, emit: VectorEmitter, channels: _Channels, positions: Sequence[Index], rows: int) -> None:
+    def _write_tile(self, emit: VectorEmitter, channels: Channels, positions: Sequence[Index], rows: int) -> None:
         geometry, (group, block, valid) = self.geometry, channels
         width = self.schedule.vectors * self.schedule.lanes
         channel = add(emit, times(emit, group, geometry.channels // geometry.groups), times(emit, block, width))
@@ -216,8 +216,8 @@ class TileWriter:
         self.ahead = self._ahead(emit, weights, positions)
         over = emit.over(-(-valid // emit.lanes), rows)
         begun = [self.epilogue.initial(over, channel, valid), *self._zeros(over, self._apart - 1)]
-        sums = self._sum_taps(emit, begun, [], weights, positions, offset, valid)
-        total = sums[0] if self.epilogue.start is not None else self.variant.total(over, sums)
+        begun += self._zeros(emit.over(over.tile[0], 1), self._counts)
+        total = self._exact(over, self._sum_taps(emit, begun, [], weights, positions, offset, valid))
         self.epilogue.write(SumTile(emit, total, positions, channel, valid))
 
     @property
@@ -226,9 +226,31 @@ class TileWriter:
         return self.variant.parts if self.variant.sums_apart else 1
 
     def _zeros(self, emit: VectorEmitter, count: int) -> list[SSAValue]:
-        return [emit.constant(0, self.op.accumulator_type)] * count if count else []
+        return [emit.constant(0, self.op.product_type)] * count if count else []
 
-    def _weight_row(self, emit: VectorEmitter, channels: _Channels, positions: Sequence[Index]) -> list[Index]:
+    @property
+    def offset(self) -> int:
+        """The offset of the elements of `x`: the sums of weights that it is multiplied by are an additional row."""
+        return self.op.offset.value.data if isinstance(self.op, PackedBlocksOp | PackedMatMulOp) else 0
+
+    @property
+    def _counts(self) -> int:
+        """The additional sums of weights times 1."""
+        return self._apart if self.offset else 0
+
+    def _exact(self, emit: VectorEmitter, sums: Sequence[SSAValue]) -> SSAValue:
+        """The sums of a tile, minus `offset` times the sums of the weights."""
+        assert self.epilogue.start is None or self._apart == 1
+        (total, *others), counts = sums[: self._apart], sums[self._apart :]
+        if self.epilogue.start is None:
+            total = self.variant.total(emit, [total, *others])
+        if counts:
+            own = emit.over(*tile_of(counts[0]))
+            less = own.binary(arith.MuliOp, self.variant.total(own, counts), own.constant(self.offset, i32))
+            total = emit.binary(arith.SubiOp, total, emit.extended(less))
+        return total
+
+    def _weight_row(self, emit: VectorEmitter, channels: Channels, positions: Sequence[Index]) -> list[Index]:
         """The place of the weights of a block: its group, or the batch of the positions."""
         sizes, (group, block, _) = self.geometry.positions, channels
         for axis in range(self.geometry.batches):
@@ -323,10 +345,22 @@ class TileWriter:
     def _step_weights(self, emit: VectorEmitter, tile: tuple[int, ...], weights: list[Index], step: Index) -> SSAValue:
         """The weights of a step, a register for each vector of channels: `[vectors, 1, lanes * group]`."""
         width, (vectors, rows) = self.schedule.lanes * self.variant.group, tile
-        wide = emit.with_lanes(width).over(vectors, 1)
-        loaded = load_tile(wide, self.geometry.w, [*weights, step, 0], (width, 0))
+        loaded = self._read_once(emit, [*weights, step, 0], vectors, width)
         self._prefetch(emit, [*weights[2:], step], rows)
         return loaded
+
+    def _read_once(self, emit: VectorEmitter, position: list[Index], vectors: int, width: int) -> SSAValue:
+        """Loads registers of `width` elements of the packed weights, and prefetches those at the distance `ahead`."""
+        memory = self.geometry.w
+        if self.schedule.ahead:
+            shape, element = shaped(memory)
+            flat = collapse_axes(emit, memory, [list(range(len(shape)))])
+            lane = LINE_BYTES * 8 // bits_of(element)
+            first = joined(emit, position, shape)
+            for line in range(0, vectors * width, lane):
+                ahead = add(emit, first, line + self.schedule.ahead // LINE_BYTES * lane)
+                emit.builder.insert(PrefetchOp(flat, emit.index(ahead), 1))
+        return load_tile(emit.with_lanes(width).over(vectors, 1), memory, position, (width, 0))
 
     def _add_part(
         self, emit: VectorEmitter, sums: list[SSAValue], window: Window, weights: SSAValue, valid: int, part: int
@@ -338,7 +372,13 @@ class TileWriter:
             read = self._read_channels(over, window, valid)
         else:
             read = over.extended(self.variant.read_rows(emit.over(over.tile[1]), self.geometry.x, window))
-        return [*sums[:own], self.variant.add(over, sums[own], read, over.extended(weights)), *sums[own + 1 :]]
+        after = [*sums[:own], self.variant.add(over, sums[own], read, over.extended(weights)), *sums[own + 1 :]]
+        if self._counts:
+            place = self._apart + own
+            alone = emit.over(*tile_of(sums[place]))
+            ones = alone.with_lanes(emit.lanes * self.variant.group).constant(1, self.geometry.x.element)
+            after[place] = self.variant.add(alone, sums[place], ones, weights)
+        return after
 
     def _read_channels(self, emit: VectorEmitter, window: Window, valid: int) -> SSAValue:
         alone, (vectors, rows) = emit.over(), emit.tile
@@ -370,6 +410,10 @@ class TiledVariant(LoopVariant):
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
         TileWriter(op, self, emit).write(emit)
+
+    def write_blocks(self, op: PackedBlocksOp, emit: Emitter) -> None:
+        """Emits the loops of a matmul whose weights have a scale for each block of terms."""
+        BlockWriter(op, self, emit).write(emit)
 
     def read(self, emit: VectorEmitter, x: Operand, position: Place, count: int | None) -> SSAValue:
         """Reads the values of `x` for a step: one for all vectors of channels, or one per vector.
@@ -465,110 +509,114 @@ def _steps_of(loop: scf.ParallelOp) -> int:
 # Register tiles of matmuls whose weights have a scale for each block of terms.
 #
 # For each sum, a tile has two registers instead of one: the exact sum of the current block, and the f32 total, to which
-# each block adds its sum times its scale. Weights and scales are stored in the order in which they are read.
+# each block adds its sum times its scale. The weights of a block and then its scales follow one another in memory, so
+# that addresses only ascend, and the hardware prefetcher sees one stream. Scales of super-blocks, which precede their
+# blocks, are read before these and stay in registers. See `docs/lab/contractions.md`.
 #
 # The elements of `x` that the loops read are `offset` more than their real values. So `offset` times the sum of the
 # block's weights is subtracted from the sum of products. The weights are summed in the same loop, as an additional row
 # whose elements are all 1. Precomputed sums of weights would take as much memory as the scales.
-
-AHEAD = 4096
-"""The prefetch distance in bytes: from the weights and scales that are read to those that are prefetched.
-
-The hardware prefetcher handles the weights of other contractions, but not these. On Zen 5, a 1x4096x11008 matmul takes
-2.2 times as long as reading its weights if nothing is prefetched, and 1.57, 1.41, 1.38, 1.47 and 1.57 times as long
-with a distance of 1, 2, 4, 8 and 16 KB.
-"""
-
-NEAREST = 1
-"""The cache level into which they are prefetched; with level 2, that matmul takes 1.53 times as long."""
 
 
 class BlockWriter(TileWriter):
     """Emits the loops of a matmul whose weights have a scale for each block of terms."""
 
     def _geometry(self, emit: Emitter) -> Geometry:
-        op = self.op
+        op = self._blocks_op
         assert op.outs is not None
         (_, rows, terms), channels = shaped(op.x)[0], op.channels()
         x = Operand(collapse_axes(emit, op.x, [[0], [1, 2]]), op.input_unsigned is not None, op.product_type)
         return Geometry(
-            x, op.w, op.outs, readings_of(op), (rows,), (1,), (), (), shaped(op.w)[0][-2], 1, 0, channels, terms, terms
+            x, op.w, op.outs, readings_of(op), (rows,), (1,), (), (), op.weights().steps, 1, 0, channels, terms, terms
         )
 
     @property
-    def _is_read_once(self) -> bool:
-        """Whether one tile has all rows: what it reads of the weights comes from far away, and is used once."""
-        return self.geometry.positions[0] <= self.schedule.rows
-
-    def _ask_ahead(self, emit: VectorEmitter, memory: SSAValue, position: Sequence[Index]) -> None:
-        """Ask for what is read later where the elements from `position` on, along the last axis, are read now."""
-        if not self._is_read_once:
-            return
-        shape, element = shaped(memory)
-        flat = collapse_axes(emit, memory, [list(range(len(shape)))])
-        lane = LINE_BYTES * 8 // bits_of(element)
-        first = times(emit, joined(emit, position, shape[:-1]), shape[-1])
-        for line in range(0, shape[-1], lane):
-            ahead = add(emit, first, line + AHEAD // LINE_BYTES * lane)
-            emit.builder.insert(PrefetchOp(flat, emit.index(ahead), NEAREST))
-
-    def _step(
-        self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], step: Index,
-        valid: int,
-    ) -> Sequence[SSAValue]:  # fmt: skip
-        self._ask_ahead(emit, self.geometry.w, [*weights, step])
-        return super()._step(emit, sums, window, weights, step, valid)
-
-    @property
-    def _offset(self) -> int:
+    def _blocks_op(self) -> PackedBlocksOp:
         assert isinstance(self.op, PackedBlocksOp)
-        return self.op.offset.value.data
+        return self.op
 
-    def _write_tile(self, emit: VectorEmitter, channels: _Channels, positions: Sequence[Index], rows: int) -> None:
+    def _step_weights(self, emit: VectorEmitter, tile: tuple[int, ...], weights: list[Index], step: Index) -> SSAValue:
+        width = self.schedule.lanes * self.variant.group
+        (*block, first), own = weights, times(emit, step, self.schedule.vectors * width)
+        return self._read_once(emit, [*block, add(emit, first, own)], tile[0], width)
+
+    def _write_tile(self, emit: VectorEmitter, channels: Channels, positions: Sequence[Index], rows: int) -> None:
         (group, block, valid), (row,) = channels, positions
         over = emit.over(-(-valid // emit.lanes), rows)
-        first = times(emit, row, self.geometry.terms)
+        first, op = times(emit, row, self.geometry.terms), self._blocks_op
 
-        def add_block(inner: VectorEmitter, number: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            zeros = [inner.over(*over.tile).constant(0, self.op.product_type)]
-            if self._offset:
-                zeros.append(inner.over(over.tile[0], 1).constant(0, self.op.product_type))
-            window = Window(self.geometry, (number,), first)
-            found = self._sum_steps(inner, zeros, window, [group, block, number], valid)
+        def add_run(outer: VectorEmitter, run: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            weights: list[Index] = [group, block, run]
+            head = self._scales(outer.over(*over.tile), [*weights, 0]) if op.head else None
+            return outer.carried(
+                op.run, before,
+                lambda inner, place, totals: add_block(
+                    inner, add(inner, times(inner, run, op.run), place),
+                    [*weights, add(inner, times(inner, place, op.stride), op.head)], head, totals[0],
+                ),
+            )  # fmt: skip
+
+        def add_block(
+            inner: VectorEmitter, number: Index, weights: list[Index], head: SSAValue | None, before: SSAValue
+        ) -> Sequence[SSAValue]:
             within = inner.over(*over.tile)
-            return [self._scaled(within, self._exact(within, found), [block, number], *before)]
+            begun = [self._started(within, number, row), *self._zeros(within, self._apart - 1)]
+            begun += self._zeros(inner.over(over.tile[0], 1), self._counts)
+            found = self._sum_steps(inner, begun, Window(self.geometry, (number,), first), weights, valid)
+            sums = self._exact(within, found)
+            return [self._scaled(within, sums, self._block_scales(within, weights, head), before)]
 
-        (total,) = emit.carried(shaped(self.op.x)[0][0], [over.constant(0, f32)], add_block)
+        (total,) = emit.carried(shaped(op.w)[0][2], [over.constant(0, f32)], add_run)
         channel = times(emit, block, self.schedule.vectors * self.schedule.lanes)
         self.epilogue.write(SumTile(emit, total, positions, channel, valid))
 
-    def _add_part(
-        self, emit: VectorEmitter, sums: list[SSAValue], window: Window, weights: SSAValue, valid: int, part: int
-    ) -> list[SSAValue]:
-        first, *others = super()._add_part(emit, sums, window, weights, valid, part)
-        if not others:
-            return [first]
-        own = emit.over(*tile_of(others[0]))
-        ones = own.with_lanes(emit.lanes * self.variant.group).constant(1, self.geometry.x.element)
-        return [first, self.variant.add(own, others[0], ones, weights)]
+    def _started(self, emit: VectorEmitter, number: Index, row: Index) -> SSAValue:
+        """The first value of the sums of a block."""
+        if self._blocks_op.starts is None:
+            return emit.constant(0, self.op.product_type)
+        rows, position = emit.over(emit.tile[1]), [emit.index(number), emit.index(row)]
+        return emit.extended(rows.insert(LoadGroupSplatOp(self._blocks_op.starts, position, rows.typed(i32), (1,))))
 
-    def _exact(self, emit: VectorEmitter, sums: Sequence[SSAValue]) -> SSAValue:
-        """The sums of a block, without what its weights add by the offset."""
-        total, *others = sums
-        if others:
-            own = emit.over(*tile_of(others[0]))
-            less = own.binary(arith.MuliOp, others[0], own.constant(self._offset, i32))
-            total = emit.binary(arith.SubiOp, total, emit.extended(less))
-        return self.variant.total(emit, [total])
+    def _block_scales(self, emit: VectorEmitter, weights: list[Index], head: SSAValue | None) -> SSAValue:
+        """The scales of a block, by channel: behind its weights, times those of its super-block, if there are any."""
+        (*block, first), alone, factor = weights, emit.over(emit.tile[0], 1), self._blocks_op.scale_factor
+        place = [*block, add(emit, first, self._blocks_op.scales_place)]
+        if head is None:
+            scales = self._scales(emit, place)
+        else:
+            factors = alone.convert(arith.ExtUIOp, self._read_once(emit, place, emit.tile[0], emit.lanes), i32)
+            scales = alone.binary(arith.MulfOp, head, alone.convert(arith.SIToFPOp, factors, f32))
+        if factor is None:
+            return scales
+        return alone.binary(arith.MulfOp, alone.constant(factor.value.data, f32), scales)
 
-    def _scaled(self, emit: VectorEmitter, sums: SSAValue, position: list[Index], before: SSAValue) -> SSAValue:
+    def _scales(self, emit: VectorEmitter, place: list[Index]) -> SSAValue:
+        """Numbers of `scale_type` as f32."""
+        held, alone = self._blocks_op.scale_type, emit.over(emit.tile[0], 1)
+        loaded = self._read_once(emit, place, emit.tile[0], held.size * emit.lanes)
+        return _finite_f32(alone, reinterpreted(emit, loaded, f32 if held == f32 else i16), held)
+
+    def _scaled(self, emit: VectorEmitter, sums: SSAValue, scales: SSAValue, before: SSAValue) -> SSAValue:
         """The totals with one block more."""
-        assert isinstance(self.op, PackedBlocksOp)
-        self._ask_ahead(emit, self.op.scales, position)
-        narrow = emit.over(emit.tile[0], 1)
-        scales = emit.extended(load_tile(narrow, self.op.scales, [*position, 0], (emit.lanes, 0)))
         number = sums if self.op.product_type == f32 else emit.convert(arith.SIToFPOp, sums, f32)
-        return emit.binary(arith.AddfOp, before, emit.binary(arith.MulfOp, scales, number))
+        return emit.binary(arith.AddfOp, before, emit.binary(arith.MulfOp, emit.extended(scales), number))
+
+
+_F16_SHIFT, _F16_BITS = 13, -(1 << 31) | (1 << 28) - 1
+"""The bits of the significand of f32 below those of f16, and the bits that f16 fills, shifted by so many."""
+
+
+def _finite_f32(emit: VectorEmitter, value: SSAValue, held: Attribute) -> SSAValue:
+    """Widens finite numbers of type `held`, given as integers of their bits, to f32."""
+    if held == f32:
+        return value
+    wide = emit.convert(arith.ExtSIOp, value, i32)
+    shift = _F16_SHIFT if held == f16 else 16
+    wide = emit.binary(arith.ShLIOp, wide, emit.constant(shift, i32))
+    if held == bf16:
+        return reinterpreted(emit, wide, f32)
+    found = reinterpreted(emit, emit.binary(arith.AndIOp, wide, emit.constant(_F16_BITS, i32)), f32)
+    return emit.binary(arith.MulfOp, found, emit.constant(2.0**112, f32))  # the difference of the exponents' biases
 
 
 # Scalar loops, which support operands of any layout and process one element at a time.
@@ -667,7 +715,7 @@ class PackedToLoops(RewritePattern):
             if isinstance(op, PackedBlocksOp):
                 assert isinstance(variant, TiledVariant)
                 tiled = variant
-                replace_by_loops(op, rewriter, lambda emit: BlockWriter(op, tiled, emit).write(emit))
+                replace_by_loops(op, rewriter, lambda emit: tiled.write_blocks(op, emit))
             else:
                 replace_by_loops(op, rewriter, lambda emit: variant.write(op, emit))
 

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.lowering.quantized import plain_decoded, plain_place
 from qmlir.dialects.kernel.ops import scalar_of
+from qmlir.dialects.simd.base import lanes_of
 from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
 from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
 from qmlir.targets.cpu.loops.geometry import Operand, Place, load, widened
@@ -68,6 +69,16 @@ class Pairs(GroupVariant):
 
 
 I16_PAIRS = Pairs(name="i16_pairs", group=2, element=i16, input_element=i16, is_centered=True)
+
+
+class PairsOfBytes(Pairs):
+    """Widens weights from bytes to 16 bits: for a single row, which reads each weight once, memory is the limit."""
+
+    def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
+        return emit.with_lanes(lanes_of(weights)).convert(arith.ExtSIOp, weights, i16)
+
+
+I16_BYTES = PairsOfBytes(name="i16_bytes", group=2, element=i8, input_element=i16, is_centered=True, sums_blocks=True)
 
 
 # `splat_bytes` and `depthwise_bytes`: weights are bytes in memory, and are widened to the type of the sum when read.

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, i8, i16, i64
@@ -9,13 +10,13 @@ from xdsl.dialects.vector import ShuffleOp
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.ops import scalar_of
-from qmlir.dialects.kernel.packed_ops import PackedOp
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, PackedOp
 from qmlir.dialects.simd.base import lanes_of, tile_of, vector
 from qmlir.dialects.simd.lanes import DotAccumulateOp, MultiplyPairsOp, Signs
 from qmlir.targets.cpu.isa.predicates import NARROW_TERMS
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, reinterpreted, times
 from qmlir.targets.cpu.loops.geometry import Operand, Place, Window, load
-from qmlir.targets.cpu.loops.tiles import GroupVariant, TileWriter
+from qmlir.targets.cpu.loops.tiles import BlockWriter, GroupVariant, TileWriter
 
 # Dot products of bytes: `u8s8_dot`, `s8s8_dot`, and `s8s8_lanes` for CPUs that can multiply by one lane of a register.
 
@@ -145,26 +146,68 @@ class ShortSumWriter(TileWriter):
         self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], first: Index,
         count: int,
     ) -> Sequence[SSAValue]:  # fmt: skip
-        """So many steps from `first` on, added in 16 bits, then to the sums: neighbours times 1."""
+        """Adds `count` steps from `first` on in 16 bits, and adds neighbors of the result to the 32-bit sums."""
         (total,), over = sums, emit.over(*tile_of(sums[0]))
 
         def added(inner: VectorEmitter, number: Index, before: Sequence[SSAValue]) -> Sequence[SSAValue]:
             step = add(inner, first, add(inner, number, 1))
-            products = self._products(inner.over(*over.tile), window, weights, step)
-            return [inner.binary(arith.AddiOp, before[0], products)]
+            more = self._short(inner.over(*over.tile), window, weights, step)
+            return [inner.binary(arith.AddiOp, *pair) for pair in zip(before, more, strict=True)]
 
-        short = self._products(over, window, weights, first)
+        short: Sequence[SSAValue] = self._short(over, window, weights, first)
         if count > 1:
-            (short,) = emit.carried(count - 1, [short], added)
-        ones = over.with_lanes(2 * emit.lanes).constant(1, i16)
-        return [emit.insert(DotAccumulateOp(total, short, ones))]
+            short = emit.carried(count - 1, short, added)
+        return [self._widened(over, total, short)]
 
-    def _products(self, emit: VectorEmitter, window: Window, weights: list[Index], step: Index) -> SSAValue:
-        """The products of one step of a tile, neighbours added."""
+    def _short(self, emit: VectorEmitter, window: Window, weights: list[Index], step: Index) -> Sequence[SSAValue]:
+        """Returns the narrow sums of one step: the products of a tile, neighbors added, in less than 32 bits."""
+        variant, alone = self.variant, emit.over(emit.tile[0], 1)
+        assert isinstance(variant, ShortSums)
         loaded = self._step_weights(emit, emit.tile, weights, step)
-        moved = window.moved(emit, times(emit, step, self.variant.group))
-        read = self.variant.read_rows(emit.over(emit.tile[1]), self.geometry.x, moved)
-        return emit.insert(MultiplyPairsOp(emit.extended(read), emit.extended(loaded)))
+        parts = [variant.part(alone, loaded, part) for part in range(variant.parts)]
+        moved = window.moved(emit, times(emit, step, variant.group * variant.parts))
+        products = list[SSAValue]()
+        for part, own in enumerate(parts):
+            place = moved.moved(emit, part * variant.group)
+            read = emit.extended(variant.read_rows(emit.over(emit.tile[1]), self.geometry.x, place))
+            products.append(variant.short(emit, read, emit.extended(own)))
+        return [_total(emit, products), *self._counted(alone, parts)]
+
+    def _counted(self, emit: VectorEmitter, weights: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The sums of weights of a step that a run needs besides its products."""
+        return []
+
+    def _widened(self, emit: VectorEmitter, total: SSAValue, short: Sequence[SSAValue]) -> SSAValue:
+        """Adds the narrow sums of a run to the 32-bit sums."""
+        return emit.insert(DotAccumulateOp(total, short[0], emit.with_lanes(2 * emit.lanes).constant(1, i16)))
+
+
+def _total(emit: VectorEmitter, values: Sequence[SSAValue]) -> SSAValue:
+    return reduce(lambda total, value: emit.binary(arith.AddiOp, total, value), values)
+
+
+class ShortBlockWriter(ShortSumWriter, BlockWriter):
+    """Emits the loops of a matmul with block-wise scales whose steps are grouped in runs of `short_steps`.
+
+    If `x` has an offset, the unsigned weights of a run are summed in bytes, and then multiplied by the offset.
+    """
+
+    @property
+    def _counts(self) -> int:
+        return 0
+
+    def _counted(self, emit: VectorEmitter, weights: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [_total(emit, weights)] if self.offset else []
+
+    def _widened(self, emit: VectorEmitter, total: SSAValue, short: Sequence[SSAValue]) -> SSAValue:
+        products, *counts = short
+        total = super()._widened(emit, total, [products])
+        for each in counts:
+            alone = emit.over(emit.tile[0], 1)
+            pairs = emit.insert(MultiplyPairsOp(each, alone.with_lanes(4 * emit.lanes).constant(1, i8)))
+            factor = emit.with_lanes(2 * emit.lanes).constant(-self.offset, i16)
+            total = emit.insert(DotAccumulateOp(total, emit.extended(pairs), factor))
+        return total
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -177,6 +220,13 @@ class ShortSums(ByteDots):
 
     def write(self, op: PackedOp, emit: Emitter) -> None:
         ShortSumWriter(op, self, emit).write(emit)
+
+    def write_blocks(self, op: PackedBlocksOp, emit: Emitter) -> None:
+        ShortBlockWriter(op, self, emit).write(emit)
+
+    def short(self, emit: VectorEmitter, x: SSAValue, w: SSAValue) -> SSAValue:
+        """Returns the products of a step, neighbors added, in 16 bits."""
+        return emit.insert(MultiplyPairsOp(x, w))
 
 
 def _named(name: str, steps: int, bits: int | None = None) -> ShortSums:
@@ -224,9 +274,7 @@ class MaskedDots(ByteDots):
     """
 
     def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
-        wide, bits = emit.with_lanes(lanes_of(weights)), 8 // self.parts
-        mask = ((1 << bits) - 1) << part * bits
-        return wide.binary(arith.AndIOp, weights, wide.constant(mask - (mask >> 7 << 8), i8))
+        return _masked(emit, weights, 8 // self.parts, part)
 
     def add(self, emit: VectorEmitter, sums: SSAValue, x: SSAValue, w: SSAValue) -> SSAValue:
         return emit.insert(DotAccumulateOp(sums, w, x, Signs.US))
@@ -242,6 +290,31 @@ class MaskedDots(ByteDots):
         return emit.binary(arith.ShLIOp, found, emit.constant(self.weight_step.bit_length() - 1, element))
 
 
+def _masked(emit: VectorEmitter, weights: SSAValue, bits: int, part: int) -> SSAValue:
+    """Clears all bits of bytes but those at index `part`, where they stay."""
+    wide, mask = emit.with_lanes(lanes_of(weights)), ((1 << bits) - 1) << part * bits
+    return wide.binary(arith.AndIOp, weights, wide.constant(mask - (mask >> 7 << 8), i8))
+
+
+class ShortFields(ShortSums):
+    """Multiplies unsigned weights, moved to the lowest bits of separate bytes, by signed bytes of `x`.
+
+    The weights are moved in integers of 16 bits, which x86 can shift, before a mask clears all others.
+    """
+
+    def part(self, emit: VectorEmitter, weights: SSAValue, part: int) -> SSAValue:
+        bits = 8 // self.parts
+        if part:
+            pairs = reinterpreted(emit, weights, i16)
+            wide = emit.with_lanes(lanes_of(pairs))
+            moved = wide.binary(arith.ShRUIOp, pairs, wide.constant(part * bits, i16))
+            weights = reinterpreted(emit, moved, i8)
+        return _masked(emit, weights, bits, 0)
+
+    def short(self, emit: VectorEmitter, x: SSAValue, w: SSAValue) -> SSAValue:
+        return emit.insert(MultiplyPairsOp(w, x))
+
+
 def _of_byte_data(bits: int) -> NarrowDots:
     return NarrowDots(
         name=f"u8s{bits}_dot", group=4, element=i8, weight_bits=bits, parts=8 // bits, most_terms=NARROW_TERMS,
@@ -249,16 +322,21 @@ def _of_byte_data(bits: int) -> NarrowDots:
     )  # fmt: skip
 
 
-def _masked(bits: int, offset: int, step: int = 1) -> MaskedDots:
-    return MaskedDots(
-        name=f"s8u{bits}_dot", group=4, element=i8, weight_bits=bits, parts=8 // bits, weight_offset=offset,
-        weight_step=step, most_terms=NARROW_TERMS, input_element=i8, reads_unsigned=False, sums_apart=True,
+def _unsigned(bits: int, short_steps: int = 0, weight_step: int = 1) -> ByteDots:
+    kind, suffix = (ShortFields, "short") if short_steps else (MaskedDots, "dot")
+    return kind(
+        name=f"s8u{bits}_{suffix}", group=4, element=i8, weight_bits=bits, parts=8 // bits, weight_step=weight_step,
+        weight_offset=1 << bits - 1, most_terms=NARROW_TERMS, input_element=i8, reads_unsigned=False,
+        sums_apart=not short_steps, sums_blocks=weight_step == 1, short_steps=short_steps,
     )  # fmt: skip
 
 
 U8S4_DOT, U8S2_DOT = _of_byte_data(4), _of_byte_data(2)
 
-S8U2_DOT = _masked(2, 2)
+S8U4_DOT, S8U2_DOT = _unsigned(4), _unsigned(2)
 
-S8U1_DOT = _masked(1, 1, step=2)
+S8U1_DOT = _unsigned(1, weight_step=2)
 """Weights of -1 or 1, stored as 0 or 2 (offset 1): one bit suffices."""
+
+S8U4_SHORT, S8U2_SHORT = _unsigned(4, short_steps=4), _unsigned(2, short_steps=8)
+"""Sums of 8 groups of 4-bit weights reach 8 * 2 * 15 * 128 = 30720, those of 32 groups of 2-bit weights 24576."""

@@ -41,8 +41,8 @@ _IMAGE_AXES = 3
 """Batch, rows, columns: a window of a single position has one axis for all of them."""
 
 
-def _shuffled(emit: Emitter, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
-    """The chosen lanes of two vectors, those of `b` counted behind those of `a`."""
+def shuffled(emit: Emitter, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
+    """Emits the chosen lanes of two vectors, those of `b` counted after those of `a`."""
     mask = DenseArrayBase.from_list(i64, list(lanes))
     return emit.insert(ShuffleOp(a, b, mask, result_type=vector(len(lanes), element_of(a))))
 
@@ -220,7 +220,7 @@ class DepthwiseWriter(TileWriter):
             return [emit.splat(emit.load(reading.memory, position))] * self.group
         width = self.group * emit.lanes
         whole = load(emit, reading.memory, position, width, valid if valid < width else None)
-        return [_shuffled(emit, whole, whole, row) for row in self._channels(emit).tolist()]
+        return [shuffled(emit, whole, whole, row) for row in self._channels(emit).tolist()]
 
     def _write_columns(self, emit: VectorEmitter, block: _Block, positions: Sequence[Index], rows: int) -> None:
         """A tile: each column of its windows, added to the positions that have it."""
@@ -298,13 +298,13 @@ class DepthwiseWriter(TileWriter):
         if saturation is None:
             return self._joined(emit, written)
         saturated = saturation.write(emit, written)
-        return _shuffled(emit, saturated, saturated, self._positions(emit).tolist())
+        return shuffled(emit, saturated, saturated, self._positions(emit).tolist())
 
     def _in_order(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> list[SSAValue]:
         """Interleaved registers as registers of channels in order."""
         whole, lanes = self._joined(emit, registers), emit.lanes
         return [
-            _shuffled(emit, whole, whole, range(first, first + lanes)) for first in range(0, self.group * lanes, lanes)
+            shuffled(emit, whole, whole, range(first, first + lanes)) for first in range(0, self.group * lanes, lanes)
         ]
 
     def _joined(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> SSAValue:
@@ -314,11 +314,11 @@ class DepthwiseWriter(TileWriter):
         # A shuffle of each pair of registers, with the same mask, moves its channels to their final positions. Then the
         # pairs are merged.
         mask = (register % 2 * lanes_of(registers[0]) + lane * step).tolist()
-        pairs = [_shuffled(emit, registers[first], registers[first + 1], mask) for first in range(0, self.group, 2)]
+        pairs = [shuffled(emit, registers[first], registers[first + 1], mask) for first in range(0, self.group, 2)]
         if len(pairs) == 1:
             return pairs[0]
         positions = np.arange(register.size)
-        return _shuffled(
+        return shuffled(
             emit, pairs[0], pairs[1], np.where(register < 2, positions, positions.size + positions).tolist()
         )
 

@@ -93,6 +93,9 @@ class BatchPlan:
     threads: int = 1
     """The maximum number of chunks that run concurrently."""
 
+    follows: bool = False
+    """True if loops along padded dimensions end at the runtime sizes."""
+
 
 RunPiece = Callable[[Sequence[Array], Sequence[Array]], None]
 """Computes outputs from inputs; both are contiguous and fit the ports."""

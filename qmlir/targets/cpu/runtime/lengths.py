@@ -173,7 +173,7 @@ class AnyLength:
     def _open(port: ArrayPort, axes: Axes) -> ArrayPort:
         sizes = [None if any(not isinstance(each, int) for each in axis) else _shape([axis], {})[0] for axis in axes]
         shape = tuple(OPEN if size is None else size for size in sizes)
-        return ArrayPort(port.name, port.dtype, shape, port.is_quantized, bits=port.bits)
+        return replace(port, shape=shape)
 
     def description(self) -> dict[str, Any]:
         """Returns the description from which `described` restores this program, given its compiled programs."""

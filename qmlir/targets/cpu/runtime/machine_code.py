@@ -14,7 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,6 +51,12 @@ def feature_text() -> str:
 def processor_features() -> Mapping[str, bool]:
     """Returns CPU features by LLVM's names: True if the CPU has the feature, False if it lacks it."""
     return {each[1:]: each[0] == "+" for each in feature_text().split(",") if each[:1] in ("+", "-")}
+
+
+@cache
+def host_features() -> frozenset[str]:
+    """Returns the features of this CPU, by LLVM's names."""
+    return frozenset(name for name, is_there in processor_features().items() if is_there)
 
 
 def check_features(what: object, features: Iterable[str]) -> None:

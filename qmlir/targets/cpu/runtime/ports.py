@@ -24,6 +24,7 @@ class ArrayPort:
 
     A size may be `OPEN`; without a rank, the shape is ignored. `bits` is the width of elements that don't fill their
     NumPy type, 0 for all others. Such elements are integers, signed if the NumPy type is, or low-precision floats.
+    Stored integers have a `scale` and a `zero_point`: `real = scale * (stored - zero_point)`.
     """
 
     name: str
@@ -32,6 +33,8 @@ class ArrayPort:
     is_quantized: bool = False
     has_rank: bool = True
     bits: int = 0
+    scale: float | None = None
+    zero_point: int = 0
 
     @cached_property
     def is_narrow(self) -> bool:
@@ -69,10 +72,19 @@ def shape_text(shape: Sequence[int]) -> str:
     return "x".join("?" if size == OPEN else str(size) for size in shape) or "scalar"
 
 
+def _dtype_text(port: ArrayPort) -> str:
+    return f"{port.dtype}{scale_text(port.scale, port.zero_point)}"
+
+
+def scale_text(scale: float | None, zero_point: int) -> str:
+    """Returns `, scale 0.5, zero point 3` for stored integers, and an empty text for other elements."""
+    return "" if scale is None else f", scale {scale:.9g}, zero point {zero_point}"
+
+
 def ports_text(inputs: Sequence[ArrayPort], outputs: Sequence[ArrayPort]) -> str:
     """Describes a program, one line per input and output; unprintable characters are escaped."""
     rows = (*(("takes", port) for port in inputs), *(("gives", port) for port in outputs))
-    lines = ["program", *(f"{word} {port.name}: {shape_text(port.shape)} {port.dtype}" for word, port in rows)]
+    lines = ["program", *(f"{word} {port.name}: {shape_text(port.shape)} {_dtype_text(port)}" for word, port in rows)]
     return "\n".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in lines)
 
 
@@ -133,10 +145,21 @@ def _variable(port: ArrayPort) -> str:
 
 def _typed(port: ArrayPort, found: np.dtype[Any]) -> str:
     """Returns the help text for an array of another element type; empty if there is no advice."""
+    if port.scale is not None and found.kind == "f":
+        return f"; help: pass {_quantizing_text(port, port.scale)}"
     if port.bits or port.dtype.kind not in "iuf" or found.kind not in "iuf":
         return ""
     scaled = ", scaled like the calibration samples" if found.kind != "f" and port.dtype.kind == "f" else ""
     return f"; help: pass {_variable(port)}.astype(np.{port.dtype}){scaled}"
+
+
+def _quantizing_text(port: ArrayPort, scale: float) -> str:
+    """Returns the NumPy expression for the stored integers of a float array, with scale and zero point."""
+    ends = np.iinfo(port.dtype)
+    low, high = port.limits or (ends.min, ends.max)
+    rounded = f"np.rint({_variable(port)} / np.float32({scale:.9g}))"
+    expression = f"np.clip({rounded} + {port.zero_point}, {low}, {high}).astype(np.{port.dtype})"
+    return f"{expression} (scale {scale:.9g}, zero point {port.zero_point})".replace("+ -", "- ")
 
 
 def _shaped(port: ArrayPort, found: tuple[int, ...]) -> str:

@@ -73,22 +73,29 @@ constants_are_checked = False
 """True if the digest of the constants was already checked, as it is for all files of a cache entry."""
 
 
-def mapped(path: Path, digest: str) -> dict[str, Array]:
+def mapped(path: Path, digest: str, *, is_checked: bool | None = None) -> dict[str, Array]:
     """Returns the arrays of a safetensors file by name, as read-only views of the mapped file.
 
     The file contains the length of a JSON header (8 bytes), the header with the type, shape and offsets of each tensor,
-    and the data. Kernels read constants without checking their sizes, so the digest of the file is checked.
+    and the data. Kernels read constants without checking their sizes, so the digest of the file is checked. Arrays that
+    several programs share are in another file (`shared`), which the metadata names with its digest.
 
     Raises `CorruptProgramError` if the file is missing or empty, or if its SHA-256 is not `digest`.
     """
     if not path.is_file() or path.stat().st_size == 0:
         raise CorruptProgramError(f"{path} is damaged: it is {'empty' if path.is_file() else 'not a file'}")
     file = np.memmap(path, np.uint8, mode="r")
-    if not constants_are_checked and hashlib.sha256(file.data).hexdigest() != digest:
+    is_known = constants_are_checked if is_checked is None else is_checked
+    if not is_known and hashlib.sha256(file.data).hexdigest() != digest:
         raise damaged(path)
     length = int(file[:8].view("<u8")[0])
     header, data = json.loads(bytes(file[8 : 8 + length])), file[8 + length :]
     arrays: dict[str, Array] = {}
+    metadata: dict[str, str] = header.pop("__metadata__", {})
+    if "shared" in metadata:
+        keys = json.loads(metadata["shared"])
+        shared = mapped(path.parent / metadata["file"], metadata["digest"], is_checked=False)
+        arrays = {name: shared[key] for name, key in keys.items()}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
         dtype = np.dtype(_DTYPES[entry["dtype"]])
@@ -140,7 +147,8 @@ class CompiledModule:
         """
         self.inputs, self.outputs = (
             tuple(
-                ArrayPort(name, _dtype(dtype), tuple(shape), nan, bits=bits) for name, dtype, shape, nan, bits in rows
+                ArrayPort(name, _dtype(dtype), tuple(shape), nan, True, bits, *scaling)
+                for name, dtype, shape, nan, bits, *scaling in rows
             )
             for rows in (module.INPUTS, module.OUTPUTS)
         )
@@ -173,6 +181,12 @@ class CompiledModule:
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return self.again
+
+    def share_constants(self, known: dict[Any, Array]) -> None:
+        """Replaces constants by equal ones in `known`, and adds the others to it."""
+        keys = ((each.dtype.str, hashlib.sha256(each.data).digest()) for each in self._constants)
+        self._constants = tuple(known.setdefault(key, each) for key, each in zip(keys, self._constants, strict=True))
+        self._positions = places_of(self._constants)
 
     @property
     def has_emitted(self) -> bool:

@@ -23,7 +23,7 @@ from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
 from qmlir.dialects.kernel.rows import RowFusionOp, RowStep, fault_among, takes_no_time
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import count
-from qmlir.targets.cpu.scheduled.rewriting import rows_together
+from qmlir.targets.cpu.scheduled.rewriting import fitting_rows, rows_together
 
 # Grouping: a structured op that reduces rows is fused with the ops that read its result row by row.
 
@@ -56,11 +56,11 @@ def grouped(steps: Sequence[Operation], rows: Sequence[int]) -> RowFusionOp | No
     return RowFusionOp.around(steps, rows) if is_worth_it else None
 
 
-def _needed(op: Operation, anchor: Operation, known: Steps) -> list[Operation] | None:
+def _needed(op: Operation, anchor: Operation, known: Steps, rows: Sequence[int]) -> list[Operation] | None:
     """Returns the operations to move directly after `anchor` so that `op` can follow it; `op` is the last one.
 
-    These are constants, empty tensors, and fills used only once. Returns `None` if `op` depends on any other operation
-    after `anchor`.
+    These are constants, empty tensors, fills used only once, and other reductions of the same rows. Returns `None` if
+    `op` depends on any other operation after `anchor`.
     """
     found = list[Operation]()
     operands = (value.owner for each in op.walk() for value in each.operands)
@@ -70,7 +70,8 @@ def _needed(op: Operation, anchor: Operation, known: Steps) -> list[Operation] |
         is_fill = isinstance(owner, FillOp) and len(owner.results) == 1 and owner.results[0].has_one_use()
         if not is_fill and (owner is anchor or owner.is_before_in_block(anchor)):
             continue
-        more = _needed(owner, anchor, known) if is_fill or takes_no_time(owner) else None
+        may_move = is_fill or takes_no_time(owner) or reduced_rows(owner) == tuple(rows)
+        more = _needed(owner, anchor, known, rows) if may_move else None
         if more is None:
             return None
         found += more
@@ -91,7 +92,7 @@ def _with_readers(steps: Steps, rows: Sequence[int]) -> Steps:
         user = block.find_ancestor_op_in_block(use.operation)
         if user is None or user in steps or not isinstance(user, LinalgStructuredOperation):
             continue
-        needed = _needed(user, anchor, steps)
+        needed = _needed(user, anchor, steps, rows)
         if needed is None or fault_among([*steps, *_structured(needed)], rows) is not None:
             continue
         for op in reversed(needed):
@@ -108,7 +109,7 @@ def group_rows(module: ModuleOp) -> None:
             rows = op.sizes
             steps = op.dissolve()
         elif not isinstance(op.parent_op(), RowFusionOp) and (rows := reduced_rows(op)):
-            steps = _structured(_needed(op, op, []) or ())
+            steps = _structured(_needed(op, op, [], rows) or ())
         else:
             continue
         grouped(_with_readers(steps, rows), rows)
@@ -117,7 +118,10 @@ def group_rows(module: ModuleOp) -> None:
 # Attention: matmuls are fused with the operations on rows between them.
 
 FEWEST_ROWS = 8
-"""The fewest rows per group for which a matmul is fused: it reads its second matrix again for each group of rows."""
+"""The fewest rows per group for which a matmul is fused: it reads its second matrix again for each group of rows.
+
+Fewer are accepted if no more fit in scratch memory, since the tensors between the matmuls are then even larger.
+"""
 
 
 def _users(op: Operation) -> set[Operation | None]:
@@ -159,7 +163,7 @@ def _fault(steps: Sequence[Operation], rows: Sequence[int], given: Sequence[SSAV
         if isinstance(step, PackedMatMulOp) and step.x in written and step.weights().reads_past:
             return f"{step.terms()} terms do not fill whole groups, so it would read past the end of the last row"
     together = rows_together(steps, rows)
-    if together < FEWEST_ROWS:
+    if together < min(FEWEST_ROWS, max(1, fitting_rows(steps, rows))):
         sizes = "x".join(map(str, rows))
         return (
             f"would fuse {together} of {sizes} rows, but fusing requires at least {FEWEST_ROWS} rows and fewer than all"
@@ -199,7 +203,8 @@ class KernelFuseAttention(ModulePass):
     - All rows would be processed together, as in a decoder step with one query, in which each head is one row.
     - The number of terms is not a multiple of the group size of the matmul's variant, so the loops would read past the
       end of a row.
-    - No divisor of the number of rows is at least 8 and small enough.
+    - No divisor of the number of rows is at least 8 and small enough, and an operation other than a matmul writes the
+      result, so that rows cannot be repeated.
 
     Before:
 

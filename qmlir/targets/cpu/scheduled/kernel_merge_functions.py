@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     TensorType,
-    UnitAttr,
 )
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -57,30 +56,23 @@ def _numbers(function: FuncOp) -> list[arith.ConstantOp]:
     ]
 
 
-def _outline_of(function: FuncOp) -> FuncOp:
-    """A kernel without its name, what it stands for, and its numbers."""
-    model = function.clone()
-    model.sym_name = StringAttr("kernel")
-    for name in PROVENANCE_ATTRIBUTES:
-        model.attributes.pop(name, None)
-    for number in _numbers(model):
-        number.properties["value"] = UnitAttr()
-    return model
+_NAMES = ("sym_name", *PROVENANCE_ATTRIBUTES)
 
 
 def _groups(functions: Sequence[FuncOp]) -> list[list[FuncOp]]:
     """Kernels that are equal but for their numbers."""
-    found: dict[object, list[tuple[FuncOp, list[FuncOp]]]] = {}
+    found: dict[object, list[list[FuncOp]]] = {}
+    without: dict[Operation, Sequence[str]] = {}
     for function in functions:
-        model = _outline_of(function)
+        without |= {function: _NAMES, **dict.fromkeys(_numbers(function), ("value",))}
         key = (function.function_type, function.arg_attrs, tuple(each.name for each in function.walk()))
-        rows = found.setdefault(key, [])
-        group = next((group for other, group in rows if equivalent(other, model)), None)
+        groups = found.setdefault(key, [])
+        group = next((group for group in groups if equivalent(group[0], function, without)), None)
         if group is None:
-            rows.append((model, [function]))
+            groups.append([function])
         else:
             group.append(function)
-    return [group for rows in found.values() for _, group in rows if len(group) > 1]
+    return [group for groups in found.values() for group in groups if len(group) > 1]
 
 
 @dataclass(frozen=True)

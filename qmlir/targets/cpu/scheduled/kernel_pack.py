@@ -12,7 +12,18 @@ import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, ModuleOp, f32, i8, i32, i64
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    f32,
+    i8,
+    i32,
+    i64,
+)
 from xdsl.dialects.func import ReturnOp
 from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.scf import YieldOp
@@ -28,6 +39,7 @@ from qmlir.analysis.contraction_ranges import (
     LARGEST_INPUT,
     REACH,
     centered_weights,
+    factor_of_blocks,
     short_sums,
     summed_over_blocks,
 )
@@ -45,6 +57,7 @@ from qmlir.ir.control_flow import reached
 from qmlir.ir.passes import ROUNDED, Preservation
 from qmlir.ir.provenance import hand_on
 from qmlir.ir.rewriting import apply_patterns_greedily
+from qmlir.passes.integer.kernel_fuse import EraseUnused
 from qmlir.targets.cpu.isa.predicates import has_signs
 from qmlir.targets.cpu.scheduled import packing
 from qmlir.targets.cpu.scheduled.aliases import results_written
@@ -218,7 +231,7 @@ class _Epilogue:
         return len(results) == 1 and results[0] == AffineDimExpr(len(shaped(self.op.target)[0]) - 1)
 
 
-_FOLDED = ("input_zero_point", "weight_zero_point", "weight_unsigned")
+_FOLDED = ("input_zero_point", "weight_zero_point", "weight_unsigned", "input_total")
 """Properties that operations on packed operands don't have."""
 
 
@@ -249,6 +262,10 @@ def _replacement(
 
 def _refuse_wide(op: ContractionOp, at: Lowering, variant: Variant) -> None:
     """Raises an error if a variant doesn't support the weights."""
+    if variant.most_terms is not None and op.terms() > variant.most_terms:
+        raise at.error(
+            f"reduces {op.terms()} terms, but variant '{variant.name}' supports at most {variant.most_terms}"
+        )
     if variant.weight_step > 1:
         if not has_signs(op):
             raise at.error(f"variant '{variant.name}' requires a constant matrix of weights -1 and 1")
@@ -297,14 +314,11 @@ class PackContraction(RewritePattern):
         if layout.fault:
             raise at.error(layout.fault)
         element = variant.element or op.accumulator_type
-        if variant.most_terms is not None and layout.terms > variant.most_terms:
-            raise at.error(
-                f"reduces {layout.terms} terms, but variant '{variant.name}' supports at most {variant.most_terms}"
-            )
         _refuse_wide(op, at, variant)
-        weights = packing.packed_weights(op, at, element, variant.weight_offset)
+        weights = packing.packed_weights(op, at, element, variant.weight_offset, is_unpacked=variant.is_unpacked)
         epilogue = _Epilogue(op, at, list(op.epilogue), list(op.epilogue_maps.data))
-        change = packing.correction(op, at, weights, _input_offset(op, variant))
+        offset = _input_offset(op, variant)
+        change = packing.correction(op, at, weights, 0 if variant.subtracts_offset else offset)
         if change is not None:
             epilogue.add(change)
         by_row = packing.row_correction(op, at, weights)
@@ -321,7 +335,10 @@ class PackContraction(RewritePattern):
             packed = packing.pack_computed(layout, at, weights.value)
         x = _packed_input(op, at, variant, reads_past=layout.reads_past)
         moved = op.w
-        rewriter.replace(op, _replacement(op, x, packed, epilogue, packed_by, schedule.of_packed()))
+        made = _replacement(op, x, packed, epilogue, packed_by, schedule.of_packed())
+        if variant.subtracts_offset:
+            made.properties["offset"] = IntegerAttr(offset, i32)
+        rewriter.replace(op, made)
         while isinstance(source := moved.owner, GenericOp) and not moved.uses:  # packing reads the moves' source
             moved = source.inputs[0]
             rewriter.erase(source)
@@ -341,10 +358,11 @@ class PackBlocks(RewritePattern):
         scales = constant_array(op.epilogue[0])
         if not variant.sums_blocks or element is None or scales is None or op.accumulator_type != i32:
             return
-        weights = packing.packed_weights(op, at, element)
-        if weights.array is None or weights.offset:
+        weights = packing.packed_weights(op, at, element, variant.weight_offset)
+        if weights.array is None:
             return
         _refuse_wide(op, at, variant)
+        starts = packing.row_correction(op, at, weights)
         by_channel = weights.array.swapaxes(0, 1)
         layout = packed_by.weights(1, len(by_channel), by_channel.shape[1:2], by_channel.shape[2])
         block = Block(arg_types=[f32])
@@ -352,8 +370,12 @@ class PackBlocks(RewritePattern):
         properties: dict[str, Attribute] = {"offset": IntegerAttr(_input_offset(op, variant), i32)}
         if op.input_unsigned is not None and not variant.makes_signed:
             properties["input_unsigned"] = op.input_unsigned
+        if (factor := factor_of_blocks(op)) not in (None, 1.0):
+            properties["scale_factor"] = FloatAttr(factor, f32)
         x = _packed_input(op, at, variant, reads_past=layout.reads_past)
-        made = packing.packed_blocks(at, (x, by_channel, scales), packed_by, schedule, Region(block), properties)
+        made = packing.packed_blocks(
+            at, (x, by_channel, scales), packed_by, schedule, Region(block), properties, starts=starts
+        )
         hand_on([op, sums], made)
         rewriter.insert(made, InsertPoint.before(op))
         rewriter.replace(sums, [], made.results)
@@ -374,6 +396,7 @@ class KernelPack(ModulePass):
     - An input that the loops read past its end is copied to the arena if it is an argument, a result or a constant.
     - f32 weights that are dequantized from constants stay stored. For a few rows, the loops convert blocks of them in
       registers. For more rows, and for convolutions, they are converted from packed constants in each run.
+    - Scales and zero points of blocks that no packed weights contain are repeated to one for each element.
     - With 4-bit and 2-bit weights, sums are scaled by 16 and 64. The bias and scale of each channel absorb the factor
       if that is exact.
 
@@ -418,5 +441,6 @@ class KernelPack(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_patterns_greedily(op, [PackBlocks(), packing.PackWidened(), PackContraction()], ctx)
+        apply_patterns_greedily(op, [EraseUnused(), packing.RepeatAtCompileTime()], ctx)
         group_rows(op)  # fuse the row sums and conversions that packing added after a softmax
         schedule_all_elements(op)

@@ -251,11 +251,12 @@ class RowSplit:
                 isinstance(user, YieldOp) or not (isinstance(user, RowReduceOp) or user.results[0] in self.by_row)
                 for user in users
             )
-        costs = sum(cost_of(each) for each in self.steps(result) if each.results[0] not in self.by_row)
         if is_split and any(_is_ordered(each) for each in needed):
             return True  # ordered sums process rows side by side, and their loops contain only the sums
         is_summed = not isinstance(op, arith.ExtFOp) and any(map(_widens_for_ordered_sum, users))
-        return costs >= _LEAST_STORED and (is_split or is_summed)
+        if not is_split and not is_summed:
+            return False
+        return sum(cost_of(each) for each in self.steps(result) if each.results[0] not in self.by_row) >= _LEAST_STORED
 
     # --- Emission -----------------------------------------------------------------------------------------------------
 

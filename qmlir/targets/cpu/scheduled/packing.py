@@ -16,22 +16,25 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from qmlir.analysis.contraction_ranges import known_weights
 from qmlir.analysis.operand_accesses import (
     computes_only,
-    constant_array,
     is_elementwise,
     is_movement,
+    is_repeated,
     output_maps,
     permutation_of,
+    read_elements,
     readings_of,
+    repeated_array,
 )
 from qmlir.arithmetic.arrays import Array, integer_limits
+from qmlir.arithmetic.schemes import SCALE_TYPES, TwoLevelScales, scale_type_of
 from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.attributes import LayoutAttr, ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, MatMulOp
 from qmlir.dialects.kernel.lowering.lowering import Body, Input, Lowering, integer_types, unchanged
 from qmlir.dialects.kernel.lowering.quantized import plain_decoded, plain_place
 from qmlir.dialects.kernel.lowering.scalars import Scalar
-from qmlir.dialects.kernel.ops import shaped
-from qmlir.dialects.kernel.packed_ops import PackedBlocksOp
+from qmlir.dialects.kernel.ops import ReshapeOp, shaped
+from qmlir.dialects.kernel.packed_ops import PackedBlocksOp, joined_scales
 from qmlir.dialects.kernel.variants import Variant, WeightLayout, variant_named
 from qmlir.dialects.kernel.winograd import WinogradOp
 from qmlir.ir.builtin_types import as_integer
@@ -39,7 +42,7 @@ from qmlir.ir.control_flow import has_uses, terminator_of
 from qmlir.ir.evaluation import evaluate_if_defined
 from qmlir.ir.provenance import hand_on
 from qmlir.targets.cpu.isa.predicates import has_offset_bytes
-from qmlir.targets.cpu.loops.emitter import row_major
+from qmlir.targets.cpu.loops.emitter import row_major, step_along
 from qmlir.targets.cpu.scheduled.schedule import tile_rows
 from qmlir.text.elements import dtype_of, narrowed
 
@@ -112,16 +115,6 @@ class DequantizedWeights:
             return np.asarray(self.scales * self.numbers, np.float32)
 
 
-def read_elements(op: GenericOp, position: int) -> Array | None:
-    """Returns a constant input broadcast and transposed to the result of `op`; `None` if it isn't constant."""
-    known, shape = constant_array(op.inputs[position]), shaped(op.results[0])[0]
-    dims = [each.position for each in op.indexing_maps.data[position].data.results if isinstance(each, AffineDimExpr)]
-    if known is None or len(dims) != known.ndim or len({*dims}) != len(dims):
-        return None
-    sizes = [shape[axis] if axis in dims else 1 for axis in range(len(shape))]
-    return np.broadcast_to(known.transpose(np.argsort(dims)).reshape(sizes), shape)
-
-
 def elementwise_owner(value: SSAValue) -> GenericOp | None:
     """Returns the elementwise operation that computes `value`; `None` if it is computed in another way."""
     op = value.owner
@@ -151,7 +144,13 @@ class _Product:
             return self._computed(block, dict(zip(sources, known, strict=True)))
         codes = np.arange(1 << element.width.data)
         table = self._computed(block, {sources[0]: narrowed(codes.astype(np.uint8).view(np.int8), element)})
-        return None if table is None else table[known[0].astype(np.int64) & codes[-1]]
+        if table is None:
+            return None
+        numbers = np.empty_like(known[0], np.float32)
+        pairs = (known[0].T, numbers.T) if known[0].flags.f_contiguous else (known[0], numbers)
+        for held, found in zip(*pairs, strict=True):  # in the order of memory; all indices would take 8 bytes a weight
+            found[...] = table[held.astype(np.int64) & codes[-1]]
+        return numbers
 
     def _computed(self, block: Block, values: dict[SSAValue, Any]) -> Array | None:
         """Evaluates the numbers for given values of the inputs."""
@@ -341,7 +340,18 @@ def _packed_from_source(layout: WeightLayout, at: Lowering, weights: SSAValue) -
         position.append(sum(terms[1:], terms[0]) if terms else AffineExpr.constant(0))
     source, found = moved_from(weights, position)
     map_ = AffineMap(len(order), 0, tuple(found))
+    if layout.variant.is_unpacked and _keeps_order(map_, shaped(source)[0], [sizes[step] for step in order]):
+        return source
     return at.compute([Input(source, map_)], [sizes[step] for step in order], element, unchanged)
+
+
+def _keeps_order(map_: AffineMap, source: Sequence[int], shape: Sequence[int]) -> bool:
+    """Returns true if `map_`, which is linear, reads all elements of a tensor in row-major order, as `shape` does."""
+    dims = range(len(shape))
+    steps = [step_along(dim, map_, row_major(source), len(shape)) for dim in dims]
+    return math.prod(source) == math.prod(shape) and all(
+        shape[dim] == 1 or steps[dim] == step for dim, step in enumerate(row_major(shape))
+    )
 
 
 def moved_from(value: SSAValue, position: Sequence[AffineExpr]) -> tuple[SSAValue, Sequence[AffineExpr]]:
@@ -381,15 +391,17 @@ def signed_byte(byte: Scalar) -> Scalar:
     return byte ^ -BYTE_MIDDLE
 
 
-def packed_weights(op: ContractionOp, at: Lowering, element: Attribute, more: int = 0) -> PackedWeights:
+def packed_weights(
+    op: ContractionOp, at: Lowering, element: Attribute, more: int = 0, *, is_unpacked: bool = False
+) -> PackedWeights:
     """Converts each weight to `element`, exactly: without its zero point, or as a signed byte if that can't fit.
 
-    `more` is added to each element.
+    `more` is added to each element. `is_unpacked` keeps bytes as they are.
     """
     number = op.weight_zero_point.value.data
     if more:
         return replace(_less(op, at, element, number, more), offset=more)
-    if element == builtin.i8 and has_offset_bytes(op):
+    if element == builtin.i8 and (is_unpacked or has_offset_bytes(op)):
         taken = BYTE_MIDDLE if op.weight_unsigned is not None else 0
         return replace(_less(op, at, element, taken), offset=number - taken)
     return _less(op, at, element, number)
@@ -514,6 +526,24 @@ _LEAST = 8
 """The smallest block for which a scale costs little memory and time."""
 
 
+_SCALE_TYPES = {str(each): each for each in (builtin.f16, builtin.bf16, builtin.f32)}
+
+
+def _levels(scales: Array, terms: int) -> tuple[Array, Array | None]:
+    """Returns scales `[channel blocks, B, channels]`; as those of super-blocks with bytes for the blocks if smaller."""
+    size = np.dtype(SCALE_TYPES[scale_type_of(scales)]).itemsize
+    parts = list[TwoLevelScales]()
+    for part in scales:
+        if (found := TwoLevelScales.along(part, 0, terms)) is None:  # most scales have no levels: the first block tells
+            return scales, None
+        parts.append(found)
+    steps, factors = np.stack([each.steps for each in parts]), np.stack([each.factors for each in parts])
+    if np.dtype(SCALE_TYPES[scale_type_of(steps)]).itemsize >= (size - 1) * factors.shape[-1]:
+        return scales, None
+    by_block = factors.reshape(*factors.shape[:2], -1).swapaxes(1, 2)
+    return steps.swapaxes(1, 2), np.ascontiguousarray(by_block)
+
+
 def packed_blocks(
     at: Lowering,
     operands: tuple[SSAValue, Array, Array],
@@ -522,6 +552,7 @@ def packed_blocks(
     body: Region,
     properties: dict[str, Attribute],
     epilogue: Sequence[tuple[SSAValue, AffineMap]] = (),
+    starts: SSAValue | None = None,
 ) -> PackedBlocksOp:
     """Creates the matmul of `x` `[B, M, K]`, weights `[N, B, K]`, scales `[B, N]` over B blocks; returns `[M, N]`."""
     x, weights, scales = operands
@@ -529,24 +560,30 @@ def packed_blocks(
     positions = layout.weights(1, channels, (count,), terms)
     filled = np.pad(scales, [(0, 0), (0, positions.blocks * positions.width - channels)])
     by_place = np.ascontiguousarray(filled.reshape(count, positions.blocks, positions.width).swapaxes(0, 1))
-    rows = shaped(x)[0][1]
+    rows, (held, factors) = shaped(x)[0][1], _levels(by_place, terms)
+    scale_type = _SCALE_TYPES[scale_type_of(held)]
     # Each sum needs two registers.
-    hint = ScheduleAttr.of(rows=tile_rows(rows, max(schedule.rows // 2, 1)), threads=schedule.threads).of_packed()
+    height = tile_rows(rows, max(schedule.rows // 2, 1))
+    hint = ScheduleAttr.of(rows=height, threads=schedule.threads, ahead=schedule.ahead).of_packed()
     result = terminator_of(body.block).operands[0].type
     return PackedBlocksOp.create(
         operands=[
             x,
-            at.constant(positions.pack(weights), builtin.i8),
-            at.constant(by_place, builtin.f32),
+            at.constant(joined_scales(positions.pack(weights), held, scale_type, factors), builtin.i8),
+            *([] if starts is None else [starts]),
             *(each for each, _ in epilogue),
         ],
         result_types=[builtin.TensorType(result, (rows, channels))],
         properties={
             "layout": layout,
+            "scale_type": scale_type,
+            **({} if factors is None else {"super_block": builtin.IntegerAttr(count // held.shape[1], builtin.i32)}),
             **({} if hint is None else {"schedule": hint}),
             **properties,
             "epilogue_maps": builtin.ArrayAttr([builtin.AffineMapAttr(map_) for _, map_ in epilogue]),
-            "operandSegmentSizes": builtin.DenseArrayBase.from_list(builtin.i32, [1, 1, 1, len(epilogue), 0]),
+            "operandSegmentSizes": builtin.DenseArrayBase.from_list(
+                builtin.i32, [1, 1, starts is not None, len(epilogue), 0]
+            ),
         },
         regions=[body],
     )
@@ -599,3 +636,14 @@ class PackWidened(RewritePattern):
         assert isinstance(dequantized, Operation)
         if not has_uses(dequantized):
             rewriter.erase(dequantized)
+
+
+class RepeatAtCompileTime(RewritePattern):
+    """Replaces repeated elements of a constant that no packed weights contain with a constant."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter, /) -> None:
+        if is_repeated(op.result):
+            array = repeated_array(op.result)
+            assert array is not None
+            rewriter.replace(op, [], [Lowering(op, rewriter, integer_types()).constant(array, shaped(op.result)[1])])

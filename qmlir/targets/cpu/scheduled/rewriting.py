@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from xdsl.builder import Builder
@@ -109,7 +109,7 @@ NEAR_BYTES = 24 << 10
 SIDE_BY_SIDE = 8
 """The number of rows whose float sums run side by side.
 
-If it divides the number of rows, at least this number of rows is processed together, regardless of their size.
+If it divides the number of rows, at least this number of rows is processed together if they fit in scratch memory.
 """
 
 MOST_SCRATCH = 64 << 10
@@ -122,8 +122,8 @@ With 24, 96 and 192 KB, fused attention takes 0.93, 0.90 and 0.90 times as long 
 tokens; with 24, 128 and 256 KB, 1.00, 0.95 and 0.94 times as long for 1024 tokens (`docs/lab/transformers.md`).
 """
 
-MOST_PRODUCT_SCRATCH = 128 << 10
-"""The maximum size of scratch memory with matmuls, in bytes."""
+MOST_PRODUCT_SCRATCH = 512 << 10
+"""The maximum size of scratch memory with matmuls, in bytes. Longer rows are processed fewer at a time."""
 
 
 def _begins(steps: Sequence[RowStep]) -> dict[SSAValue, SSAValue]:
@@ -137,15 +137,14 @@ def _begins(steps: Sequence[RowStep]) -> dict[SSAValue, SSAValue]:
     return begins
 
 
-def rows_together(ops: Sequence[Operation], rows: Sequence[int]) -> int:
-    """Returns the number of rows along the last axis to process together.
+def _has_products(ops: Iterable[Operation]) -> bool:
+    return any(isinstance(op, MapsElements) for op in ops)
 
-    Returns 0 if that is all rows, or if the scratch memory for these rows would be too large.
-    """
+
+def _row_bytes(ops: Sequence[Operation], rows: Sequence[int]) -> tuple[int, int, bool]:
+    """Returns the size of a row of all tensors, that of its scratch memory, and True if matmuls write all results."""
     steps = [step for op in ops if (step := RowStep.of(op, rows)) is not None]
-    begins, all_rows, last = _begins(steps), math.prod(rows), rows[-1]
-    has_products = any(isinstance(op, MapsElements) for op in ops)
-    near, scratch = (PRODUCT_BYTES, MOST_PRODUCT_SCRATCH) if has_products else (NEAR_BYTES, MOST_SCRATCH)
+    begins, all_rows = _begins(steps), math.prod(rows)
 
     def bytes_of_a_row(value: SSAValue) -> int:
         shape, element = shaped(value)
@@ -155,15 +154,42 @@ def rows_together(ops: Sequence[Operation], rows: Sequence[int]) -> int:
         return any(not any(op.is_ancestor(use.operation) for op in ops) for use in value.uses)
 
     sizes = {value: bytes_of_a_row(value) for value in begins.values()}
-    most = max(SIDE_BY_SIDE, near // max(1, sum(sizes.values())))
-    count = max(
-        (each for each in range(1, min(last, most) + 1) if last % each == 0),
-        key=lambda each: (each % SIDE_BY_SIDE == 0, each),
-    )
     written = [step.op.results[0] for step in steps if step.op.results]
     kept = {begins[value] for value in written if is_used_outside(value)}
     inside = {begins[value] for value in written} - kept
-    return count if sum(map(sizes.__getitem__, inside)) * count <= scratch and count < all_rows else 0
+    return (
+        sum(sizes.values()),
+        sum(map(sizes.__getitem__, inside)),
+        all(isinstance(value.owner, MapsElements) for value in kept),
+    )
+
+
+def fitting_rows(ops: Sequence[Operation], rows: Sequence[int]) -> int:
+    """Returns the number of rows that fit in scratch memory together."""
+    return (MOST_PRODUCT_SCRATCH if _has_products(ops) else MOST_SCRATCH) // max(1, _row_bytes(ops, rows)[1])
+
+
+def rows_together(ops: Sequence[Operation], rows: Sequence[int]) -> int:
+    """Returns the number of rows along the last axis to process together.
+
+    It divides the number of rows, except with matmuls if no suitable divisor exists: then the last iteration repeats
+    some rows of the one before it. Returns 0 if that is all rows, or if the scratch memory for these rows would be too
+    large.
+    """
+    size, _, is_new = _row_bytes(ops, rows)
+    has_products, fitting, last = _has_products(ops), fitting_rows(ops, rows), rows[-1]
+    most = min(last, max(SIDE_BY_SIDE, (PRODUCT_BYTES if has_products else NEAR_BYTES) // max(1, size)))
+    if has_products:
+        most = min(most, fitting)
+    count = max(
+        (each for each in range(1, most + 1) if last % each == 0),
+        key=lambda each: (each % SIDE_BY_SIDE == 0, each),
+        default=0,
+    )
+    # Rows can be repeated unless their results replace something that is read: matmuls write new tensors.
+    if has_products and is_new and count % SIDE_BY_SIDE and SIDE_BY_SIDE <= most < last:
+        count = min(range(SIDE_BY_SIDE, most + 1, SIDE_BY_SIDE), key=lambda each: (-(-last // each) * each, -each))
+    return count if count <= fitting and count < math.prod(rows) else 0
 
 
 class _Loops:
@@ -191,8 +217,12 @@ class _Loops:
             if is_threaded:
                 loop.attributes[SCHEDULE] = ScheduleAttr.of(SCALAR, threads=True)
             self.builder.insert(loop)
-            self._positions.append(block.args[0])
             self.builder = Builder(InsertPoint.before(end))
+            first: SSAValue = block.args[0]
+            if size % step:
+                latest = self.builder.insert(arith.ConstantOp(IntegerAttr(size - step, IndexType())))
+                first = self.builder.insert(arith.MinSIOp(first, latest)).result
+            self._positions.append(first)
 
     def _taken(self, axes: Axes, shape: Sequence[int]) -> list[int]:
         """Returns the sizes of the part of a memref for the rows of one iteration."""

@@ -208,10 +208,14 @@ def _panel(op: ContractionOp, rows: int) -> int:
     return max(PANEL_BYTES * 8 // bits, PANEL_POSITIONS) // rows * rows
 
 
+def _is_far(op: ContractionOp) -> bool:
+    """Returns true if the weights don't stay in L2."""
+    return math.prod(shaped(op.w)[0]) * bits_of(shaped(op.w)[1]) // 8 >= PREFETCHED_BYTES
+
+
 def _prefetches(op: ContractionOp) -> bool:
     """Returns true if the weights don't stay in L2, and there is enough work to prefetch them."""
-    size = math.prod(shaped(op.w)[0]) * bits_of(shaped(op.w)[1]) // 8
-    return size >= PREFETCHED_BYTES and math.prod(shaped(op.target)[0][:-1]) >= PREFETCHED_POSITIONS
+    return _is_far(op) and math.prod(shaped(op.target)[0][:-1]) >= PREFETCHED_POSITIONS
 
 
 THREADED_MICROSECONDS = 3.0
@@ -272,6 +276,7 @@ def schedule_of(op: ContractionOp, isa: InstructionSet, row: Row, tile: tuple[in
         threads=threads > 1 and _is_large(op, lanes if is_depthwise(op) else lanes * group),
         block=_panel(op, rows) if is_cut else 1,
         prefetch=row.prefetch if is_cut or _prefetches(op) else 0,
+        ahead=row.ahead if positions_of(op) <= rows and _is_far(op) else 0,
     )
 
 

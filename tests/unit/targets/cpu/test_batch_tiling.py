@@ -14,6 +14,7 @@ from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, diagnostic_handler
 from qmlir.specialization.batch import batch_of
 from qmlir.target import PART
+from qmlir.targets.cpu.batch_tiling import OpenBatch
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.runtime.batches import runs_alone, spread
 from qmlir.text.parsing import parse_module
@@ -107,18 +108,24 @@ def test_a_larger_batch_runs_by_the_code_for_one_until_other_code_pays_off() -> 
     for count in (40, 2, 40, 33):
         np.testing.assert_array_equal(program(ROWS[:count])["y"], wanted(count), strict=True)
         assert sizes_in(program) == [(1, 4)]
-    set_cost(program, sum(program._spent.values()))  # as long as the runs took
+    spent = {dict(shapes)["x"][0]: seconds for (shapes, _), seconds in program._spent.items()}
+    assert spent.keys() == {16, 18, 20}
+    assert spent[16] == pytest.approx(spent[18] + spent[20])  # chunks of 16 would have served all of them
+    set_cost(program, spent[16])  # as long as the runs took
     np.testing.assert_array_equal(program(ROWS)["y"], wanted(40), strict=True)
     assert sizes_in(program) == [(1, 4), (16, 4)]
+    set_cost(program, spent[20])
+    np.testing.assert_array_equal(program(ROWS)["y"], wanted(40), strict=True)
+    assert sizes_in(program) == [(1, 4), (16, 4), (20, 4)]  # two chunks without padding
     known = program._made_for({"x": ROWS})
-    assert known.folder == program._made[tuple({"x": (16, 4)}.items()), ()].folder
+    assert known.folder == program._made[tuple({"x": (20, 4)}.items()), ()].folder
 
 
 def test_code_for_a_larger_batch_is_compiled_in_advance() -> None:
     program = qmlir.compile(module_of("?"), isa="generic", codegen="llvm")
     for count in (1, 40):
         program.compile_for(ROWS[:count])
-    assert sizes_in(program) == [(1, 4), (16, 4)]
+    assert sizes_in(program) == [(1, 4), (20, 4)]
 
 
 def test_an_open_batch_is_compiled_for_few_sizes(tmp_path: Path) -> None:
@@ -126,9 +133,41 @@ def test_an_open_batch_is_compiled_for_few_sizes(tmp_path: Path) -> None:
     for count in (1, 2, 31, 32, 40):
         program.compile_for(ROWS[:count])
         np.testing.assert_array_equal(program(ROWS[:count])["y"], wanted(count), strict=True)
-    assert sizes_in(program) == [(1, 4), (16, 4)]
+    assert sizes_in(program) == [(1, 4), (16, 4), (20, 4)]
     program.save(tmp_path / "saved")
     np.testing.assert_array_equal(qmlir.load_program(tmp_path / "saved")(ROWS)["y"], wanted(40), strict=True)
+
+
+def chunk_sizes(width: int, count: int) -> list[int]:
+    """The sizes of chunks, the fastest first, of `count` rows by a square layer of so many channels."""
+    module = parse_module(
+        default_environment().new_context(),
+        f"""
+        func.func @main(%x: tensor<?x{width}xf32> {{nn.name = "x"}}) -> (tensor<?x{width}xf32> {{nn.name = "y"}}) {{
+          %w = nn.constant dense<0.0> : tensor<{width}x{width}xf32>
+          %0 = nn.fully_connected %x, %w : (tensor<?x{width}xf32>, tensor<{width}x{width}xf32>) -> tensor<?x{width}xf32>
+          func.return %0 : tensor<?x{width}xf32>
+        }}""",
+    )
+    return [dict(each)["x"][0] for each in OpenBatch(module, "main").chunks({"x": (count, width)})]
+
+
+def test_chunks_of_a_layer_that_is_bound_by_its_weights() -> None:
+    """A row uses each weight once. Its work, 4 million products, is an eighth of what several chunks may have."""
+    assert chunk_sizes(2048, 7) == [1]
+    assert chunk_sizes(2048, 16) == chunk_sizes(2048, 256) == chunk_sizes(2048, 1024) == [16, 1]
+
+
+def test_chunks_need_little_padding() -> None:
+    """At most an eighth of the rows in the chunks of a large batch is padding, and sizes are few."""
+    found = {count: chunk_sizes(1024, count) for count in (8, *range(16, 50), 65, 97, 113, 129, 500)}
+    assert {each for sizes in found.values() for each in sizes} <= {1, *range(8, 32, 2)}
+    for count, (size, *_) in found.items():
+        assert -(-count // size) * size * 7 <= count * 8, (count, size)
+
+
+def test_few_calls_for_little_work() -> None:
+    assert chunk_sizes(8, 4096) == [4096, 256, 16, 1]
 
 
 def test_parts_of_several_targets() -> None:

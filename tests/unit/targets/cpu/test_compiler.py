@@ -27,8 +27,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu import cache, compiler
 from qmlir.targets.cpu.batch_tiling import OpenBatch
-from qmlir.targets.cpu.cache import program_key
-from qmlir.targets.cpu.compiler import Program
+from qmlir.targets.cpu.compiler import Program, program_key
 from qmlir.targets.cpu.host import host_isa
 from qmlir.text.writing import LIST
 from tests.support.nets import Net
@@ -40,7 +39,11 @@ def test_what_it_computes(program: Program, module: ModuleOp, image: np.ndarray)
 
 
 def test_the_facade() -> None:
-    assert inspect.unwrap(qmlir.compile) is compile
+    """It has the options of the compiler, with the same defaults."""
+    facade, behind = (inspect.signature(each).parameters.values() for each in (qmlir.compile, compile))
+    assert [(each.name, each.kind, each.default) for each in facade] == [
+        (each.name, each.kind, each.default) for each in behind
+    ]
     assert qmlir.load_program is load_program
 
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from qmlir import registry
 from qmlir.environment import plugins
 from qmlir.registry import Contribution, Package
-from qmlir.targets.cpu.cache import program_key
+from qmlir.targets.cpu.compiler import program_key
 
 
 def _key() -> str:

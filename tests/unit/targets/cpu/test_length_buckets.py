@@ -2,10 +2,14 @@
 
 import pickle
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy as safetensors
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
@@ -13,6 +17,7 @@ from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.length_buckets import capacities_up_to
+from qmlir.targets.cpu.package import CONSTANTS, own_constants
 
 MODELS = Path(__file__).parents[1] / "models"
 CAPACITIES = (3, 8)
@@ -74,6 +79,48 @@ def test_saved_and_pickled(program: Program, tmp_path: Path, monkeypatch: pytest
         assert_equal(each(given), interpreted(given))
 
 
+def _constants(path: Path) -> list[tuple[str, tuple[int, ...], bytes]]:
+    arrays = safetensors.load(path.read_bytes()).values()
+    return [(array.dtype.str, array.shape, array.tobytes()) for array in arrays]
+
+
+def _pooled() -> ModelProto:
+    """The maximum over the rows of a product with weights."""
+    weights = numpy_helper.from_array(np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32), "w")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["xw"]),
+        helper.make_node("ReduceMax", ["xw", "axes"], ["y"], keepdims=0),
+    ]
+    axes = numpy_helper.from_array(np.array([1]), "axes")
+    ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, "s", 4])]
+    results = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 5])]
+    graph = helper.make_graph(nodes, "pooled", ports, results, [weights, axes])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+
+
+def test_capacities_share_constants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    program = qmlir.compile(qmlir.load(_pooled()), isa="generic", max_sizes={"s": CAPACITIES}, codegen="llvm")
+    program.save(tmp_path / "saved")
+    own = [_constants(part.folder / CONSTANTS) for part in program.parts]
+    distinct = {each for part in own for each in part}
+    assert len(distinct) < sum(map(len, own))
+    stored = [each for path in (tmp_path / "saved").rglob(CONSTANTS) for each in _constants(path)]
+    assert sorted(stored) == sorted(distinct)
+    for name, part in zip(("part0", "part1"), own, strict=True):
+        folder = tmp_path / "saved" / name
+        alone = tmp_path / f"{name}.safetensors"
+        alone.write_bytes(own_constants(folder, (folder / CONSTANTS).read_bytes()))
+        assert sorted(_constants(alone)) == sorted(part)
+    first, second = ({each.tobytes(): each for each in part.call._constants} for part in program.parts)
+    assert all(first[each] is second[each] for each in first.keys() & second.keys())
+    x = {"x": np.random.default_rng(1).normal(size=(1, 5, 4)).astype(np.float32)}
+    assert_equal(qmlir.load_program(tmp_path / "saved")(x), program(x))
+    (tmp_path / "saved" / CONSTANTS).write_bytes(b"")
+    with pytest.raises(DiagnosticError, match=rf"{CONSTANTS} is damaged"):
+        qmlir.load_program(tmp_path / "saved")
+
+
 def test_a_damaged_description_is_an_error(program: Program, tmp_path: Path) -> None:
     program.save(tmp_path / "saved")
     (tmp_path / "saved" / "lengths.json").write_text("{")
@@ -131,6 +178,81 @@ def test_what_is_declined_is_compiled_for_each_size(monkeypatch: pytest.MonkeyPa
     assert len(said) == 1
     x = np.arange(3, dtype=np.float32)
     np.testing.assert_array_equal(program({"x": x})["y"], x[::-1], strict=True)
+
+
+@cache
+def _encoder() -> ModuleOp:
+    """Attention of two heads over all rows, with a residual, quantized to 8 bits; the number of rows is dynamic."""
+    rng = np.random.default_rng(3)
+    constants = {name: rng.normal(size=(16, 16)).astype(np.float32) for name in ("wq", "wk", "wv")}
+    constants |= {"split": np.array([0, 0, 2, 8]), "join": np.array([0, 0, 16])}
+    nodes = [helper.make_node("MatMul", ["x", f"w{each}"], [each]) for each in "qkv"]
+    nodes += [helper.make_node("Reshape", [each, "split"], [f"{each}s"]) for each in "qkv"]
+    turns = {"q": [0, 2, 1, 3], "k": [0, 2, 3, 1], "v": [0, 2, 1, 3]}
+    nodes += [helper.make_node("Transpose", [f"{each}s"], [f"{each}t"], perm=turns[each]) for each in "qkv"]
+    nodes += [
+        helper.make_node("MatMul", ["qt", "kt"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["p"], axis=-1),
+        helper.make_node("MatMul", ["p", "vt"], ["mixed"]),
+        helper.make_node("Transpose", ["mixed"], ["turned"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["turned", "join"], ["joined"]),
+        helper.make_node("Add", ["joined", "x"], ["y"]),
+    ]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, "s", 16]) for name in "xy"]
+    tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    graph = helper.make_graph(nodes, "encoder", ports[:1], ports[1:], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    return qmlir.quantize(qmlir.load(model), [_rows(length) for length in (8, 40)]).module
+
+
+def _rows(length: int) -> dict[str, Array]:
+    return {"x": np.random.default_rng(length).normal(size=(1, length, 16)).astype(np.float32)}
+
+
+@pytest.mark.parametrize(("isa", "threads"), [("generic", 1), ("generic", 3), ("host", 2)])
+def test_one_capacity_serves_all_sizes(isa: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    program = qmlir.compile(_encoder(), isa=isa, threads=threads, max_sizes={"s": 90}, codegen="llvm")
+    (part,) = program.parts
+    for length in (90, 1, 17, 64, 31, 32, 33):
+        for arena in part.call._arenas:  # nothing beyond the size may be read
+            arena[:] = length
+        assert_equal(program(_rows(length)), qmlir.interpret(_encoder(), _rows(length)))
+
+
+def test_computed_elements_follow_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scratch memory beyond the rounded size stays as it was."""
+    monkeypatch.undo()
+    program = qmlir.compile(_encoder(), isa="generic", max_sizes={"s": 90}, codegen="llvm")
+    changed = list[int]()
+    for length in (1, 45, 88):
+        program(_rows(90))
+        (arena,) = program.parts[0].call._arenas
+        arena[:] = 77
+        program(_rows(length))
+        changed.append(int(np.count_nonzero(arena != 77)))
+    assert changed[0] * 4 < changed[1] < changed[2] * 0.75
+
+
+def test_a_prime_that_divides_a_bound_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 179 columns, 176 = 11 * 16 fill vectors, and 88 = 11 * 8 is the first capacity that is tried for 80 rows."""
+    monkeypatch.undo()
+    nodes = [
+        helper.make_node("ReduceMax", ["x", "axes"], ["most"]),
+        helper.make_node("Softmax", ["most"], ["y"], axis=1),
+    ]
+    axes = numpy_helper.from_array(np.array([2]), "axes")
+    ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, "s", 179])]
+    results = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, "s", 1])]
+    graph = helper.make_graph(nodes, "columns", ports, results, [axes])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    module = qmlir.load(model)
+    program = qmlir.compile(module, isa="generic", max_sizes={"s": 80}, codegen="llvm")
+    assert program.any_length is not None
+    assert program.any_length.capacities == {"s": [104]}
+    for size in (3, 80):
+        given = {"x": np.random.default_rng(size).normal(size=(1, size, 179)).astype(np.float32)}
+        assert_equal(program(given), qmlir.interpret(module, given))
 
 
 def test_capacities_grow_by_powers_of_two() -> None:

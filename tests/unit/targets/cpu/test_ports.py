@@ -176,6 +176,23 @@ def test_what_is_no_value_of_the_type_is_refused_everywhere(
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("element", "low", "high"), [("u4", 0, 15), ("i4", -8, 7), ("u3", 0, 7), ("u8", 0, 255), ("i16", -32768, 32767)]
+)
+def test_the_advice_for_floats_is_accepted(element: str, low: int, high: int) -> None:
+    text = f"""!x = !quant.uniform<{element}:f32, 0.5:3>
+    func.func @main(%x: tensor<4x!x> {{nn.name = "x"}}) -> (tensor<4x!x> {{nn.name = "y"}}) {{
+      %0 = nn.concat %x {{axis = 0 : i64}} : (tensor<4x!x>) -> tensor<4x!x>
+      func.return %0 : tensor<4x!x>
+    }}"""
+    program = compile_module(parse_module(default_environment().new_context(), text))
+    x = np.array([-9e4, -0.8, 0.7, 9e4], np.float32)
+    with pytest.raises(ValueError, match="help: pass") as caught:
+        program({"x": x})
+    expression = str(caught.value).partition("help: pass ")[2].partition(" (scale ")[0]
+    np.testing.assert_array_equal(program({"x": eval(expression, {"np": np, "x": x})})["y"], [low, 1, 4, high])
+
+
 WIDTHS = [(sign, bits) for bits in range(1, 33) for sign in "ui"]
 """Every type of stored integers: unsigned and signed, 1 to 32 bits."""
 

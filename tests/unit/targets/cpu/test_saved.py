@@ -144,7 +144,8 @@ def test_a_program_of_several_targets(made: Path) -> None:
     assert (card.form, card.emitter, card.target, card.threads) == ("parts", "numba", "npu, cpu", 1)
     assert card.parts == {"main_npu_0": "npu", "main_cpu_0": "cpu"}
     assert card.nodes == ("fc", "relu", "square")
-    assert [port.text() for port in (*card.inputs, *card.outputs)] == ["x: 2x4 int8", "y: 2x2 int8"]
+    ports = ["x: 2x4 int8, scale 0.25, zero point 0", "y: 2x2 int8, scale 0.25, zero point 0"]
+    assert [port.text() for port in (*card.inputs, *card.outputs)] == ports
     assert card.files.keys() >= {"module.mlir", "main_npu_0.npu.txt", "main_cpu_0/program.json"}
     (own,) = others
     assert own == read_card(made / "parts" / "main_cpu_0" / CARD)

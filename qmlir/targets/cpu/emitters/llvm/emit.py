@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -28,7 +28,15 @@ from qmlir.targets.cpu.emitters.elements import item_size, memory_name
 from qmlir.targets.cpu.emitters.emitter import CodeEmitter
 from qmlir.targets.cpu.emitters.llvm import control, registers, scalars
 from qmlir.targets.cpu.emitters.llvm.function import IRWriter, ModuleParts
-from qmlir.targets.cpu.emitters.program import LoopProgram, MainPort, arguments_with, constants_of, is_tiled, program_of
+from qmlir.targets.cpu.emitters.program import (
+    LoopProgram,
+    MainPort,
+    PortRow,
+    arguments_with,
+    constants_of,
+    is_tiled,
+    program_of,
+)
 from qmlir.targets.cpu.emitters.writing import Index, Names, memory_of
 from qmlir.targets.cpu.host import Processor, host_processor
 from qmlir.targets.cpu.package import IR_PROGRAM, write_package
@@ -299,11 +307,8 @@ def _constant_rows(steps: StepsWriter) -> list[tuple[str, str, int]]:
     return [(each.symbol, memory_name(main, each.element), each.elements) for each in constants]
 
 
-PortRow: TypeAlias = tuple[str, str, tuple[int, ...], bool, int]
-
-
 def _port_rows(ports: Sequence[MainPort]) -> list[PortRow]:
-    return [(port.name, port.dtype, port.shape, port.refuses_nan, port.bits) for port in ports]
+    return [port.row for port in ports]
 
 
 def _external(parts: ModuleParts) -> list[str]:

@@ -2,10 +2,10 @@
 
 The source declares its interface: `CONSTANTS` (name, NumPy type, elements) in the order in which `main` takes their
 addresses, `INPUTS` and `OUTPUTS` (name, NumPy type of the caller's array, shape, whether NaN is rejected, width of
-elements that don't fill their NumPy type), `IN_PLACE` (for each output, the inputs whose memory it may reuse), `CALLS`
-(the kernel of each call, and the model's nodes that it computes), `ARENA_BYTES`, and LLVM's names of the instruction
-set's dot products. It imports its runtime as `.runtime.operations`, so it must be next to a copy of
-`qmlir.targets.cpu.runtime`.
+elements that don't fill their NumPy type, and for stored integers scale and zero point), `IN_PLACE` (for each output,
+the inputs whose memory it may reuse), `CALLS` (the kernel of each call, and the model's nodes that it computes),
+`ARENA_BYTES`, and LLVM's names of the instruction set's dot products. It imports its runtime as `.runtime.operations`,
+so it must be next to a copy of `qmlir.targets.cpu.runtime`.
 """
 
 import hashlib
@@ -238,7 +238,7 @@ class _MainWriter:
 
 def _port_rows(ports: Sequence[MainPort]) -> list[str]:
     """Returns the rows of `INPUTS` or `OUTPUTS`."""
-    rows = ((_quoted(each.name), _quoted(each.dtype), each.shape, each.refuses_nan, each.bits) for each in ports)
+    rows = ((_quoted(each.name), _quoted(each.dtype), *each.row[2:]) for each in ports)
     return [f"({', '.join(map(str, row))})" for row in rows]
 
 

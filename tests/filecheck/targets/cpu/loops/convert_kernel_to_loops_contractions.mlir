@@ -72,8 +72,8 @@ func.func @bytes(
   func.return
 }
 
-// An operation without a form on vectors: the sums go through memory, the epilogue works on scalars.
-// CHECK-LABEL: @scalar_epilogue(
+// A short body: all registers of the tile at once.
+// CHECK-LABEL: @short_epilogue(
 // CHECK-SAME: [[V0:%.+]]: memref<2x4xf32>, [[V1:%.+]]: memref<1x1x4x4xf32>, [[V2:%.+]]: memref<2x4xf32>)
 // CHECK-NEXT: [[V3:%.+]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT: [[V4:%.+]] = vector.broadcast [[V3]] : f32 to vector<1x2x4xf32>
@@ -98,12 +98,44 @@ func.func @bytes(
 // CHECK-NEXT: [[V24:%.+]] = vector.extract [[V23]][0] : vector<2x4xf32> from vector<1x2x4xf32>
 // CHECK-NEXT: simd.store [[V24]], [[V2]][[[V5]], [[V5]]] {strides = array<i64: 4>} : vector<2x4xf32>, memref<2x4xf32>
 // CHECK-NEXT: func.return
-func.func @scalar_epilogue(%x: memref<2x4xf32>, %w: memref<1x1x4x4xf32>, %y: memref<2x4xf32>) {
+func.func @short_epilogue(%x: memref<2x4xf32>, %w: memref<1x1x4x4xf32>, %y: memref<2x4xf32>) {
   kernel.packed_matmul ins(%x, %w : memref<2x4xf32>, memref<1x1x4x4xf32>) outs(%y : memref<2x4xf32>) attributes {
     layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2>} {
   ^bb0(%acc: f32):
     %s = math.floor %acc : f32
     kernel.yield %s : f32
+  }
+  func.return
+}
+
+// A body of more than 40 operations: the sums go through memory, and a loop computes one row of the tile at a time.
+// CHECK-LABEL: @long_epilogue(
+// CHECK: [[SUMS:%.+]] = scf.for {{.*}} -> (vector<1x2x4xf32>)
+// CHECK: [[SCRATCH:%.+]] = memref.alloca() : memref<2x4xf32>
+// CHECK-NEXT: simd.store [[SUMS]], [[SCRATCH]][{{.*}}] {strides = array<i64: 4, 4>} : vector<1x2x4xf32>, memref<2x4xf32>
+// CHECK-NEXT: scf.for [[ROW:%.+]] = {{.*}} {
+// CHECK-NEXT: [[ALONE:%.+]] = simd.load [[SCRATCH]][[[ROW]], {{.*}}] {strides = array<i64: 4, 4>} : memref<2x4xf32> to vector<1x1x4xf32>
+// CHECK-NEXT: arith.addf [[ALONE]], [[ALONE]] : vector<1x1x4xf32>
+// CHECK-COUNT-40: arith.addf {{.*}} : vector<1x1x4xf32>
+// CHECK: simd.store {{.*}}[[[ROW]], {{.*}}] {{.*}} : vector<1x4xf32>, memref<2x4xf32>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return
+func.func @long_epilogue(%x: memref<2x4xf32>, %w: memref<1x1x4x4xf32>, %y: memref<2x4xf32>) {
+  kernel.packed_matmul ins(%x, %w : memref<2x4xf32>, memref<1x1x4x4xf32>) outs(%y : memref<2x4xf32>) attributes {
+    layout = #kernel.layout<variant = "splat", vectors = 1, lanes = 4>, schedule = #kernel.schedule<rows = 2>} {
+  ^bb0(%acc: f32):
+    %1 = arith.addf %acc, %acc : f32 %2 = arith.addf %1, %acc : f32 %3 = arith.addf %2, %acc : f32 %4 = arith.addf %3, %acc : f32
+    %5 = arith.addf %4, %acc : f32 %6 = arith.addf %5, %acc : f32 %7 = arith.addf %6, %acc : f32 %8 = arith.addf %7, %acc : f32
+    %9 = arith.addf %8, %acc : f32 %10 = arith.addf %9, %acc : f32 %11 = arith.addf %10, %acc : f32 %12 = arith.addf %11, %acc : f32
+    %13 = arith.addf %12, %acc : f32 %14 = arith.addf %13, %acc : f32 %15 = arith.addf %14, %acc : f32 %16 = arith.addf %15, %acc : f32
+    %17 = arith.addf %16, %acc : f32 %18 = arith.addf %17, %acc : f32 %19 = arith.addf %18, %acc : f32 %20 = arith.addf %19, %acc : f32
+    %21 = arith.addf %20, %acc : f32 %22 = arith.addf %21, %acc : f32 %23 = arith.addf %22, %acc : f32 %24 = arith.addf %23, %acc : f32
+    %25 = arith.addf %24, %acc : f32 %26 = arith.addf %25, %acc : f32 %27 = arith.addf %26, %acc : f32 %28 = arith.addf %27, %acc : f32
+    %29 = arith.addf %28, %acc : f32 %30 = arith.addf %29, %acc : f32 %31 = arith.addf %30, %acc : f32 %32 = arith.addf %31, %acc : f32
+    %33 = arith.addf %32, %acc : f32 %34 = arith.addf %33, %acc : f32 %35 = arith.addf %34, %acc : f32 %36 = arith.addf %35, %acc : f32
+    %37 = arith.addf %36, %acc : f32 %38 = arith.addf %37, %acc : f32 %39 = arith.addf %38, %acc : f32 %40 = arith.addf %39, %acc : f32
+    %41 = arith.addf %40, %acc : f32
+    kernel.yield %41 : f32
   }
   func.return
 }

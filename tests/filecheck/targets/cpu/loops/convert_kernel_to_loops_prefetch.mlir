@@ -120,3 +120,39 @@ func.func @taps(%x: memref<1x1x3x4xi8>, %w: memref<1x2x1x2x1x128xi8>, %y: memref
   }
   func.return
 }
+
+// One row reads each weight once: the lines 1024 bytes further are prefetched, of weights and of the scales after them.
+// Sums begin with numbers from memory; weights are multiplied where they are in a byte; f16 becomes f32 by a shift.
+// CHECK-LABEL: @read_once(
+// CHECK-DAG: [[AHEAD:%.+]] = arith.constant 1024 : index
+// CHECK-DAG: [[SCALES:%.+]] = arith.constant 64 : index
+// CHECK-DAG: [[BIAS:%.+]] = arith.constant 5.192297e+33 : f32
+// CHECK: scf.for [[BLOCK:%[0-9]+]] =
+// CHECK: scf.for [[TERMS:%[0-9]+]] =
+// CHECK: [[START:%.+]] = simd.load_group_splat %s{{.*}}[[TERMS]]
+// CHECK: scf.for [[STEP:%[0-9]+]] =
+// CHECK: [[FIRST:%.+]] = arith.muli [[STEP]],
+// CHECK: [[FLAT:%.+]] = memref.collapse_shape %w
+// CHECK: [[NEXT:%.+]] = arith.addi {{%.+}}, [[AHEAD]] : index
+// CHECK-NEXT: simd.prefetch [[FLAT]]{{\[}}[[NEXT]]] : memref<480xi8>
+// CHECK-NEXT: [[BYTES:%.+]] = simd.load %w{{.*}}[[FIRST]]] {strides = array<i64: 16, 0>} : memref<1x3x2x80xi8> to vector<2x1x16xi8>
+// CHECK: [[LOW:%.+]] = arith.andi [[BYTES]],
+// CHECK: simd.dot_accumulate {{%.+}}, [[LOW]], {{%.+}} {signs = "us"}
+// CHECK: [[HIGH:%.+]] = arith.andi [[BYTES]],
+// CHECK: simd.dot_accumulate {{%.+}}, [[HIGH]], {{%.+}} {signs = "us"}
+// CHECK: scf.yield
+// CHECK: arith.addi {{%.+}}, [[SCALES]] : index
+// CHECK: simd.prefetch
+// CHECK-NEXT: simd.load %w{{.*}}[[SCALES]]] {strides = array<i64: 8, 0>} : memref<1x3x2x80xi8> to vector<2x1x8xi8>
+// CHECK: simd.convert {{%.+}} {kind = "extsi"} : vector<2x1x4xi16> to vector<2x1x4xi32>
+// CHECK: arith.shli
+// CHECK: arith.andi
+// CHECK: arith.mulf
+func.func @read_once(%x: memref<2x1x16xi8>, %w: memref<1x3x2x80xi8>, %s: memref<2x1xi32>, %y: memref<1x24xf32>) {
+  kernel.packed_blocks ins(%x, %w : memref<2x1x16xi8>, memref<1x3x2x80xi8>) starts(%s : memref<2x1xi32>) outs(%y : memref<1x24xf32>) attributes {
+    layout = #kernel.layout<variant = "s8u4_dot", vectors = 2, lanes = 4>, schedule = #kernel.schedule<ahead = 1024>, scale_type = f16} {
+  ^bb0(%sum: f32):
+    kernel.yield %sum : f32
+  }
+  func.return
+}

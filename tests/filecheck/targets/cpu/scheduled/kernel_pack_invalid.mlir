@@ -113,3 +113,30 @@ func.func @unsigned(%x: tensor<1x4xi8>) -> tensor<1x1xi32> {
   }
   func.return %0 : tensor<1x1xi32>
 }
+
+// -----
+
+#of_channels = affine_map<(d0, d1, d2) -> (d0, d2)>
+#all = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#sum = affine_map<(d0, d1, d2) -> (d1, d2)>
+func.func @long_blocks(%x: tensor<1x1x65794xi8>) -> tensor<1x2xf32> {
+  %w = arith.constant dense<1> : tensor<1x2x65794xi4>
+  %s = arith.constant dense<0.5> : tensor<1x2xf32>
+  // expected-error@+1 {{'kernel.matmul' op reduces 65794 terms, but variant 'u8s4_dot' supports at most 65793}}
+  %0 = kernel.matmul ins(%x, %w : tensor<1x1x65794xi8>, tensor<1x2x65794xi4>) epilogue(%s : tensor<1x2xf32>) -> tensor<1x1x2xf32> attributes {
+    input_unsigned, epilogue_maps = [#of_channels], schedule = #kernel.schedule<variant = "u8s4_dot", lanes = 2, k_unroll = 4>} {
+  ^bb0(%acc: i32, %scale: f32):
+    %a = arith.sitofp %acc : i32 to f32
+    %b = arith.mulf %scale, %a : f32
+    kernel.yield %b : f32
+  }
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x2xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x2xf32>) -> tensor<1x2xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #sum], iterator_types = ["reduction", "parallel", "parallel"]} ins(%0 : tensor<1x1x2xf32>) outs(%f : tensor<1x2xf32>) {
+  ^bb0(%part: f32, %total: f32):
+    %c = arith.addf %total, %part : f32
+    linalg.yield %c : f32
+  } -> tensor<1x2xf32>
+  func.return %1 : tensor<1x2xf32>
+}

@@ -8,16 +8,15 @@
 
 // The bits of f8E5M2 are the upper half of those of f16. 4 is the largest number and gets the highest exponent, 31: its
 // code is 31 * 4, that of 1.5 = 1.5 * 2^0 is 29 * 4 + 2, that of -2 is 30 * 4 with the sign. The exponents are 14 more
-// than those of the format, whose bias is 15, and scales 2^-14 of what they were.
+// than those of the format, whose bias is 15, and scales 2^-14 of what they were: subnormal in f16, so stored in bf16.
 // CHECK-LABEL: @one_row(
 // CHECK: [[X:%.+]] = linalg.generic
-// CHECK: [[W:%.+]] = arith.constant dense<{{\[\[\[\[\[}}118, 120], [124, -8], [108, 0], [52, 116], [0, 116], [0, 116], [0, 116], [0, 116]]]]]> : tensor<1x1x1x8x2xi8>
-// CHECK-NEXT: [[S:%.+]] = arith.constant dense<{{\[\[\[}}3.0517578e-05, 0.00018310547]]]> : tensor<1x1x2xf32>
-// CHECK-NEXT: kernel.packed_blocks ins([[X]], [[W]], [[S]] : tensor<1x1x8xf32>, tensor<1x1x1x8x2xi8>, tensor<1x1x2xf32>) -> tensor<1x2xf32>
-// CHECK-SAME: layout = [[L]]}
+// CHECK: [[W:%.+]] = arith.constant dense<"0x76787CF86C0034740074007400740074003840B9"> : tensor<1x1x1x20xi8>
+// CHECK-NEXT: kernel.packed_blocks ins([[X]], [[W]] : tensor<1x1x8xf32>, tensor<1x1x1x20xi8>) -> tensor<1x2xf32>
+// CHECK-SAME: layout = [[L]], scale_type = bf16}
 func.func @one_row(%x: tensor<1x8xf32>) -> tensor<1x2xf32> {
   %codes = arith.constant dense<[[62, 64], [68, -64], [52, 0], [1, 60], [0, 60], [0, 60], [0, 60], [0, 60]]> : tensor<8x2xi8>
-  %scales = arith.constant dense<[0.5, 3.0]> : tensor<2xf32>
+  %scales = arith.constant dense<[0.5, -3.0]> : tensor<2xf32>
   %e = tensor.empty() : tensor<2x8xf32>
   %w = linalg.generic {indexing_maps = [#moved, #channel, #matrix], iterator_types = ["parallel", "parallel"]} ins(%codes, %scales : tensor<8x2xi8>, tensor<2xf32>) outs(%e : tensor<2x8xf32>) {
   ^bb0(%code: i8, %scale: f32, %o: f32):

@@ -7,6 +7,42 @@
 #second = affine_map<(d0, d1) -> (d1)>
 #one = affine_map<(d0) -> (d0)>
 
+// Two reductions of the rows that one operation reads join each other, as the minimum and the maximum of dynamic
+// quantization.
+func.func @range(%x: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  %low = arith.constant 0x7F800000 : f32
+  %high = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %y = tensor.empty() : tensor<64x512xf32>
+  %f = linalg.fill ins(%low : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %least = linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<64x512xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.minimumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %g = linalg.fill ins(%high : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %largest = linalg.generic {indexing_maps = [#id, #first], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<64x512xf32>) outs(%g : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %d = linalg.generic {indexing_maps = [#id, #first, #first, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %least, %largest : tensor<64x512xf32>, tensor<64xf32>, tensor<64xf32>) outs(%y : tensor<64x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+    %0 = arith.subf %c, %b : f32
+    %1 = arith.divf %a, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x512xf32>
+  func.return %d : tensor<64x512xf32>
+}
+
+// CHECK-LABEL: @range(
+// CHECK: kernel.row_fusion
+// CHECK: arith.minimumf
+// CHECK: arith.maximumf
+// CHECK: arith.divf
+// CHECK: kernel.yield
+// CHECK: func.return
+
 // What reads an operation by rows at the same rows joins it, behind what fills its tensor: sums of the rows, and what is
 // made of these. The result itself has another reader; the largest of each row has none. The constant moves in front.
 func.func @sums(%x: tensor<64x512xi8>) -> (tensor<64x512xi8>, tensor<64xi32>) {

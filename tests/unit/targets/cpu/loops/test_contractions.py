@@ -198,8 +198,8 @@ def test_bytes_that_keep_their_zero_point(isa: str, seed: int, monkeypatch: pyte
 
 def test_all_variants_are_chosen() -> None:
     """The cases above go through every variant but Winograd's, of another operation, depthwise dot products, of larger
-    windows (`variants/test_interleaved.py`), sums of few steps in 16 bits (`variants/test_short_sums.py`), and one row
-    by 2 bits (`variants/test_narrow.py`)."""
+    windows (`test_interleaved.py`), sums of few steps in 16 bits (`test_i16_accumulation.py`), one row by constants
+    (`test_sub_byte.py`), and few rows by matrices that are read in place (`test_unpacked.py`)."""
     chosen = set[str]()
     for seed in range(50):
         for make in (convolution, product):
@@ -208,7 +208,9 @@ def test_all_variants_are_chosen() -> None:
                 run(module, f'kernel-assign-schedule{{isa="{isa}"}}')
                 schedules = [op.schedule for op in module.walk() if isinstance(op, ContractionOp)]
                 chosen |= {schedule.variant for schedule in schedules if schedule is not None}
-    others = {"winograd", "winograd_f4", "winograd_f4_bytes", "depthwise_dot", "s8u2_dot", "s8u1_dot"}
+    others = {"winograd", "winograd_f4", "winograd_f4_bytes", "depthwise_dot", "i16_bytes"}
+    others |= {"s8u4_dot", "s8u2_dot", "s8u1_dot", "s8u4_short", "s8u2_short"}
     others |= {"u8s6_short", "u8s8_short", "u8s8_short2"}
+    others |= {"i16_dots", "i16_rows", "i16_shifted_rows"}
     others |= {name for name in variant_names() if variant_named(name).widens_weights}  # which kernel-pack chooses
     assert chosen == set(variant_names()) - others

@@ -65,7 +65,7 @@ def _variants(module: ModuleOp) -> list[str]:
 
 
 def test_every_pair_of_edges_is_chosen_by_the_rule() -> None:
-    x = np.zeros((1, 4), np.int8)
+    x = np.zeros((9, 4), np.int8)
     for pair in product(_EDGES, repeat=2):
         # The other pair needs all 8 bits and is short, so that no variant of fewer bits is in question.
         found = _variant(_case(x, np.array([[*pair, -128, 0]])))

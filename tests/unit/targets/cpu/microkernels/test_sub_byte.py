@@ -1,4 +1,4 @@
-"""Products by weights of 2 bits and of signs that share bytes, against the integers of NumPy; and which are chosen."""
+"""Products by weights of a few bits that share bytes, against the integers of NumPy; and which are chosen."""
 
 from typing import Any
 
@@ -17,19 +17,22 @@ from tests.support.contractions import constant, tensor
 
 Array = np.ndarray
 
-VALUES = {"s8u2_dot": [-2, -1, 0, 1], "s8u1_dot": [-1, 1]}
+VALUES = {
+    "s8u4_dot": range(-8, 8), "s8u2_dot": range(-2, 2), "s8u1_dot": [-1, 1],
+    "s8u4_short": range(-8, 8), "s8u2_short": range(-2, 2),
+}  # fmt: skip
 
 
 def _text(weights: Array, rows: int, schedule: str = "", zero: int = 0, *, is_unsigned: bool = False) -> str:
-    channels, terms = weights.shape
+    (channels, terms), element = weights.shape, f"i{8 if np.abs(weights).max() > 8 else 4 if weights.max() > 1 else 2}"
     attributes = [f"input_zero_point = {zero} : i32", "epilogue_maps = [affine_map<(d0, d1) -> (d1)>]"]
     attributes += ["input_unsigned"] * is_unsigned + [f"schedule = #kernel.schedule<{schedule}>"] * bool(schedule)
     x, y = tensor((rows, terms), "i8"), tensor((rows, channels), "i32")
-    w = f"arith.constant dense<{weights.tolist()}> : {tensor(weights.shape, 'i2')}"
+    w = f"arith.constant dense<{weights.tolist()}> : {tensor(weights.shape, element)}"
     return f"""func.func @main(%x: {x}) -> {y} {{
       %w = {w}
       %b = {constant(np.arange(channels, dtype=np.int32), "i32")}
-      %0 = kernel.matmul ins(%x, %w : {x}, {tensor(weights.shape, "i2")}) epilogue(%b : {tensor((channels,), "i32")})
+      %0 = kernel.matmul ins(%x, %w : {x}, {tensor(weights.shape, element)}) epilogue(%b : {tensor((channels,), "i32")})
           -> {y} attributes {{{", ".join(attributes)}}} {{
       ^bb0(%acc: i32, %bias: i32):
         %1 = arith.addi %acc, %bias : i32
@@ -43,18 +46,25 @@ def _parsed(text: str) -> Any:
     return parse_module(default_environment().new_context(), text)
 
 
-@pytest.mark.parametrize(("variant", "is_unsigned"), [("s8u2_dot", False), ("s8u1_dot", True)])
+@pytest.mark.parametrize(
+    ("variant", "is_unsigned"),
+    [
+        ("s8u4_dot", True), ("s8u2_dot", False), ("s8u1_dot", True), ("s8u4_short", False), ("s8u2_short", True),
+        ("i16_bytes", False),
+    ],
+)  # fmt: skip
 def test_products(variant: str, is_unsigned: bool) -> None:
     """Terms that fill no byte, a vector that is not full, and a tile that is smaller."""
     rows, channels, terms = 3, 11, 37
     random = np.random.default_rng(channels)
-    weights = random.choice(VALUES[variant], (channels, terms))
+    weights = random.choice(VALUES.get(variant, range(-128, 128)), (channels, terms))
     low, zero = (0, 200) if is_unsigned else (-128, -7)
     wide = random.integers(low, low + 256, (rows, terms))
     wide[0] = np.where(weights[0] > 0, low + 255, low)  # sums that are as large as they can be
     x = wide.astype(np.uint8).view(np.int8)
     expected = (wide - zero) @ weights.T + np.arange(channels)
-    schedule = f'variant = "{variant}", rows = 2, vectors = 2, lanes = 4, k_unroll = 4'
+    group = variant_named(variant).group
+    schedule = f'variant = "{variant}", rows = 2, vectors = 2, lanes = 4, k_unroll = {group}'
     module = _parsed(_text(weights, rows, schedule, zero, is_unsigned=is_unsigned))
     packed = run_pipeline(module.clone(), "kernel-assign-schedule{isa=generic},kernel-pack")
     assert variant in str(packed)
@@ -76,20 +86,25 @@ def test_packed_bytes_give_the_weights_back(variant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "rows", "terms", "chosen"),
+    ("isa", "values", "rows", "terms", "chosen"),
     [
-        ([-1, 1], 1, 4096, "s8u1_dot"),
-        ([-1, 0, 1], 1, 4096, "s8u2_dot"),
-        ([-1, 0, 1], 8, 4096, "u8s2_dot"),  # of which many use each weight
-        ([-1, 1], 1, 64, "u8s2_dot"),  # whose sum of the row would take longer
+        ("avx512-vnni", [-1, 1], 1, 4096, "s8u1_dot"),
+        ("avx512-vnni", [-1, 0, 1], 1, 4096, "s8u2_dot"),
+        ("avx512-vnni", [-1, 0, 1], 8, 4096, "u8s2_dot"),  # of which many use each weight
+        ("avx512-vnni", [-1, 1], 1, 64, "u8s2_dot"),  # whose sum of the row would take longer
+        ("avx512-vnni", [-7, 0, 7], 1, 4096, "s8u4_dot"),
+        ("avx2", [-1, 0, 1], 1, 4096, "s8u2_short"),
+        ("avx2", [-7, 0, 7], 1, 4096, "s8u4_short"),
+        ("avx2", [-7, 0, 7], 8, 4096, "u8s4_short"),
+        ("avx2", [-128, -127, 127], 1, 4096, "i16_bytes"),
     ],
 )
 def test_one_row_of_many_weights(
-    values: list[int], rows: int, terms: int, chosen: str, monkeypatch: pytest.MonkeyPatch
+    isa: str, values: list[int], rows: int, terms: int, chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(predicates, "MASKED_PRODUCTS", 4 * 4096)  # a million weights take long to read
     weights = np.resize(values, (4, terms))
-    module = run_pipeline(_parsed(_text(weights, rows)), "kernel-assign-schedule{isa=avx512-vnni}")
+    module = run_pipeline(_parsed(_text(weights, rows)), f'kernel-assign-schedule{{isa="{isa}"}}')
     (op,) = (op for op in module.walk() if isinstance(op, ContractionOp))
     assert op.schedule is not None
     assert op.schedule.variant == chosen
