@@ -5,7 +5,6 @@ from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
-from benchmarks.microcontroller import store_ports
 
 
 def residual_network(accumulator: str) -> ModuleOp:
@@ -33,6 +32,4 @@ def residual_network(accumulator: str) -> ModuleOp:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     samples = [{"x": rng.normal(0, 1, (1, 4, 8, 8)).astype(np.float32)} for _ in range(4)]
     settings = {"accumulator": accumulator} if accumulator else {}
-    module = qmlir.quantize(qmlir.load(model), samples, **settings).module
-    store_ports(module)
-    return module
+    return qmlir.quantize(qmlir.load(model), samples, inputs_as="i8", outputs_as="i8", **settings).module

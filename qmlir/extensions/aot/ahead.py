@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qmlir import registry
+from qmlir.extensions.aot.golden import GoldenVectors, golden_files, golden_vectors
+from qmlir.interpreter.samples import Data
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error, unknown
 from qmlir.ir.equivalence import fingerprint
@@ -46,6 +48,9 @@ def _macros(entry: EntryPoint) -> Iterator[str]:
     for port in (*program.inputs, *program.outputs):
         what = names.new(f"{entry.parameters[port]}_elements".upper())
         yield f"#define {entry.macro(what)} {port.elements} /* {port_text(entry, port)} */"
+        if port.scale is not None:  # real = scale * (stored - zero point)
+            for suffix, value in (("scale", f"{port.scale:.9g}f"), ("zero_point", port.zero_point)):
+                yield f"#define {entry.macro(names.new(f'{entry.parameters[port]}_{suffix}'.upper()))} ({value})"
 
 
 def header_text(entry: EntryPoint) -> str:
@@ -206,18 +211,21 @@ def emit_ahead(
     machine: AheadMachine | None = None,
     model: str = "",
     about: Mapping[str, Any] | None = None,
+    golden: GoldenVectors | None = None,
 ) -> Emitted:
     """Emits a single-threaded module of loops in the output format `form`: code, header and manifest.
 
-    `name` is the prefix of the files and functions, `model` the fingerprint of the model, and `about` holds additional
-    entries of the manifest. Raises `DiagnosticError` if the format is unknown, the name is not valid in C, or an
-    operation cannot be emitted in the format.
+    `name` is the prefix of the files and functions, `model` the fingerprint of the model, `about` holds additional
+    entries of the manifest, and `golden` the vectors to write next to the code. Raises `DiagnosticError` if the format
+    is unknown, the name is not valid in C, or an operation cannot be emitted in the format.
     """
     row = form_named(form)
     known = loops if row.takes_tiles else unroll_tiles(loops.clone())
     entry = EntryPoint(program_of(known), checked_name(name), machine or row.machine_for())
     found = row.write(entry)
     files = {**found.files, **({f"{name}.h": header_text(entry)} if row.has_header else {})}
+    if golden is not None:
+        files |= golden_files(entry, golden)
     card = card_of(entry.program, name, form, row.emitter, row.target_text(entry.machine), model)
     card = replace(card, arena_bytes=entry.arena_bytes).sealed(files, found.code_bytes, about)
     return Emitted(card, {**files, f"{name}.json": card.json()})
@@ -239,6 +247,14 @@ def _check_closed(module: ModuleOp, function: FuncOp) -> None:
             )
         if port.name in parameters:
             raise op_error(function, f"input '{port.name}' determines shapes, so its value must be a constant")
+
+
+def check_golden(form: str, golden: int, *, has_data: bool) -> None:
+    """Raises `DiagnosticError` for golden vectors in a format without a C header, and for data without them."""
+    if golden and not form_named(form).has_header:
+        raise text_error(f"--golden (golden=) requires a format with a C header, but got '{form}'")
+    if has_data and not golden:
+        raise text_error("data has no effect without golden vectors; help: pass --golden N (golden=N)")
 
 
 def isa_of_text(form: str, cpu: str, isa: str = "") -> str:
@@ -282,6 +298,8 @@ def emit(
     cpu: str = "",
     features: str = "",
     about: Mapping[str, Any] | None = None,
+    golden: int = 0,
+    data: Data | None = None,
 ) -> Emitted:
     """Emit a model as files that run without Python.
 
@@ -301,13 +319,18 @@ def emit(
             CPU whose instructions the loops suit, such as `cortex-m3`.
         features: LLVM features to enable in addition to those of the CPU.
         about: JSON values to store in the manifest, such as the origin of the model.
+        golden: Number of samples to write as golden vectors (`NAME_golden.h`), with a main that checks the program on
+            a device (`NAME_golden.c`). 0 writes none.
+        data: Samples for `golden`, in a form that `qmlir.profile` accepts; floats are quantized for an input that takes
+            stored integers. `None` uses random inputs from a fixed seed.
 
     Returns:
         The files, with a header (except for `"wasm"`) and a manifest.
 
     Raises:
         DiagnosticError: A format, instruction set, triple, CPU or feature is unknown or does not fit the format, `name`
-            is not a C identifier, the model has dynamic dimensions, or an operation cannot be emitted in this format.
+            is not a C identifier, the model has dynamic dimensions, an operation cannot be emitted in this format, or
+            `data` has fewer than `golden` samples.
 
     Example:
         >>> emitted = qmlir.emit("docs/examples/fully_connected.mlir", name="layer")
@@ -317,12 +340,14 @@ def emit(
     """
     row = form_named(format)
     checked_name(name)
+    check_golden(format, golden, has_data=data is not None)
     if not row.is_for_machine:
         if given := [f"{key} {value}" for key, value in (("triple", triple), ("features", features)) if value]:
             raise text_error(f"{given[0]} requires one of the formats {machine_forms()}, but got '{format}'")
         isa = isa_of_text(format, cpu, isa)
     _check_closed(module, function_of(module, function))
+    vectors = golden_vectors(module, function, golden, data) if golden else None
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)
     loops = cpu_target.lowered(main, resolved_isa(isa or isa_of_machine(machine)))
-    return emit_ahead(loops, format, name, machine, fingerprint(main), about)
+    return emit_ahead(loops, format, name, machine, fingerprint(main), about, vectors)

@@ -5,7 +5,7 @@ import argparse
 from qmlir import registry
 from qmlir.extensions import aot
 from qmlir.targets.cpu.choices import PROGRAM_FORM
-from qmlir.tools.arguments import EmissionService
+from qmlir.tools.arguments import EmissionService, add_options
 from qmlir.tools.command_runner import Session
 
 
@@ -32,6 +32,12 @@ class FormatEmission:
             help="CPU to generate code for, such as cortex-a76, or host (default: any CPU of the triple)",
         )  # fmt: skip
         parser.add_argument("--features", default="", help="additional CPU features, such as +dotprod,-fullfp16")
+        parser.add_argument(
+            "--golden", type=int, default=0, metavar="N",
+            help="write N samples with the outputs of the interpreter as C arrays, and a main that checks them",
+        )  # fmt: skip
+        add_options(parser, "--data", help="samples for --golden (default: random inputs from a fixed seed)")
+        add_options(parser, "--preprocess")
 
     def is_asked_for(self, arguments: argparse.Namespace) -> bool:
         """Returns true if `--emit` is used. Raises `DiagnosticError` for options that belong to another format."""

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from qmlir.extensions.aot.ahead import emit, form_named, isa_of_text, machine_forms
+from qmlir.extensions.aot.ahead import check_golden, emit, form_named, isa_of_text, machine_forms
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu.emitters.card import PROGRAM_FORM as EMIT_PROGRAM
@@ -15,7 +15,7 @@ from qmlir.targets.cpu.emitters.ports import checked_name
 from qmlir.text.writing import folder_result
 from qmlir.tools.arguments import import_settings
 from qmlir.tools.command_runner import Session
-from qmlir.tools.models import load_model, shapes_text, with_one_sample
+from qmlir.tools.models import data_in, load_model, shapes_text, with_one_sample
 from qmlir.tools.running.compile import about, check_sizes
 from qmlir.workflows.folder import check_new_folder
 
@@ -33,6 +33,8 @@ def check_machine(arguments: argparse.Namespace) -> None:
     if arguments.emit != EMIT_PROGRAM and form_named(arguments.emit).is_for_machine:
         return
     given = {"--triple": arguments.triple, "--features": arguments.features}
+    if arguments.emit == EMIT_PROGRAM and arguments.golden:
+        raise text_error(f"--golden requires --emit with a C header, such as c, but got --emit {EMIT_PROGRAM}")
     if arguments.emit == EMIT_PROGRAM:  # C supports some CPUs
         given["--cpu"] = arguments.cpu
     for option, value in given.items():
@@ -46,6 +48,7 @@ def _check_emission(arguments: argparse.Namespace) -> None:
     """Raises `DiagnosticError` for options that don't apply without Python, and for an unknown format or name."""
     form_named(arguments.emit)
     checked_name(arguments.name)
+    check_golden(arguments.emit, arguments.golden, has_data=False)  # a configuration may set data for all commands
     given = {
         "--max-size": arguments.max_size,
         "--device": arguments.device,
@@ -74,6 +77,7 @@ def run_emission(arguments: argparse.Namespace, session: Session) -> int:
     isa = _isa_asked_for(arguments)
     emitted = emit(module, format=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
         triple=arguments.triple, cpu=arguments.cpu, features=arguments.features, about=about(arguments.model),
+        golden=arguments.golden, data=data_in(arguments) if arguments.golden else None,
     )  # fmt: skip
     check_sizes(arguments, emitted.card)
     with folder_result(output, emitted.first) as aside:

@@ -17,6 +17,7 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.bench.peers import Run, is_quantized, modern, peer_of, peer_runs
 from qmlir.extensions.report.inspecting import inspect
 from qmlir.interpreter.random_inputs import random_inputs
+from qmlir.interpreter.real_values import stored_inputs
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.interpreter.values import value_dtype
 from qmlir.ir.builtin_types import ranked_tensor
@@ -80,9 +81,9 @@ class BenchRequest:
 
     def add(self, name: str, module: ModuleOp, inputs: Mapping[str, Array]) -> None:
         self.say(f"{name}: compiling")
-        program = compile(module, threads=self.threads, isa=self.isa)
-        program(inputs)
-        self.runs[name] = partial(program, inputs)
+        program, stored = compile(module, threads=self.threads, isa=self.isa), stored_inputs(_main(module), inputs)
+        program(stored)
+        self.runs[name] = partial(program, stored)
 
     def refuse_peers(self, why: str) -> None:
         if self.against:
@@ -156,10 +157,10 @@ def _rivals(request: BenchRequest, module: ModuleOp, inputs: Mapping[str, Array]
 
 def _from_folder(folder: QuantizedFolder, request: BenchRequest) -> Rivals:
     request.refuse_peers(f"'{folder.path}' contains no ONNX file")
-    module = _fixed(load(folder.module), request.shapes)
-    inputs = _samples(module, request.data)[0]
+    module, floats = (_fixed(load(path), request.shapes) for path in (folder.module, folder.float_module))
+    inputs = _samples(floats, request.data)[0]
     request.add(INT8, module, inputs)
-    request.add(FLOAT, _fixed(load(folder.float_module), request.shapes), inputs)
+    request.add(FLOAT, floats, inputs)
     return _rivals(request, module, inputs)
 
 

@@ -34,6 +34,9 @@ _COUNTED_SECONDS = 2.0
 _WAIT_SECONDS = 5.0
 """The time in seconds to wait for a result before checking whether there are workers."""
 
+_REPLICATION_SECONDS = 60.0
+"""The time in seconds after which tasks start although a job is not on all workers yet; these then fetch it."""
+
 _ALONE_SECONDS = 60.0
 """The time in seconds after which a cluster without workers is an error."""
 
@@ -91,13 +94,14 @@ class DaskWorkers(Workers):
 
     def _given(self, job: Job) -> Any:
         given = self._sent_jobs.get(job.key)
-        if given is None or given.status not in ("pending", "finished"):
-            with self._telling():
+        with self._telling():
+            if given is None or given.status not in ("pending", "finished"):
                 given = self._sent_jobs[job.key] = self._client.submit(bytes, super()._given(job), pure=False)
-                is_there = self._client.get_executor().submit(len, given)
-            self._result(is_there)  # replicating a job that no worker has would hang
-        with self._telling(), suppress(ValueError):  # raised if a worker just ended
-            self._client.replicate([given])  # otherwise all tasks first go to the worker that has it
+            is_there = self._client.get_executor().submit(len, given)
+        self._result(is_there)  # replicating a job that no worker has would wait without end
+        # Otherwise all tasks first go to the worker that has it. ValueError: a worker has just ended.
+        with self._telling(), suppress(ValueError, TimeoutError):
+            self._client.replicate([given], callback_timeout=_REPLICATION_SECONDS)
         return given
 
     def _result(self, future: Future[_T]) -> _T:

@@ -10,6 +10,7 @@ CONTRIBUTION = Contribution(
         "quant-restore-weights": "qmlir.extensions.recovery.quant_restore_weights:QuantRestoreWeights",
         "quant-adaround": "qmlir.extensions.recovery.quant_adaround:QuantAdaRound",
         "quant-search-scales": "qmlir.extensions.recovery.quant_search_scales:QuantSearchScales",
+        "quant-fit-accumulators": "qmlir.extensions.recovery.quant_fit_accumulators:QuantFitAccumulators",
         "quant-fit-i16-accumulators": "qmlir.extensions.recovery.quant_fit_i16_accumulators:QuantFitI16Accumulators",
     },
     efforts=("qmlir.extensions.recovery.efforts:EFFORTS",),

@@ -1,6 +1,6 @@
 """`nn-equalize`: rescales the channels between two contractions so that the weight ranges of both match."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -177,34 +177,41 @@ class NnEqualize(ModulePass):
         count("pairs equalized", equalize(op))
 
 
-def equalize(module: ModuleOp) -> int:
-    """Equalizes the pairs of all functions of `module`, and returns the number of changed pairs."""
-    return sum(_equalize(list(_pairs(each))) for each in module.walk() if isinstance(each, FuncOp))
+def equalize(module: ModuleOp, fixed: Set[SSAValue] = frozenset()) -> int:
+    """Equalizes the pairs of all functions of `module`, and returns the number of changed pairs.
+
+    A pair is left unchanged if `fixed` contains one of its values or weights.
+    """
+    return sum(_equalize(list(_pairs(each, fixed))) for each in module.walk() if isinstance(each, FuncOp))
 
 
-def _pairs(function: FuncOp) -> Iterator[_Pair]:
+def _pairs(function: FuncOp, fixed: Set[SSAValue]) -> Iterator[_Pair]:
     for op in function.walk():
         sides = _sides(op)
-        if sides is not None and (pair := _pair(op, sides)) is not None:
+        if sides is not None and (pair := _pair(op, sides, fixed)) is not None:
             yield pair
 
 
-def _pair(first: Operation, sides: _Sides) -> _Pair | None:
+def _pair(first: Operation, sides: _Sides, fixed: Set[SSAValue]) -> _Pair | None:
     """Returns the pair that begins with `first`, or `None`.
 
     The channels must stay separate up to the next contraction, and have no other reader.
     """
+    if first.operands[_WEIGHTS] in fixed:
+        return None
     value = first.results[0]
     axis = 1 if isinstance(first, ConvOp) else len(shape_of(value)) - 1
     channels, repeats = shape_of(value)[axis], 1
     biases = [(first, position, 1) for position in range(_WEIGHTS + 1, len(first.operands))]
     while channels != DYNAMIC_INDEX:
         uses = list(value.uses)
-        if len(uses) != 1 or observed(value) is not None:
+        if len(uses) != 1 or observed(value) is not None or value in fixed:
             return None
         op, position = uses[0].operation, uses[0].index
         last = _sides(op)
         if last is not None and position == 0:
+            if op.operands[_WEIGHTS] in fixed:
+                return None
             own = 1 if isinstance(op, ConvOp) else len(shape_of(value)) - 1
             return _Pair(first, sides, biases, op, last, repeats, np.ones(channels)) if axis == own else None
         if isinstance(op, AddOp) and repeats == 1:

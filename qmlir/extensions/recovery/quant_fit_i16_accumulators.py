@@ -21,6 +21,7 @@ from qmlir.extensions.recovery.weight_rounding import DAMPING, CodeGrid, ShortGr
 from qmlir.extensions.training.parameters import scale_groups, set_scales
 from qmlir.ir.diagnostics import emit_remark, op_error
 from qmlir.ir.passes import MEANING, Preservation, count
+from qmlir.quantization.choice import RESCALING_REPAIR
 from qmlir.specialization.inputs import function_of
 
 _SHARES = np.array([1.0, 1.125, 1.25, 1.375, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0])
@@ -128,7 +129,7 @@ class QuantFitI16Accumulators(RepairsWeights):
     def _scale(
         self, module: ModuleOp, weights: Sequence[tuple[RoundedWeight, Sequence[Array]]]
     ) -> Mapping[Operation, Sequence[CodeGrid]]:
-        """Gives weights with unshared scales those with the smallest errors.
+        """Gives weights with unshared scales those with the smallest errors, unless a recipe fixes the scales.
 
         Returns the codes that each weight was allowed before.
         """
@@ -137,7 +138,7 @@ class QuantFitI16Accumulators(RepairsWeights):
         given: dict[Operation, Sequence[CodeGrid]] = {weight.op: weight.grid() for weight, _ in weights}
         found: dict[SSAValue, Array] = {}
         for weight, moments in weights:
-            if weight.rows.weight in alone:
+            if weight.rows.weight in alone and weight.may_be_repaired(RESCALING_REPAIR):
                 shares = _SHARES[: np.searchsorted(_SHARES, 2 * self.steps, side="right")]
                 scales = best_scales(weight, self._grids(weight), moments, shares)
                 if not np.array_equal(scales, weight.element.scales):

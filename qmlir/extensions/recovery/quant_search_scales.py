@@ -10,9 +10,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.schemes import are_powers_of_two
+from qmlir.arithmetic.schemes import (
+    LARGEST_FACTOR,
+    TwoLevelScales,
+    are_powers_of_two,
+    rounded_scales,
+    scale_type_of,
+)
 from qmlir.dialects.quant.infer import spread
-from qmlir.dialects.quant.types import Granularity
+from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.extensions.recovery.quant_gptq import SecondMoments
 from qmlir.extensions.recovery.repairs import FloatData, RepairsWeights, Runs, statistics_of
 from qmlir.extensions.recovery.rounded_weights import RoundedWeight
@@ -36,7 +42,8 @@ def best_scales(
     """Returns the scales of `weight`, each times the factor among `shares` that minimizes the products' error.
 
     The error is that of the nearest codes, or of the codes of GPTQ if `factors` of the moments are given. Power-of-two
-    scales stay powers of two. `grids`, `moments` and `factors` have one element per group.
+    scales stay powers of two, and block-wise scales stay in f16, bf16 or two levels if these hold them. `grids`,
+    `moments` and `factors` have one element per group.
     """
     given, shape = weight.element.scales, weight.array.shape
     positions = np.arange(given.size).reshape(given.shape)
@@ -49,7 +56,23 @@ def best_scales(
         own, groups = np.unique(numbers[position], return_inverse=True)
         shape, known = wanted[position].shape, None if factors is None else factors[position]
         scales[own] *= scale_shares(wanted[position], grid, own_moments, groups.reshape(shape), shares, factors=known)
-    return scales.astype(np.float32).astype(given.dtype).reshape(given.shape)
+    held = scale_type_of(given) if weight.element.granularity is Granularity.BLOCK else "f32"
+    steps = _super_steps(weight.element) if held == "f32" else None
+    scales = scales.reshape(given.shape)
+    if steps is not None:
+        return steps * np.clip(np.rint(scales / steps), 1, LARGEST_FACTOR)
+    return rounded_scales(scales, held).astype(given.dtype)
+
+
+def _super_steps(type_: UniformQuantizedType) -> Array | None:
+    """Returns the number of the super-block of each block with two-level scales; `None` for other scales."""
+    if type_.granularity is not Granularity.BLOCK:
+        return None
+    axis, terms = max(zip(type_.axes, type_.block_sizes, strict=True), key=lambda each: each[1])
+    found = TwoLevelScales.along(type_.scales, axis, terms)
+    if found is None:
+        return None
+    return np.moveaxis(np.repeat(found.steps.astype(np.float64), found.factors.shape[-1], axis=-1), -1, axis)
 
 
 @dataclass(frozen=True)

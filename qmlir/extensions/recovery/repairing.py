@@ -14,7 +14,9 @@ from xdsl.ir import Operation, SSAValue
 
 from qmlir import registry
 from qmlir.arithmetic.schemes import Storage
+from qmlir.dialects.nn.constant.ops import ConstantOp
 from qmlir.dialects.nn.requantize import quantized_type
+from qmlir.dialects.quant.infer import bytes_of
 from qmlir.extensions.recovery.efforts import EFFORTS, SCALES
 from qmlir.extensions.recovery.nn_equalize import equalize
 from qmlir.extensions.recovery.repairs import mark_repaired
@@ -22,11 +24,14 @@ from qmlir.extensions.recovery.rounded_weights import bias_beside, rounded_weigh
 from qmlir.interpreter.samples import Data
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, printable, revised
+from qmlir.ir.gc_control import free_dropped_modules
 from qmlir.ir.provenance import origins_of
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import CLEAN, STORE, QuantizeOptions
+from qmlir.quantization.given import fixed_values
 from qmlir.quantization.predicates import depthwise
 from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.quantization.recipe import Recipe, make_recipe
 from qmlir.quantization.recipe_text import table_text
 from qmlir.quantization.report import LayerImprovement
 from qmlir.specialization.inputs import function_of
@@ -68,6 +73,10 @@ _IN_STEP = 1 << 30
 """The maximum number of bytes of one value over all runs, since the runs of a repair advance together."""
 
 
+_FREED = 1 << 26
+"""The bytes of weights from which on dropped modules are freed before the next one is made; that takes up to a second.
+"""
+
 _LAST: LiteralString = "quant-correct-bias"
 """The pass, part of every effort, that compensates for mean shifts caused by the others."""
 
@@ -75,10 +84,11 @@ _LAST: LiteralString = "quant-correct-bias"
 def repair_passes(effort: int, required: LiteralString = "") -> tuple[LiteralString, ...]:
     """Returns the candidate pipelines of all effort levels up to `effort`; none for 0.
 
-    If there are `required` passes, these choose the quantized weights, so that only biases remain to be repaired.
+    If there are `required` passes, these choose the quantized weights, so that only biases remain to be repaired. A
+    repaired bias is part of the sums that `quant-fit-accumulators` bounds, so this pass runs again.
     """
     if required and effort:
-        return (f"{required},{_LAST}",)
+        return (f"{required},{_LAST},{required}" if "quant-fit-accumulators" in required else f"{required},{_LAST}",)
     return tuple(passes for other, passes in sorted(registry.efforts().items()) if 0 < other <= effort)
 
 
@@ -197,15 +207,18 @@ def _together(ratios: Sequence[float]) -> float:
     return sqnr(1.0, sum(math.inf if each < _LOST else 10 ** (-each / 10) for each in ratios) / len(ratios))
 
 
-def _equalized(source: ModuleOp, samples: Data, run: Callable[..., None], observers: Sequence[str]) -> Decided | None:
+def _equalized(
+    source: ModuleOp, samples: Data, run: Callable[..., None], observers: Sequence[str], recipe: Recipe
+) -> Decided | None:
     """Equalizes the float model and decides its types from the statistics of `samples`, as for the given model.
 
-    Returns `None` if nothing can be equalized, or the recipe does not fit the equalized model.
+    Values whose parameters the recipe gives are not rescaled. Returns `None` if nothing can be equalized, or the recipe
+    does not fit the equalized model.
     """
     try:
         with revised(lambda _: None):  # everything was reported for the given model
             equal = run_pipeline(source.clone(), CLEAN)
-            if not equalize(equal):
+            if not equalize(equal, fixed_values(equal, recipe)):
                 return None
             lowered = equal.clone()
             run(lowered, "target", "lower")
@@ -281,38 +294,37 @@ def find_remedy(
         seconds: No remedy is started that would likely end later.
         may_correct: Whether `attempt` can correct biases.
     """
-    trials = _Trials(attempt, time.monotonic() + seconds)
-    _ = trials.cured(lost, options, may_correct=may_correct)
-    found = Remedies(lost, tuple(trials.tried))
-    best = found.best
-    return found, None if best is None else trials.made[trials.tried.index(best)]
+    trials = _Trials(attempt, lost, time.monotonic() + seconds)
+    _ = trials.cured(options, may_correct=may_correct)
+    return Remedies(lost, tuple(trials.tried)), trials.made
 
 
 @dataclass
 class _Trials(Generic[_Made]):
-    """The remedies tried so far, and their results."""
+    """The remedies tried so far, and the result of the best one."""
 
     attempt: Callable[[Remedy], tuple[_Made, Validation]]
+    lost: Validation
     end: float
     """The deadline, in seconds of `time.monotonic`."""
 
     longest: float = 0.0
     tried: list[Tried] = field(default_factory=list[Tried])
-    made: list[_Made] = field(default_factory=list[_Made])
+    made: _Made | None = None
 
-    def cured(self, lost: Validation, options: QuantizeOptions, *, may_correct: bool) -> bool:
+    def cured(self, options: QuantizeOptions, *, may_correct: bool) -> bool:
         """Tries remedies, the most certain first, until one restores agreement; returns true if one did.
 
         If only a few predicted classes change and no output has degraded, only biases are corrected, as wider types
         would cost run time.
         """
-        if not lost.faults:
+        if not self.lost.faults:
             return may_correct and self._cures(_CORRECTING)
         if any(map(self._cures, _wider(options))):
             return True
         names: list[str] = []
         globs: list[str] = []
-        cause = lost.cause
+        cause = self.lost.cause
         for _ in range(MOST_CAUSES):
             if cause is None or not (more := [each for each in cause.nodes if each not in names]):
                 break
@@ -336,8 +348,9 @@ class _Trials(Generic[_Made]):
         except DiagnosticError:
             return False
         self.longest = max(self.longest, time.monotonic() - start)
-        self.made.append(made)
         self.tried.append(Tried(remedy, validation))
+        if Remedies(self.lost, tuple(self.tried)).best is self.tried[-1]:
+            self.made = made
         return self.tried[-1].cures
 
 
@@ -394,7 +407,8 @@ class JudgedRecovery:
             if candidates:
                 run_pipeline(made.module, STORE)
             return calibrated.finished(options, made, run)
-        equalizing = partial(_equalized, source, run=run, observers=calibrated.observers)
+        recipe = make_recipe(options.rules(), options.recipe)
+        equalizing = partial(_equalized, source, run=run, observers=calibrated.observers, recipe=recipe)
         module, made, repair = repaired(
             made, candidates, calibrated.references, self.hold_out, stages,
             required=self.required, equalized=equalizing if effort >= EQUALIZES else None,
@@ -406,7 +420,11 @@ class JudgedRecovery:
     ) -> tuple[Remedies, tuple[Attempt, Validation] | None]:
         """Tries remedies for an accuracy regression; returns them with the module and comparison of the best one."""
 
+        weights = sum(bytes_of(op.result) for op in calibrated.source.walk() if isinstance(op, ConstantOp))
+
         def attempt(remedy: Remedy) -> tuple[tuple[Attempt, Validation], Validation]:
+            if weights >= _FREED:
+                free_dropped_modules()
             made = self.attempt(calibrated, remedy.added_to(options), corrects=remedy.corrects)
             validation = validating.compared(made.module)
             return (made, validation), validation

@@ -551,6 +551,59 @@ class ShortGrid(CodeGrid):
         codes[channel[row], terms[row, column]] = sign * found[row, column]
 
 
+@dataclass(frozen=True)
+class AccumulatorGrid(CodeGrid):
+    """A grid that keeps the sums of products and biases of each channel in `bits` bits; its steps have one scale each.
+
+    With positive codes of total P and negative ones of total -N, data in `[-l, h]` and a bias b, partial sums lie
+    between `-(l P + h N) + min(b, 0)` and `h P + l N + max(b, 0)`. Multiplying P and N by one factor divides both.
+    """
+
+    data: tuple[int, int]
+    """The limits of the centered data; 0 is within them."""
+
+    least: F64
+    most: F64
+    """The smallest (at most 0) and the largest bias of each channel (at least 0), divided by the scale of the data."""
+
+    bits: int
+
+    def nearest(self, weights: Array) -> F64:
+        """Returns the nearest codes with sums of `bits` bits; if no code is 0, or the bias is too large, others."""
+        codes = super().nearest(weights)
+        if self.is_signed:
+            return codes
+        for channel, (row, step) in enumerate(zip(codes, self.steps[:, 0], strict=True)):
+            positive, negative = (int(np.maximum(sign * row, 0).sum()) for sign in (1, -1))
+            fitting = self._kept(positive, negative, channel, step)
+            for sign, total, kept in zip((1, -1), (positive, negative), fitting, strict=True):
+                if kept < total:
+                    own = np.flatnonzero(sign * row > 0)
+                    exact = sign * weights[channel, own][None] / step
+                    row[own] = sign * _with_total(exact, kept)[0] if kept else 0
+        return np.clip(codes, self.low, self.high) + 0.0  # none is -0
+
+    def _kept(self, positive: int, negative: int, channel: int, step: float) -> tuple[int, int]:
+        """Returns the largest totals P and N, in about the given proportion, with which the sums of a channel fit."""
+        limit, low, high = 1 << (self.bits - 1), -self.data[0], self.data[1]
+        above, below = (  # the cast of the bias divides in f32, and rounds
+            math.ceil(abs(bias[channel] / step) * (1 + 2**-20)) + bool(bias[channel])
+            for bias in (self.most, self.least)
+        )
+        rooms = max(limit - 1 - above, 0), max(limit - below, 0)
+        sums = high * positive + low * negative, low * positive + high * negative
+        room, worst = max(zip(rooms, sums, strict=True), key=lambda end: end[1] / (end[0] + 0.5))
+        if worst <= room:
+            return positive, negative
+
+        def largest(total: int, other: int, own: tuple[int, int], others: tuple[int, int]) -> int:
+            ends = zip(rooms, own, others, strict=True)
+            return min(total, *((room - taken * other) // each for room, each, taken in ends if each))
+
+        kept = largest(positive, negative * room // worst, (high, low), (low, high))
+        return kept, largest(negative, kept, (low, high), (high, low))
+
+
 def _with_total(numbers: Array, total: int) -> Array:
     """Returns the nearest nonnegative integers with sum `total` to each row of `numbers`, whose rounded sum is larger.
 

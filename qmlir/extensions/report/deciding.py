@@ -111,13 +111,15 @@ def _choice_fields(choice: Choice, slot: Slot, basis: Basis) -> Iterator[tuple[s
     yield "scheme", choice.scheme.name
     if basis is Basis.FIXED:
         return
+    if basis is Basis.RULE:
+        yield "parameters", str(choice.parameters)
+        return
     calibrator = choice.data_calibrator
     if slot is Slot.WEIGHT:
         calibrator = choice.calibrator or ("least error" if choice.has_least_error else "min_max")
-        chosen = choice.granularity
-        yield "granularity", "channel" if chosen.is_channel else f"block:{chosen.block}" if chosen.block else "tensor"
-    if choice.scale:
-        yield "scale", choice.scale
+        yield "granularity", str(choice.granularity)
+    if choice.bias_scale:
+        yield "bias_scale", choice.bias_scale
     options = ", ".join(f"{name} = {value}" for name, value in choice.calibrator_options.items())
     yield "calibrator", calibrator + (f" ({options})" if options else "")
     yield "rule", choice.rule.value

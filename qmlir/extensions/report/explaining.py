@@ -146,6 +146,7 @@ _REASONS: Mapping[str, str] = {
     Basis.WEIGHTS: "from the weights themselves",
     Basis.SUM: "an exact sum of products: its scale is that of the data times that of the weights, its zero point 0",
     Basis.ADDEND: "it is added to an exact sum as integers, and has the scale of that sum",
+    Basis.RULE: "a rule gives its parameters",
     Basis.GIVEN: "the model came with it",
     Basis.SHARED: "it has the type of what {by} gives",
 }

@@ -11,7 +11,7 @@ from qmlir.tools.command_runner import Command
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `qmlir inspect`."""
     add_model(parser)
-    add_options(parser, *IMPORT, "--keep-casts")
+    add_options(parser, *IMPORT, "--keep-casts", "--requantize")
     parser.add_argument("--sort", choices=SORTS, default="", help="sort layers by this column, largest first")
 
 

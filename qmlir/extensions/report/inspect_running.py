@@ -21,7 +21,7 @@ def _programs(path: Path) -> list[ProgramCard]:
     return cards_in(path)
 
 
-_OF_MODELS = (*IMPORT, "--keep-casts", "--sort")
+_OF_MODELS = (*IMPORT, "--keep-casts", "--requantize", "--sort")
 """The options that don't apply to a compiled program."""
 
 

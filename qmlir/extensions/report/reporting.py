@@ -32,8 +32,8 @@ from qmlir.extensions.report.naming import ParameterInfo
 from qmlir.extensions.report.observing import Array, ObservedPair
 from qmlir.extensions.report.render import PAGE_START, write_page
 from qmlir.extensions.report.timing import interleaved
-from qmlir.extensions.training.evaluating import Batch, Batches, Labels, data_beside, predicted, read_labels
 from qmlir.interpreter.progress import bar
+from qmlir.interpreter.real_values import on_floats, stored_inputs
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, emit, text_error
@@ -53,6 +53,7 @@ from qmlir.text.writing import check_file, check_generated
 from qmlir.workflows.comparison.compare import arguments_of
 from qmlir.workflows.comparison.names import OUTPUT, matched, module_names
 from qmlir.workflows.comparison.subjects import ModuleSubject
+from qmlir.workflows.evaluating import Batch, Batches, Labels, data_beside, predicted, read_labels
 from qmlir.workflows.folder import QuantizedFolder
 from qmlir.workflows.loading import load
 from qmlir.workflows.quantized import Quantized
@@ -182,6 +183,12 @@ class _Collector:
 
     # Programs
 
+    @property
+    def stored(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The inputs of one run of each model, as it takes them."""
+        reference, quantized = (stored_inputs(subject.signature, self.inputs) for subject in self.subjects)
+        return reference, quantized
+
     def compiled(self) -> tuple[Program, Program] | None:
         """Compiles both models; returns `None` if timing is off, or a model cannot be compiled."""
         if not self.options.time:
@@ -192,8 +199,8 @@ class _Collector:
                     compile_module(each, threads=self.options.threads, isa=self.options.isa, progress=self.progress)
                     for each in self.modules
                 ]
-                for each in made:
-                    each(self.inputs)  # compiles models with dynamic dimensions
+                for each, inputs in zip(made, self.stored, strict=True):
+                    each(inputs)  # compiles models with dynamic dimensions
             return made[0], made[1]
         except DiagnosticError as error:
             self.notes.append(f"Nothing is timed, because something cannot be compiled: {error.diagnostic.message}")
@@ -204,12 +211,13 @@ class _Collector:
         """Returns the time of one run of both, and the times of the quantized model's kernels."""
         if programs is None:
             return [], ()
-        runs = {"reference": partial(programs[0], self.inputs), "quantized": partial(programs[1], self.inputs)}
+        reference, quantized = self.stored
+        runs = {"reference": partial(programs[0], reference), "quantized": partial(programs[1], quantized)}
         with self._timed("timing"):
             times = interleaved(runs, _TURNS, _SECONDS_A_TURN)
             note = f"compiled, one run, median of {_TURNS} turns"
             figure = Figure("time", "s", times["quantized"].median, times["reference"].median, note)
-            return [figure], programs[1].time_kernels(self.inputs)
+            return [figure], programs[1].time_kernels(quantized)
 
     def judged(self, labels: Labels | None, programs: tuple[Program, Program] | None) -> list[Figure]:
         """Returns the accuracy with labels, or the agreement of both models.
@@ -223,9 +231,11 @@ class _Collector:
             raise text_error(f"labels require a model with one output, but got {len(ports)}")
         known = None if labels is None else read_labels(labels)
         found: tuple[list[Array], list[Array]] = ([], [])
+        signatures = [subject.signature for subject in self.subjects]
+        calls = [on_floats(call, function) for call, function in zip(programs or (), signatures, strict=False)]
         with self._timed("accuracy"):
             for batch in () if programs is None else Batches(self.modules[0], self.data, size=1):
-                for program, classes in zip(programs or (), found, strict=True):
+                for program, classes in zip(calls, found, strict=True):
                     classes.append(predicted(program(batch.inputs)[ports[0].name], batch))
         theirs, ours = map(np.concatenate, found if programs is not None else self.seen_classes)
         agreement = Figure("agreement", "%", 100 * float((theirs == ours).mean()), None, counted(len(ours), "sample"))
@@ -399,7 +409,7 @@ def collect(
 ) -> Report:
     """Returns the report of `quantized` compared with `reference`, its float model, on `data`.
 
-    `labels` contains the class of each sample (see `qmlir.extensions.training.evaluating`). Without labels, the report
+    `labels` contains the class of each sample (see `qmlir.workflows.evaluating`). Without labels, the report
     shows the agreement between both models instead of the accuracy. `profile` is the profile from which types were
     decided. Raises `DiagnosticError` if data or labels do not fit.
     """

@@ -33,7 +33,6 @@ from qmlir.extensions.search.knapsack import Option, Selection, front, least
 from qmlir.extensions.search.sensitivity import PASSES
 from qmlir.extensions.search.trials import Measurements
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
-from qmlir.extensions.training.evaluating import Batch
 from qmlir.interpreter.jobs import content_digest
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.report import coverage
@@ -41,6 +40,7 @@ from qmlir.targets.cpu.compiler import compile_module
 from qmlir.targets.cpu.timing import KernelTime
 from qmlir.text.tables import aligned, bytes_text
 from qmlir.workflows.calibration_samples import runs_within
+from qmlir.workflows.evaluating import Batch
 from qmlir.workflows.workers import environment
 
 SAMPLES = 512

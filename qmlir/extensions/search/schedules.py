@@ -7,7 +7,7 @@ Values and names don't matter.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -34,9 +34,10 @@ from qmlir.targets.cpu.scheduled.schedule import (
     schedule_for,
     schedule_of,
     schedule_of_tile,
+    tile_rows,
 )
 
-_NUMBERS = ("schedule", "operandSegmentSizes", "epilogue_maps", "input_zero_point", "weight_zero_point")
+_NUMBERS = ("schedule", "operandSegmentSizes", "epilogue_maps", "input_zero_point", "weight_zero_point", "input_total")
 """Properties that are compared separately or ignored."""
 
 
@@ -96,6 +97,10 @@ more often.
 """
 
 
+_DISTANCES = (0, 2048, 4096)
+"""The prefetch distances that are tried for weights that are read once: processors of one instruction set differ."""
+
+
 def _rows(positions: int, most: int) -> Iterator[int]:
     """Yields row counts of tiles from `most` down.
 
@@ -125,6 +130,9 @@ def _direct(op: ContractionOp, isa: str, threads: int) -> Iterator[ScheduleAttr]
     first, *others = found.rows_for(op)
     for tile in _tiles(op, first, found.registers):
         yield schedule_of(op, found, first, tile, threads)
+    for distance in _DISTANCES:
+        tile = tile_rows(positions_of(op), first.rows), first.vectors
+        yield schedule_of(op, found, replace(first, ahead=distance), tile, threads)
     if isinstance(op.accumulator_type, AnyFloat):
         return
     for row in others:
@@ -144,7 +152,7 @@ def _by_winograd(op: ConvOp, form: Algorithm, isa: str, threads: int) -> Iterato
 
 def _unthreaded(made: ScheduleAttr) -> ScheduleAttr:
     numbers = made.rows, made.vectors, made.lanes, made.k_unroll
-    return ScheduleAttr.of(made.variant, *numbers, block=made.block, prefetch=made.prefetch)
+    return ScheduleAttr.of(made.variant, *numbers, block=made.block, prefetch=made.prefetch, ahead=made.ahead)
 
 
 def candidates(op: ContractionOp, isa: str, threads: int) -> tuple[ScheduleAttr, ...]:

@@ -4,9 +4,9 @@ import argparse
 
 from qmlir.extensions import search
 from qmlir.extensions.search.choices import SearchMode, Width
-from qmlir.extensions.training.choices import Engine
 from qmlir.tools.arguments import IMPORT, add_model, add_options, add_output, add_quantization
 from qmlir.tools.command_runner import Command
+from qmlir.workflows.choices import Engine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

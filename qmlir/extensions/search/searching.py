@@ -40,8 +40,6 @@ from qmlir.extensions.search.budget import Allotment, Latency, SearchBudget, all
 from qmlir.extensions.search.choices import SearchMode, Width
 from qmlir.extensions.search.trials import Measurements, SearchSubject, Trials
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
-from qmlir.extensions.training.choices import Engine
-from qmlir.extensions.training.evaluating import Batches, Labels, chosen_member, data_beside, output_name, read_labels
 from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.interpreter.progress import bar
 from qmlir.interpreter.samples import Data
@@ -53,6 +51,8 @@ from qmlir.quantization.settings import QuantizeSettings, tells_settings
 from qmlir.text.data import plain
 from qmlir.text.printing import module_text
 from qmlir.text.tables import Readable, aligned, bytes_text, counted
+from qmlir.workflows.choices import Engine
+from qmlir.workflows.evaluating import Batches, Labels, chosen_member, data_beside, output_name, read_labels
 from qmlir.workflows.loading import takes_model
 from qmlir.workflows.quantized import Quantized
 from qmlir.workflows.quantizing import quantize

@@ -36,12 +36,12 @@ from qmlir.arithmetic.schemes import F64
 from qmlir.dialects.quant.evaluate import dequantize, quantize
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.extensions.training.differentiating import Place, PlaceGradients, gradient, value_at
-from qmlir.extensions.training.evaluating import Batch, rows_of_scores
 from qmlir.interpreter.interpreter import Listener
 from qmlir.interpreter.run import interpret
 from qmlir.ir.interfaces import Quantizable
 from qmlir.quantization.decisions import Decisions
 from qmlir.quantization.profiles.keys import ENTRY
+from qmlir.workflows.evaluating import Batch, rows_of_scores
 
 Rounded: TypeAlias = Mapping[Place, UniformQuantizedType]
 """The values and operands of a function that are rounded, each with its quantized type."""

@@ -22,15 +22,15 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.schemes import F64
 from qmlir.extensions.search.sensitivity import PASSES, LogitSensitivity, Rounded, averaged, rounded
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
-from qmlir.extensions.training.choices import Engine
-from qmlir.extensions.training.evaluating import Batch, Batches, Runner, predicted
 from qmlir.interpreter.jobs import Begun, Job, ShippedModule, Workers
 from qmlir.ir.diagnostics import DiagnosticError, text_error, without_remarks
 from qmlir.pipelines import QuantizeOptions
 from qmlir.text.data import read_data
 from qmlir.text.files import path_of
 from qmlir.text.writing import check_generated, made_folder, write_own
+from qmlir.workflows.choices import Engine
 from qmlir.workflows.comparison.errors import ErrorSums
+from qmlir.workflows.evaluating import Batch, Batches, Runner, predicted
 
 # Figures that are slow to measure, stored by name in a file, so that an interrupted search can continue.
 

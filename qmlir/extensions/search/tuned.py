@@ -21,7 +21,7 @@ from typing import Any
 
 import llvmlite
 
-from qmlir.ir.diagnostics import DiagnosticError, text_error
+from qmlir.ir.messages import DiagnosticError, text_error
 from qmlir.targets.cpu.cache import (
     DIRECTORY_VARIABLE,
     TUNED,
@@ -31,8 +31,7 @@ from qmlir.targets.cpu.cache import (
     check_directory,
     is_private,
 )
-from qmlir.targets.cpu.host import host_features
-from qmlir.targets.cpu.runtime.machine_code import processor_name
+from qmlir.targets.cpu.runtime.machine_code import host_features, processor_name
 from qmlir.text.data import JsonValue, parse_data
 from qmlir.text.files import read_regular
 from qmlir.text.writing import write_own

@@ -24,11 +24,13 @@ import numpy as np
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.linalg.ops import GenericOp
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.pattern_rewriter import PatternRewriter
 
+from qmlir.analysis import is_movement
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp
@@ -80,14 +82,24 @@ def scheduled_variants(module: ModuleOp) -> dict[int, ScheduleAttr]:
     return found
 
 
+def _moves_of(value: SSAValue) -> list[GenericOp]:
+    """Returns the operations that move the elements of `value` from their source, in order."""
+    found = list[GenericOp]()
+    while isinstance(op := value.owner, GenericOp) and is_movement(op):
+        found.insert(0, op)
+        value = op.inputs[0]
+    return found
+
+
 def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> ModuleOp:
     """Returns an integer-level module that computes `op` on tensors, once with each schedule.
 
-    `None` stands for the built-in schedule. Constants are copied; other operands become inputs. The data operand is the
-    sum of two inputs, so that it is allocated in the arena, as in a model. Each copy has a separate origin
-    (`schedule_number`), and its result is an output.
+    `None` stands for the built-in schedule. Constants and operations that move the weights are copied, since schedules
+    depend on them. Other operands become inputs. The data operand is the sum of two inputs, so that it is allocated in
+    the arena, as in a model. Each copy has a separate origin (`schedule_number`), and its result is an output.
     """
-    values = list(captured(op))
+    moves = _moves_of(op.w)
+    values = [*dict.fromkeys(value for each in (op, *moves) for value in captured(each) if value.owner not in moves)]
     given = [value for value in values if not isinstance(value.owner, _TAKEN_ALONG)]
     added = [op.x] if op.x in given else []
     arguments = [value.type for value in (*given, *added)]
@@ -102,10 +114,12 @@ def alone(op: ContractionOp, schedules: Sequence[ScheduleAttr | None]) -> Module
     function = FuncOp("main", (arguments, [op.target.type] * len(schedules)), Region(block))
     made: list[SSAValue] = []
     for number, schedule in enumerate(schedules):
-        copy = op.clone(dict(known))
+        own = dict(known)
+        moved, copy = [each.clone(own) for each in moves], op.clone(own)
         copy.schedule = schedule
-        set_origins(copy, [Origin(f"schedule{number}")])
-        block.add_op(copy)
+        for each in (*moved, copy):
+            set_origins(each, [Origin(f"schedule{number}")])
+            block.add_op(each)
         made.append(copy.results[0])
     block.add_op(ReturnOp(*made))
     if added:
@@ -289,7 +303,7 @@ def kernels_of(module: ModuleOp, function: str, isa: str, threads: int) -> list[
     _run(lowered, Pipeline((KernelTileProducers(isa=isa),)))
     found: dict[str, TunableKernel] = {}
     for op in function_of(lowered, function).walk():
-        if isinstance(op, ContractionOp) and op.schedule is None:
+        if isinstance(op, ContractionOp) and op.schedule is None and op.multiply_adds():
             identity = kernel_identity(op, isa, threads)
             kernel = found.setdefault(identity, TunableKernel(op, identity, []))
             kernel.nodes += [origin.name for origin in origins_of(op)[:1]]
@@ -391,20 +405,18 @@ def _tuned(kernel: TunableKernel, isa: str, threads: int) -> TunedKernel:
     default = timer.default()
     every = list(dict.fromkeys((default, *candidates(kernel.op, isa, threads))))
     schedules = _of_fast_variants(timer, every)
-    if len(schedules) == 1:
-        times: dict[ScheduleAttr, tuple[float, float]] = {}
-    elif threads == 1:
+    if threads == 1:
         times = timer.one_thread(schedules)
     else:
         times = timer.together(_finalists(timer, default, schedules))
-    best = min(times, key=lambda each: min(times[each]), default=default)
+    best = min(times, key=lambda each: min(times[each]))
     is_faster = best != default and all(
         one < (1 - MARGIN) * other for one, other in zip(times[best], times[default], strict=True)
     )
     chosen = best if is_faster else default
     return TunedKernel(
-        kernel.identity, str(best) if is_faster else None, str(default), min(times.get(chosen, (0.0,))),
-        min(times.get(default, (0.0,))), len(every),
+        kernel.identity, str(best) if is_faster else None, str(default), min(times[chosen]), min(times[default]),
+        len(every),
     )  # fmt: skip
 
 
@@ -425,7 +437,7 @@ def _finalists(timer: Timer, default: ScheduleAttr, schedules: Sequence[Schedule
     """Returns the built-in schedule and those fastest on one thread, each with and without threading."""
 
     def tile(each: ScheduleAttr) -> tuple[object, ...]:
-        return (each.variant, each.rows, each.vectors, each.lanes, each.k_unroll, each.block, each.prefetch)
+        return (each.variant, each.rows, each.vectors, each.lanes, each.k_unroll, each.block, each.prefetch, each.ahead)
 
     ways: dict[tuple[object, ...], list[ScheduleAttr]] = {}
     for each in schedules:

@@ -11,7 +11,7 @@ from glob import escape
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from qmlir.arithmetic.arrays import integer_limits
 from qmlir.arithmetic.schemes import Storage
@@ -85,16 +85,16 @@ def _name_of(op: Operation) -> str | None:
 
 @dataclass
 class _RecordingRecipe(Recipe):
-    """A recipe that records each choice it was asked for."""
+    """A recipe that records each choice it was asked for, except those with parameters that a rule gives."""
 
     decided: dict[str, dict[tuple[Slot, Storage], Choice]] = field(
         default_factory=lambda: defaultdict[str, dict[tuple[Slot, Storage], Choice]](dict)
     )
 
-    def choice(self, op: Operation, slot: Slot) -> Choice:
-        found = super().choice(op, slot)
+    def choice(self, op: Operation, slot: Slot, value: SSAValue | None = None) -> Choice:
+        found = super().choice(op, slot, value)
         name = _name_of(op)
-        if name is not None:
+        if name is not None and found.parameters is None:
             self.decided[name].setdefault((slot, found.storage), found)
         return found
 

@@ -21,16 +21,6 @@ class OptimizerKind(StrEnum):
     """Stochastic gradient descent with momentum."""
 
 
-class Engine(StrEnum):
-    """The engine that runs modules."""
-
-    AUTO = "auto"
-    """The interpreter until it has taken as long as compilation would, then the compiled program."""
-
-    INTERPRETER = "interpreter"
-    COMPILED = "compiled"
-
-
 class FinetuneLoss(StrEnum):
     """The loss that training minimizes."""
 

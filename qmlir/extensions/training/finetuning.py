@@ -24,9 +24,8 @@ from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.calibrators import cross_entropy, distillation_divergence, squared_error
 from qmlir.dialects.nn.requantize import computes_quantized
 from qmlir.extensions.training.choices import FinetuneLoss, FinetuneOptions, OptimizerKind
-from qmlir.extensions.training.evaluating import Labels, chosen_member, output_name, score_rows
 from qmlir.extensions.training.optimizers import REMEMBERED, SUMS, Optimizer, cosine_share, still
-from qmlir.extensions.training.samples import TrainingSamples, parted, with_labels
+from qmlir.extensions.training.samples import TrainingSamples, parted
 from qmlir.extensions.training.trainable import Trainable, TrainingPrograms, trainable
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.datasets import Preprocess, preprocessed
@@ -43,6 +42,7 @@ from qmlir.text.files import path_of, plan_output
 from qmlir.text.renames import old_name
 from qmlir.text.tables import Readable
 from qmlir.text.writing import check_own, write_own
+from qmlir.workflows.evaluating import Labels, chosen_member, output_name, score_rows, with_labels
 from qmlir.workflows.loading import HoldsModule, takes_model
 
 CALIBRATION = 512

@@ -2,18 +2,16 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from qmlir.arithmetic.arrays import Array
-from qmlir.extensions.training.evaluating import Labels, data_beside, has_open_batch, read_labels, together
-from qmlir.interpreter.datasets import array_of, is_array, opened
 from qmlir.interpreter.samples import Data, Samples
 from qmlir.ir.diagnostics import text_error
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.specialization.inputs import function_of
+from qmlir.workflows.evaluating import has_open_batch, together
 
 
 class TrainingSamples:
@@ -80,26 +78,6 @@ class TrainingSamples:
             found.update(f"{array.dtype} {array.shape}".encode())
             found.update(np.ascontiguousarray(array).tobytes())
         return found.hexdigest()
-
-
-def with_labels(data: Data, labels: Labels | bool | None) -> tuple[Data, Array | None]:
-    """Splits `data` into samples and labels. Raises `DiagnosticError` if labels are required but missing."""
-    if labels is None or labels is False:
-        return data, None
-    if labels is not True:
-        return data_beside(labels, data), read_labels(labels)
-    if isinstance(data, tuple | list) and len(data) == 2 and all(map(is_array, data)):
-        return data[0], read_labels(array_of(data[1]))
-    inputs: list[Any] = []
-    found: list[Array] = []
-    for item in opened(data).items:
-        if is_array(item) or not isinstance(item, Sequence) or len(cast(Sequence[Any], item)) != 2:
-            raise text_error("labels=True requires pairs (inputs, labels), but an item of the data is not a pair")
-        inputs.append(item[0])
-        found.append(array_of(item[1]).reshape(-1))
-    if not found:
-        raise text_error("labels=True requires pairs (inputs, labels), but the data contains none")
-    return inputs, read_labels(np.concatenate(found))
 
 
 def parted(count: int, held_out: float, size: int, seed: int) -> tuple[int, Array, Array]:

@@ -241,7 +241,7 @@ def trainable(
         >>> quantized = trained.freeze(parameters)
     """
     if settings.get("accumulator_bits"):
-        raise text_error("accumulator_bits has no effect on training: only rounding keeps sums within 16 bits")
+        raise text_error("accumulator_bits has no effect on training: only rounding keeps sums within a width")
     check_method(scales)
     run = stages_of(settings, module, is_trained=True)
     quantized = module.clone()

@@ -16,6 +16,8 @@ EmitOperation = Callable[["CWriter", Operation], None]
 LARGEST = (1 << 31) - 1 - SLACK
 """The largest size for which loops with known bounds can use an `int32_t` counter."""
 
+_UNSIGNED = ("int32_t", "int64_t")
+
 TABLES = "LANES_"
 """The prefix of the names of tables of constant lanes."""
 
@@ -47,6 +49,9 @@ class CWriter(TextWriter):
         super().__init__(emissions, names, unit.helpers)
         self.unit = unit
         self.statements: list[Statement] = []
+        self._unsigned: set[str] = set()
+        """The variables that hold signed integers as unsigned ones: those that loops carry. GCC 12.1 and 12.2 drop
+        terms of sums in vectorized loops if a carried sum changes its signedness (GCC bug 107212)."""
 
     # --- Statements ---------------------------------------------------------------------------------------------------
 
@@ -129,6 +134,8 @@ class CWriter(TextWriter):
     def variable(self, value: SSAValue, otherwise: str = "v", first: Text | None = None) -> str:
         name, type_, lanes = self.names.new(self.hint(value, otherwise)), self.element(value).type, lanes_in(value)
         if first is not None:
+            if not lanes and type_ in _UNSIGNED:
+                self._unsigned.add(name)
             self.set(name, first, value, is_new=True)
         else:
             self.line(f"{type_} {name}[{lanes}];" if lanes else f"{type_} {name};")
@@ -136,11 +143,20 @@ class CWriter(TextWriter):
         return name
 
     def read(self, name: str, value: SSAValue) -> Text:
-        return Text(f"{name}[{LANE}]", frozenset({name})) if lanes_in(value) else name_text(name)
+        if lanes_in(value):
+            return Text(f"{name}[{LANE}]", frozenset({name}))
+        return (
+            Text(f"({self.element(value).type}){name}", frozenset({name}))
+            if name in self._unsigned
+            else name_text(name)
+        )
 
     def set(self, name: str, text: Text, value: SSAValue, *, is_new: bool = False) -> None:
-        type_ = self.element(value).type if is_new else ""
+        element = self.element(value)
+        type_ = element.type if is_new else ""
         if lanes := lanes_in(value):
             self.lanes(lanes, text.text, name, type_, reads=text.reads)
+        elif name in self._unsigned:
+            self.line(f"{element.wide if is_new else ''} {name} = ({element.wide}){text.inner};".lstrip(), text)
         else:
             self.line(f"{type_} {name} = {text};".lstrip(), text)

@@ -24,11 +24,11 @@ import qmlir
 from qmlir import registry
 from qmlir.extensions.search import budget, trials
 from qmlir.extensions.search.trials import Measurements
-from qmlir.extensions.training.evaluating import Batch
 from qmlir.interpreter.jobs import Job, read_part, write_part
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.tools import qmlir_cli
 from qmlir.workflows import quantizing
+from qmlir.workflows.evaluating import Batch
 from qmlir.workflows.workers import environment, workers_of
 from tests.support.classifiers import classifier
 from tests.support.classifiers import samples as classified
@@ -100,7 +100,7 @@ def test_a_worker_that_ends_while_it_is_given_the_job_changes_nothing(
     """The scheduler of `distributed` then draws more workers than it has."""
     asked: list[Any] = []
 
-    def replicate(futures: Any) -> None:
+    def replicate(futures: Any, *, callback_timeout: float) -> None:
         asked.append(futures)
         raise ValueError("Sample larger than population or is negative")
 
@@ -224,6 +224,7 @@ def test_a_task_that_ends_workers_is_given_up(cluster: Any, client: Any, monkeyp
 
 
 def test_a_cluster_without_workers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the client has not heard yet that the job ended with its worker."""
     monkeypatch.setattr(dask_workers, "_WAIT_SECONDS", 0.1)
     monkeypatch.setattr(dask_workers, "_ALONE_SECONDS", 0.3)
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
@@ -236,6 +237,7 @@ def test_a_cluster_without_workers_is_told(monkeypatch: pytest.MonkeyPatch) -> N
         end = time.monotonic() + 9
         while cluster.scheduler.workers and time.monotonic() < end:
             time.sleep(0.02)
+        monkeypatch.setattr(distributed.Future, "status", "finished")
         with (
             diagnostic_handler(said.append),
             pytest.raises(DiagnosticError, match=r"had no workers for 0 s; start some, .* --resume to continue"),

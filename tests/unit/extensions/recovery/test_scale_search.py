@@ -52,3 +52,17 @@ def test_weights_of_more_bits_keep_their_scales() -> None:
     before = [_scales(each) for each in rounded_weights(function_of(decided, "main"))]
     run_pipeline(decided, "quant-search-scales{compensating bits=2}", samples={"x": samples_of_four()})
     assert [_scales(each) for each in rounded_weights(function_of(decided, "main"))] == before
+
+
+def test_scales_keep_two_levels() -> None:
+    """Before and after, the scales of a super-block are multiples of one f16 number."""
+    decided = decided_by(two_layers("c"), [{"slot": "weight", "granularity": "block:2:k6"}])
+    found = list[np.ndarray]()
+    for passes in ("", "quant-search-scales"):
+        run_pipeline(decided, passes, samples={"x": samples_of_four()})
+        found.append(np.array([each.element.scales for each in rounded_weights(function_of(decided, "main"))]))
+        largest, smallest = found[-1].max(-1), found[-1].min(-1)
+        steps = largest[..., None] / np.arange(1, 64)
+        is_whole = np.rint(smallest[..., None] / steps) * steps == smallest[..., None]
+        assert ((steps.astype(np.float16) == steps) & is_whole).any(-1).all()
+    assert not np.array_equal(*found)

@@ -60,6 +60,13 @@ def test_a_single_sum_may_be_made_in_several_ways() -> None:
     assert len(candidates(op, "avx512-vnni", 1)) > 1
 
 
+@pytest.mark.parametrize(("rows", "channels", "is_tried"), [(1, 16384, True), (64, 16384, False), (1, 64, False)])
+def test_distances_are_tried_for_large_weights_that_are_read_once(rows: int, channels: int, is_tried: bool) -> None:
+    _, op = _parsed(_matmul("i8", "i32", rows=rows, channels=channels))
+    distances = {each.ahead for each in candidates(op, "avx512-vnni", 1)}
+    assert distances == ({0, 2048, 4096} if is_tried else {0})
+
+
 def test_what_is_divided_is_there_undivided_too() -> None:
     _, op = _parsed(_matmul("i8", "i32", rows=4096))
     found = candidates(op, "generic", 2)
@@ -105,7 +112,9 @@ def test_interleaved_rows_are_as_many_registers_in_each(isa: str, variant: str) 
 
 def test_numbers_and_names_do_not_make_another_kernel() -> None:
     _, op = _parsed(_matmul("i8", "i32"))
-    _, same = _parsed(_matmul("i8", "i32", 'attributes {input_zero_point = 3 : i32, origin = "fc1"}'))
+    _, same = _parsed(
+        _matmul("i8", "i32", 'attributes {input_zero_point = 3 : i32, input_total = 9 : i64, origin = "fc1"}')
+    )
     _, unsigned = _parsed(_matmul("i8", "i32", "attributes {input_unsigned}"))
     _, larger = _parsed(_matmul("i8", "i32", rows=13))
     identity = kernel_identity(op, "avx2", 1)

@@ -22,12 +22,12 @@ from qmlir.extensions.search.searching import SearchResult, SearchStep, search
 from qmlir.extensions.search.sensitivity import divergences
 from qmlir.extensions.search.trials import Measurements, rounded_by
 from qmlir.extensions.search.widths import LayerwiseModel, Widths
-from qmlir.extensions.training.evaluating import Batches
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, Severity, diagnostic_handler, emit
 from qmlir.pipelines import QuantizeOptions
 from qmlir.quantization.recipe_text import RecipeText
 from qmlir.quantization.report import coverage
 from qmlir.text.printing import module_text
+from qmlir.workflows.evaluating import Batches
 from tests.support.classifiers import classifier, samples
 from tests.support.executors import PicklingExecutor
 

@@ -13,8 +13,8 @@ from qmlir.extensions.search.choices import Width
 from qmlir.extensions.search.sensitivity import divergences, rounded, score_gradients, signs_of_passes
 from qmlir.extensions.search.widths import LayerwiseModel
 from qmlir.extensions.training.differentiating import Place
-from qmlir.extensions.training.evaluating import Batches
 from qmlir.pipelines import QuantizeOptions
+from qmlir.workflows.evaluating import Batches
 from qmlir.workflows.quantizing import quantize
 
 RANDOM = np.random.default_rng(3)

@@ -5,11 +5,11 @@ import pytest
 import qmlir
 from qmlir.arithmetic.arrays import Array
 from qmlir.extensions.search.trials import SearchSubject, Trials
-from qmlir.extensions.training.choices import Engine
-from qmlir.extensions.training.evaluating import Batches
 from qmlir.interpreter.jobs import ShippedModule, Workers
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.pipelines import QuantizeOptions
+from qmlir.workflows.choices import Engine
+from qmlir.workflows.evaluating import Batches
 from tests.support.classifiers import classifier, samples
 
 X, LABELS = samples(10)

@@ -9,7 +9,8 @@ import qmlir
 from qmlir.extensions.search.tuned import TunedKernel, Tuning, read_store, store_path, tuned_for, write_store
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.targets.cpu import cache
-from qmlir.targets.cpu.cache import UNTUNED, program_key
+from qmlir.targets.cpu.cache import UNTUNED
+from qmlir.targets.cpu.compiler import program_key
 
 FASTER = TunedKernel("a conv", "#kernel.schedule<…>", "#kernel.schedule<>", 1e-6, 2e-6, 5)
 KERNELS = {FASTER.key: FASTER}

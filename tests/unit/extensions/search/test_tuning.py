@@ -12,15 +12,20 @@ import qmlir
 from qmlir.dialects.kernel.attributes import ScheduleAttr
 from qmlir.dialects.kernel.contraction import ContractionOp
 from qmlir.extensions.search import tuning
-from qmlir.extensions.search.tuned import store_path, tuned_for
+from qmlir.extensions.search.schedules import kernel_identity
+from qmlir.extensions.search.tuned import Tuning, store_path, tuned_for
 from qmlir.extensions.search.tuning import FoundKernel, alone, schedule_number, tune
 from qmlir.interpreter.run import interpret
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import inputs_of
+from qmlir.specialization.inputs import function_of
 from qmlir.targets.cpu import cache
 from qmlir.targets.cpu.lowering import lowered
+from qmlir.targets.cpu.scheduled.schedule import schedule_for
+from tests.support.emitted import parsed
 from tests.support.executors import PicklingExecutor
 from tests.support.nets import Net
+from tests.unit.targets.cpu.microkernels.test_unpacked import ATTENTION
 
 Times = dict[ScheduleAttr, tuple[float, float]]
 
@@ -191,6 +196,35 @@ def test_a_kernel_alone_computes_what_it_does_in_the_model(module: ModuleOp) -> 
     assert schedules == [None, ScheduleAttr.of("scalar")]
     first, second = interpret(made, tuning.inputs_for(made)).values()
     np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("isa", ["avx2", "avx512-vnni"])
+def test_attention_over_a_cache_alone_is_the_kernel_of_the_model(isa: str) -> None:
+    """Values are read as the cache holds them, which only the operation that turns them shows."""
+    kernels = tuning.kernels_of(parsed(ATTENTION), "main", isa, 1)
+    assert len(kernels) == 2
+    variants = {schedule_for(each.op, isa, 1).variant for each in kernels}
+    assert "i16_shifted_rows" in variants
+    for each in kernels:
+        made = alone(each.op, [None, ScheduleAttr.of("scalar")])
+        made.verify()
+        copies = [op for op in made.walk() if isinstance(op, ContractionOp)]
+        assert [kernel_identity(op, isa, 1) for op in copies] == [each.identity] * 2
+        assert tuning.Timer(each.op, isa, 1).default() == schedule_for(each.op, isa, 1)
+        assert str(inputs_of(function_of(made, "main"))[1].type) == "tensor<1x2x600x32xi8>"  # as the cache holds it
+
+
+def test_a_kernel_with_one_schedule_is_timed_too(module: ModuleOp, monkeypatch: pytest.MonkeyPatch) -> None:
+    _invent(monkeypatch, is_last_faster=False)
+
+    def no_others(op: ContractionOp, isa: str, threads: int) -> tuple[()]:
+        return ()
+
+    monkeypatch.setattr(tuning, "candidates", no_others)
+    found = tune(module, isa="generic")
+    stored = Tuning.read(Path(found.path))
+    assert (stored.damaged, len(stored.kernels)) == (0, 2)
+    assert {(each.seconds, each.default_seconds, each.tried) for each in stored.kernels.values()} == {(1.0, 1.0, 1)}
 
 
 @pytest.mark.parametrize(

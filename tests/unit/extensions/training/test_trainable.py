@@ -397,7 +397,7 @@ def test_arithmetic_on_stored_integers_is_not_trained() -> None:
     float_model = qmlir.load(net.model(net.node("MatMul", x, net.constant(np.ones((3, 2), np.float32)))))
     model = qmlir.export_onnx(qmlir.quantize(float_model, [net.feeds], validate=False), format="integer")
     with pytest.raises(DiagnosticError, match="it reads plain integers, which have no gradient"):
-        qmlir.trainable(qmlir.load(_without_metadata(model)))
+        qmlir.trainable(qmlir.load(_without_metadata(model), keep_casts=True))
 
 
 def test_a_quantized_model_takes_no_data_and_no_settings() -> None:

@@ -114,6 +114,27 @@ def test_sums_may_be_wider_than_a_register(cpu: str, tmp_path: Path) -> None:
     assert differing_bits(wanted, found) == 0
 
 
+COLUMNS = """
+!x = !quant.uniform<i8:f32, 1.0:-128>
+!sum = !quant.uniform<i32:f32, 1.0>
+func.func @main(%x: tensor<36x4x!x> {nn.name = "x"}) -> (tensor<4x!sum> {nn.name = "y"}) {
+  %y = nn.reduce_sum %x {axes = [0], keep_dims = false} : (tensor<36x4x!x>) -> tensor<4x!sum>
+  return %y : tensor<4x!sum>
+}
+"""
+"""Sums of columns, which compilers add up side by side."""
+
+
+@pytest.mark.parametrize("name", ["gcc -O2", "gcc -O3"])
+def test_no_term_of_a_vectorized_sum_is_lost(name: str, tmp_path: Path) -> None:
+    """GCC 12.2 lost three of four terms of sums that changed their signedness (GCC bug 107212)."""
+    x = np.random.default_rng(0).integers(-128, 128, (36, 4)).astype(np.int8)
+    wanted = {"y": (x.astype(np.int32) + 128).sum(0, dtype=np.int32)}
+    ended, found = run_c(qmlir.emit(parsed(COLUMNS)), _installed(name), {"x": x}, wanted, tmp_path)
+    assert ended == 0
+    assert differing_bits(wanted, found) == 0
+
+
 def test_nan_is_refused_by_the_number_of_the_input(build: Build, tmp_path: Path) -> None:
     module = _classifier(3, 3)
     inputs = {"x": np.zeros((1, 2, 7, 7), np.float32)}

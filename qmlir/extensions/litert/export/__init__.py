@@ -1,0 +1,1 @@
+"""The exporter of modules as LiteRT models (`.tflite`)."""
