@@ -75,7 +75,7 @@ bench-accuracy: $(STAMP) ## measure the accuracy of quantized models, ONNX Runti
 compare: $(STAMP) ## compare the working tree with a commit, in turns (make compare BASE=COMMIT): times, memory, accuracy, integers
 	$(BIN)/python -m benchmarks.commits $(or $(BASE),HEAD)
 
-bench-compiled: $(STAMP) ## measure compiled programs on 1 and 2 threads, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]')
+bench-compiled: $(STAMP) ## measure compiled programs on 1 and 2 threads, ONNX Runtime and OpenVINO beside (pip install -e '.[peers]'), ggml too with '.[ggml]'
 	$(BIN)/python -m benchmarks.compiled --threads 1 2
 
 zoo: $(STAMP) ## take models that people bring through all of it, and write docs/results/zoo.json (pip install -e '.[zoo]'; hours)

@@ -3,7 +3,8 @@
 Models of random weights and digit classifiers against ONNX Runtime and OpenVINO; single layers against ONNX Runtime;
 weights of 4 bits against those of 8; shifts against products of floats; one row by weights that no cache holds; how
 time grows with sizes; compiling and starting. All in one process, in turns, on one thread and on several. `--only` and
-`--model` choose, `--folder` keeps what is prepared for the next run.
+`--model` choose, `--folder` keeps what is prepared for the next run. Exits with 1 if time or memory grows faster than a
+size.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from rich.console import Console
 from benchmarks.accuracy import MODELS, NAMES
 from benchmarks.contest import LIMITS, Contest, compile_only, model_sections
 from benchmarks.decode import decode_sections
-from benchmarks.growth import GROWTHS, growth_section, prepare_growth
+from benchmarks.growth import GROWTHS, SECTIONS, SLOPES, growth_section, prepare_growth
 from benchmarks.layers import LAYERS, layer_section
 from benchmarks.machine import machine
 from benchmarks.models import BENCH_MODELS
@@ -63,7 +64,7 @@ def _decode(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[
 
 
 def _growth(arguments: argparse.Namespace, contest: Contest, subjects: Sequence[Subject]) -> Iterator[Section]:
-    for name in arguments.growth or GROWTHS:
+    for name in arguments.growth or (*GROWTHS, *SLOPES):
         yield growth_section(name, contest)
 
 
@@ -98,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--only", action="append", choices=KINDS, help="only this; may be repeated")
     add("--model", action="append", choices=every, help="only this model; may be repeated")
     add("--layer", action="append", choices=LAYERS, help="only layers of this kind; may be repeated")
-    add("--growth", action="append", choices=GROWTHS, help="only this growth; may be repeated")
+    add("--growth", action="append", choices=(*GROWTHS, *SECTIONS), help="only this growth; may be repeated")
     add("--models", type=Path, default=MODELS, metavar="DIR", help="where the digit classifiers are")
     add("--threads", type=int, nargs="+", default=[1], metavar="N", help="of models, ours and the peers'")
     add(
@@ -214,7 +215,10 @@ def main() -> int:
     arguments.threads = arguments.threads[0] if len(arguments.threads) == 1 else arguments.threads
     write_results(_stated(sections, arguments), arguments)
     FORMATS[arguments.format](head, [*contest.peak_section(), *sections])
-    return 0
+    missed = [row for section in sections for row in section.rows if row.is_required and row.verdict == "MISSED"]
+    for row in missed:
+        progress.print(f"failed: {row.title} is {row.figure:.3g} {row.unit}, at most {row.bar:.3g}")
+    return bool(missed)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """One row by weights that no cache holds, as a decoder has it for each token: how near the time is to that of reading.
 
 Products one after another, integers in and out, whose weights are read once in a call. Beside them, in the same turns,
-a loop that reads as many bytes and does nothing with them: what the memory of this machine gives now.
+a loop that reads as many bytes and does nothing with them: what the memory of this machine gives now. Also in the same
+turns, if `llama-cpp-python` is installed: ggml's products of these sizes by its own types of weights.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,24 +17,30 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 import qmlir
 from benchmarks.contest import Contest, Run, check_close
+from benchmarks.ggml import ggml_products, llama_token
+from benchmarks.models import Decoder
 from benchmarks.peak import loops_program
 from benchmarks.rows import BenchRow, Section, ratio_row, row_of
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE
 from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.isa import instruction_set
+from qmlir.targets.cpu.isa.base import DOT_US
 
 Array = npt.NDArray[Any]
 
-_OPSET, _IR_VERSION = 21, 10
-_SIZES = (4096, 11008)
-"""Terms and channels of a product, and the other way round of the next one."""
+_OPSET, _IR_VERSION = 25, 13
+"""The first with integers of 2 bits."""
 
-_BLOCK = 32
+_SIZES = (4096, 11008)
+"""The terms and channels of a matmul; the next one swaps them."""
+
+_BLOCK, _SUPER_BLOCK = 32, 256
 _BAR = 1 / 0.75
 """The time over that of reading as many bytes: three quarters of the bandwidth."""
 
 _FLOAT_BOUND = 1e-4
-"""How far floats may be from the interpreter's, relative to the largest: they are summed up in other orders."""
+"""The largest allowed difference from the interpreter, relative to the largest value: sums have other orders."""
 
 _READING, _OURS = "reading as many bytes", "our products"
 
@@ -45,30 +52,65 @@ class Form:
     title: str
     bits: int
     block: int
-    """The terms that have a scale of their own, 0 where a channel has one."""
+    """The block size of the scales; 0 if each channel has one scale."""
 
     is_float: bool
-    """Whether activations are floats, and the operator ONNX Runtime's for them; they are integers in QDQ form else."""
+    """True if activations are floats, multiplied by an ONNX Runtime operator; False for integers in QDQ form."""
 
     count: int
-    bar: float | None
+    bars: tuple[float | None, float | None]
+    """The bars on CPUs with dot products of bytes, and on CPUs without them."""
+
+    scale: type[Any] = np.float16
+    """The type to which block scales are rounded."""
+
+    factor_bits: int = 0
+    """The bits of the integers of two-level scales; 0 for other scales."""
+
+    peer: str = ""
+    """The type of ggml that is compared, and the bar of our time over its own."""
+
+    peer_bar: float | None = None
+
+    @property
+    def weights(self) -> int:
+        """The number of all weights."""
+        return self.count * _SIZES[0] * _SIZES[1]
 
     @property
     def size(self) -> int:
         """The bytes of all weights, and of the scales of their blocks."""
-        weights = self.count * _SIZES[0] * _SIZES[1]
-        return weights * self.bits // 8 + (weights // self.block * 4 if self.block else 0)
+        held, scale = self.weights * self.bits // 8, np.dtype(self.scale).itemsize
+        if self.factor_bits:
+            return held + self.weights // self.block + self.weights // _SUPER_BLOCK * scale
+        return held + (self.weights // self.block * scale if self.block else 0)
+
+    @property
+    def bar(self) -> float | None:
+        """The bar of this machine."""
+        return self.bars[not instruction_set(host_isa()).widths(DOT_US)]
 
 
 FORMS: Sequence[Form] = (
-    Form("8 bits", 8, 0, is_float=False, count=5, bar=_BAR),
-    Form("4 bits", 4, 0, is_float=False, count=9, bar=_BAR),
-    Form("4 bits by block", 4, _BLOCK, is_float=False, count=8, bar=_BAR),
-    Form("MatMulNBits, f32", 4, _BLOCK, is_float=True, count=8, bar=None),
-)
+    Form("8 bits", 8, 0, is_float=False, count=5, bars=(1.05, None), peer="Q8_0", peer_bar=0.8),
+    Form("4 bits", 4, 0, is_float=False, count=9, bars=(_BAR, _BAR)),
+    Form("4 bits by block, f16", 4, _BLOCK, is_float=False, count=9, bars=(1.1, 1.15), peer="Q4_0", peer_bar=0.8),
+    Form("4 bits by block, f32", 4, _BLOCK, is_float=False, count=8, bars=(_BAR, _BAR), scale=np.float32),
+    Form(
+        "4 bits by block, two levels", 4, _BLOCK, is_float=False, count=9, bars=(1.1, 1.15), scale=ml_dtypes.bfloat16,
+        factor_bits=6, peer="Q4_K", peer_bar=0.85,
+    ),
+    Form("2 bits by block, f16", 2, _BLOCK, is_float=False, count=15, bars=(1.15, 1.5)),
+    Form(
+        "2 bits by block of 16, two levels", 2, 16, is_float=False, count=15, bars=(1.15, 1.5),
+        scale=ml_dtypes.bfloat16, factor_bits=4, peer="Q2_K", peer_bar=0.55,
+    ),
+    Form("ternary", 2, 0, is_float=False, count=18, bars=(1.15, 1.5), peer="TQ2_0", peer_bar=0.6),
+    Form("MatMulNBits, f32", 4, _BLOCK, is_float=True, count=8, bars=(None, None), scale=np.float32),
+)  # fmt: skip
 """At least 200 MB each."""
 
-_WEIGHT_LIMITS = {4: 7, 8: 127}
+_WEIGHT_LIMITS = {2: 1, 4: 7, 8: 127}
 _INPUT_DEVIATION, _SPREAD = 73.0, 40.0
 """The standard deviations of the first input, and of outputs, in their steps: most of them do not saturate."""
 
@@ -90,6 +132,13 @@ class _Product:
         scales = np.outer(np.linspace(0.5, 1, terms // block), np.linspace(0.5, 1, channels))
         return np.asarray(scales if self.form.block else scales[0], np.float32)
 
+    def _held(self, scales: Array) -> Array:
+        if not self.form.factor_bits:
+            return scales.astype(self.form.scale).astype(np.float32) if self.form.block else scales
+        run, most = _SUPER_BLOCK // self.form.block, (1 << self.form.factor_bits) - 1
+        steps = np.repeat((scales[::run] / most).astype(self.form.scale).astype(np.float32), run, axis=0)
+        return steps * np.clip(np.rint(scales / steps), 1, most).astype(np.float32)
+
     def parts(self, weights: Array) -> tuple[list[NodeProto], dict[str, Array]]:
         """The nodes from `v<number>` to the next one, and their constants."""
         return (self._of_floats if self.form.is_float else self._of_integers)(weights)
@@ -106,8 +155,8 @@ class _Product:
             node("MatMul", [f"x{n}", f"real{n}"], [f"sum{n}"]),
             node("QuantizeLinear", [f"sum{n}", "one", "zero"], [f"v{n + 1}"]),
         ]
-        dtype = np.dtype(ml_dtypes.int4) if self.form.bits == 4 else np.dtype(np.int8)
-        constants = {f"w{n}": weights.astype(dtype), f"scale{n}": scales * np.float32(_SPREAD / deviation)}
+        dtype = {2: ml_dtypes.int2, 4: ml_dtypes.int4, 8: np.int8}[self.form.bits]
+        constants = {f"w{n}": weights.astype(dtype), f"scale{n}": self._held(scales * np.float32(_SPREAD / deviation))}
         return nodes, constants
 
     def _of_floats(self, weights: Array) -> tuple[list[NodeProto], dict[str, Array]]:
@@ -231,15 +280,50 @@ def _rows(form: Form, threads: int, contest: Contest) -> Iterator[BenchRow]:
     program = qmlir.compile(module, threads=threads)
     check_close(program(inputs), qmlir.interpret(module, inputs), _FLOAT_BOUND if form.is_float else 0.0)
     subject = f"{form.count} products of {_SIZES[0]}x{_SIZES[1]}, {form.title}"
-    found = contest.times({_OURS: partial(program, inputs), _READING: reading(form.size, threads)})
+    shapes = [_Product(form, number).shape for number in range(form.count)]
+    runs: dict[str, Run] = {_OURS: partial(program, inputs), _READING: reading(form.size, threads)}
+    with ggml_products(form.peer, shapes, threads) as peers:
+        found = contest.times({**runs, **peers})
     for name, times in found.items():
         yield row_of(times, name, 1e3, "ms", subject)
-        yield BenchRow(f"{name}, a second", form.size / times.median / 1e9, None, "GB/s", subject=subject)
+        if name not in peers:
+            yield BenchRow(f"{name}, a second", form.size / times.median / 1e9, None, "GB/s", subject=subject)
+        if name != _READING:
+            yield BenchRow(f"{name}, weights", form.weights / times.median / 1e9, None, "G/s", subject=subject)
     yield ratio_row(subject, f"{_OURS} over {_READING}", found[_OURS], [found[_READING]], form.bar)
+    if peers:
+        yield ratio_row(subject, f"{_OURS} over ggml", found[_OURS], [found[each] for each in peers], form.peer_bar)
+
+
+_DECODER = Decoder(layers=2, width=1024, hidden=2816, past=2048, is_extended=True)
+
+
+def _token_rows(contest: Contest) -> Iterator[BenchRow]:
+    """A token of a decoder with weights of 4 bits and caches of bytes, for which llama.cpp takes f16."""
+    samples = [_DECODER.sample(np.random.default_rng(seed)) for seed in range(2)]
+    contest.say("decoder: quantizing")
+    quantized = qmlir.quantize(
+        _DECODER.model(), samples, weights="i4", granularity=f"block:{_BLOCK}:k6", states=_DECODER.states(),
+        validate=False,
+    )  # fmt: skip
+    inputs = {
+        name: np.clip(np.rint(32 * value), -128, 127).astype(np.int8) if name.startswith("past") else value
+        for name, value in samples[0].items()
+    }
+    program = qmlir.compile(quantized, threads=1)
+    check_close(program(inputs), qmlir.interpret(quantized, inputs), 0.0)
+    subject = f"a token of a decoder, {_DECODER.layers} layers of {_DECODER.width}, {_DECODER.past} rows"
+    peers = llama_token("Q4_K", _DECODER, contest.folder)
+    found = contest.times({"ours": partial(program, inputs), **peers})
+    for name, times in found.items():
+        yield row_of(times, name, 1e3, "ms", subject)
+    if peers:
+        yield ratio_row(subject, "ours over llama.cpp", found["ours"], [found[each] for each in peers], 1.0)
 
 
 def decode_sections(threads: Sequence[int], contest: Contest) -> Iterator[Section]:
     """All forms, on so many threads each."""
     for count in threads:
         rows = [row for form in FORMS for row in _rows(form, count, contest)]
+        rows += _token_rows(contest) if count == 1 else []
         yield Section("One row by weights that no cache holds, calls from Python", rows, count)

@@ -21,16 +21,13 @@ from typing import Any
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
-from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.dialects.func import ReturnOp
-from xdsl.rewriter import Rewriter
+from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from benchmarks.compared import differing_elements, outputs_in
 from benchmarks.emitted import memory_of
 from benchmarks.rows import BenchRow
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
 
@@ -193,24 +190,6 @@ TINY_MODELS: Mapping[str, TinyModel] = {
 """Image classification and keyword spotting."""
 
 
-def store_ports(module: ModuleOp) -> None:
-    """Let a quantized model take and give stored integers, as programs of microcontrollers do: its casts go."""
-    function = function_of(module, "main")
-    block = function.body.block
-    end = block.last_op
-    assert isinstance(end, ReturnOp)
-    for argument in list(block.args):
-        cast = argument.get_user_of_unique_use()
-        assert isinstance(cast, QuantizeCastOp)
-        stored = Rewriter.replace_value_with_new_type(argument, cast.result.type)
-        Rewriter.replace_op(cast, [], [stored])
-    for cast in [value.owner for value in end.operands]:
-        assert isinstance(cast, DequantizeCastOp)
-        Rewriter.replace_op(cast, [], [cast.input])
-    types = [each.type for each in block.args], [each.type for each in end.operands]
-    function.function_type = FunctionType.from_lists(*types)
-
-
 def _main(inputs: Sequence[Array], outputs: Sequence[Array], samples: int) -> str:
     """The program: so many samples of a file computed, the outputs and the bytes of stack written to another one."""
     names, memory = memory_of(inputs, outputs)
@@ -303,9 +282,9 @@ def microcontroller_rows(models: Path, names: Sequence[str]) -> Iterator[BenchRo
         float_model = qmlir.load(made, shapes={port.name: model.shape})
         rng = np.random.default_rng(1)
         drawn = [{port.name: rng.normal(0, 1, model.shape).astype(np.float32)} for _ in range(CALIBRATING)]
-        # As the converter of TensorFlow Lite quantizes: what convolutions give to an addition is bytes, too.
-        module = qmlir.quantize(float_model, drawn, accumulator="i8").module
-        store_ports(module)
+        # As the converter of TensorFlow Lite quantizes: inputs, outputs, and what convolutions give to an addition are
+        # bytes.
+        module = qmlir.quantize(float_model, drawn, accumulator="i8", inputs_as="i8", outputs_as="i8").module
         samples = [[rng.integers(-128, 128, model.shape).astype(np.int8)] for _ in range(SAMPLES)]
         wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
         for chip in (M4, M4_PLAIN, M3):

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from benchmarks.architectures import with_random_weights
 
@@ -26,6 +27,14 @@ _SEED = 1000
 _BIAS = 0.1
 """The standard deviation of biases."""
 
+HEAD = 64
+"""The width of a head of a decoder."""
+
+_CACHES = ("key", "value")
+
+_LARGE = 1 << 10
+"""The bytes from which on a constant is external, where there is a file for it."""
+
 _RELU = 2.0
 """The gain of a layer behind a rectifier, which takes half of the mean square away: He et al. 2015, equation 10."""
 
@@ -37,6 +46,10 @@ class _Net:
     generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(_SEED))
     nodes: list[NodeProto] = field(default_factory=list[NodeProto])
     initializers: list[TensorProto] = field(default_factory=list[TensorProto])
+    inputs: list[ValueInfoProto] = field(default_factory=list[ValueInfoProto])
+    outputs: list[ValueInfoProto] = field(default_factory=list[ValueInfoProto])
+    external: BinaryIO | None = None
+    """The file of large constants; without one, the model holds them."""
 
     def node(self, op_type: str, *inputs: str, **attributes: Any) -> str:
         """A node with one output, and the name of both."""
@@ -46,8 +59,17 @@ class _Net:
 
     def constant(self, values: Any, dtype: npt.DTypeLike = np.float32) -> str:
         """An initializer."""
-        name = f"constant_{len(self.initializers)}"
-        self.initializers.append(numpy_helper.from_array(np.asarray(values, dtype), name))
+        name, array = f"constant_{len(self.initializers)}", np.asarray(values, dtype)
+        if self.external is None or array.nbytes < _LARGE:
+            self.initializers.append(numpy_helper.from_array(array, name))
+            return name
+        tensor = TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape)
+        tensor.data_location = TensorProto.EXTERNAL
+        place = {"location": Path(self.external.name).name, "offset": self.external.tell(), "length": array.nbytes}
+        for key, value in place.items():
+            tensor.external_data.add(key=key, value=str(value))
+        self.external.write(array.tobytes())
+        self.initializers.append(tensor)
         return name
 
     def random(self, *shape: int, deviation: float, mean: float = 0.0) -> str:
@@ -94,9 +116,13 @@ class _Net:
     def model(self, name: str, taken: Sequence[int], given: Sequence[int]) -> ModelProto:
         """The model from `input`, of the shape `taken`, to what the last node gives."""
         (output,) = self.nodes[-1].output
-        inputs = [helper.make_tensor_value_info("input", TensorProto.FLOAT, taken)]
-        outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, given)]
-        graph = helper.make_graph(self.nodes, name, inputs, outputs, self.initializers)
+        self.inputs.append(helper.make_tensor_value_info("input", TensorProto.FLOAT, taken))
+        self.outputs.append(helper.make_tensor_value_info(output, TensorProto.FLOAT, given))
+        return self.whole(name)
+
+    def whole(self, name: str) -> ModelProto:
+        """The model of all inputs and outputs."""
+        graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.initializers)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION)
 
 
@@ -116,6 +142,20 @@ def convnet(batch: int = 1, size: int = 32, classes: int = 10) -> ModelProto:
         channels = made
     net.linear(net.node("Flatten", net.node("GlobalAveragePool", value)), channels, classes, _RELU)
     return net.model("convnet", [batch, 3, size, size], [batch, classes])
+
+
+def residual(window: int = 3, stages: Sequence[int] = (16, 32, 64), size: int = 32, classes: int = 10) -> ModelProto:
+    """A residual network of one block a stage, as ResNet-8 for CIFAR; windows of 1x1 leave its matrix products."""
+    net, channels = _Net(), stages[0]
+    value = net.node("Relu", net.convolution("input", 3, channels, window))
+    for made in stages:
+        stride = 1 if made == channels else 2
+        inner = net.node("Relu", net.convolution(value, channels, made, window, stride, gain=_RELU))
+        branch = net.convolution(inner, made, made, window, gain=_BRANCH)
+        shortcut = value if made == channels else net.convolution(value, channels, made, 1, stride)
+        value, channels = net.node("Relu", net.node("Add", branch, shortcut)), made
+    net.linear(net.node("Flatten", net.node("GlobalAveragePool", value)), channels, classes, _RELU)
+    return net.model("residual", [1, 3, size, size], [1, classes])
 
 
 def lstm(sequence: int = 32, inputs: int = 64, hidden: int = 256, classes: int = 10) -> ModelProto:
@@ -281,6 +321,103 @@ def detector(width: int = 64, heads: int = 2, size: int = 64, queries: int = 10)
     model = net.model("detector", [1, 3, size, size], [1, queries, 4])
     model.graph.input.append(helper.make_tensor_value_info("mask", TensorProto.INT64, [1, size // 8, size // 8]))
     return model
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A decoder of one token with a cache of keys and values: root mean square norms, gated layers, no biases."""
+
+    layers: int
+    width: int
+    hidden: int
+    vocabulary: int = 8000
+    past: int = 64
+
+    is_extended: bool = False
+    """True if a call writes its row into the caches, at the indices `place`, instead of appending it."""
+
+    @property
+    def heads(self) -> int:
+        """The number of heads."""
+        return self.width // HEAD
+
+    @property
+    def parameters(self) -> int:
+        """The number of weights, without those of norms."""
+        layer = self.width * (4 * self.width + 3 * self.hidden)
+        return self.layers * layer + 2 * self.vocabulary * self.width
+
+    def write(self, path: Path) -> None:
+        """Write the model, and its weights to a file beside it: they may be more than a model can hold."""
+        with path.with_suffix(".data").open("wb") as external:
+            model = self._model(_Net(external=external))
+        path.write_bytes(model.SerializeToString())
+
+    def model(self) -> ModelProto:
+        """The model with its weights in it."""
+        return self._model(_Net())
+
+    def states(self) -> dict[str, str]:
+        """The caches of an extended model, as `quantize` takes them."""
+        names = [f"{name}_{layer}" for layer in range(self.layers) for name in _CACHES]
+        return {f"past_{each}": f"present_{each}" for each in names}
+
+    def sample(self, generator: np.random.Generator) -> dict[str, Array]:
+        """Inputs of an extended model: a token that fills the last row of random caches."""
+        place = [[[[0, head, self.past - 1]] for head in range(self.heads)]]
+        shape = (1, self.heads, self.past, HEAD)
+        caches = {each: generator.standard_normal(shape, np.float32) for each in self.states()}
+        return {"token": generator.integers(0, self.vocabulary, (1, 1)), "place": np.array(place), **caches}
+
+    def _model(self, net: _Net) -> ModelProto:
+        if self.is_extended:
+            net.inputs.append(helper.make_tensor_value_info("place", TensorProto.INT64, [1, self.heads, 1, 3]))
+        net.inputs.append(helper.make_tensor_value_info("token", TensorProto.INT64, [1, 1]))
+        value = net.node("Gather", net.random(self.vocabulary, self.width, deviation=1.0), "token")
+        for number in range(self.layers):
+            value = net.node("Add", value, self._attention(net, self._norm(net, value), number))
+            normed = self._norm(net, value)
+            gate = self._linear(net, normed, self.width, self.hidden)
+            gated = net.node("Mul", net.node("Mul", gate, net.node("Sigmoid", gate)),
+                             self._linear(net, normed, self.width, self.hidden))  # fmt: skip
+            value = net.node("Add", value, self._linear(net, gated, self.hidden, self.width))
+        logits = self._linear(net, self._norm(net, value), self.width, self.vocabulary)
+        net.outputs.append(helper.make_tensor_value_info(logits, TensorProto.FLOAT, [1, 1, self.vocabulary]))
+        return net.whole("decoder")
+
+    @staticmethod
+    def _linear(net: _Net, value: str, inputs: int, outputs: int) -> str:
+        return net.node("MatMul", value, net.random(inputs, outputs, deviation=inputs**-0.5))
+
+    def _norm(self, net: _Net, value: str) -> str:
+        mean = net.node("ReduceMean", net.node("Mul", value, value), axes=[-1])
+        root = net.node("Sqrt", net.node("Add", mean, net.constant(1e-5)))
+        return net.node("Mul", net.node("Div", value, root), net.random(self.width, deviation=_BIAS, mean=1.0))
+
+    def _attention(self, net: _Net, value: str, number: int) -> str:
+        size, heads = HEAD, self.heads
+        split = net.constant([1, 1, heads, size], np.int64)
+        query, *others = (self._linear(net, value, self.width, self.width) for _ in range(3))
+        query, *others = (
+            net.node("Transpose", net.node("Reshape", each, split), perm=[0, 2, 1, 3]) for each in (query, *others)
+        )
+        for position, name in enumerate(_CACHES):
+            before, after = f"past_{name}_{number}", f"present_{name}_{number}"
+            net.inputs.append(helper.make_tensor_value_info(before, TensorProto.FLOAT, [1, heads, self.past, size]))
+            if self.is_extended:
+                net.nodes.append(helper.make_node("ScatterND", [before, "place", others[position]], [after], after))
+                others[position] = after
+            else:
+                others[position] = net.node("Concat", before, others[position], axis=2)
+            shape = [1, heads, self.past + (not self.is_extended), size]
+            net.outputs.append(helper.make_tensor_value_info(others[position], TensorProto.FLOAT, shape))
+        turned = net.node("Transpose", others[0], perm=[0, 1, 3, 2])
+        scores = net.node("Mul", net.node("MatMul", query, turned), net.constant(size**-0.5))
+        mixed = net.node("MatMul", net.node("Softmax", scores, axis=-1), others[1])
+        joined = net.node(
+            "Reshape", net.node("Transpose", mixed, perm=[0, 2, 1, 3]), net.constant([1, 1, self.width], np.int64)
+        )
+        return self._linear(net, joined, self.width, self.width)
 
 
 @dataclass(frozen=True)

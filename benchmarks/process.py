@@ -29,9 +29,9 @@ def _imports() -> None:
 
 
 def _compile(module: str, inputs: str, emitter: str = "numba") -> None:
-    """Load a module, compile it or find it in the cache, and run it once."""
+    """Compile the module in a file or find it in the cache, and run it once."""
     numpy, qmlir = import_module("numpy"), import_module("qmlir")
-    program: Any = qmlir.compile(qmlir.load(module), codegen=emitter)
+    program: Any = qmlir.compile(module, codegen=emitter)
     program(dict(numpy.load(inputs)))
 
 
@@ -44,7 +44,35 @@ def _saved(folder: str, inputs: str) -> None:
     program(dict(numpy.load(inputs)))
 
 
-TASKS: Mapping[str, Callable[..., None]] = {"imports": _imports, "compile": _compile, "saved": _saved}
+def _quantize(model: str, *settings: str) -> None:
+    """Quantize a model without samples, its settings as `NAME=VALUE`."""
+    qmlir = import_module("qmlir")
+    qmlir.quantize(model, **dict(each.split("=", 1) for each in settings))
+
+
+def _token(model: str, samples: str, *settings: str) -> None:
+    """Quantize a decoder with some random samples, compile it, and run it for one token."""
+    qmlir, inputs = import_module("qmlir"), import_module("qmlir.interpreter.random_inputs")
+    module = qmlir.load(model)
+    function = import_module("qmlir.specialization.inputs").function_of(module, "main")
+    data = [inputs.random_inputs(function, seed) for seed in range(int(samples))]
+    quantized = qmlir.quantize(module, data or None, **dict(each.split("=", 1) for each in settings))
+    qmlir.compile(quantized)(inputs.random_inputs(function, 0))
+
+
+def _recurrent(steps: str, samples: str) -> None:
+    """Quantize an LSTM on some samples of so many steps."""
+    import_module("benchmarks.growth").quantize_lstm(int(steps), int(samples))
+
+
+TASKS: Mapping[str, Callable[..., None]] = {
+    "imports": _imports,
+    "compile": _compile,
+    "saved": _saved,
+    "quantize": _quantize,
+    "token": _token,
+    "recurrent": _recurrent,
+}
 """The tasks by the name that is the first argument; the others are theirs."""
 
 

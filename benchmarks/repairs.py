@@ -45,7 +45,6 @@ from qmlir.extensions.search.searching import search
 from qmlir.extensions.search.sensitivity import divergences
 from qmlir.extensions.search.trials import Measurements, rounded_by
 from qmlir.extensions.search.widths import LayerwiseModel
-from qmlir.extensions.training.evaluating import Batches, output_name
 from qmlir.ir.builtin_types import tensor
 from qmlir.ir.signature import inputs_of
 from qmlir.pipelines import QuantizeOptions
@@ -55,6 +54,7 @@ from qmlir.workflows.calibrated import stages_of
 from qmlir.workflows.comparison.compare import compare
 from qmlir.workflows.comparison.errors import ErrorSums
 from qmlir.workflows.comparison.subjects import ModuleSubject
+from qmlir.workflows.evaluating import Batches, output_name
 from qmlir.workflows.profiling import profile
 
 _SETTINGS: dict[str, QuantizeSettings] = {

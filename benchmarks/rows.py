@@ -1,7 +1,8 @@
 """What the benchmarks share: rows with their bars, medians, ratios, and the tables or JSON that they print.
 
-Nothing here passes or fails, because the machines are shared. `--results` writes rows as a file of `docs/results`, from
-which `docs.generator.results` renders README and pages; `docs/lab/performance.md` has all tables of record.
+Only rows that are required pass or fail, because the machines are shared. `--results` writes rows as a file of
+`docs/results`, from which `docs.generator.results` renders README and pages; `docs/lab/performance.md` has all tables
+of record.
 """
 
 import argparse
@@ -43,6 +44,9 @@ class BenchRow:
 
     subject: str = ""
     """What the figure is of, where a section has several figures of one thing: a model, a layer."""
+
+    is_required: bool = False
+    """Whether a run fails if the bar is missed: a figure that the speed of the machine doesn't change."""
 
     @property
     def title(self) -> str:

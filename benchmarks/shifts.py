@@ -4,19 +4,19 @@ Two convolutions of 1x1 and 64 channels, channels last, integers in and out, who
 whole models of random weights, quantized by either scheme.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from benchmarks.architectures import random_inputs
 from benchmarks.contest import Contest
-from benchmarks.models import BENCH_MODELS
+from benchmarks.models import BENCH_MODELS, residual
 from benchmarks.rows import BenchRow, Section, ratio_row, row_of
 from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE
@@ -25,10 +25,17 @@ Array = npt.NDArray[Any]
 
 _OPSET, _IR_VERSION = 17, 8
 _CHANNELS, _SIZES = 64, (28, 56)
-_BAR, _MODEL_BAR = 0.95, 1.0
+_BAR = 0.95
 
-MODELS = ("squeezenet", "mobilenetv2", "mlp")
-"""Whole models."""
+MODELS: Mapping[str, tuple[Callable[[], ModelProto], float]] = {
+    "squeezenet": (BENCH_MODELS["squeezenet"].build, 1.0),
+    "mlp": (BENCH_MODELS["mlp"].build, 1.0),
+    "mobilenetv2": (BENCH_MODELS["mobilenetv2"].build, 0.97),
+    "lstm": (BENCH_MODELS["lstm"].build, 0.97),
+    "residual 3x3": (residual, 0.97),
+    "residual 1x1": (partial(residual, 1, (64, 128, 256)), 0.97),
+}
+"""Whole models, and the bars of their ratios."""
 
 SHIFTS, PRODUCTS = "powers of two", "asymmetric"
 
@@ -112,15 +119,15 @@ def _rows(contest: Contest) -> Iterator[BenchRow]:
         inputs = {"x": np.random.default_rng(1).integers(-128, 128, (1, size, size, _CHANNELS)).astype(np.int8)}
         modules = {name: convolutions(size, is_shift=name == SHIFTS) for name in _SCHEMES}
         yield from _compared(title, modules, inputs, _BAR, contest)
-    for name in MODELS:
+    for name, (build, bar) in MODELS.items():
         contest.say(f"{name}: quantizing")
-        model = BENCH_MODELS[name].build()
+        model = build()
         samples: Sequence[Mapping[str, Array]] = [random_inputs(model, seed) for seed in range(2)]
 
         modules = {
             scheme: qmlir.quantize(qmlir.load(model), samples, **given).module for scheme, given in _SCHEMES.items()
         }
-        yield from _compared(name, modules, random_inputs(model, 2), _MODEL_BAR, contest)
+        yield from _compared(name, modules, random_inputs(model, 2), bar, contest)
 
 
 def shift_section(contest: Contest) -> Section:

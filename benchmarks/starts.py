@@ -47,7 +47,7 @@ class Process:
     peak_bytes: int
 
 
-def _in_process(cache: Path, *task: str | Path) -> Process:
+def in_process(cache: Path, *task: str | Path) -> Process:
     """Run a task of `bench_process`."""
     command = [sys.executable, "-m", "benchmarks.process", *map(str, task)]
     # An installed package has its bytecode: a checkout keeps it unless somebody forbids it.
@@ -72,7 +72,7 @@ def starts(subject: Subject, say: Say) -> list[BenchRow]:
 def _starts(subject: Subject, folder: Path, say: Say) -> list[BenchRow]:
     module, inputs, saved = subject.module_file(INT8), subject.inputs_file, folder / "saved_program"
     cache = folder / "cache"
-    run = partial(_in_process, cache)
+    run = partial(in_process, cache)
     say(f"{subject.name}: compiling in a fresh process")
     cold = [run("compile", module, inputs)]
     warm = [run("compile", module, inputs) for _ in range(3)]
@@ -110,7 +110,7 @@ def emitters(subject: Subject, contest: Contest) -> list[BenchRow]:
     with TemporaryDirectory(prefix="qmlir-bench-") as folder, _cache_at(Path(folder)):
         for emitter, bars in EMITTED[subject.name].items():
             contest.say(f"{subject.name}: compiling by {emitter}")
-            run = partial(_in_process, Path(folder), "compile", module, inputs, emitter)
+            run = partial(in_process, Path(folder), "compile", module, inputs, emitter)
             runs = {"cold compile": [run()], "warm start": [run() for _ in range(3)]}
             for (what, processes), bar in zip(runs.items(), bars, strict=True):
                 for kind, bound in (("seconds", bar), ("processor_seconds", None)):

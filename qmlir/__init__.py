@@ -11,6 +11,7 @@ from qmlir.lazy import attached
 
 if TYPE_CHECKING:
     from qmlir.extensions.aot.ahead import emit as emit
+    from qmlir.extensions.litert.files import export_litert as export_litert
     from qmlir.extensions.report.explaining import explain as explain
     from qmlir.extensions.report.inspecting import inspect as inspect
     from qmlir.extensions.report.render import load_ipython_extension as load_ipython_extension
@@ -24,16 +25,16 @@ if TYPE_CHECKING:
     from qmlir.quantization.profiles.profile import Profile as Profile
     from qmlir.registry import contributed_names as contributed_names
     from qmlir.targets.compiling import load_program as load_program
-    from qmlir.targets.cpu.compiler import Program as Program
+    from qmlir.targets.cpu.program import Program as Program
     from qmlir.targets.cpu.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
-    from qmlir.workflows.compiling import compile as compile
     from qmlir.workflows.exporting import export_onnx as export_onnx
     from qmlir.workflows.loading import load as load
     from qmlir.workflows.partitioning import partition as partition
     from qmlir.workflows.profiling import profile as profile
     from qmlir.workflows.quantizing import quantize as quantize
     from qmlir.workflows.running import interpret as interpret
+    from qmlir.workflows.starting.compiling import compile as compile
 else:
     __getattr__, __dir__ = attached(__name__)
 

@@ -88,7 +88,8 @@ LEVELS: dict[str, Level] = {
         ),
         Level(
             "loops", _EVERYWHERE | {"scf", "memref", "arith", "math", "simd", "team", "vector"}, Element.PLAIN,
-            "convert-kernel-to-loops, simd-legalize, team-divide", "loops over register tiles, divided among threads",
+            "convert-kernel-to-loops, kernel-follow-lengths, simd-legalize, team-divide",
+            "loops over register tiles, divided among threads",
             containers=(*_BUFFERS, builtin.VectorType), operations=frozenset({"kernel.custom"}),
         ),
     )

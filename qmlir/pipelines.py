@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from qmlir import registry
+from qmlir.arithmetic.schemes import Storage
 from qmlir.environment import default_environment
 from qmlir.ir.diagnostics import DiagnosticError, nearest_name, text_error, unknown
 from qmlir.ir.passes import TakesValues
@@ -230,8 +231,9 @@ IMPORT = NamedPipeline(
     (
         Stage[ImportOptions](
             "raise",
-            "an operation between a dequantize and a quantize cast becomes one on quantized types, with one rounding",
-            lambda _: _passes("quant-propagate-types,dce"),
+            "integer arithmetic that is spelled in operators, and operations between a dequantize and a quantize cast, "
+            "become operations on quantized types, with one rounding",
+            lambda _: _passes("quant-raise-integers,quant-propagate-types,dce"),
         ),
     ),
     ImportOptions(),
@@ -267,6 +269,12 @@ _SHORT_SUMS: Mapping[int, LiteralString] = {
     4: "quant-fit-i16-accumulators{steps=4}",
 }
 
+_WIDTH_TEXTS: tuple[LiteralString, ...] = (
+    "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31",
+)  # fmt: skip
+_WIDTHS: Mapping[int, LiteralString] = {int(each): each for each in _WIDTH_TEXTS}
+"""The widths of accumulators that weights are fitted to, besides those of short sums."""
+
 
 @dataclass(frozen=True)
 class QuantizeOptions(TypeOptions):
@@ -284,6 +292,10 @@ class QuantizeOptions(TypeOptions):
     accumulator_pairs: int = 0
     states: tuple[str, ...] = ()
     """Pairs `input=output` of a state input and the output that updates it."""
+
+    inputs_as: tuple[str, ...] = ()
+    outputs_as: tuple[str, ...] = ()
+    """The types of inputs and outputs that callers pass as integers: `i8` for all, `NAME=u8` for one."""
 
     assert_all_quantized: bool = False
     profile: str = GIVEN
@@ -309,27 +321,41 @@ class QuantizeOptions(TypeOptions):
         made = QuantizeOptions(**said)
         find_targets(made.device)
         made.rules()
-        made.check_short_sums()
+        made.check_accumulators()
+        if made.assert_all_quantized and (
+            made.activations == str(Storage.F32) or made.activations.startswith("dynamic")
+        ):
+            raise text_error(
+                f"assert_all_quantized contradicts activations={made.activations}, which keep operations in float; "
+                "help: omit one of them"
+            )
         if made.requantize:
             _requantize(made)  # the pass checks it
         return made
 
-    def check_short_sums(self) -> None:
-        """Raises `DiagnosticError` if no kernel supports `accumulator_bits` or `accumulator_pairs`."""
+    def check_accumulators(self) -> None:
+        """Raises `DiagnosticError` for other values of `accumulator_bits` or `accumulator_pairs` than supported."""
         bits, pairs = self.accumulator_bits, self.accumulator_pairs
-        if bits not in (16, 32):
-            raise text_error(f"accumulator_bits must be 16 or 32, but got {bits!r}")
+        if type(bits) is not int or bits not in (16, *_WIDTHS, 32):
+            raise text_error(f"accumulator_bits must be an integer from 16 to 32, but got {bits!r}")
         if pairs and bits != 16:
             raise text_error(
-                "accumulator_pairs has no effect on 32-bit accumulators; help: pass --accumulator-bits 16 "
+                f"accumulator_pairs has no effect on {bits}-bit accumulators; help: pass --accumulator-bits 16 "
                 "(accumulator_bits=16)"
             )
         if pairs and (pairs not in _SHORT_SUMS or isinstance(pairs, bool)):
             raise text_error(f"accumulator_pairs must be one of {', '.join(map(str, _SHORT_SUMS))}, but got {pairs!r}")
 
     @property
+    def ports(self) -> dict[str, tuple[str, ...]]:
+        """The options about the types of inputs and outputs."""
+        return {"inputs_as": self.inputs_as, "outputs_as": self.outputs_as}
+
+    @property
     def shorten(self) -> LiteralString:
-        """The pass, as pipeline text, that adapts weights to 16-bit accumulators; empty for 32-bit accumulators."""
+        """The pass, as pipeline text, that adapts weights to the accumulators; empty for 32-bit accumulators."""
+        if (width := _WIDTHS.get(self.accumulator_bits)) is not None:
+            return f"quant-fit-accumulators{{bits={width}}}"
         return _SHORT_SUMS[self.accumulator_pairs or 1] if self.accumulator_bits == 16 else ""
 
     @property
@@ -349,6 +375,7 @@ class QuantizeOptions(TypeOptions):
             said["device"] = ",".join(self.device)
         if self.states:
             said["states"] = dict(each.split("=", 1) for each in self.states)
+        said |= {name: list(entries) for name, entries in self.ports.items() if entries}
         return cast(QuantizeSettings, said)
 
     @property
@@ -399,7 +426,7 @@ def _lower(options: QuantizeOptions) -> Sequence[ModulePass | Sequence[ModulePas
 
 def _requantize(options: QuantizeOptions) -> ModulePass:
     mode, _, ties = options.requantize.partition(":")
-    return _pass("quant-set-requantize", mode=mode or None, ties=ties or None)
+    return _pass("quant-set-requantize", mode=mode.replace("-", "_") or None, ties=ties or None)
 
 
 def _read_options(given: Mapping[str, Any]) -> QuantizeOptions:
@@ -428,7 +455,12 @@ QUANTIZE = NamedPipeline(
         Stage(
             "profile",
             "recorded ranges become the types of values",
-            lambda options: [_pass("calib-apply-profile", profile=options.profile)] if options.profile else [],
+            lambda options: [
+                [options.deciding("calib-give-ranges", states=options.states, **options.ports)]
+                if options.recipe
+                else [],
+                *([_pass("calib-apply-profile", profile=options.profile)] if options.profile else []),
+            ],
         ),
         Stage(
             "mask",
@@ -452,6 +484,7 @@ QUANTIZE = NamedPipeline(
                     "quant-assign-types",
                     assert_all_quantized=options.assert_all_quantized,
                     states=options.states,
+                    **options.ports,
                     float_constants=options.keeps_floats,
                 )
             ],
@@ -470,8 +503,9 @@ QUANTIZE = NamedPipeline(
         ),
         Stage(
             "raise",
-            "parts become the composites that they came from, with the types of all parts",
-            lambda _: [_pass("nn-raise"), *clean_passes()],
+            "contractions with dynamic activations quantize their data at run time; parts become the composites that "
+            "they came from, with the types of all parts",
+            lambda _: [*_passes("nn-quantize-dynamically,nn-raise"), *clean_passes()],
         ),
         Stage(
             "rescale",
@@ -480,8 +514,13 @@ QUANTIZE = NamedPipeline(
         ),
         Stage(
             "store",
-            "states that are named enter and leave as stored integers",
-            lambda options: [_pass("quant-store-states", states=options.states)],
+            "states, and inputs and outputs of a chosen type, enter and leave as stored integers",
+            lambda options: [
+                [_pass("quant-store-ports", **options.ports, states=options.states)]
+                if any(options.ports.values())
+                else [],
+                _pass("quant-store-states", states=options.states),
+            ],
         ),
     ),
     QuantizeOptions(),
@@ -547,9 +586,9 @@ COMPILE = NamedPipeline(
         ),
         Stage(
             "loops",
-            "kernels become loops over register tiles, divided among threads; read-only arguments are marked",
+            "kernels become loops over register tiles, which end at runtime sizes; threads divide them",
             lambda _: [
-                *_passes("convert-kernel-to-loops,simd-legalize"),
+                *_passes("convert-kernel-to-loops,kernel-follow-lengths,simd-legalize"),
                 *clean_passes(),
                 *_passes("kernel-mark-read-only,team-divide"),
             ],

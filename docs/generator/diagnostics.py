@@ -126,9 +126,23 @@ _QUANTIZING = (
     Message(
         "Ranges of the model are replaced",
         "workflows/quantizing.py",
-        "the ranges that the model carries",
-        "The ONNX model contains ranges, and `--data` was given. Leave out `--data` to use [the carried "
-        "ranges](../profiles.md#quantize-with-a-profile-or-with-carried-statistics).",
+        "the ranges that the model carries for",
+        "The ONNX model contains ranges, and `--data` was given. Pass `--keep-annotations`, or leave out `--data`, to "
+        "use [the carried ranges](../profiles.md#quantize-with-a-profile-or-with-carried-statistics).",
+    ),
+    Message(
+        "Given parameters are too small",
+        "quantization/decide.py",
+        ", which does not cover …",
+        "A rule of the recipe gives a range or a scale that doesn't cover the observed elements. Choose larger [given "
+        "parameters](../recipes.md#given-parameters-range-scale-zero_point), unless the value is meant to be clipped.",
+    ),
+    Message(
+        "Given parameters have no effect",
+        "quantization/decide.py",
+        ", given by …",
+        "The value stays in float, or the model itself quantizes it. The message has the cause; remove the rule or the "
+        "cause.",
     ),
     Message(
         "The profile does not match",
@@ -179,9 +193,9 @@ _IMPORTING = (
         "qmlir must know the number of dimensions. Set the shape with `--shape`.",
     ),
     Message(
-        "The file is not an ONNX model",
+        "The format of the file is not supported",
         "workflows/loading.py",
-        "expected a .onnx or .mlir file",
+        "or .mlir file; help: ",
         "Export the model to ONNX; the help names the exporter for this format ([migration](../migration.md)).",
     ),
     Message(

@@ -1,8 +1,8 @@
 """Which ONNX operators become an operation: read from the code of their importers.
 
 An importer is a function, or a method of a row of a table; the operations that it may add are the classes that it
-names: in its text, in what it closes over, in its row, and in the functions of `qmlir.onnx` and of extensions, and the
-methods of its node, that it names or closes over.
+names: in its text, in what it closes over, in its row, and in the functions of `qmlir.formats`, of `qmlir.onnx` and of
+extensions, and the methods of its node, that it names or closes over.
 """
 
 import types
@@ -13,9 +13,9 @@ from typing import Any
 from xdsl.ir import Operation
 
 from qmlir import registry
-from qmlir.onnx.node import Node
+from qmlir.formats.node import SourceNode
 
-_PACKAGES = ("qmlir.onnx.", "qmlir.extensions.")
+_PACKAGES = ("qmlir.formats.", "qmlir.onnx.", "qmlir.extensions.")
 
 _METHODS = ("cast", "reshaped")
 """The methods of a node that add operations of their own."""
@@ -28,7 +28,7 @@ def _named(value: types.CodeType, known: Mapping[str, Any]) -> Iterator[Any]:
         if name in known:
             yield known[name]
         if name in _METHODS:
-            yield vars(Node)[name]
+            yield vars(SourceNode)[name]
         for module in modules:
             if name in vars(module):
                 yield vars(module)[name]

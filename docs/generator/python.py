@@ -32,8 +32,9 @@ from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.targets.partitioning.report import BorderTransfer, PartitionReport, PartReport, RejectedOperation
 from qmlir.workflows.agreement import OutputValidation
 from qmlir.workflows.comparison.compare import Comparison, OutputComparison, ValueComparison
+from qmlir.workflows.evaluating import LabelAccuracy
 from qmlir.workflows.partitioning import Partitioned
-from qmlir.workflows.quantized import QuantizationSummary, Quantized
+from qmlir.workflows.quantized import QuantizationSummary, Quantized, StoredPortInfo
 from qmlir.workflows.recovery import Remedies, Repair, Tried
 from qmlir.workflows.validating import Cause, Validation
 
@@ -41,7 +42,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Load, run and describe": ("load", "interpret", "inspect"),
     "Quantize": ("quantize", "profile", "search"),
     "Check": ("compare", "explain", "report"),
-    "Compile and deploy": ("compile", "load_program", "emit", "export_onnx", "partition", "tune"),
+    "Compile and deploy": ("compile", "load_program", "emit", "export_onnx", "export_litert", "partition", "tune"),
     "Train": ("finetune", "trainable", "gradient"),
     "Notebooks": ("load_ipython_extension", "unload_ipython_extension"),
     "Classes": ("Program", "Profile", "InputError"),
@@ -49,11 +50,11 @@ GROUPS: Mapping[str, Sequence[str]] = {
 """The names of `qmlir` in the order of the page."""
 
 RESULTS: Sequence[type] = (
-    Quantized, QuantizationSummary, Coverage, Computed, WidenedValues, Validation, OutputValidation, Cause, Repair,
-    LayerImprovement, Remedies, Tried, SearchResult, SearchStep, Comparison, ValueComparison, OutputComparison,
-    Explanation, Inspection, LayerSummary, Report, ReportNode, Finding, Figure, HybridProgram, KernelTime, Emitted,
-    Partitioned, PartitionReport, PartReport, RejectedOperation, BorderTransfer, TuneResult, FoundKernel, Finetuned,
-    HeldOutFigures, Trainable,
+    Quantized, QuantizationSummary, Coverage, Computed, WidenedValues, StoredPortInfo, LabelAccuracy, Validation,
+    OutputValidation, Cause, Repair, LayerImprovement, Remedies, Tried, SearchResult, SearchStep, Comparison,
+    ValueComparison, OutputComparison, Explanation, Inspection, LayerSummary, Report, ReportNode, Finding, Figure,
+    HybridProgram, KernelTime, Emitted, Partitioned, PartitionReport, PartReport, RejectedOperation, BorderTransfer,
+    TuneResult, FoundKernel, Finetuned, HeldOutFigures, Trainable,
 )  # fmt: skip
 """The classes that functions of `qmlir` return, and those of their fields, in the order of the page."""
 

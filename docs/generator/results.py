@@ -42,6 +42,8 @@ class Caption:
 
     date: str
     command: str
+    """The command that measured."""
+
     note: str = ""
 
     def lines(self) -> Iterator[str]:
@@ -252,6 +254,19 @@ def tables(results: Results) -> Mapping[str, Table]:
                 for title, what in (("cold compile", "cold compile"), ("start from the cache", "warm start"))
                 for codegen in ("numba", "llvm")
             },
+        ),
+        "slopes": Table(
+            ["what grows"],
+            _labeled(
+                {
+                    "multiply-adds of an encoder, 64 to 512 tokens": "encoder of any length: time of 1e9 multiply-adds",
+                    "scratch memory of an encoder, tokens": "encoder of any length: arena of a token",
+                    "rows of a cache, 128 to 1,024": "decoder with a cache: time of a row",
+                    "steps of an LSTM to quantize": "quantizing an LSTM of 64: calls of functions for a step",
+                    "samples of an LSTM to quantize": "quantizing an LSTM of 64: calls of functions for a sample",
+                }
+            ),
+            {"cost of one more": ["{}"], "steepest step over the first": ["{}: steepest step over first"]},
         ),
         "accuracy": Table(
             ["model"], {(name.upper(),): f"digits_{name}" for name in ("mlp", "cnn", "lstm", "gru")},

@@ -14,5 +14,9 @@ if TYPE_CHECKING:
     from qmlir.analysis.contraction_ranges import fit_short_sums as fit_short_sums
     from qmlir.analysis.contraction_ranges import known_weights as known_weights
     from qmlir.analysis.contraction_ranges import summed_over_blocks as summed_over_blocks
+    from qmlir.analysis.operand_accesses import is_movement as is_movement
+    from qmlir.analysis.operand_accesses import output_maps as output_maps
+    from qmlir.analysis.operand_accesses import permutation_of as permutation_of
+    from qmlir.analysis.operand_accesses import readings_of as readings_of
 else:
     __getattr__, __dir__ = attached(__name__)

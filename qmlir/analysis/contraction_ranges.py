@@ -51,11 +51,12 @@ def summed_over_blocks(op: ContractionOp) -> GenericOp | None:
     """Returns the operation that sums the results of a matmul with block-wise scales over its blocks.
 
     Returns `None` unless `op` is a matmul with constant weights that computes `[blocks, M, N]`, scaled in f32 by a
-    constant for each block and channel. The returned operation adds the blocks in ascending order, starting from 0.
+    constant for each block and channel, times `factor_of_blocks`. The returned operation adds the blocks in ascending
+    order, starting from 0.
     """
     if not isinstance(op, MatMulOp) or op.result is None or len(shaped(op.target)[0]) != 3:
         return None
-    if not isinstance(op.w.owner, ConstantOp) or len(shaped(op.w)[0]) != 3 or not _is_scaled_by_block(op):
+    if not isinstance(op.w.owner, ConstantOp) or len(shaped(op.w)[0]) != 3 or factor_of_blocks(op) is None:
         return None
     user = op.result.get_user_of_unique_use()
     if not isinstance(user, GenericOp) or len(user.operands) != 2 or user.inputs[0] is not op.result:
@@ -74,22 +75,28 @@ def summed_over_blocks(op: ContractionOp) -> GenericOp | None:
     return user if _is_zero(user.outputs[0]) else None
 
 
-def _is_scaled_by_block(op: MatMulOp) -> bool:
-    """Returns True if the region is `scale * f32(sum)`, with a constant for each block and channel."""
-    block = op.body.block
-    first, second, last = (*block.ops, None, None, None)[:3]
-    if not isinstance(first, SIToFPOp) or not isinstance(second, MulfOp) or not isinstance(last, YieldOp):
-        return False
+def factor_of_blocks(op: MatMulOp) -> float | None:
+    """Returns the `factor` of a region `(factor * scale) * f32(sum)`, with a constant for each block and channel.
+
+    It is 1 for `scale * f32(sum)`, and `None` for other regions.
+    """
     block_and_channel = AffineMap(3, 0, (AffineExpr.dimension(0), AffineExpr.dimension(2)))
-    return (
-        len(op.epilogue) == 1
-        and isinstance(op.epilogue[0].owner, ConstantOp)
-        and op.epilogue_maps.data[0].data == block_and_channel
-        and first.input is block.args[0]
-        and {second.lhs, second.rhs} == {block.args[1], first.result}
-        and last.arguments[0] is second.result
-        and second.result.type == f32
-    )
+    if len(op.epilogue) != 1 or not isinstance(op.epilogue[0].owner, ConstantOp):
+        return None
+    sum_, scale = op.body.block.args
+    product = op.body.block.last_op.operands[0].owner if isinstance(op.body.block.last_op, YieldOp) else None
+    if op.epilogue_maps.data[0].data != block_and_channel or not isinstance(product, MulfOp):
+        return None
+    wide = product.rhs.owner if isinstance(product.rhs.owner, SIToFPOp) else product.lhs.owner
+    if not isinstance(wide, SIToFPOp) or wide.input is not sum_ or product.result.type != f32:
+        return None
+    scaled = product.lhs if product.rhs is wide.result else product.rhs
+    if scaled is scale:
+        return 1.0
+    if not isinstance(scaled.owner, MulfOp) or scaled.owner.rhs is not scale:
+        return None
+    factor = scaled.owner.lhs.owner
+    return factor.value.value.data if isinstance(factor, ConstantOp) and isinstance(factor.value, FloatAttr) else None
 
 
 def _is_zero(value: SSAValue) -> bool:
@@ -197,7 +204,11 @@ def _sums(op: ContractionOp, left: Interval, w: Interval, parts: int = 1) -> Int
     if by_sign is None:
         right = centered_weights(op, w)
         assert right is not None
-        return times(times(left, right), Interval(op.terms() // parts, op.terms() // parts))
+        sums = times(times(left, right), Interval(op.terms() // parts, op.terms() // parts))
+        if op.input_total is None or right.is_empty:
+            return sums
+        most = op.input_total.value.data * max(map(abs, right.values))
+        return Interval(max(sums.low, -most), min(sums.high, most))
     low, high = limits_of_sums(by_sign, (left.low, left.high))
     if low.ndim > 1:  # the bound of a channel covers all batches of weights
         batches = tuple(range(low.ndim - 1))

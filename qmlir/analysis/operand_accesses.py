@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, FloatAttr, IntegerAttr, TensorType, i64
@@ -22,7 +23,7 @@ from xdsl.traits import ConstantLike, is_side_effect_free
 
 from qmlir.arithmetic.arrays import Array, wrapped
 from qmlir.dialects.kernel.contraction import EpilogueOp
-from qmlir.dialects.kernel.ops import shaped
+from qmlir.dialects.kernel.ops import ReshapeOp, shaped
 from qmlir.dialects.kernel.rows import RowReduceOp, row_reductions
 from qmlir.ir.builtin_types import as_dense, as_integer, element_or_self, sizes_of, tensor
 from qmlir.ir.control_flow import has_uses, terminator_of
@@ -149,11 +150,13 @@ def slice_of(block: Block, target: SSAValue, leaves: Container[SSAValue]) -> tup
     """
     wanted: set[SSAValue] = set() if target in leaves else {target}
     found: list[Operation] = []
-    for op in reversed(list(block.ops)):
+    op = target.owner if wanted and isinstance(target.owner, Operation) else None
+    while op is not None:
         if not wanted.isdisjoint(op.results):
             found.append(op)
             wanted.difference_update(op.results)
             wanted.update(each for each in op.operands if is_inside(each, block) and each not in leaves)
+        op = op.prev_op
     return found[::-1], wanted
 
 
@@ -365,6 +368,39 @@ def constant_array(value: SSAValue) -> Array | None:
     op = defining(value)
     elements = as_dense(op.value) if isinstance(op, arith.ConstantOp) else None
     return None if elements is None else dense_array(elements)
+
+
+def _repeat(value: SSAValue) -> GenericOp | None:
+    """Returns the operation that repeats the elements of a constant before they are reshaped to `value`, or `None`."""
+    op = defining(value)
+    repeat = defining(op.source) if isinstance(op, ReshapeOp) else None
+    if not isinstance(repeat, GenericOp) or not is_movement(repeat):
+        return None
+    return repeat if constant_array(repeat.inputs[0]) is not None else None
+
+
+def is_repeated(value: SSAValue) -> bool:
+    """Returns True if a reshaped operation repeats the elements of a constant, as for the parameters of blocks."""
+    return _repeat(value) is not None
+
+
+def repeated_array(value: SSAValue) -> Array | None:
+    """Returns the elements of a constant, or of a value that `is_repeated`; `None` for any other value."""
+    repeat = _repeat(value)
+    if repeat is None:
+        return constant_array(value)
+    moved = read_elements(repeat, 0)
+    return None if moved is None else moved.reshape(sizes_of(value))
+
+
+def read_elements(op: GenericOp, position: int) -> Array | None:
+    """Returns a known input broadcast and transposed to the result of `op`; `None` if it isn't known."""
+    known, shape = repeated_array(op.inputs[position]), sizes_of(op.results[0])
+    dims = [each.position for each in op.indexing_maps.data[position].data.results if isinstance(each, AffineDimExpr)]
+    if known is None or len(dims) != known.ndim or len({*dims}) != len(dims):
+        return None
+    sizes = [shape[axis] if axis in dims else 1 for axis in range(len(shape))]
+    return np.broadcast_to(known.transpose(np.argsort(dims)).reshape(sizes), shape)
 
 
 def forget_origins_in_bodies(root: Operation) -> None:

@@ -146,6 +146,14 @@ class Contribution:
     importers: Sequence[str] = _room(
         "tables from ONNX operator, `Relu` or `com.example::Relu`, to its importer", RowForm.ROWS
     )
+    readers: Names = _room(
+        "suffix of a file, such as `.tflite`, to the function that reads a model of another format than ONNX: "
+        "`(path, *, shapes, requantize)` to a verified module (`qmlir/extensions/litert/files.py`)"
+    )
+    writers: Names = _room(
+        "suffix of a file, such as `.tflite`, to the function that exports a module in another format than ONNX: "
+        "`(module, path)` to the bytes of the file (`qmlir/extensions/litert/files.py`)"
+    )
     exporters: Sequence[str] = _room("tables from operation class to its ONNX exporter", RowForm.ROWS)
     efforts: Sequence[str] = _room(
         "tables from level of accuracy recovery, such as 4, to the text of its passes", RowForm.ROWS

@@ -177,9 +177,9 @@ def _required(points: EntryPoints) -> str:
 def _installed_package(name: str, release: str, points: EntryPoints) -> Package:
     """Returns an installed package, without contributions and with a warning if it was built for another version."""
     universes = tuple(_rows(points, UNIVERSE_GROUP))
-    package = Package(name, release, universes, requires=_required(points))
     if name == UPSTREAM:
-        return package
+        return Package(name, release, universes)
+    package = Package(name, release, universes, requires=_required(points))
     contributions: list[Contribution] = []
     for row in _rows(points, CONTRIBUTIONS_GROUP):
         found = package.load(row, Contribution)
@@ -197,9 +197,8 @@ def _installed_package(name: str, release: str, points: EntryPoints) -> Package:
 
 def _owner(point: EntryPoint) -> tuple[str, str]:
     """Returns the name and version of the package of an entry point; by default the name of the entry point."""
-    if point.dist is None or "Name" not in point.dist.metadata:
-        return point.name, ""
-    return point.dist.name, point.dist.version
+    about = point.dist and point.dist.metadata  # each request parses a file
+    return (about["Name"], about["Version"]) if about and "Name" in about else (point.name, "")
 
 
 @cache

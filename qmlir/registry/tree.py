@@ -27,24 +27,28 @@ _PASSES: Mapping[str, str] = {
     "qmlir.passes.general.static_shapes": "fix-shapes pad-shapes",
     "qmlir.passes.general.strip": "strip-debuginfo strip-training",
     "qmlir.passes.general.targets": "quant-set-target verify-level",
-    "qmlir.passes.profiled.{name}": "calib-apply-profile",
+    "qmlir.passes.profiled.calib_apply_profile": "calib-apply-profile calib-give-ranges",
     "qmlir.passes.profiled.calib_observers": "calib-attach-records calib-insert-observers",
     "qmlir.passes.profiled.outlier_channels": "nn-smooth nn-split-outlier-channels",
     "qmlir.passes.primitive.{name}": "nn-compute-in-f32",
     "qmlir.passes.primitive.composites": "nn-decompose nn-recognize nn-recognize-masks",
     "qmlir.passes.primitive.constants": "nn-fold-constants nn-tie-embeddings quant-expand-floats",
-    "qmlir.passes.quantized.{name}": "nn-contract-integers nn-raise quant-set-requantize",
+    "qmlir.passes.quantized.{name}": """
+        nn-contract-integers nn-quantize-dynamically nn-raise quant-raise-integers quant-set-requantize
+    """,
     "qmlir.passes.quantized.quant_casts": """
         quant-assign-types quant-dequantize-composites quant-fuse-casts quant-insert-casts quant-propagate-types
-        quant-store-constants quant-store-states
+        quant-store-constants
     """,
+    "qmlir.passes.quantized.quant_store": "quant-store-ports quant-store-states",
     "qmlir.passes.integer.{name}": """
         convert-nn-to-kernel kernel-fuse kernel-lookup-tables kernel-narrow kernel-propagate-layout
         kernel-simplify-rounding
     """,
     "qmlir.passes.integer.verification": "kernel-analyze-ranges kernel-verify-custom verify-integer-only",
     "qmlir.targets.cpu.loops.{name}": """
-        convert-kernel-to-loops kernel-mark-read-only math-expand simd-legalize simd-unroll team-divide
+        convert-kernel-to-loops kernel-follow-lengths kernel-mark-read-only math-expand simd-legalize simd-unroll
+        team-divide
     """,
     "qmlir.targets.cpu.scheduled.{name}": """
         kernel-bufferize kernel-fill-halo kernel-fuse-attention kernel-mark-in-place
@@ -79,8 +83,8 @@ _CALIBRATORS = ("min_max", "moving_average", "batch_mean", "percentile", "entrop
 _MICROKERNELS = "qmlir.targets.cpu.microkernels"
 
 _BYTE_DOTS = (
-    "u8s8_dot", "u8s4_dot", "u8s2_dot", "s8u2_dot", "s8u1_dot", "u8s4_short", "u8s5_short", "u8s6_short", "u8s7_short",
-    "u8s8_short", "u8s8_short2", "u8s8_short4", "s8s8_dot", "s8s8_lanes",
+    "u8s8_dot", "u8s4_dot", "u8s2_dot", "s8u4_dot", "s8u2_dot", "s8u1_dot", "s8u4_short", "s8u2_short", "u8s4_short",
+    "u8s5_short", "u8s6_short", "u8s7_short", "u8s8_short", "u8s8_short2", "u8s8_short4", "s8s8_dot", "s8s8_lanes",
 )  # fmt: skip
 
 _FLOATS = ("splat", "splat_fma", "f32s8", "f32s4", "f32s2", "f32e2m1", "f32e3m4", "f32e4m3", "f32e5m2")
@@ -88,7 +92,7 @@ _FLOATS = ("splat", "splat_fma", "f32s8", "f32s4", "f32s2", "f32e2m1", "f32e3m4"
 _COMMANDS: Mapping[str, str] = {
     "quantize": "quantize a float model with calibration samples",
     "compile": "compile a model into a program",
-    "export": "export a model or module to ONNX",
+    "export": "export a model or module to ONNX or LiteRT",
     "run": "run a model, module or program",
     "profile": "record the value ranges of a model on samples",
     "compare": "compare two models layer by layer",
@@ -161,7 +165,10 @@ TREE = Contribution(
     },
     variants={
         **_constants(f"{_MICROKERNELS}.byte_dots", *_BYTE_DOTS),
-        **_constants(f"{_MICROKERNELS}.broadcast_fma", "i16_pairs", "depthwise", "splat_bytes", "depthwise_bytes"),
+        **_constants(
+            f"{_MICROKERNELS}.broadcast_fma", "i16_pairs", "i16_bytes", "depthwise", "splat_bytes", "depthwise_bytes"
+        ),
+        **_constants(f"{_MICROKERNELS}.unpacked", "i16_dots", "i16_rows", "i16_shifted_rows"),
         **_constants(f"{_MICROKERNELS}.interleaved", "depthwise_dot", "depthwise_pairs"),
         **_constants(f"{_MICROKERNELS}.broadcast_fma", *_FLOATS),
         **_constants(f"{_MICROKERNELS}.winograd", "winograd", "winograd_f4", "winograd_f4_bytes"),
@@ -174,7 +181,8 @@ TREE = Contribution(
 )
 
 _EXTENSIONS = (
-    "aot", "bench", "cluster", "lsp", "microsoft", "new_dialect", "pdl", "recovery", "report", "search", "training",
+    "aot", "bench", "cluster", "litert", "lsp", "microsoft", "new_dialect", "pdl", "recovery", "report", "search",
+    "training",
 )  # fmt: skip
 
 EXTENSIONS: Mapping[str, str] = {name: f"qmlir.extensions.{name}:CONTRIBUTION" for name in _EXTENSIONS}

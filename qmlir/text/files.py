@@ -1,7 +1,9 @@
 """File access of a run: caller-supplied paths, and a guard against overwriting inputs."""
 
+import copyreg
 import errno
 import json
+import mmap
 import os
 import shutil
 import stat
@@ -91,6 +93,43 @@ def read_given(path: str | PathLike[str]) -> bytes:
         return file.read()
 
 
+MAPPED = 1 << 20
+"""The number of bytes from which on weights are mapped into memory instead of being read."""
+
+_PAGES: weakref.WeakValueDictionary[tuple[int, ...], mmap.mmap] = weakref.WeakValueDictionary()
+"""The mapped files in use, by device, inode, size and time: one descriptor for all weights of a file."""
+
+
+def _copied(view: memoryview) -> Any:
+    return bytes, (view.tobytes(),)
+
+
+copyreg.pickle(memoryview, _copied)  # so that modules with mapped weights can be pickled and copied
+
+
+def read_weights(path: str | PathLike[str], offset: int, count: int) -> bytes | memoryview:
+    """Returns `count` bytes of a regular file: if they are many, as a view of the mapped file, which must not change.
+
+    qmlir itself replaces files by renaming others, so that a mapped file keeps its content. Raises `OSError` for
+    anything except a regular file, and for a file that ends earlier.
+    """
+    how = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | how)) as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
+        if offset + count > about.st_size:
+            raise OSError(errno.EINVAL, f"it has only {about.st_size} bytes", os.fspath(path))
+        if count < MAPPED:
+            file.seek(offset)
+            return file.read(count)
+        key = about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+        pages = _PAGES.get(key)
+        if pages is None:
+            pages = _PAGES[key] = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return memoryview(pages)[offset : offset + count]
+
+
 def read_json(path: str | PathLike[str]) -> Any:
     """Reads a JSON file written by qmlir; returns `None` if it is missing, unreadable or invalid."""
     try:
@@ -145,7 +184,7 @@ _OTHERS = (
     (0, b"<html", "a page of HTML, perhaps the error of a download"),
     (0, b"PK\x03\x04", "a zip archive, as torch saves models: torch.onnx.export(model, arguments, 'model.onnx')"),
     (0, b"\x89HDF", "a model of Keras in HDF5: tf2onnx makes an ONNX model of it"),
-    (4, b"TFL3", "a model of TFLite: tf2onnx makes an ONNX model of it"),
+    (4, b"TFL3", "a LiteRT model: name it .tflite"),
 )
 """File formats that users mistake for models: an offset, the bytes at this offset, and a description."""
 

@@ -206,7 +206,7 @@ def save_module(op: Operation, path: Path, options: PrintOptions = PrintOptions(
     elif beside.path == path:
         raise text_error(f"cannot write '{path}': its weights need a file with the same stem; use the suffix .mlir")
     else:
-        write_with_derived(path, text.encode(), beside, writer.to_bytes())
+        write_with_derived(path, text.encode(), beside, writer.pieces())
 
 
 def _sidecar(path: Path) -> Derived:

@@ -4,8 +4,13 @@ Messages suggest the new name for an old one. Old names are accepted in files wr
 an older one; in a newer file, an old name is an error. This module does not depend on the compiler.
 """
 
+import inspect
 from collections.abc import Callable, Container, Mapping
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 RECIPE: Mapping[str, str] = {
     "amplified": "low_sqnr_depthwise",
@@ -18,6 +23,10 @@ RECIPE: Mapping[str, str] = {
     "uneven": "mixed_range_concat",
 }
 """Keys of recipe rules."""
+
+RECIPE_WORDS: Mapping[tuple[str, Any], str] = dict.fromkeys((("scale", "range"), ("scale", "sum")), "bias_scale")
+"""The new key of a recipe rule for an old key with a word; a number under the old key has another meaning. Recipes of
+every version may contain these words."""
 
 OPERATIONS: Mapping[str, str] = {"kernel.by_rows": "kernel.row_fusion"}
 """Names of operations. Modules have no version, so the parser always accepts the old names."""
@@ -94,6 +103,21 @@ def renamed(
     if new is None or (accepted is not None and written(new) not in accepted):
         return ""
     return f"'{old}' is now '{written(new)}'"
+
+
+def checks_names(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Wraps `function` such that a keyword argument that has been renamed raises a `TypeError` with the new name."""
+    accepted = inspect.signature(function).parameters
+    is_open = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in accepted.values())
+
+    @wraps(function)
+    def checked(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Result:
+        for name in options:
+            if name not in accepted and (now := renamed(name, None if is_open else accepted, function.__name__)):
+                raise TypeError(f"{function.__name__}: {now}")
+        return function(*arguments, **options)
+
+    return checked
 
 
 def old_name(new: str, command: str) -> str:

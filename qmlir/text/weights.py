@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -10,12 +11,11 @@ from io import StringIO
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 from safetensors import (
     SafetensorError,
     deserialize,  # pyright: ignore[reportUnknownVariableType]
+    safe_open,  # pyright: ignore[reportUnknownVariableType]
 )
-from safetensors.numpy import save
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, TypedAttribute
@@ -24,8 +24,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from qmlir.ir.builtin_types import AnyDense, dense, ranked_tensor, tensor
+from qmlir.text.data import parse_data
 from qmlir.text.elements import dense_dtype
-from qmlir.text.files import note_input, read_regular
+from qmlir.text.files import MAPPED, note_input, read_regular, read_weights
 
 # Resources: the bytes of `dense_resource<key>`, which a text has in `{-# dialect_resources … #-}` at its end.
 #
@@ -122,6 +123,12 @@ class ExternalWeightsAttr(TypedAttribute):
         printer.print_attribute(self.type)
 
 
+_LENGTH = 8
+"""The bytes of the length of a header, and the alignment of the data after it."""
+
+_METADATA = "__metadata__"
+
+
 def digest_of(data: bytes) -> str:
     """Returns the digest of weights in the notation of the text."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
@@ -136,6 +143,16 @@ def tensors_of(content: bytes) -> dict[str, bytes]:
     # The types in the file are ignored: the text determines the types, the file the bytes.
     found = cast(list[tuple[str, dict[str, bytearray]]], deserialize(content))
     return {key: bytes(tensor["data"]) for key, tensor in found}
+
+
+def _views_of(path: Path) -> dict[str, bytes]:
+    """Returns the bytes of each tensor like `tensors_of`, as views of the mapped file."""
+    with safe_open(path, "np"):  # checks the header
+        content = read_weights(path, 0, path.stat().st_size)
+    start = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
+    header = parse_data(bytes(content[_LENGTH:start]), f"'{path}'").entries()
+    places = {key: [start + end.integer() for end in header[key]["data_offsets"]] for key in header if key != _METADATA}
+    return {key: cast(bytes, content[low:high]) for key, (low, high) in places.items()}
 
 
 _REFERENCE = re.compile(r'nn\.weights<("(?:[^"\\\n]|\\.)*"), "([^"\n]*)", "(sha256:[0-9a-f]{64})">')
@@ -191,6 +208,8 @@ class WeightsReader:
             raise WeightsError(f"weights file '{name}' must be in the folder of the module")
         try:
             note_input(path)
+            if path.is_file() and path.stat().st_size >= MAPPED:
+                return _views_of(path)
             return tensors_of(read_regular(path))
         except OSError as error:
             raise WeightsError(f"cannot read weights file '{name}': {error.strerror}") from error
@@ -236,6 +255,15 @@ class WeightsWriter:
     def __bool__(self) -> bool:
         return bool(self._kept)
 
-    def to_bytes(self) -> bytes:
-        """Returns the content of the file. The text determines the types; the file holds bytes."""
-        return save({key.data: np.frombuffer(data, dtype=np.uint8) for data, (key, _) in self._kept.items()})
+    def pieces(self) -> list[bytes]:
+        """Returns the content of the file in pieces: its header, and the bytes of each weight without a copy.
+
+        The text determines the types; the file holds bytes. The header is the one that the library writes.
+        """
+        kept = sorted((key.data, data) for data, (key, _) in self._kept.items())
+        ends = list(itertools.accumulate((len(data) for _, data in kept), initial=0))
+        places = zip(kept, itertools.pairwise(ends), strict=True)
+        entries = {key: {"dtype": "U8", "shape": [len(data)], "data_offsets": ends} for (key, data), ends in places}
+        header = json.dumps(entries, separators=(",", ":")).encode()
+        header += b" " * (-len(header) % _LENGTH)
+        return [len(header).to_bytes(_LENGTH, "little"), header, *(data for _, data in kept)]

@@ -17,7 +17,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,13 +178,13 @@ def _in_the_way(path: Path, why: str = "qmlir did not write it") -> DiagnosticEr
 # Single files
 
 
-def _staged(target: Path, data: bytes) -> Path:
-    """Writes `data` to a new file next to `target`, with the mode of the file that it will replace."""
+def _staged(target: Path, *pieces: bytes) -> Path:
+    """Writes `pieces` to a new file next to `target`, with the mode of the file that it will replace."""
     temporary = target.with_name(f".qmlir-{secrets.token_hex(8)}")
     # Not NamedTemporaryFile, whose files other users cannot read.
     with temporary.open("xb") as file:
         try:
-            file.write(data)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         except BaseException:
@@ -312,20 +312,23 @@ class Derived:
         return self.is_of(content)
 
 
-def write_with_derived(main: Path, content: bytes, derived: Derived, data: bytes) -> None:
-    """Writes the user-named file `main`, and a file derived from it; `main` is renamed last.
+def write_with_derived(main: Path, content: bytes, derived: Derived, pieces: Sequence[bytes]) -> None:
+    """Writes the user-named file `main`, and the `pieces` of a file derived from it; `main` is renamed last.
 
     If a run is killed between the renames, a placeholder that names the derived file remains at `main`, so that the
     next run recognizes both. Raises `DiagnosticError` if a file cannot be written.
     """
     check_file(main)
     with _told(main), _alone_in(main.absolute().parent):
-        _write_with_derived(main, content, derived, data)
+        _write_with_derived(main, content, derived, pieces)
 
 
-def _write_with_derived(main: Path, content: bytes, derived: Derived, data: bytes) -> None:
+def _write_with_derived(main: Path, content: bytes, derived: Derived, pieces: Sequence[bytes]) -> None:
     derived.check(main)
-    new = hashlib.sha256(data).hexdigest()
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    new = digest.hexdigest()
     old = _digest(derived.path) if _is_plain(derived.path) else ""
     staged: list[tuple[Path, Path]] = []
     path = main
@@ -334,7 +337,7 @@ def _write_with_derived(main: Path, content: bytes, derived: Derived, data: byte
             note = INTERRUPTED + json.dumps({derived.path.name: [new, *([old] if old else [])]}).encode() + b"\n"
             staged.append((_staged(main, note), main))
             path = derived.path
-            staged.append((_staged(path, data), path))
+            staged.append((_staged(path, *pieces), path))
         path = main
         staged.append((_staged(main, content), main))
         while staged:

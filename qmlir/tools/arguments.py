@@ -8,6 +8,7 @@ import argparse
 import re
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from qmlir import registry
@@ -29,6 +30,9 @@ def add_model(
     told = help or "ONNX model (.onnx), module (.mlir), folder written by qmlir quantize, or - for a module on stdin"
     return parser.add_argument(name, help=told, nargs=nargs, metavar=name.upper())
 
+
+LABELS = "class indices of the samples, in a .npy or .npz file; reports the top-1 accuracy of both models"
+"""The help of `--labels`, for commands that compare two models."""
 
 _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--data": {
@@ -69,6 +73,11 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--no-fallback": {
         "action": "store_true",
         "help": "fail on unsupported operators instead of running them in ONNX Runtime",
+    },
+    "--requantize": {
+        "dest": "litert_kernels", "choices": ("litert-reference", "litert-xnnpack", "float"),
+        "help": "kernels of LiteRT whose arithmetic the operations of a quantized .tflite model have (default: "
+        "litert-reference)",
     },
     "--threads": {"type": int, "default": 1, "metavar": "N", "help": "number of threads (default: 1)"},
     "--isa": {
@@ -155,7 +164,12 @@ def quantization_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 def add_export(parser: argparse.ArgumentParser) -> None:
     """Adds the options of ONNX export; `export_settings` reads them."""
     add = parser.add_argument_group("ONNX export").add_argument
-    add("--format", default=FORMS[0], choices=FORMS, help="representation of quantized operations (default: qdq)")
+    others = [suffix.removeprefix(".") for suffix in registry.named("writers")]
+    add(
+        "--format", choices=(*FORMS, *others),
+        help=f"representation of quantized operations in ONNX (default: {FORMS[0]}), or {', '.join(others)}, "
+        "the default for files with this suffix",
+    )  # fmt: skip
     add("--opset", type=int, metavar="N", help="operator set, 21 or newer (default: the oldest that suffices)")
     add(
         "--exact", action=argparse.BooleanOptionalAction, default=None,
@@ -172,8 +186,8 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 def export_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """Returns the values of the options of `add_export` as keyword arguments for `qmlir.export_onnx`."""
-    settings = {name: getattr(arguments, name) for name in ("format", "opset", "exact", "functions", "signed")}
-    return {**settings, "external_data": arguments.external_data or None}
+    settings = {name: getattr(arguments, name) for name in ("opset", "exact", "functions", "signed")}
+    return {**settings, "format": arguments.format or FORMS[0], "external_data": arguments.external_data or None}
 
 
 IMPORT = ("--shape", "--cut-inputs", "--cut-outputs", "--no-fallback", "--strip-training")
@@ -181,14 +195,22 @@ IMPORT = ("--shape", "--cut-inputs", "--cut-outputs", "--no-fallback", "--strip-
 
 
 def import_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Returns the options `IMPORT`, and `--keep-casts` if the command has it, as arguments for `load_model`."""
+    """Returns the options `IMPORT`, and `--keep-casts` and `--requantize` if the command has them, for `load_model`."""
     return {
         "shapes": arguments.shape,
         "keep_casts": getattr(arguments, "keep_casts", False),
         "fallback": not arguments.no_fallback,
         "strip_training": arguments.strip_training,
+        "requantize": _litert_kernels(arguments),
         **cuts_in(arguments),
     }
+
+
+def _litert_kernels(arguments: argparse.Namespace) -> str | None:
+    """Returns the option `--requantize` of a LiteRT model; commands that quantize have none, and need floats."""
+    if hasattr(arguments, "litert_kernels"):
+        return arguments.litert_kernels
+    return "float" if Path(getattr(arguments, "model", "")).suffix.lower() in registry.named("readers") else None
 
 
 def cuts_in(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -199,7 +221,8 @@ def cuts_in(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def value_of(arguments: argparse.Namespace, option: str) -> Any:
     """Returns the value of an option with its name as text, such as `--max-code`."""
-    return getattr(arguments, option.lstrip("-").replace("-", "_"))
+    name = option.lstrip("-").replace("-", "_")
+    return getattr(arguments, _SHARED.get(option, {}).get("dest", name))
 
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

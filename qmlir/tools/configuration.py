@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from qmlir.ir.messages import DiagnosticError, nearest_name, text_error, unknown
-from qmlir.text.data import parse_toml, toml_value
 from qmlir.text.files import existing_path, note_input, note_samples, plan_output, read_given, reason_of
 from qmlir.text.renames import renamed
+from qmlir.text.toml import parse_toml, toml_value
 from qmlir.text.writing import write_file
 from qmlir.tools.stdio import ArgumentParser, UsageError
 

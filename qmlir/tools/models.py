@@ -12,6 +12,7 @@ from typing import Any
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from qmlir import registry
 from qmlir.environment import default_environment
 from qmlir.interpreter.archives import arrays_of
 from qmlir.interpreter.datasets import Preprocessed
@@ -53,23 +54,25 @@ def load_model(
     cut_inputs: Sequence[str] | None = None,
     cut_outputs: Sequence[str] | None = None,
     strip_training: bool = False,
+    requantize: str | None = None,
     **onnx: bool,
 ) -> ModuleOp:
     """Loads a model from the command line (a file, `-`, or a folder of `qmlir quantize`) as a verified module.
 
     `shapes` are the values of `--shape`, for the inputs of `function`. For `cut_inputs`, `cut_outputs`,
-    `strip_training`, and `keep_casts` and `fallback` of ONNX models, see `qmlir.load`. Raises `DiagnosticError`.
+    `strip_training`, `requantize`, and `keep_casts` and `fallback` of ONNX models, see `qmlir.load`. Raises
+    `DiagnosticError`.
     """
     sizes, path = parse_shapes(shapes), Path(model)
-    if model != "-" and path.suffix in ONNX_SUFFIXES:
+    if model != "-" and (path.suffix in ONNX_SUFFIXES or path.suffix.lower() in registry.named("readers")):
         return load(
             path, shapes=sizes or None, cut_inputs=cut_inputs, cut_outputs=cut_outputs, strip_training=strip_training,
-            **onnx,
+            requantize=requantize, **onnx,
         )  # fmt: skip
     if cut_inputs is not None or cut_outputs is not None:
         raise text_error(f"--cut-inputs and --cut-outputs require an ONNX model, but got '{model}'")
     if model != "-":
-        module = load(path, strip_training=strip_training)
+        module = load(path, strip_training=strip_training, requantize=requantize)
     else:
         module = parse_module(default_environment().new_context(), streams.stdin.read(), STDIN)
         verify(module)

@@ -79,6 +79,7 @@ def test_edges_are_no_strings() -> None:
         "registry/tree.py",
         "targets/cpu/target.py",
         "targets/interpreted.py",
+        "extensions/litert/target.py",
         *extensions,
     }
 
@@ -87,9 +88,9 @@ def test_the_api_is_one_table() -> None:
     """A name is there when it is asked for, in `dir` and for `import *`, and it is the same object as in its module."""
     shown = {name for name in dir(qmlir) if not name.endswith("ipython_extension") and not name.startswith("__")}
     assert shown == {
-        "InputError", "Profile", "Program", "compare", "compile", "emit", "explain", "export_onnx", "finetune",
-        "gradient", "inspect", "interpret", "load", "load_program", "partition", "profile", "quantize", "report",
-        "search", "trainable", "tune",
+        "InputError", "Profile", "Program", "compare", "compile", "emit", "explain", "export_litert", "export_onnx",
+        "finetune", "gradient", "inspect", "interpret", "load", "load_program", "partition", "profile", "quantize",
+        "report", "search", "trainable", "tune",
     }  # fmt: skip
     assert "__version__" in dir(qmlir)
     assert shown <= set(qmlir.__all__)
@@ -165,6 +166,7 @@ def test_what_is_imported_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     needed, optional = _names(project["dependencies"]), _names(extras["peers"]) | _names(extras["lsp"])
+    litert = _names(extras["litert"])
     images, torch, cluster = (_names(extras[name]) for name in ("images", "torch", "cluster"))
     distributions = packages_distributions()
     used: dict[str, list[Path]] = {}
@@ -174,7 +176,7 @@ def test_what_is_imported_is_declared() -> None:
             (distribution,) = {each.lower().replace("-", "_") for each in known}
             used.setdefault(distribution, []).append(path)
     undeclared = {
-        name: paths for name, paths in used.items() if name not in needed | optional | images | torch | cluster
+        name: paths for name, paths in used.items() if name not in needed | optional | images | torch | cluster | litert
     }
     assert undeclared == {}
     assert needed <= used.keys()

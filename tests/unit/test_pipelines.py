@@ -102,6 +102,7 @@ ENVIRONMENT = default_environment()
             "quantize{accumulator-bits=16 accumulator-pairs=2 stages=repair}",
             "quant-fit-i16-accumulators{steps=2},quant-store-constants",
         ),
+        ("quantize{accumulator-bits=24 stages=repair}", "quant-fit-accumulators{bits=24},quant-store-constants"),
         (
             "quantize{profile=p.json keep_composites=relu,gelu activations=i16 assert-all-quantized}",
             QUANTIZE.own_text(
@@ -124,7 +125,7 @@ def test_a_pipeline_is_an_element_of_a_text(text: str, same: str) -> None:
 def test_an_element_has_what_packages_insert() -> None:
     with registry.plugged([_package({"import.raise.dce.before": "symbol-dce"})]):
         read = parse_pipeline("import", ENVIRONMENT.passes, PIPELINES)
-    assert str(read) == "builtin.module(quant-propagate-types,symbol-dce,dce)"
+    assert str(read) == "builtin.module(quant-raise-integers,quant-propagate-types,symbol-dce,dce)"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from docs.generator.commands import subcommands
-from qmlir.text.data import parse_toml
+from qmlir.text.toml import parse_toml
 from qmlir.tools import qmlir_cli, qmlir_opt, qmlir_translate
 
 ROOT = Path(__file__).parents[2]

@@ -3,7 +3,7 @@
 import argparse
 
 from qmlir.tools import running
-from qmlir.tools.arguments import add_model, add_options
+from qmlir.tools.arguments import LABELS, add_model, add_options
 from qmlir.tools.command_runner import Command
 from qmlir.workflows.choices import LEVELS, RUNTIMES
 
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_options(parser, "--data", required=True)
     add_options(parser, "--preprocess")
+    add_options(parser, "--labels", help=LABELS)
     add = parser.add_argument
     add("--level", choices=LEVELS, help="compare a model with itself, lowered to this level (small shapes only)")
     add("--parts", action="store_true", help="compare the parts of composites, such as fc1/matmul")

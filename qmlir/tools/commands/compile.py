@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `qmlir compile`."""
     add_model(parser)
     add_output(parser, "output folder of the program", required=True, metavar="DIR")
-    add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--device")
+    add_options(parser, *IMPORT, "--keep-casts", "--requantize", "--threads", "--isa", "--device")
     parser.add_argument(
         "--max-size", action="append", default=[], metavar="SIZE=MAX",
         help="maximum size of a dynamic dimension, as in sequence=256, or its buckets, sequence=16x64 (repeatable)",

@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser, help="quantized model: folder written by qmlir quantize, or module")
     add_options(parser, "--device", help="devices, preferred first (default: those named in the module)")
     add_output(parser, "output module, with one function per part", metavar="FILE")
-    add_options(parser, *IMPORT)
+    add_options(parser, *IMPORT, "--requantize")
     add = parser.add_argument_group("partitioning").add_argument
     add(
         "--transfer-bytes", type=int, default=Preferences.transfer_bytes, metavar="BYTES",

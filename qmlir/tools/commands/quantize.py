@@ -7,6 +7,7 @@ import argparse
 
 from qmlir import registry
 from qmlir.quantization.recipe_text import AUTO, Effort
+from qmlir.quantization.setting_rows import setting_rows
 from qmlir.tools import running
 from qmlir.tools.arguments import IMPORT, add_export, add_model, add_options, add_output, add_quantization
 from qmlir.tools.command_runner import Command
@@ -25,6 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--profile", metavar="FILE",
         help="profile of the lowered model, instead of --data (default: statistics stored in the model)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--keep-annotations", action="store_true",
+        help="keep the ranges that the model carries, and use --data only for the other values (default: samples "
+        "replace them)",
     )  # fmt: skip
     add_output(parser, "output: a folder, FILE.mlir or FILE.onnx", required=True)
     parser.add_argument(
@@ -45,11 +51,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="pair a state input with the output that updates it (past_*=present_*), so that the state stays "
         "quantized between calls (repeatable)",
     )  # fmt: skip
-    add = parser.add_argument_group("accuracy").add_argument
+    for side, row in ((side, setting_rows()[side]) for side in ("inputs_as", "outputs_as")):
+        parser.add_argument(
+            f"--{side.replace('_', '-')}", action="append", default=[], metavar="TYPE",
+            help=f"{row.summary} (repeatable; default: {row.default})",
+        )  # fmt: skip
+    accuracy = parser.add_argument_group("accuracy")
+    add = accuracy.add_argument
     add(
         "--validation", metavar="PATH",
         help="samples for comparing the quantized model with the float model (default: held out from --data if "
         f"it has more than {ENOUGH} samples, otherwise some of --data)",
+    )  # fmt: skip
+    add_options(
+        accuracy, "--labels",
+        help="class indices of the samples of --validation, or else of --data, in a .npy or .npz file; reports the "
+        "top-1 accuracy of both models",
     )  # fmt: skip
     add("--no-validate", action="store_true", help="skip the comparison with the float model")
     add("--min-sqnr", type=float, metavar="DB", help="fail if the SQNR of an output is below DB decibels")

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add("--engine", choices=ENGINES, help="execution engine (default: interpreter; programs always run compiled)")
     add_output(parser, "output .npz file (default: print the outputs)", metavar="FILE")
-    add_options(parser, *IMPORT, "--keep-casts", "--threads", "--isa", "--device")
+    add_options(parser, *IMPORT, "--keep-casts", "--requantize", "--threads", "--isa", "--device")
 
 
 RUN = Command(

@@ -15,7 +15,7 @@ from qmlir.ir.diagnostics import printable
 from qmlir.onnx.filenames import ONNX_SUFFIXES
 from qmlir.specialization.inputs import parse_shapes
 from qmlir.tools.command_runner import Session
-from qmlir.tools.models import data_in, model_or_path
+from qmlir.tools.models import data_in, labels_beside_data, model_or_path
 from qmlir.tools.stdio import UsageError
 from qmlir.workflows.comparing import Side, compare
 from qmlir.workflows.comparison.compare import HEAD, NUMBERS, Comparison, ValueComparison
@@ -25,16 +25,18 @@ def run_compare(arguments: argparse.Namespace, session: Session) -> int:
     """Compares, and prints a table; returns 1 if a value is below the bound. Raises `DiagnosticError`."""
     if arguments.worst is not None and arguments.worst < 1:
         raise UsageError(f"qmlir compare: error: --worst must be at least 1, but got {arguments.worst}\n")
-    found = compare(
-        model_or_path(arguments.reference, session, arguments),
-        _candidate(arguments, session),
-        data_in(arguments),
-        level=arguments.level,
-        parts=arguments.parts,
-        shapes=parse_shapes(arguments.shape) or None,
-        samples=arguments.samples,
-        progress=session.progress,
-    )
+    with labels_beside_data(arguments):
+        found = compare(
+            model_or_path(arguments.reference, session, arguments),
+            _candidate(arguments, session),
+            data_in(arguments),
+            level=arguments.level,
+            parts=arguments.parts,
+            shapes=parse_shapes(arguments.shape) or None,
+            samples=arguments.samples,
+            labels=arguments.labels,
+            progress=session.progress,
+        )
     below = [] if arguments.min_sqnr is None else list(found.below(arguments.min_sqnr))
     for key in found.unmatched:
         session.detail(f"only in {found.reference}: {key}")

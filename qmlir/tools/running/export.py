@@ -4,6 +4,8 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
+from qmlir import registry
+from qmlir.ir.diagnostics import text_error
 from qmlir.tools.arguments import export_settings, import_settings
 from qmlir.tools.command_runner import Session
 from qmlir.tools.models import load_model
@@ -14,18 +16,39 @@ _SHOWN = 8
 
 
 def run_export(arguments: argparse.Namespace, session: Session) -> int:
-    """Writes a model as ONNX. Raises `DiagnosticError`."""
+    """Writes a model as ONNX, or in the format of a package. Raises `DiagnosticError`."""
     output = Path(arguments.output)
+    writers = registry.named("writers")
+    own, wanted = writers.get(output.suffix.lower()), f".{arguments.format}"
+    if wanted in writers and output.suffix.lower() != wanted:
+        raise text_error(f"--format {arguments.format} writes a file whose name ends in {wanted}, but got '{output}'")
+    if own is not None:
+        return _write(own, output, arguments, session)
     check_onnx_file(output, external_data=arguments.external_data)
     module = load_model(arguments.model, session, **import_settings(arguments))
-    model = export_onnx(module, output, **export_settings(arguments))
+    settings = export_settings(arguments)
+    model = export_onnx(module, output, **settings)
     bodies = [model.graph.node, *(function.node for function in model.functions)]
     operators = Counter(node.op_type for body in bodies for node in body if node.domain != "qmlir")
     versions = {each.domain or "onnx": each.version for each in model.opset_import}
     session.emit(
-        {"output": output, "format": arguments.format, "opset": versions["onnx"], "operators": dict(operators)},
-        lambda: _text(output, arguments.format, versions["onnx"], operators),
+        {"output": output, "format": settings["format"], "opset": versions["onnx"], "operators": dict(operators)},
+        lambda: _text(output, settings["format"], versions["onnx"], operators),
     )
+    return 0
+
+
+def _write(writer: registry.Named, output: Path, arguments: argparse.Namespace, session: Session) -> int:
+    """Writes a model by the writer of a package, which has no options."""
+    given = {name: value for name, value in export_settings(arguments).items() if name != "format" and value}
+    if arguments.format not in (None, output.suffix.lower().removeprefix(".")):
+        given["format"] = arguments.format
+    if given:
+        option = next(iter(given)).replace("_", "-")
+        raise text_error(f"--{option} applies to ONNX models only, not to '{output}'")
+    module = load_model(arguments.model, session, **import_settings(arguments))
+    size = len(writer.call(writer.function(), module, output))
+    session.emit({"output": output, "format": output.suffix[1:], "bytes": size}, lambda: f"{output}: {size:,} bytes")
     return 0
 
 

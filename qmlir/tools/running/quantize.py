@@ -44,6 +44,7 @@ def run_quantize(arguments: argparse.Namespace, session: Session) -> int:
         profile=Profile.load(arguments.profile) if arguments.profile else None,
         samples=arguments.samples,
         validation=data_in(arguments, "validation"),
+        labels=arguments.labels,
         validate=not arguments.no_validate,
         min_sqnr=arguments.min_sqnr,
         min_agreement=arguments.min_agreement,
@@ -51,6 +52,7 @@ def run_quantize(arguments: argparse.Namespace, session: Session) -> int:
         effort=arguments.effort,
         cluster=arguments.cluster,
         resume=arguments.resume,
+        keep_annotations=arguments.keep_annotations,
         **settings,
         progress=session.progress,
     )

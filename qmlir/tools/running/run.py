@@ -15,10 +15,11 @@ from xdsl.dialects.func import FuncOp
 from qmlir.arithmetic.arrays import Array
 from qmlir.interpreter.archives import arrays_of, whole
 from qmlir.interpreter.interpreter import Interpreter
+from qmlir.interpreter.real_values import on_floats, takes_stored
 from qmlir.interpreter.samples import left_out
 from qmlir.ir.diagnostics import nearest_name, printable, text_error, warn_once
 from qmlir.ir.signature import Port, inputs_of
-from qmlir.specialization.inputs import shape_text
+from qmlir.specialization.inputs import function_of, shape_text
 from qmlir.targets.compiling import compile, load_program
 from qmlir.targets.cpu.runtime.errors import InputError
 from qmlir.targets.cpu.saved import is_program
@@ -27,6 +28,7 @@ from qmlir.tools.arguments import import_settings
 from qmlir.tools.command_runner import Session
 from qmlir.tools.models import load_model
 from qmlir.tools.stdio import UsageError
+from qmlir.workflows.comparing import program_signature
 from qmlir.workflows.running import interpret
 
 
@@ -132,6 +134,14 @@ def inputs_refused_in_a_line() -> Generator[None]:
         raise text_error(str(error)) from error
 
 
+def _on_given(call: Callable[[Any], Mapping[str, Any]], function: FuncOp, inputs: Any) -> Mapping[str, Any]:
+    """Runs `call`, which runs `function`. If an input of stored integers gets floats, outputs are floats, too."""
+    named: Mapping[str, Any] = inputs
+    if not isinstance(inputs, Mapping):
+        named = {port.name: array for port, array in zip(inputs_of(function), inputs, strict=False)}
+    return on_floats(call, function)(named) if takes_stored(function, named) else call(inputs)
+
+
 def _run_module(
     module: ModuleOp, arguments: argparse.Namespace, inputs: Mapping[str, Array] | Sequence[Array], session: Session
 ) -> Any:
@@ -143,9 +153,9 @@ def _run_module(
                 module, device=arguments.device, threads=arguments.threads, isa=arguments.isa, function=name,
                 progress=session.progress,
             )  # fmt: skip
-            outputs |= program(inputs)
+            outputs |= _on_given(program, function_of(module, name), inputs)
         else:
-            outputs |= interpret(module, inputs, function=name)
+            outputs |= _on_given(partial(interpret, module, function=name), function_of(module, name), inputs)
     return outputs
 
 
@@ -161,7 +171,8 @@ def run_run(arguments: argparse.Namespace, session: Session) -> int:
                 f"qmlir run: error: {what} requires a model, but '{arguments.model}' is a compiled program\n"
             )
         program: Any = load_program(arguments.model)
-        call: Callable[[], Any] = partial(program, _inputs_among(named, [port.name for port in program.inputs]))
+        inputs = _inputs_among(named, [port.name for port in program.inputs])
+        call: Callable[[], Any] = partial(_on_given, program, program_signature(program), inputs)
     else:
         module = load_model(arguments.model, session, **import_settings(arguments))
         names = [port.name for name in _chosen_functions(module, arguments.function) for port in _ports(module, name)]

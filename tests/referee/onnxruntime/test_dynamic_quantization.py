@@ -12,9 +12,12 @@ from onnx import ModelProto, TensorProto, helper
 
 import qmlir
 from qmlir.targets.runtimes.onnx_runtime import OrtOptions, OrtSession
+from tests.levels.test_dynamic_data import FORMS, network
 from tests.referee.onnxruntime.quantized_sheets import needs_onnxruntime
+from tests.support.emitted import parsed
 from tests.support.nets import Net
 from tests.support.unsigned_twins import run_exactly
+from tests.unit.dialects.nn.lower.driver import tensor
 
 pytestmark = needs_onnxruntime
 
@@ -189,3 +192,77 @@ def test_zeros_have_the_scale_of_who_made_the_model(producer: str, domain: str, 
         assert theirs["s"] == 1
         for name in ("q", "z"):
             np.testing.assert_array_equal(ours[name], theirs[name])
+
+
+@pytest.mark.parametrize(("scope", "scheme"), FORMS)
+def test_exported_networks(scope: str, scheme: str) -> None:
+    """ONNX Runtime computes every bit of what is quantized at run time, by its operator or by elementary ones.
+
+    Its optimizations join the multiplications by scales, which then round once less.
+    """
+    options = OrtOptions(optimization="none", is_exact=True)
+    for seed in range(6):
+        module, inputs, wanted = network(seed, scope, scheme)
+        model = qmlir.export_onnx(module)
+        found = OrtSession(model.SerializeToString(), options)(inputs)
+        (array,) = found.values()
+        np.testing.assert_array_equal(array, wanted, err_msg=f"seed {seed}")
+        del model.metadata_props[:]  # with the text of the module
+        (again,) = qmlir.interpret(qmlir.load(model), inputs).values()
+        np.testing.assert_array_equal(again, wanted, err_msg=f"seed {seed}")
+        has_operator = any(node.op_type == "DynamicQuantizeLinear" for node in model.graph.node)
+        assert has_operator is (any("conv" in op.name for op in module.walk()) or scope == "tensor") & (
+            scheme == "asymmetric"
+        )
+
+
+_CORRECTED = {
+    "nn.matmul": ([2, 2], [2, 2], [[4, 10], [5, 20]]),
+    "nn.fully_connected": ([2, 2], [2, 2], [[4, 5], [10, 20]]),
+    "nn.conv": ([1, 2, 3, 2], [2, 2, 1, 1], [[[[4]], [[5]]], [[[10]], [[20]]]]),
+}
+"""The shapes of data and weights, and weights whose sums are 9 and 30 for the two outputs."""
+
+
+@pytest.mark.parametrize(
+    ("operation", "sums", "is_one_node"),
+    [
+        ("nn.matmul", [9, 30], True),
+        ("nn.matmul", [[9, 30]], True),
+        ("nn.matmul", [[9], [30]], False),
+        ("nn.fully_connected", [[9, 30]], True),
+        ("nn.fully_connected", [[9], [30]], False),
+        ("nn.conv", [[[[9]], [[30]]]], True),
+        ("nn.conv", [[[9]], [[30]]], True),
+        ("nn.conv", [9, 30], False),
+    ],
+)
+def test_corrections_lie_along_the_outputs(operation: str, sums: list[Any], is_one_node: bool) -> None:
+    """The same sums along another axis are no correction of the product."""
+    data, shape, weights = _CORRECTED[operation]
+    counts = np.array(sums, np.int32).shape
+    x, s, w = (tensor(each, kind) for each, kind in ((data, "ui8"), (counts, "i32"), (shape, "!w")))
+    product, result = tensor(data, "!sum"), tensor(data, "i32")
+    module = parsed(f"""
+    !data = !quant.uniform<u8:f32, 1.0>
+    !w = !quant.uniform<i8:f32, 1.0>
+    !sum = !quant.uniform<i32:f32, 1.0>
+    func.func @main(%x: {x} {{nn.name = "x"}}, %z: tensor<ui8> {{nn.name = "z"}}) -> {result} {{
+      %0 = nn.constant dense<{weights}> : {tensor(shape, "i8")} -> {w}
+      %1 = nn.cast %x : ({x}) -> {tensor(data, "i8")}
+      %2 = quant.scast %1 : {tensor(data, "i8")} to {tensor(data, "!data")}
+      %3 = {operation} %2, %0 : ({tensor(data, "!data")}, {w}) -> {product}
+      %4 = quant.scast %3 : {product} to {result}
+      %5 = nn.cast %z : (tensor<ui8>) -> tensor<i32>
+      %6 = nn.constant dense<{sums}> : {s}
+      %7 = nn.mul %5, %6 : (tensor<i32>, {s}) -> {s}
+      %8 = nn.sub %4, %7 : ({result}, {s}) -> {result}
+      func.return %8 : {result}
+    }}""")
+    model = qmlir.export_onnx(module)
+    assert (len(model.graph.node) <= 2) == is_one_node  # one more transposes the weights of a fully connected layer
+    inputs = {"x": np.random.default_rng(0).integers(0, 256, data).astype(np.uint8), "z": np.uint8(139)}
+    columns = np.reshape(weights, (2, 2)).T if operation != "nn.matmul" else np.array(weights)
+    products = np.einsum("nk...,kc->nc...", inputs["x"].astype(int), columns)
+    (found,) = OrtSession(model.SerializeToString(), OrtOptions())(inputs).values()
+    np.testing.assert_array_equal(found, products - 139 * np.array(sums))

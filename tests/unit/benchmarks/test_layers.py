@@ -1,15 +1,20 @@
 """Single layers and products of the benchmarks: ours equal ONNX Runtime's, and each size is that of its title."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import qmlir
-from benchmarks.growth import exponent, growth_rows
+from benchmarks import compiled
+from benchmarks.contest import Contest
+from benchmarks.growth import SECTIONS, exponent, growth_rows, slope_rows
 from benchmarks.layers import LAYERS, Convolution, Layer, Product
 from benchmarks.narrow import STORED, FloatProduct, Stored, product
 from benchmarks.peak import measure_peak
+from benchmarks.rows import Section
 from benchmarks.shifts import convolutions
 from qmlir.extensions.report.inspecting import inspect
 from qmlir.extensions.report.timing import Times
@@ -86,6 +91,30 @@ def test_growth_is_told_by_its_exponent_and_its_worst_steps() -> None:
     assert (step.what, step.figure) == ("worst step, 4 to 8: time per multiply-add", 1.5)
     assert beyond.what == "4 fills the machine; worst beyond, 8: time per multiply-add"
     assert beyond.figure == 1.5
+
+
+def test_a_bend_is_the_steepest_step_over_the_first() -> None:
+    slope, bend = slope_rows("time", {1: 3, 2: 5, 3: 7}, 1.5, "s")
+    assert (slope.figure, slope.verdict, bend.figure, bend.verdict) == (pytest.approx(2), "MISSED", 1, "met")
+    for figures in ({1.0: 1.0, 2: 2, 4: 5}, {1.0: 1.0, 2: 2, 4: 5, 8: 5}):  # a bend at the end, and a cliff between
+        _, bend = slope_rows("time", figures, 1.5, "s")
+        assert (bend.figure, bend.verdict, bend.is_required) == (1.5, "MISSED", True)
+    _, bend = slope_rows("time", {1: 1, 2: 1, 4: 5}, None, "s")
+    assert bend.verdict == "MISSED"
+
+
+def test_a_bend_fails_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    steps: dict[float, float] = {}
+
+    def section(contest: Contest) -> Section:
+        return Section("Growth", list(slope_rows("time", steps, None, "s")))
+
+    monkeypatch.setitem(SECTIONS, "cache", section)
+    arguments = ["bench-compiled", "--only", "growth", "--growth", "cache", "--folder", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    for last, code in ((3, 0), (4, 1)):
+        steps.update({1: 1, 2: 2, 3: last})
+        assert compiled.main() == code
 
 
 def test_the_peak_is_that_of_a_processor() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ import qmlir
 from benchmarks.accuracy import NAMES
 from benchmarks.architectures import random_inputs
 from benchmarks.contest import BARS, GAIN_BARS, ratio_rows
-from benchmarks.models import BENCH_MODELS, convnet, detector, encoder, lstm, mlp, mobilenet_v2, speech, vision
+from benchmarks.models import BENCH_MODELS, Decoder, convnet, detector, encoder, lstm, mlp, mobilenet_v2, speech, vision
 from benchmarks.starts import STARTED
 from benchmarks.subjects import FLOAT, INT8, PEER_FORMS
 from qmlir.extensions.bench.peers import FORMS, OPSET
@@ -40,6 +41,18 @@ def test_a_builder_gives_the_same_valid_model_each_time(build: Callable[[], Mode
     checker.check_model(model, full_check=True)  # with the shapes that it infers: those of the output are ours
     assert [each.version for each in model.opset_import] == [OPSET]
     assert model == build()
+
+
+def test_a_decoder_has_its_weights_beside_it(tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    decoder, path = Decoder(layers=2, width=128, hidden=192, vocabulary=300, past=5), tmp_path / "decoder.onnx"
+    decoder.write(path)
+    assert (tmp_path / "decoder.data").stat().st_size == 4 * decoder.parameters
+    inputs = {**random_inputs(onnx.load(path)), "token": np.array([[7]])}
+    wanted = runtime.InferenceSession(path).run(None, inputs)
+    assert [each.shape for each in wanted] == [(1, 2, 6, 64)] * 4 + [(1, 1, 300)]
+    for mine, theirs in zip(qmlir.interpret(qmlir.load(path), inputs).values(), wanted, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-4)
 
 
 def fire(inputs: int, squeezed: int, expanded: int) -> int:

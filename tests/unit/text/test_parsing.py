@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save
 from xdsl.dialects.builtin import (
     CallSiteLoc,
     FileLineColLoc,
@@ -188,8 +189,10 @@ def test_floats_keep_every_bit(dtype: type[np.floating], data: st.DataObject) ->
     assert constant.array.tobytes() == array.tobytes()
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> Path:
+@pytest.fixture(params=[1 << 20, 1], ids=["read", "mapped"])
+def saved(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for module in ("files", "weights"):
+        monkeypatch.setattr(f"qmlir.text.{module}.MAPPED", request.param)
     array = np.arange(2048, dtype=np.float32)
     constants = [ConstantOp.of(array, TensorType(f32, shape)) for shape in ([2048], [2, 1024], [2048])]
     path = tmp_path / "model.mlir"
@@ -211,6 +214,14 @@ def test_weights_come_back_and_are_kept_once(saved: Path) -> None:
     assert all((constant.array.ravel() == np.arange(2048)).all() for constant in constants)
     assert saved.with_suffix(".safetensors").stat().st_size < 2 * 4 * 2048
     assert sorted(path.name for path in saved.parent.iterdir()) == ["model.mlir", "model.safetensors"]
+
+
+def test_weights_are_written_as_the_library_writes_them(tmp_path: Path) -> None:
+    arrays = [np.arange(300 + position, dtype=np.float32) for position in range(12)]
+    constants = [ConstantOp.of(each, TensorType(f32, each.shape)) for each in arrays]
+    save_module(ModuleOp(constants), tmp_path / "model.mlir", PrintOptions(weights=Weights.SIDECAR))
+    held = {f"w{position}": each.view(np.uint8) for position, each in enumerate(arrays)}
+    assert (tmp_path / "model.safetensors").read_bytes() == save(held)
 
 
 def test_altered_weights(saved: Path) -> None:

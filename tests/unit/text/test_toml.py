@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qmlir.ir.diagnostics import DiagnosticError
-from qmlir.text.data import parse_toml, toml_value
+from qmlir.text.toml import parse_toml, toml_value
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

@@ -551,7 +551,7 @@ for run in range(20):
         for name in ["a.txt", "b.txt", which.decode(), "summary.json"]:
             (made / name).write_bytes(which)
     derived = Derived(here / "w", lambda content: True)
-    write_with_derived(here / "m", which, derived, which)
+    write_with_derived(here / "m", which, derived, [which])
 """
 
 

@@ -41,7 +41,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("any.onnxtxt").write_text(MODEL % ("N", "N"))
     for name, arrays in ARRAYS.items():
         np.savez(f"{name}.npz", **arrays)
-    for name in ("model.tflite", "model.joblib", "model.pt"):
+    for name in ("model.keras", "model.joblib", "model.pt"):
         Path(name).write_bytes(b"other")
     for name in ("empty", "taken", "models", "program"):
         Path(name).mkdir()
@@ -119,14 +119,14 @@ MISTAKES: dict[str, Row] = {
         ("'entropi'", "did you mean 'entropy'?"),
     ),
     "unsupported format": (
-        _quantize("model.tflite"),
-        lambda: qmlir.load("model.tflite"),
-        ("cannot read 'model.tflite': expected a .onnx or .mlir file; help: ",),
+        _quantize("model.keras"),
+        lambda: qmlir.load("model.keras"),
+        ("cannot read 'model.keras': expected a .onnx, .tflite or .mlir file; help: ",),
     ),
     "file of scikit-learn": (
         _quantize("model.joblib"),
         lambda: qmlir.load("model.joblib"),
-        ("cannot read 'model.joblib': expected a .onnx or .mlir file; help: ", "skl2onnx"),
+        ("cannot read 'model.joblib': expected a .onnx, .tflite or .mlir file; help: ", "skl2onnx"),
     ),
     "file of PyTorch": (_quantize("model.pt"), lambda: qmlir.load("model.pt"), ("; help: ", "torch.onnx.export")),
     "module of PyTorch": (None, lambda: qmlir.quantize(Net(), IMAGES), ("torch.onnx.export(",)),

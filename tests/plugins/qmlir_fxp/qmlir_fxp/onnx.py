@@ -5,7 +5,8 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from qmlir.onnx.export.emission import WINDOWS, NodeEmitter, attributes_of
+from qmlir.formats.one_to_one import attributes_of
+from qmlir.onnx.export.emission import WINDOWS, NodeEmitter
 from qmlir.onnx.node import Node
 from qmlir.onnx.operators.contraction import window_properties
 from qmlir_fxp.dialect.block import ConvBlockOp
