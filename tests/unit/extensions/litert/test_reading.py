@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import qmlir
-from qmlir.extensions.litert import reader
+from qmlir.extensions.litert import files
 from qmlir.extensions.litert.flatbuffer import FileBuffer, MalformedError
 from qmlir.ir.diagnostics import DiagnosticError
 from tests.support.litert_cases import CASES
@@ -120,7 +120,7 @@ def _not_found(_name: str) -> None:
 def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.tflite"
     path.write_bytes(MODELS[0])
-    monkeypatch.setattr(reader, "find_spec", _not_found)
+    monkeypatch.setattr(files, "find_spec", _not_found)
     with pytest.raises(DiagnosticError, match=r"run pip install 'qmlir\[litert\]'"):
         qmlir.load(path)
 
