@@ -168,7 +168,7 @@ TREE = Contribution(
         **_constants(
             f"{_MICROKERNELS}.broadcast_fma", "i16_pairs", "i16_bytes", "depthwise", "splat_bytes", "depthwise_bytes"
         ),
-        **_constants(f"{_MICROKERNELS}.unpacked", "i16_dots", "i16_rows", "i16_shifted_rows"),
+        **_constants(f"{_MICROKERNELS}.unpacked", "i16_dots", "i16_rows", "i16_shifted_rows", "u16_rows"),
         **_constants(f"{_MICROKERNELS}.interleaved", "depthwise_dot", "depthwise_pairs"),
         **_constants(f"{_MICROKERNELS}.broadcast_fma", *_FLOATS),
         **_constants(f"{_MICROKERNELS}.winograd", "winograd", "winograd_f4", "winograd_f4_bytes"),

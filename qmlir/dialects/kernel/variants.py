@@ -176,9 +176,9 @@ class Variant:
     """The maximum number of terms in a sum, if the sum is limited by more than its width."""
 
     reads_unsigned: bool | None = None
-    """Whether the loops read bytes as unsigned (True) or signed (False); `None` reads them unchanged.
+    """Whether the loops read `x` as unsigned (True) or signed (False); `None` reads it unchanged.
 
-    Bytes of the other signedness are shifted by 128 when they are read.
+    Bytes of the other signedness are shifted by 128 when they are read, and 16-bit integers by 2^15.
     """
 
     input_element: IntegerType | None = None
@@ -220,7 +220,8 @@ class Variant:
 
     def offset(self, *, is_unsigned: bool) -> int:
         """Returns the offset that the loops add to an element of `x` when they read it."""
-        return 0 if self.reads_unsigned is None else 128 * (self.reads_unsigned - is_unsigned)
+        bits = 8 if self.input_element is None else self.input_element.width.data
+        return 0 if self.reads_unsigned is None else (self.reads_unsigned - is_unsigned) << bits - 1
 
     @property
     def makes_signed(self) -> bool:

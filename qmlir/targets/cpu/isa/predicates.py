@@ -258,6 +258,12 @@ def takes_shifted_rows(step: int) -> Callable[[ContractionOp], bool]:
     return accepts
 
 
+def takes_word_rows(step: int) -> Callable[[ContractionOp], bool]:
+    """Returns a predicate like `takes_shifted_rows`, for a zero point of -2^15 and a multiple of 4 terms."""
+    accepts = takes_shifted_rows(step)
+    return lambda op: op.input_zero_point.value.data == -(1 << 15) and terms_of(op) % 4 == 0 and accepts(op)
+
+
 def takes_floats(op: ContractionOp) -> bool:
     """Returns true if `op` accumulates floats and is not a depthwise convolution."""
     return isinstance(op.accumulator_type, AnyFloat) and not is_depthwise(op)

@@ -95,6 +95,7 @@ AVX2_VNNI = replace(
         DOT_US: {128: "llvm.x86.avx512.vpdpbusd.128", 256: "llvm.x86.avx512.vpdpbusd.256"},
     },
     rows=(
+        Row(predicates.takes_word_rows(32), "u16_rows", 1, 4, "not measured"),
         *UNPACKED,
         Row(predicates.takes_narrow_blocks(2), "s8u2_dot", 1, 2, "not measured"),
         Row(predicates.takes_narrow_blocks(4), "s8u4_dot", 1, 4, "not measured"),
@@ -144,7 +145,8 @@ AVX512_VNNI = replace(
     rows=(
         Row(predicates.takes_dots(32), "i16_dots", 1, 1, "not measured"),
         Row(predicates.takes_rows(16), "i16_rows", 1, 8, "not measured"),
-        Row(predicates.takes_shifted_rows(16), "i16_shifted_rows", 1, 8, "not measured"),
+        Row(predicates.takes_word_rows(64), "u16_rows", 1, 8, "see docs/lab/transformers.md"),
+        Row(predicates.takes_shifted_rows(16), "i16_shifted_rows", 1, 8, "see docs/lab/transformers.md"),
         Row(predicates.takes_signs_row, "s8u1_dot", 1, 2, "Zen 4: 82 us at 1x4096x4096, 96 by 1 x 1"),
         Row(predicates.takes_masked_row(2), "s8u2_dot", 1, 4, "Zen 4: 84 us at 1x4096x4096, u8s2_dot 116"),
         Row(predicates.takes_narrow_blocks(2), "s8u2_dot", 1, 2, "not measured"),

@@ -1,4 +1,4 @@
-"""`i16_dots`, `i16_rows` and `i16_shifted_rows`: products of a few rows with matrices of unpacked bytes.
+"""`i16_dots`, `i16_rows`, `i16_shifted_rows` and `u16_rows`: products of a few rows with matrices of unpacked bytes.
 
 A decoder multiplies one query of each head by a cache of keys, and its probabilities by a cache of values. Packing such
 a matrix takes several times as long as multiplying it, so these loops read each of its bytes once, in ascending order:
@@ -9,28 +9,37 @@ a matrix takes several times as long as multiplying it, so these loops read each
   each lane adds two products.
 - `i16_shifted_rows`: the same for elements of `x` that only fit in 16 bits with an offset. An additional row of ones
   sums the weights, by which the offset is multiplied.
+- `u16_rows`: the same for elements of `x` that fit in 16 unsigned bits, such as probabilities. Four rows of bytes are
+  interleaved. The high and the low byte of `x` have sums of their own, so that no weight is widened.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i8, i16
+from xdsl.dialects.builtin import i8, i16, i32
 from xdsl.ir import SSAValue
 
 from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.kernel.variants import WeightLayout
-from qmlir.dialects.simd.base import element_of
-from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
-from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, times
+from qmlir.dialects.simd.base import element_of, tile_of
+from qmlir.dialects.simd.lanes import DotAccumulateOp, InterleaveHighOp, InterleaveLowOp, Signs
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter, add, reinterpreted, times
 from qmlir.targets.cpu.loops.epilogue import SumTile
-from qmlir.targets.cpu.loops.geometry import Place, load
+from qmlir.targets.cpu.loops.geometry import Place, Window, load
 from qmlir.targets.cpu.loops.tiles import Channels, TileWriter
 from qmlir.targets.cpu.microkernels.broadcast_fma import Pairs
-from qmlir.targets.cpu.microkernels.interleaved import shuffled
+from qmlir.targets.cpu.microkernels.byte_dots import ByteDots
+from qmlir.targets.cpu.microkernels.interleaved import QUAD, shuffled
 
 PAIR = 2
 """The terms that a 32-bit lane adds at once."""
+
+BYTES_OF_LANE = 4
+"""The bytes of a 32-bit lane: one for each of the rows that are interleaved, or channels of one row."""
+
+BLOCK_BYTES = QUAD * BYTES_OF_LANE
+"""The bytes of a 128-bit block, within which bytes are interleaved."""
 
 UNROLLED_STEPS = 8
 """The most registers of terms that are multiplied without a loop: those of a head of 128 elements."""
@@ -70,20 +79,25 @@ class DotLayout(WeightLayout):
 
 @dataclass(frozen=True)
 class RowLayout(WeightLayout):
-    """A matrix `[terms, channels]`; a step reads two rows."""
+    """A matrix `[terms, channels]`; a step reads `Variant.group` rows."""
+
+    @property
+    def least(self) -> int:
+        """The number that channels must be a multiple of."""
+        return self.lanes
 
     @property
     def fault(self) -> str:
-        if self.taps or self.run % PAIR or self.channels % self.lanes:
+        if self.taps or self.run % self.variant.group or self.channels % self.least:
             return (
-                f"variant '{self.variant.name}' requires an even number of terms, and a multiple of {self.lanes} "
-                f"channels, but got {self.run} and {self.channels}"
+                f"variant '{self.variant.name}' requires a multiple of {self.variant.group} terms, and a multiple of "
+                f"{self.least} channels, but got {self.run} and {self.channels}"
             )
         return ""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self.groups, 1, self.steps, PAIR * self.channels)
+        return (self.groups, 1, self.steps, self.variant.group * self.channels)
 
     @property
     def padded(self) -> tuple[int, ...]:
@@ -91,11 +105,28 @@ class RowLayout(WeightLayout):
 
     @property
     def split(self) -> tuple[int, ...]:
-        return (self.groups, self.channels, self.steps, PAIR)
+        return (self.groups, self.channels, self.steps, self.variant.group)
 
     @property
     def order(self) -> tuple[int, ...]:
         return (0, 2, 3, 1)
+
+
+@dataclass(frozen=True)
+class WideRowLayout(RowLayout):
+    """A matrix `[terms, channels]`, whose rows are divided into registers of bytes."""
+
+    @property
+    def least(self) -> int:
+        return BYTES_OF_LANE * self.lanes
+
+    @property
+    def fault(self) -> str:
+        if self.vectors % BYTES_OF_LANE:
+            return (
+                f"variant '{self.variant.name}' requires a multiple of {BYTES_OF_LANE} vectors, but got {self.vectors}"
+            )
+        return super().fault
 
 
 class DotWriter(TileWriter):
@@ -175,6 +206,77 @@ class RowWriter(TileWriter):
         return emit.with_lanes(PAIR * lanes).over(vectors, 1).stacked(found)
 
 
+class ByteRowWriter(TileWriter):
+    """Emits the loops of `u16_rows`.
+
+    Bytes are interleaved within 128-bit blocks, each of which holds 16 channels of a row: the blocks of the interleaved
+    registers have four channels each. So the lanes of sums are channels in another order until `_exact`.
+    """
+
+    @property
+    def _apart(self) -> int:
+        return 2
+
+    def _step(
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], window: Window, weights: list[Index], step: Index,
+        valid: int,
+    ) -> Sequence[SSAValue]:  # fmt: skip
+        over = emit.over(*tile_of(sums[0]))
+        loaded = over.extended(self._step_weights(emit, over.tile, weights, step))
+        moved, rows = window.moved(emit, times(emit, step, self.variant.group)), emit.over(over.tile[1])
+        halves = zip(*(self._bytes(emit, moved.row(emit, row)) for row in range(over.tile[1])), strict=True)
+        return [
+            self.variant.add(over, total, over.extended(rows.stacked(half)), loaded)
+            for total, half in zip(sums, halves, strict=True)
+        ]
+
+    def _bytes(self, emit: VectorEmitter, position: Place) -> list[SSAValue]:
+        """Returns the low and the high bytes of the elements of `x` of a step, repeated across a register."""
+        group, memory = self.variant.group, self.geometry.x.memory
+        few = emit.over().with_lanes(group)
+        signed = load(few, memory, position, group)
+        half = few.constant(-(1 << 15), i16)
+        both = reinterpreted(few, few.binary(arith.XOrIOp, signed, half), i8)
+        orders = ([2 * term + byte for _ in range(emit.lanes) for term in range(group)] for byte in range(2))
+        return [shuffled(few, both, both, order) for order in orders]
+
+    def _step_weights(self, emit: VectorEmitter, tile: tuple[int, ...], weights: list[Index], step: Index) -> SSAValue:
+        (vectors, _), lanes = tile, self.schedule.lanes
+        (matrix, block, *_), width, found = weights, BYTES_OF_LANE * lanes, list[SSAValue]()
+        wide, pairs = emit.over().with_lanes(width), emit.over().with_lanes(width // 2)
+        for first in range(0, vectors * lanes, width):
+            channel = add(emit, times(emit, block, self.schedule.vectors * lanes), first)
+            places = [add(emit, channel, row * self.geometry.channels) for row in range(self.variant.group)]
+            rows = [load(wide, self.geometry.w, [matrix, 0, step, place], width) for place in places]
+            mixed = [
+                [reinterpreted(wide, wide.insert(kind(a, b, BLOCK_BYTES)), i16) for a, b in (rows[:2], rows[2:])]
+                for kind in (InterleaveLowOp, InterleaveHighOp)
+            ]
+            found += [
+                reinterpreted(pairs, pairs.insert(kind(a, b, BLOCK_BYTES // 2)), i8)
+                for a, b in mixed
+                for kind in (InterleaveLowOp, InterleaveHighOp)
+            ]
+        return wide.over(vectors, 1).stacked(found)
+
+    def _exact(self, emit: VectorEmitter, sums: Sequence[SSAValue]) -> SSAValue:
+        low, high = sums
+        total = emit.binary(arith.AddiOp, low, emit.binary(arith.ShLIOp, high, emit.constant(8, i32)))
+        registers, rows = emit.each(total), emit.over(emit.tile[1])
+        groups = [registers[first : first + BYTES_OF_LANE] for first in range(0, len(registers), BYTES_OF_LANE)]
+        return emit.stacked([each for group in groups for each in self._in_order(rows, group)])
+
+    def _in_order(self, emit: VectorEmitter, registers: Sequence[SSAValue]) -> Iterator[SSAValue]:
+        """Yields registers of consecutive channels: block `l` of register `j` has channels `16 l + 4 j` to `+ 3`."""
+        quads = self.schedule.lanes // QUAD
+        for vector in range(len(registers)):
+            places = [divmod(vector * quads + quad, BYTES_OF_LANE) for quad in range(quads)]
+            parts = [emit.part(registers[register], block * QUAD, QUAD) for block, register in places]
+            while len(parts) > 1:
+                parts = [emit.joined(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+            yield parts[0]
+
+
 class Dots(Pairs):
     """Adds products of terms that are adjacent in both operands."""
 
@@ -189,6 +291,13 @@ class UnpackedPairs(Pairs):
         RowWriter(op, self, emit).write(emit)
 
 
+class WordRows(ByteDots):
+    """Multiplies four rows of weights by four elements of `x`, byte by byte."""
+
+    def write(self, op: PackedOp, emit: Emitter) -> None:
+        ByteRowWriter(op, self, emit).write(emit)
+
+
 I16_DOTS = Dots(
     name="i16_dots", group=PAIR, element=i8, input_element=i16, is_centered=True, is_unpacked=True, layout=DotLayout
 )
@@ -198,4 +307,8 @@ I16_ROWS = UnpackedPairs(
 I16_SHIFTED_ROWS = UnpackedPairs(
     name="i16_shifted_rows", group=PAIR, element=i8, input_element=i16, subtracts_offset=True, is_unpacked=True,
     layout=RowLayout,
+)  # fmt: skip
+U16_ROWS = WordRows(
+    name="u16_rows", group=BYTES_OF_LANE, element=i8, input_element=i16, reads_unsigned=True, is_unpacked=True,
+    layout=WideRowLayout,
 )  # fmt: skip

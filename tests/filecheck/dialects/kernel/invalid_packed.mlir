@@ -1,6 +1,6 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{unknown variant 'magic' (available: u8s8_dot, u8s4_dot, u8s2_dot, s8u4_dot, s8u2_dot, s8u1_dot, s8u4_short, s8u2_short, u8s4_short, u8s5_short, u8s6_short, u8s7_short, u8s8_short, u8s8_short2, u8s8_short4, s8s8_dot, s8s8_lanes, i16_pairs, i16_bytes, depthwise, splat_bytes, depthwise_bytes, i16_dots, i16_rows, i16_shifted_rows, depthwise_dot, depthwise_pairs, splat, splat_fma, f32s8, f32s4, f32s2, f32e2m1, f32e3m4, f32e4m3, f32e5m2, winograd, winograd_f4, winograd_f4_bytes)}}
+// expected-error @+1 {{unknown variant 'magic' (available: u8s8_dot, u8s4_dot, u8s2_dot, s8u4_dot, s8u2_dot, s8u1_dot, s8u4_short, s8u2_short, u8s4_short, u8s5_short, u8s6_short, u8s7_short, u8s8_short, u8s8_short2, u8s8_short4, s8s8_dot, s8s8_lanes, i16_pairs, i16_bytes, depthwise, splat_bytes, depthwise_bytes, i16_dots, i16_rows, i16_shifted_rows, u16_rows, depthwise_dot, depthwise_pairs, splat, splat_fma, f32s8, f32s4, f32s2, f32e2m1, f32e3m4, f32e4m3, f32e5m2, winograd, winograd_f4, winograd_f4_bytes)}}
 func.func private @unknown_variant() attributes {a = #kernel.layout<variant = "magic", vectors = 1, lanes = 4>}
 // -----
 // expected-error @+1 {{vectors and lanes must be >= 1, but got 0 and 4}}
@@ -304,8 +304,26 @@ func.func @terms_of_dots(%x: tensor<2x1x12xi16>, %w: tensor<2x4x1x8xi8>) {
 }
 // -----
 func.func @channels_of_rows(%x: tensor<2x1x4xi16>, %w: tensor<2x1x2x12xi8>) {
-  // expected-error @+1 {{variant 'i16_rows' requires an even number of terms, and a multiple of 4 channels, but got 4 and 6}}
+  // expected-error @+1 {{variant 'i16_rows' requires a multiple of 2 terms, and a multiple of 4 channels, but got 4 and 6}}
   %0 = kernel.packed_matmul ins(%x, %w : tensor<2x1x4xi16>, tensor<2x1x2x12xi8>) -> tensor<2x1x6xi32> attributes {layout = #kernel.layout<variant = "i16_rows", vectors = 1, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @channels_of_words(%x: tensor<2x1x4xi16>, %w: tensor<2x1x1x32xi8>) {
+  // expected-error @+1 {{variant 'u16_rows' requires a multiple of 4 terms, and a multiple of 16 channels, but got 4 and 8}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x1x4xi16>, tensor<2x1x1x32xi8>) -> tensor<2x1x8xi32> attributes {layout = #kernel.layout<variant = "u16_rows", vectors = 4, lanes = 4>} {
+  ^bb0(%sum: i32):
+    kernel.yield %sum : i32
+  }
+  func.return
+}
+// -----
+func.func @vectors_of_words(%x: tensor<2x1x4xi16>, %w: tensor<2x1x1x64xi8>) {
+  // expected-error @+1 {{variant 'u16_rows' requires a multiple of 4 vectors, but got 2}}
+  %0 = kernel.packed_matmul ins(%x, %w : tensor<2x1x4xi16>, tensor<2x1x1x64xi8>) -> tensor<2x1x16xi32> attributes {layout = #kernel.layout<variant = "u16_rows", vectors = 2, lanes = 4>} {
   ^bb0(%sum: i32):
     kernel.yield %sum : i32
   }

@@ -1,5 +1,6 @@
 """Few rows by matrices of bytes that are read as they are: sums by hand, interpreted and compiled."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from qmlir.dialects.kernel.packed_ops import PackedMatMulOp
 from qmlir.dialects.kernel.variants import variant_named
 from qmlir.dialects.nn.normalization.ops import SoftmaxOp
 from qmlir.interpreter.run import interpret
-from qmlir.targets.cpu.host import host_isa
+from qmlir.targets.cpu.host import host_isa, runs_here
 from qmlir.text.parsing import parse_module
 from tests.support.contractions import Array, Case, tensor
 from tests.support.emitted import loaded, parsed
@@ -55,7 +56,7 @@ def drawn(seed: int) -> Case:
     """Any sizes that the variants are for: heads, rows that share a matrix, terms and channels."""
     rng = np.random.default_rng(seed)
     batch, rows, is_turned = 2, int(rng.integers(1, 5)), bool(seed % 2)
-    terms, channels = (2 * int(rng.integers(1, 12)), 16 * int(rng.integers(1, 7)))
+    terms, channels = (2 * int(rng.integers(1, 12)), int(rng.choice([16, 32, 48, 64, 80, 128, 192])))
     if not is_turned:
         terms, channels = 32 * int(rng.choice([1, 2, 3, 9])), int(rng.integers(1, 22))
     dtype = rng.choice([np.int8, np.int16])
@@ -97,15 +98,48 @@ def test_compiled(seed: int, tmp_path: Path) -> None:
     check(found, each)
 
 
-def test_the_largest_sums_of_probabilities(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("isa", "channels", "wanted"),
+    [
+        ("avx2", 16, "i16_shifted_rows"), ("avx512-vnni", 48, "i16_shifted_rows"),
+        ("avx2-vnni", 32, "u16_rows"), ("avx512-vnni", 64, "u16_rows"),
+    ],
+)  # fmt: skip
+def test_the_largest_sums_of_probabilities(isa: str, channels: int, wanted: str, tmp_path: Path) -> None:
     """One probability of 1, and sums of weights whose product by 2^15 leaves 32 bits: they wrap, and wrap back."""
     x = np.full((2, 1, 4096), LAST, np.int16)
     x[:, :, 77] = 32767
-    w = np.full((2, 16, 4096), -128, np.int8)
+    w = np.full((2, channels, 4096), -128, np.int8)
     each = case(x, w, zero_points=(LAST, 127), is_turned=True)
-    assert variant(each, "avx2") == "i16_shifted_rows"
+    assert variant(each, isa) == wanted
     assert (each.expected == 65535 * -255).all()
-    (found,) = loaded(loops(each, "avx2"), tmp_path, "llvm")(each.inputs).values()
+    if runs_here(isa):
+        (found,) = loaded(loops(each, isa), tmp_path, "llvm")(each.inputs).values()
+        check(found, each)
+
+
+@pytest.mark.parametrize("isa", ["avx2-vnni", "avx512-vnni"])
+@pytest.mark.parametrize(("terms", "channels", "rows"), [(4, 64, 1), (36, 192, 3), (12, 128, 4)])
+def test_each_channel_of_words_has_its_own_sum(isa: str, terms: int, channels: int, rows: int) -> None:
+    """Bytes are interleaved by blocks, so that sums are in another order until the end."""
+    rng = np.random.default_rng(terms)
+    x = rng.integers(LAST, 32767, (2, rows, terms), np.int16, endpoint=True)
+    w = rng.integers(-128, 128, (2, channels, terms), np.int8)
+    each = case(x, w, zero_points=(LAST, -5), is_turned=True)
+    assert variant(each, isa) == "u16_rows"
+    (found,) = interpret(loops(each, isa), each.inputs).values()
+    check(found, each)
+
+
+def test_words_with_another_zero_point() -> None:
+    """A schedule written by hand may ask for them: sums of the weights make up for the offset."""
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(-99, 99, (2, 1, 8), np.int16), rng.integers(-128, 128, (2, 64, 8), np.int8)
+    each = case(x, w, zero_points=(77, 3), is_turned=True)
+    assert variant(each, "avx512-vnni") != "u16_rows"
+    asked = '{schedule = #kernel.schedule<variant = "u16_rows", rows = 1, vectors = 4, lanes = 16>, '
+    each = replace(each, text=each.text.replace("attributes {", f"attributes {asked}"))
+    (found,) = interpret(loops(each, "avx512-vnni"), each.inputs).values()
     check(found, each)
 
 
