@@ -285,19 +285,6 @@ class TargetAttr(_FieldsAttr):
 TARGET = "kernel.target"
 """The module attribute that holds the target that loops may be specialized for."""
 
-FOLLOWED = "kernel.lengths"
-"""The module attribute that maps inputs of `@main` with runtime sizes to a prime and a unit.
-
-The capacity of that dimension is the prime times the unit. The prime divides no size that does not depend on it. So a
-size or a loop bound that is a multiple of the prime is known to count elements along the dimension.
-"""
-
-FOLLOWS = "kernel.follows"
-"""The module attribute of programs whose loops end at the runtime sizes of padded dimensions.
-
-It is a digest of how the bounds depend on these sizes.
-"""
-
 OVERWRITTEN = "kernel.overwritten"
 """A discardable attribute of a fill: the offsets and sizes of the slice that is overwritten before it is read."""
 

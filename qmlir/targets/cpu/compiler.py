@@ -29,7 +29,7 @@ from xdsl.rewriter import Rewriter
 
 from qmlir import registry, specialization
 from qmlir.arithmetic.arrays import Array
-from qmlir.dialects.kernel.attributes import FOLLOWED
+from qmlir.dialects.kernel.lengths import FOLLOWED
 from qmlir.dialects.nn.constant.ops import storage_element
 from qmlir.dialects.quant.infer import scaling_of
 from qmlir.environment import default_environment

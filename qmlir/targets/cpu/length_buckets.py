@@ -18,7 +18,7 @@ from typing import Any
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, ModuleOp, i64
 
 from qmlir.arithmetic.symbolic_sizes import Extent, Factor, Quotient
-from qmlir.dialects.kernel.attributes import FOLLOWED
+from qmlir.dialects.kernel.lengths import FOLLOWED, lengths_of
 from qmlir.dialects.nn.padding_rules import Axes
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import DiagnosticError, text_error, unknown
@@ -27,7 +27,6 @@ from qmlir.target import HOST
 from qmlir.targets.cpu.emitters.card import read_card
 from qmlir.targets.cpu.isa import instruction_set
 from qmlir.targets.cpu.isa.base import InstructionSet
-from qmlir.targets.cpu.loops.kernel_follow_lengths import lengths_of
 from qmlir.targets.cpu.package import CARD, INIT, share_constants
 from qmlir.targets.cpu.runtime.lengths import AnyLength, PaddedPorts, described
 from qmlir.targets.cpu.saved import LENGTHS, part_name, seal, seal_parts
@@ -133,10 +132,14 @@ def _primes(start: int, stop: int, step: int = 1) -> Iterator[int]:
     )
 
 
+MOST_IN_UNIT = 32
+"""The largest unit: a call computes up to one unit of padding."""
+
+
 def _unit(isa: InstructionSet) -> int:
-    """Returns the number of columns that the widest tiles of several rows compute at a time."""
+    """Returns the number of columns that tiles of several rows compute at a time if they are along a dimension."""
     tiles = (row.vectors for row in isa.rows if row.rows >= 4 and not row.variant.startswith("depthwise"))
-    return max(tiles) * isa.bits // 32
+    return min(max(tiles) * isa.bits // 32, MOST_IN_UNIT)
 
 
 def followed_lengths(module: ModuleOp, outline: Outline, lengths: Lengths, isa: str, skipped: int = 0) -> Followed:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from qmlir.dialects.kernel.attributes import FOLLOWED, FOLLOWS
+from qmlir.dialects.kernel.lengths import FOLLOWED, FOLLOWS
 from qmlir.ir.equivalence import fingerprint
 from qmlir.ir.signature import MAIN
 from qmlir.targets.cpu.batch_tiling import batch_plan

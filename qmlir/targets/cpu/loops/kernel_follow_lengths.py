@@ -23,7 +23,6 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
-    DenseArrayBase,
     DictionaryAttr,
     IndexType,
     IntegerAttr,
@@ -36,7 +35,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
-from qmlir.dialects.kernel.attributes import FOLLOWED, FOLLOWS
+from qmlir.dialects.kernel.lengths import FOLLOWED, FOLLOWS, Length, lengths_of
 from qmlir.dialects.simd.base import bits_of, element_of, lanes_of, tile_of
 from qmlir.dialects.simd.memory import (
     GROUP_BITS,
@@ -52,28 +51,6 @@ from qmlir.ir.builtin_types import AnyMemRef, integer_list, memref_type
 from qmlir.ir.diagnostics import emit_remark
 from qmlir.ir.passes import count
 from qmlir.ir.signature import MAIN, inputs_of
-
-
-@dataclass(frozen=True)
-class Length:
-    """A dimension whose loops may follow its runtime size."""
-
-    name: str
-    prime: int
-    unit: int
-
-
-def lengths_of(value: SSAValue | Operation) -> tuple[Length, ...]:
-    """Returns the dimensions in `kernel.lengths` of the module that contains a value or an operation."""
-    owner = value.owner if isinstance(value, SSAValue) else value
-    op = owner.parent_op() if isinstance(owner, Block) else owner
-    while op is not None and not (isinstance(op, ModuleOp) and FOLLOWED in op.attributes):
-        op = op.parent_op()
-    found = None if op is None else op.attributes[FOLLOWED]
-    if not isinstance(found, DictionaryAttr):
-        return ()
-    rows = ((name, integer_list(cast(DenseArrayBase, each))) for name, each in found.data.items())
-    return tuple(Length(name, *numbers) for name, numbers in rows)
 
 
 def splits_lengths(at: SSAValue | Operation, sizes: Sequence[int]) -> bool:

@@ -17,6 +17,7 @@ from qmlir import registry
 from qmlir.analysis.contraction_ranges import known_weights
 from qmlir.dialects.kernel.attributes import SCHEDULE, TARGET, TUNED, ScheduleAttr, TargetAttr
 from qmlir.dialects.kernel.contraction import ContractionOp, ConvOp, MatMulOp
+from qmlir.dialects.kernel.lengths import lengths_of
 from qmlir.dialects.kernel.ops import JoinOp, shaped
 from qmlir.dialects.kernel.variants import LANES, SCALAR, variant_named, variant_names
 from qmlir.dialects.kernel.winograd import F2, F4, F4_BYTES, Algorithm, WinogradOp
@@ -242,10 +243,14 @@ def schedule_for(op: ContractionOp, isa: str, threads: int) -> ScheduleAttr:
         return winograd_schedule(op, isa, threads if _is_large(op, _TRANSFORMED_TERMS) else 1)
     found = instruction_set(isa)
     row = next(found.rows_for(op))
-    # With many positions, a smaller last tile costs nothing, and large tiles read weights less often.
-    is_cut = _is_cut(op, row, row.vectors * _sums_per_register(op, found))
-    rows = row.rows if is_cut else tile_rows(positions_of(op), row.rows)
-    return schedule_of(op, found, row, (rows, row.vectors), threads)
+    # With many positions, a smaller last tile costs nothing, and large tiles read weights less often. But loops can
+    # follow a length only if tiles divide it.
+    positions, lanes = positions_of(op), _sums_per_register(op, found)
+    is_cut = _is_cut(op, row, row.vectors * lanes)
+    is_any = is_cut and all(positions % length.prime for length in lengths_of(op))
+    rows = row.rows if is_any else tile_rows(positions, row.rows)
+    units = [length.unit // lanes for length in lengths_of(op) if op.channels() % length.prime == 0]
+    return schedule_of(op, found, row, (rows, min([row.vectors, *units])), threads)
 
 
 def _sums_per_register(op: ContractionOp, isa: InstructionSet) -> int:
@@ -301,9 +306,12 @@ def elements_schedule(op: LinalgStructuredOperation, isa: str, threads: int) -> 
     is_divided = threads > 1 and sum(sizes) >= THREADED_ELEMENTS
     found = instruction_set(isa)
     lanes = _elements_per_register(op, found.bits)
+    # Sums of bytes are dot products with ones.
+    terms = _WIDEST // _BYTE if lanes > 1 and found.widths(DOT_US) and sums_bytes(op.body.block) else 1
+    along = {shaped(value)[0][-1] for value in op.operands if isinstance(value.type, TensorType) and shaped(value)[0]}
+    units = [length.unit for length in lengths_of(op) if any(size % length.prime == 0 for size in along)]
+    lanes = min([lanes, *(unit // terms for unit in units)])
     if lanes > 1:
-        # Sums of bytes are dot products with ones.
-        terms = _WIDEST // _BYTE if found.widths(DOT_US) and sums_bytes(op.body.block) else 1
         return ScheduleAttr.of(LANES, lanes=lanes, k_unroll=terms, threads=is_divided)
     return ScheduleAttr.of(SCALAR, threads=True) if is_divided else None
 

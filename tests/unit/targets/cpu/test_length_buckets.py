@@ -1,5 +1,6 @@
 """Programs of any length: equal to the interpreter at every size, and nothing is compiled after they are made."""
 
+import math
 import pickle
 from collections.abc import Mapping
 from functools import cache
@@ -13,10 +14,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.kernel.lengths import FOLLOWS
 from qmlir.ir.diagnostics import DiagnosticError
+from qmlir.specialization.padding import outline
 from qmlir.targets.cpu import compiler
 from qmlir.targets.cpu.compiler import Program
-from qmlir.targets.cpu.length_buckets import capacities_up_to
+from qmlir.targets.cpu.length_buckets import capacities_up_to, followed_lengths, padded_modules
+from qmlir.targets.cpu.lowering import lowered
 from qmlir.targets.cpu.package import CONSTANTS, own_constants
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -181,11 +185,11 @@ def test_what_is_declined_is_compiled_for_each_size(monkeypatch: pytest.MonkeyPa
 
 
 @cache
-def _encoder() -> ModuleOp:
+def _encoder(width: int = 16) -> ModuleOp:
     """Attention of two heads over all rows, with a residual, quantized to 8 bits; the number of rows is dynamic."""
     rng = np.random.default_rng(3)
-    constants = {name: rng.normal(size=(16, 16)).astype(np.float32) for name in ("wq", "wk", "wv")}
-    constants |= {"split": np.array([0, 0, 2, 8]), "join": np.array([0, 0, 16])}
+    constants = {name: rng.normal(size=(width, width)).astype(np.float32) for name in ("wq", "wk", "wv")}
+    constants |= {"split": np.array([0, 0, 2, width // 2]), "join": np.array([0, 0, width])}
     nodes = [helper.make_node("MatMul", ["x", f"w{each}"], [each]) for each in "qkv"]
     nodes += [helper.make_node("Reshape", [each, "split"], [f"{each}s"]) for each in "qkv"]
     turns = {"q": [0, 2, 1, 3], "k": [0, 2, 3, 1], "v": [0, 2, 1, 3]}
@@ -198,15 +202,15 @@ def _encoder() -> ModuleOp:
         helper.make_node("Reshape", ["turned", "join"], ["joined"]),
         helper.make_node("Add", ["joined", "x"], ["y"]),
     ]
-    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, "s", 16]) for name in "xy"]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, "s", width]) for name in "xy"]
     tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
     graph = helper.make_graph(nodes, "encoder", ports[:1], ports[1:], tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
-    return qmlir.quantize(qmlir.load(model), [_rows(length) for length in (8, 40)]).module
+    return qmlir.quantize(qmlir.load(model), [_rows(length, width) for length in (8, 40)]).module
 
 
-def _rows(length: int) -> dict[str, Array]:
-    return {"x": np.random.default_rng(length).normal(size=(1, length, 16)).astype(np.float32)}
+def _rows(length: int, width: int = 16) -> dict[str, Array]:
+    return {"x": np.random.default_rng(length).normal(size=(1, length, width)).astype(np.float32)}
 
 
 @pytest.mark.parametrize(("isa", "threads"), [("generic", 1), ("generic", 3), ("host", 2)])
@@ -218,6 +222,15 @@ def test_one_capacity_serves_all_sizes(isa: str, threads: int, monkeypatch: pyte
         for arena in part.call._arenas:  # nothing beyond the size may be read
             arena[:] = length
         assert_equal(program(_rows(length)), qmlir.interpret(_encoder(), _rows(length)))
+
+
+@pytest.mark.parametrize("isa", ["avx2", "avx2-vnni", "avx512-vnni", "neon", "neon-dotprod"])
+def test_loops_of_large_inputs_follow_the_size(isa: str) -> None:
+    """Tiles along the dimension divide its unit, also where a large input is divided into panels."""
+    module = _encoder(384)
+    followed = followed_lengths(module, outline(module), {"s": 4096}, isa)
+    (padded,) = padded_modules(module, [{"s": math.prod(followed["s"])}], "main", followed)
+    assert FOLLOWS in lowered(padded.module, isa).attributes
 
 
 def test_computed_elements_follow_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
