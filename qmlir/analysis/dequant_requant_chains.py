@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from qmlir.analysis.contraction_ranges import elements_of_constant
 from qmlir.analysis.operand_accesses import OperandAccess, Structured, integer_bits, is_inside, readings_of
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.requantization import Mode, requantize_f32, requantize_qlinear, saturate, to_f32
+from qmlir.arithmetic.requantization import Mode, requantize_by, requantize_f32, requantize_qlinear, saturate, to_f32
 from qmlir.dialects.kernel.ops import RequantizeOp
 from qmlir.ir.builtin_types import as_integer
 from qmlir.ir.evaluation import evaluate_if_defined, evaluate_in_order
@@ -141,7 +141,10 @@ class FloatChain:
         match op:
             case arith.NegfOp():
                 return None if known[0] is None else -known[0]
-            case arith.MulfOp() | RequantizeOp():
+            case RequantizeOp():
+                is_scaled = constants[0] is None and all(each is not None for each in constants[1:])
+                return _times(known[0], constants[1]) if is_scaled else None
+            case arith.MulfOp():
                 varying = [position for position, each in enumerate(constants) if each is None]
                 return _times(known[varying[0]], constants[1 - varying[0]]) if len(varying) == 1 else None
             case arith.DivfOp():
@@ -172,8 +175,11 @@ def _joined(one: Direction | None, other: Direction | None) -> Direction | None:
     return np.where(pair[0] == 0, pair[1], pair[0]) if (pair[0] * pair[1] >= 0).all() else None
 
 
-def requantized(op: RequantizeOp, accumulator: Array, multiplier: Array) -> npt.NDArray[np.int64]:
-    """Requantizes in floats, without wrapping to the signless result type: unsigned bytes may exceed 127."""
+def requantized(op: RequantizeOp, accumulator: Array, *parameters: Array) -> npt.NDArray[np.int64]:
+    """Requantizes without wrapping to the signless result type: unsigned bytes may exceed 127."""
+    if not op.mode.mode.uses_floats:
+        return requantize_by(op.mode.mode, accumulator, parameters, op.zero_point.value.data, op.limits)
+    (multiplier,) = parameters
     if op.mode.mode is Mode.QLINEAR:
         return requantize_qlinear(accumulator, multiplier, op.zero_point.value.data, op.limits)
     if not (np.asarray(multiplier) == 1).any():
@@ -189,9 +195,14 @@ def _dtype_of(leaf: SSAValue) -> np.dtype[np.int64] | np.dtype[np.int32] | None:
 
 
 def ends_in(operations: Iterable[Operation]) -> list[Ends]:
-    """Returns the operations that can end a chain: conversions to integer, and requantizations in floats."""
+    """Returns the operations that can end a chain: conversions to integer, and requantizations by a multiplier."""
     ends = [op for op in operations if isinstance(op, arith.FPToSIOp | RequantizeOp) and as_integer(op.result.type)]
-    return [op for op in ends if isinstance(op, arith.FPToSIOp) or op.mode.mode.uses_floats]
+    return [op for op in ends if isinstance(op, arith.FPToSIOp) or op.mode.mode.uses_floats or is_fixed_point(op)]
+
+
+def is_fixed_point(op: Operation) -> bool:
+    """Returns true for a requantization by a multiplier and a shift."""
+    return isinstance(op, RequantizeOp) and op.mode.mode in (Mode.SINGLE_ROUND, Mode.DOUBLE_ROUND)
 
 
 def _parameter(reading: OperandAccess) -> tuple[Array, int | None] | None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, cast
 
@@ -49,6 +49,12 @@ LARGEST_FACTOR = (1 << 31) - 1
 # minus a maximum of such. So the best m is found by ternary search in f64, and the integers M and B are checked
 # exactly.
 #
+# Requantization by floats rounds twice: a product slightly below a half becomes one in f32, and is then rounded to the
+# even integer, up or down. No addend reproduces both. `fit_even_steps` keeps some fraction bits of the sum, rounded to
+# the nearest, and rounds these with ties to even. This function never falls in a either, so its steps determine it. The
+# fraction bits of f32 depend on the magnitude: if no fixed number of them works, the sum is first rounded to 24
+# significant bits.
+#
 # For two integers every pair is a condition: F(a, b) > L requires a M + b N + B >= F(a, b) 2^s, and F(a, b) < H
 # requires it to be below (F(a, b) + 1) 2^s. The width is concave in (m, n).
 
@@ -94,7 +100,22 @@ class IntegerSteps:
     low: int
     high: int
     reach: tuple[int, int]
-    """The range of the shifted sum before it is clamped."""
+    """The range of the result before it is clamped."""
+
+    fraction: int = 0
+    """The number of fraction bits of the shifted sum, which is rounded to an integer with ties to even.
+
+    0 if the shift rounds down to an integer.
+    """
+
+    offset: int = 0
+    """The integer that is added after this rounding; 0 if `fraction` is 0."""
+
+    is_short: bool = False
+    """True if the shifted sum is first rounded to `SIGNIFICANT` bits, ties to even, as f32 rounds it."""
+
+    input_bits: int = 0
+    """The integer input is first clamped to signed integers of this width; 0 if it is not."""
 
 
 def _conditions(positions: Integers, levels: Integers, wanted: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
@@ -355,6 +376,83 @@ def fit_steps(steps: StepPositions, offset: int | None = None) -> IntegerSteps |
     if any(abs(each) > LARGEST_INTEGER for range_ in steps.ranges for each in range_):
         return None
     return next((each for each in _candidates(steps, offset) if each is not None), None)
+
+
+SIGNIFICANT = 24
+"""The significant bits of f32."""
+
+_FRACTIONS = range(16, 23)
+"""The fraction bits to try: f32 products from 64 to 127 have 17, smaller ones more."""
+
+_NUDGES = np.array(sorted(range(-64, 65), key=abs), np.int64)
+"""Multiples of `_NUDGE` that are added to a factor whose own value does not fit, the smallest first."""
+
+_NUDGE = 2.0**-29
+"""The smallest relative change of a factor. 64 of them move a product of 128 by two of its last bits in f32."""
+
+
+def _to_even(sums: Integers, fraction: int, *, is_short: bool) -> Integers:
+    """Rounds integers with `fraction` fraction bits to the nearest integer, ties to even."""
+    if is_short:
+        lost: Integers = np.maximum(np.frexp(np.abs(sums).astype(np.float64))[1] - SIGNIFICANT, 0).astype(np.int64)
+        sums = (sums + (((1 << lost) - 1 + ((sums >> lost) & 1)) >> 1)) >> lost << lost
+    return (sums + ((1 << fraction - 1) - 1) + ((sums >> fraction) & 1)) >> fraction
+
+
+def _even_factors(steps: StepPositions, slopes: Reals, formula: IntegerSteps) -> Integers | None:
+    """Returns a factor for each channel with which `formula` satisfies all conditions, or `None`."""
+    shift, fraction = formula.shift, formula.fraction
+    exact = slopes * 2.0 ** (shift + fraction)
+    factors: Integers = np.rint(exact).astype(np.int64)
+    left = np.arange(steps.channels)
+    for nudge in _NUDGES:
+        tried: Integers = np.rint(exact[left] * (1 + nudge * _NUDGE)).astype(np.int64)
+        is_held = np.ones(len(left), np.bool_)
+        for positions, levels, is_least in (
+            (steps.reached[0], steps.reached_levels, True),
+            (steps.below[0], steps.below_levels, False),
+        ):
+            own = positions[left]
+            if formula.input_bits:
+                own = np.clip(own, *integer_limits(formula.input_bits))
+            sums = (own * tried[:, None] + formula.addends) >> shift
+            found = _to_even(sums, fraction, is_short=formula.is_short) + formula.offset
+            is_held &= ((found >= levels[left]) == is_least).all(axis=1)
+        factors[left[is_held]] = tried[is_held]
+        left = left[~is_held]
+        if not len(left):
+            return factors if int(factors.max()) <= LARGEST_FACTOR else None
+    return None
+
+
+def fit_even_steps(steps: StepPositions, slopes: Reals, offset: int) -> IntegerSteps | None:
+    """Returns a product, a shift and a rounding with ties to even that have exactly these steps; `None` if none does.
+
+    `steps` are those of one integer. `slopes` are the real factors of the channels, which must be positive, and
+    `offset` is added after the rounding.
+    """
+    most = max(map(abs, steps.ranges[0]))
+    if len(steps.reached) != 1 or not 0 < slopes.min() <= slopes.max() or most > LARGEST_INTEGER:
+        return None
+    # Beyond this magnitude, all channels have reached their smallest or largest value.
+    enough = math.ceil((max(abs(steps.low - offset), abs(steps.high - offset)) + 1) / slopes.min())
+    places, input_bits = _largest_shift(steps, slopes[None], 64), enough.bit_length() + 1
+    limit = 1 << input_bits - 1
+    for is_short, bits, largest in ((False, 0, most), (True, *((0, most) if most < limit else (input_bits, limit)))):
+        reach = math.ceil(largest * slopes.max()) + 1
+        # A shifted sum and its rounding must fit in 32 bits.
+        tried = [each for each in _FRACTIONS if each < places and (reach + 2) << each < 1 << 31]
+        for fraction in reversed(tried) if is_short else tried:
+            shift = places - fraction
+            addend, ends = np.array([1 << shift >> 1], np.int64), (offset - reach, offset + reach)
+            formula = IntegerSteps(
+                [], addend, shift, 64, steps.low, steps.high, ends, fraction, offset, is_short=is_short, input_bits=bits
+            )
+            factors = _even_factors(steps, slopes, formula)
+            if factors is not None:
+                is_common = bool((factors == factors[0]).all())
+                return replace(formula, factors=[factors[:1] if is_common else factors])
+    return None
 
 
 # Rounded quotients by a constant as a product and a fused multiply-add, with equal integers.

@@ -3,6 +3,7 @@ places and, for 16 bits, everywhere; and wrong numbers are found out."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,14 @@ import pytest
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.arithmetic.requantization import requantize_f32, requantize_qlinear, requantize_single_round
-from qmlir.arithmetic.step_functions import IntegerSteps, StepPositions, fit_steps, steps_of, steps_on_grid
+from qmlir.arithmetic.step_functions import (
+    IntegerSteps,
+    StepPositions,
+    fit_even_steps,
+    fit_steps,
+    steps_of,
+    steps_on_grid,
+)
 
 LIMITS = {8: (-128, 127), 16: (-32768, 32767)}
 
@@ -153,6 +161,56 @@ def test_ties_to_even_have_no_sum_and_shift() -> None:
     steps = steps_of(_requantization("f32", np.array([0.5]), 0), *_ends((-200, 200), 1))
     assert steps is not None
     assert fit_steps(steps) is None
+
+
+def _even(steps: IntegerSteps, accumulators: Array) -> Array:
+    """The formula with ties to even, by Python's own rounding of exact fractions."""
+    low, high = (-(1 << steps.input_bits - 1), (1 << steps.input_bits - 1) - 1) if steps.input_bits else (None, None)
+    sums = _sums(steps, np.clip(accumulators, low, high)) >> steps.shift
+
+    def rounded(place: int) -> int:
+        number = int(place)
+        if steps.is_short and (lost := abs(number).bit_length() - 24) > 0:
+            number = round(Fraction(number, 1 << lost)) << lost
+        return round(Fraction(number, 1 << steps.fraction)) + steps.offset
+
+    return np.clip(np.vectorize(rounded)(sums), steps.low, steps.high)
+
+
+@pytest.mark.parametrize(
+    ("multipliers", "range_", "is_short"),
+    [
+        ([0.5], (-200, 200), False),
+        ([0.31], (-1000, 1000), False),
+        ([0.001753051, 0.000711], (-1_225_785, 958_800), False),
+        (2.0 ** np.random.default_rng(5).uniform(-11.5, -9.5, 64), (-2_298_570, 1_473_645), True),
+    ],
+)
+def test_ties_to_even_have_a_rounding(multipliers: Array, range_: tuple[int, int], is_short: bool) -> None:
+    """The last case needs 24 significant bits, and accumulators that are clamped first to fit in 32 bits."""
+    factors = np.asarray(multipliers, np.float32).astype(np.float64)
+    function = _requantization("f32", factors, -5)
+    steps = steps_of(function, *_ends(range_, len(factors)))
+    assert steps is not None
+    fitted = fit_even_steps(steps, factors, -5)
+    assert fitted is not None
+    assert fitted.is_short == (fitted.input_bits > 0) == is_short
+    positions = np.concatenate([_around(steps, range_), np.tile(range_, (len(factors), 1))], axis=1)
+    np.testing.assert_array_equal(_even(fitted, positions), function(positions))
+    other = replace(fitted, offset=fitted.offset + 1)
+    assert not np.array_equal(_even(other, positions), function(positions))
+    assert int(np.abs(_sums(fitted, positions) >> fitted.shift).max()) < 1 << 31 or is_short
+
+
+def test_ties_to_even_are_of_one_integer_and_rising() -> None:
+    steps = steps_of(_requantization("f32", np.array([0.5]), 0), *_ends((-200, 200), 1))
+    assert steps is not None
+    assert fit_even_steps(steps, np.array([-0.5]), 0) is None
+    assert fit_even_steps(steps, np.array([0.47]), 0) is None  # not the function's
+    grid = [np.arange(-4, 4), np.arange(-4, 4)]
+    both = steps_on_grid((grid[0] + grid[1])[None], grid)
+    assert both is not None
+    assert fit_even_steps(both, np.array([1.0]), 0) is None
 
 
 def test_channels_share_an_addend_where_they_may() -> None:

@@ -11,7 +11,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 import qmlir
 from qmlir.arithmetic.arrays import Array
-from qmlir.arithmetic.requantization import Mode, requantize_f32, requantize_qlinear
+from qmlir.arithmetic.requantization import (
+    Mode,
+    requantize_double_round,
+    requantize_f32,
+    requantize_qlinear,
+    requantize_single_round,
+)
 from qmlir.ir.diagnostics import Diagnostic, DiagnosticError, diagnostic_handler
 from qmlir.passmanager.manager import run_pipeline
 from tests.support.emitted import parsed
@@ -105,6 +111,59 @@ def test_multipliers_that_no_word_holds_together() -> None:
         np.testing.assert_array_equal(qmlir.interpret(made, [x])["output0"], wanted)
 
 
+FACTORS, SHIFTS = np.array([1342177280, 2040109465]), np.array([38, 40])
+
+FIXED_POINT = """
+func.func @main(%x: tensor<4000x2xi32>) -> tensor<4000x2xRESULT> {{
+  %c = arith.constant dense<60000> : tensor<4000x2xi32>
+  %n = arith.constant dense<-60000> : tensor<4000x2xi32>
+  %u = arith.minsi %x, %c : tensor<4000x2xi32>
+  %v = arith.maxsi %u, %n : tensor<4000x2xi32>
+  %m = arith.constant dense<[1342177280, 2040109465]> : tensor<2xi32>
+  %s = arith.constant dense<[38, 40]> : tensor<2xi8>
+  %e = tensor.empty() : tensor<4000x2xRESULT>
+  %r = linalg.generic {{
+      indexing_maps = [
+          affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d1)>,
+          affine_map<(d0, d1) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%v, %m, %s : tensor<4000x2xi32>, tensor<2xi32>, tensor<2xi8>) outs(%e : tensor<4000x2xRESULT>) {{
+  ^bb0(%a: i32, %f: i32, %t: i8, %o: RESULT):
+    %q = kernel.requantize %a, %f, %t {{
+      mode = #kernel.requantize<{mode}>, zero_point = {zero_point}, minimum = {minimum}, maximum = {maximum}
+    }} : i32, i32, i8 -> RESULT
+    linalg.yield %q : RESULT
+  }} -> tensor<4000x2xRESULT>
+  func.return %r : tensor<4000x2xRESULT>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "zero_point", "way"),
+    [
+        (Mode.SINGLE_ROUND, -128, "proven at each of 255 steps"),
+        (Mode.DOUBLE_ROUND, -128, "proven at each of 255 steps"),
+        (Mode.DOUBLE_ROUND, 0, "by a product of 64 bits, rounded in its high word"),
+    ],
+)
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_fixed_point_needs_no_shift_of_64_bits(mode: Mode, zero_point: int, way: str, is_wide: bool) -> None:
+    """Rounding twice moves results of both signs apart, so they have common steps only if one sign is clamped away."""
+    limits = (-(1 << 40), 1 << 40) if is_wide else LIMITS[8]
+    text = FIXED_POINT.format(mode=mode, zero_point=zero_point, minimum=limits[0], maximum=limits[1])
+    made, told = _lowered(parsed(text.replace("RESULT", "i64" if is_wide else "i8")))
+    assert is_wide or told[0].message.endswith(way)
+    assert "kernel.requantize" not in str(made)
+    rng = np.random.default_rng(4)
+    x = rng.integers(-70_000, 70_000, (4000, 2)).astype(np.int32)
+    x[:2000] = np.rint((rng.integers(0, 256, (2000, 1)) + 0.5) / np.ldexp(FACTORS, -SHIFTS))
+    x += rng.integers(-1, 2, x.shape).astype(np.int32)
+    reference = requantize_single_round if mode is Mode.SINGLE_ROUND else requantize_double_round
+    wanted = reference(np.clip(x, -60_000, 60_000), FACTORS, SHIFTS, zero_point, limits)
+    np.testing.assert_array_equal(qmlir.interpret(made, [x])["output0"], wanted)
+
+
 def test_a_multiplier_that_is_too_large_leaves_all_in_float() -> None:
     multipliers = np.array([2.0**25, 2.7e-9], np.float32)
     made, told = _lowered(_module(2, 4, Mode.F32, multipliers, 0, 8))
@@ -129,9 +188,10 @@ def test_multipliers_that_are_not_one_per_channel(indices: str, rows: list[int])
 def test_a_rounding_that_is_wrong_is_found_out() -> None:
     """The half of ties away from even: what a test of random accumulators alone would not see."""
     multipliers = np.array([0.31], np.float32)
-    made, _ = _lowered(_module(1, 400, Mode.F32, multipliers, 0, 8))
+    made, (remark,) = _lowered(_module(1, 400, Mode.QLINEAR, multipliers, 0, 8))
+    assert "by every rounding of f32" in remark.message
     x = np.arange(-200, 200, dtype=np.int32).reshape(-1, 1)
-    wanted = _reference(Mode.F32, x, multipliers, 0, 8)
+    wanted = _reference(Mode.QLINEAR, x, multipliers, 0, 8)
     text = str(made)
     assert np.array_equal(qmlir.interpret(made, [x])["output0"], wanted)
     half = re.findall(r"arith\.constant (\d{4,}) : i64", text)
