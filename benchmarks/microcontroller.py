@@ -36,7 +36,7 @@ NAME = "model"
 CALIBRATING, SAMPLES = 16, 4
 
 _OPTIONS = (
-    "-std=c99", "-mthumb", "-Os", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections",
+    "-std=c99", "-mthumb", "-ffp-contract=off", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections",
     "-nostartfiles", "--specs=nosys.specs",
 )  # fmt: skip
 
@@ -238,8 +238,12 @@ class Board:
     """Functions of the compiler's library that it calls to compute on floats."""
 
 
-def on_board(module: ModuleOp, samples: Sequence[Sequence[Array]], outputs: Sequence[Array], chip: Chip = M4) -> Board:
+def on_board(
+    module: ModuleOp, samples: Sequence[Sequence[Array]], outputs: Sequence[Array], chip: Chip = M4, level: str = "-Os"
+) -> Board:
     """A program of a module on an emulated board, of outputs of the types and shapes of `outputs`.
+
+    The compiler optimizes at `level`.
 
     Raises `CalledProcessError` where it is not linked, or does not run to its end.
     """
@@ -255,7 +259,7 @@ def on_board(module: ModuleOp, samples: Sequence[Sequence[Array]], outputs: Sequ
                 command, cwd=folder, check=True, timeout=300, stdout=subprocess.PIPE, text=True
             ).stdout
 
-        options = (*chip.options, *_OPTIONS)
+        options = (*chip.options, level, *_OPTIONS)
         run(COMPILER, *options, "-T", "board.ld", "main.c", f"{NAME}.c", "-o", "program", "-lm")
         run(COMPILER, *options, "-c", f"{NAME}.c")
         called = run(COMPILER.replace("gcc", "nm"), "-u", f"{NAME}.o")

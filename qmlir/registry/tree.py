@@ -166,7 +166,13 @@ TREE = Contribution(
     variants={
         **_constants(f"{_MICROKERNELS}.byte_dots", *_BYTE_DOTS),
         **_constants(
-            f"{_MICROKERNELS}.broadcast_fma", "i16_pairs", "i16_bytes", "depthwise", "splat_bytes", "depthwise_bytes"
+            f"{_MICROKERNELS}.broadcast_fma",
+            "i16_pairs",
+            "i16_bytes",
+            "depthwise",
+            "splat_bytes",
+            "depthwise_bytes",
+            "depthwise_bytes_taps",
         ),
         **_constants(f"{_MICROKERNELS}.unpacked", "i16_dots", "i16_rows", "i16_shifted_rows", "u16_rows"),
         **_constants(f"{_MICROKERNELS}.interleaved", "depthwise_dot", "depthwise_pairs"),

@@ -11,7 +11,7 @@ import pytest
 import qmlir
 from benchmarks.emitted import differing_elements
 from benchmarks.microcontroller import COMPILER, EMULATOR, M3, M4, microcontroller_rows, on_board
-from tests.support.residual import residual_network
+from tests.support.residual import TILED_SHAPE, residual_network, tiled_network
 
 
 @pytest.mark.referee
@@ -23,7 +23,7 @@ def test_keywords_fit_and_no_integer_differs() -> None:
     assert [row.what for row in rows] == [*each, *each, *each, "functions of floats"]
     assert all(row.verdict in ("met", "") for row in rows)
     own, for_all, _ = (row.figure for row in rows if row.what == "instructions of a run")
-    assert own < for_all / 3  # 12.5 and 66.9 million
+    assert own < for_all / 9  # 6.1 and 66.9 million
 
 
 @pytest.mark.referee
@@ -38,6 +38,20 @@ def test_products_of_pairs_are_those_of_plain_c(options: tuple[str, ...]) -> Non
     samples[0][0][:] = -128
     wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
     board = on_board(module, samples, wanted[0], replace(M4, options=options or M4.options))
+    assert differing_elements(board.outputs, wanted)[0] == 0
+
+
+@pytest.mark.referee
+@pytest.mark.parametrize("level", ["-O0", "-Os", "-O3"])
+def test_tiles_in_assembly_have_the_integers_of_the_interpreter(level: str) -> None:
+    if missing := [command for command in (COMPILER, EMULATOR) if shutil.which(command) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    module = tiled_network()
+    rng = np.random.default_rng(5)
+    samples = [[rng.integers(-128, 128, TILED_SHAPE).astype(np.int8)] for _ in range(8)]
+    samples[0][0][:], samples[1][0][:] = -128, 127
+    wanted = [list(qmlir.interpret(module, sample).values()) for sample in samples]
+    board = on_board(module, samples, wanted[0], M4, level)
     assert differing_elements(board.outputs, wanted)[0] == 0
 
 

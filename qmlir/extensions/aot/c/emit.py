@@ -15,9 +15,10 @@ from qmlir.extensions.aot.ahead import AheadForm
 from qmlir.extensions.aot.c import memory, registers, scalars
 from qmlir.extensions.aot.c.elements import array_literals, element_of, memory_type
 from qmlir.extensions.aot.c.function import LARGEST, TABLES, CWriter, EmitOperation, Unit
-from qmlir.extensions.aot.c.helpers import functions_for, is_helper
+from qmlir.extensions.aot.c.helpers import DOTS, IN_WORDS, functions_for, is_helper
 from qmlir.extensions.aot.c.memory import pointer
 from qmlir.extensions.aot.c.statements import LANE, rendered
+from qmlir.extensions.aot.c.windows import emit_for
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
@@ -43,6 +44,7 @@ EMISSIONS: dict[type[Operation], Any] = {
     **registers.EMISSIONS,
     **memory.EMISSIONS,
     **CONTROL,
+    scf.ForOp: emit_for,
     scf.IndexSwitchOp: _index_switch,
 }
 """The emission of each operation of the loops level, from one table per family of dialects."""
@@ -77,7 +79,7 @@ class _File:
 
     def __init__(self, entry: EntryPoint) -> None:
         self.entry, self.program = entry, entry.program
-        self.unit = Unit()
+        self.unit = Unit(self.program.isa)
         self.names = Names((*_RESERVED, *_OF_RUN, f"{entry.name}_run", f"{entry.name}_run_in"), self._avoids)
         ports = (*self.program.inputs, *self.program.outputs)
         self.parameters = {port: self.names.new(entry.parameters[port]) for port in ports}
@@ -114,14 +116,19 @@ class _File:
         """Yields declarations of the constants, which are defined at the end."""
         for symbol, constant in self.program.constants.items():
             type_, _ = self.arrays[symbol]
-            yield f"static const {type_} {self.constants[symbol]}[{max(constant.elements, 1)}];"
+            yield f"{self._held(type_)} {self.constants[symbol]}[{max(constant.elements, 1)}];"
+
+    def _held(self, type_: str) -> str:
+        """Returns the first words of the declaration of a constant array; one that may hold weights is aligned."""
+        is_aligned = type_ == "int8_t" and not self.unit.helpers.isdisjoint(DOTS)
+        return f"static const {IN_WORDS} {type_}" if is_aligned else f"static const {type_}"
 
     def weights(self) -> Iterator[str]:
         """Yields definitions of the constants."""
         for symbol, constant in self.program.constants.items():
             type_, numbers = self.arrays[symbol]
             body = textwrap.fill(",".join(numbers or ["0"]).replace(",", ", "), 120, break_long_words=False)
-            yield f"static const {type_} {self.constants[symbol]}[{max(constant.elements, 1)}] = {{\n{body}}};"
+            yield f"{self._held(type_)} {self.constants[symbol]}[{max(constant.elements, 1)}] = {{\n{body}}};"
 
 
 def _parameter(write: CWriter, function: FuncOp, value: SSAValue, is_read_only: bool) -> str:

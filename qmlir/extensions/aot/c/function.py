@@ -10,6 +10,7 @@ from qmlir.extensions.aot.c.elements import CElement, element_of
 from qmlir.extensions.aot.c.statements import LANE, Declaration, FixedLine, Lanes, Statement
 from qmlir.targets.cpu.emitters.program import SLACK
 from qmlir.targets.cpu.emitters.writing import Index, Names, Text, TextWriter, name_text, reads_of
+from qmlir.targets.cpu.isa.base import InstructionSet
 
 EmitOperation = Callable[["CWriter", Operation], None]
 
@@ -23,9 +24,10 @@ TABLES = "LANES_"
 
 
 class Unit:
-    """State shared by the functions of a file: the helpers that they call, and tables of constant lanes."""
+    """State shared by the functions of a file: the instruction set, the helpers that they call, and tables of lanes."""
 
-    def __init__(self) -> None:
+    def __init__(self, isa: InstructionSet) -> None:
+        self.isa = isa
         self.helpers: set[str] = set()
         self.tables: dict[tuple[str, str], str] = {}
 

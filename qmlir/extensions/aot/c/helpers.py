@@ -6,7 +6,7 @@ call a library: roots and roundings are computed in steps that round only once.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from qmlir.extensions.aot.c.elements import CElement
 
@@ -297,22 +297,164 @@ FLOATS: Mapping[str, Row] = {
 }  # fmt: skip
 """Float functions whose parameters have one type; `bits_of` returns the bits of a float."""
 
+WORD = 4
+"""The bytes of a word of ARMv7E-M."""
+
+IS_CORTEX_M = "(defined(__clang__) || __GNUC__ >= 8) && defined(__ARM_FEATURE_SIMD32) && __ARM_ARCH_PROFILE == 'M'"
+"""The condition under which the compiler takes assembly with the SIMD instructions of ARMv7E-M.
+
+An older GCC has no attribute `noipa`, without which it may leave arguments out that only assembly reads.
+"""
+
+IN_WORDS = "IN_WORDS"
+"""The macro that aligns an array of weights: `ldm` loads words at multiples of four only."""
+
+# The function `dots_RxV` adds the dot products of R rows of `x`, `stride` bytes apart, by V channels to sums `[R, V]`.
+# `x` is `taps` runs of `steps` words; `skip` bytes lie between two runs. In `taps_RxV` all runs have one word. The
+# weights are aligned, and read in order: in each step, a word of each channel. Registers: r0 is `x`, r2 the weights, r3
+# the end of a part of a run, r4 to r7 are the sums. A word is widened to two registers of two 16-bit integers each: the
+# even bytes, and by a rotation the odd ones.
+
+DOT_TILES = ((1, 2), (1, 4), (2, 2))
+"""The rows and channels of the tiles for which there is a function."""
+
+_TWO_CHANNELS = (
+    "ldm r2!, {r8, r9}",
+    "sxtb16 r10, r8",
+    "sxtb16 r8, r8, ror #8",
+    "sxtb16 r11, r9",
+    "sxtb16 r9, r9, ror #8",
+)
+"""Loads two words of weights as r10 and r8, r11 and r9."""
+
+
+def _row(load: str) -> tuple[str, ...]:
+    """Loads a word of `x` as lr and r12."""
+    return load, "sxtb16 lr, r12", "sxtb16 r12, r12, ror #8"
+
+
+def _two_sums(first: int) -> tuple[str, ...]:
+    """Adds the products of a row by two channels to the sums in two registers, the first of which is `first`."""
+    pairs = (("lr", "r10", 0), ("lr", "r11", 1), ("r12", "r8", 0), ("r12", "r9", 1))
+    return tuple(f"smlad r{first + own}, {x}, {w}, r{first + own}" for x, w, own in pairs)
+
+
+_STEPS: Mapping[tuple[int, int], tuple[str, ...]] = {
+    (1, 2): (*_TWO_CHANNELS, *_row("ldr r12, [r0], #4"), *_two_sums(4)),
+    (1, 4): (*_row("ldr r12, [r0], #4"), *_TWO_CHANNELS, *_two_sums(4), *_TWO_CHANNELS, *_two_sums(6)),
+    (2, 2): (
+        *_TWO_CHANNELS, *_row("ldr r12, [r0, r1]"), *_two_sums(6), *_row("ldr r12, [r0], #4"), *_two_sums(4)
+    ),
+}  # fmt: skip
+"""The instructions of one step of each tile."""
+
+_UNROLLED = 4
+"""The steps of an iteration: with 4, the loop itself takes a fortieth of the instructions."""
+
+
+def dots_name(rows: int, vectors: int, *, has_runs: bool = True) -> str:
+    """Returns the name of the function for a tile: `dots_2x2`, or `taps_2x2` if each run is a single word."""
+    return f"{'dots' if has_runs else 'taps'}_{rows}x{vectors}"
+
+
+def _run_lines(step: Sequence[str]) -> tuple[str, ...]:
+    """Loops over taps, and over the steps of each: first over those that are no multiple of `_UNROLLED`."""
+    return (
+        "1: ldr r8, [sp, #48]",  # steps
+        f"ands r9, r8, #{_UNROLLED - 1}",
+        "beq 3f",
+        "add r3, r0, r9, lsl #2",
+        "2:",
+        *step,
+        "cmp r0, r3",
+        "bne 2b",
+        "ldr r8, [sp, #48]",
+        f"3: lsrs r8, r8, #{_UNROLLED.bit_length() - 1}",
+        "beq 5f",
+        f"add r3, r0, r8, lsl #{(_UNROLLED * WORD).bit_length() - 1}",
+        f"4: .rept {_UNROLLED}",
+        *step,
+        ".endr",
+        "cmp r0, r3",
+        "bne 4b",
+        "5: ldrd r8, r9, [sp, #40]",  # taps, skip
+        "add r0, r0, r9",
+        "subs r8, r8, #1",
+        "str r8, [sp, #40]",
+        "bne 1b",
+    )
+
+
+def _tap_lines(step: Sequence[str]) -> tuple[str, ...]:
+    """Loops over taps of one step each."""
+    return "ldr r3, [sp, #40]", "1:", *step, "ldr r8, [sp, #44]", "add r0, r0, r8", "subs r3, r3, #1", "bne 1b"
+
+
+def _dots(rows: int, vectors: int, *, has_runs: bool) -> str:
+    """Returns the function for a tile, in assembly for Cortex-M with SIMD instructions, and in C for all others."""
+    sums, step = f"{{r4-r{3 + rows * vectors}}}", _STEPS[rows, vectors]
+    lines = (
+        "push {r4-r11, lr}",
+        f"ldm r3, {sums}",
+        "push {r3}",
+        *(_run_lines(step) if has_runs else _tap_lines(step)),
+        "pop {r3}",
+        f"stm r3, {sums}",
+        "pop {r4-r11, pc}",
+    )
+    given = "const int8_t *x, int32_t stride, const int8_t *w, int32_t *sums, int32_t taps, int32_t skip"
+    name, text = dots_name(rows, vectors, has_runs=has_runs), "\n".join(f'        "{line}\\n"' for line in lines)
+    sum_ = f"sums[r * {vectors} + v]"
+    added = f"{sum_} = dot_bytes(load_word(x + r * stride), load_word(w), {sum_});"
+    runs = "x is taps runs of steps words" if has_runs else "x is taps words"
+    return (
+        f"/* Dot products of {rows} rows by {vectors} channels: {runs}, skip bytes apart. */\n"
+        f"#if {IS_CORTEX_M}\n"
+        "#ifdef __clang__\n"
+        "__attribute__((naked, noinline))\n"
+        "#else\n"
+        "__attribute__((naked, noipa))\n"
+        "#endif\n"
+        f"static void {name}({given}{', int32_t steps' * has_runs}) {{\n"
+        f"    __asm__ volatile(\n{text}\n    );\n}}\n"
+        "#else\n"
+        f"static void {name}({given}{', int32_t steps' * has_runs}) {{\n"
+        f"    for (; taps > 0; taps--, x += skip{'' if has_runs else ' + 4'})\n"
+        + ("        for (int32_t i = 0; i < steps; i++, x += 4)\n" if has_runs else "")
+        + f"            for (int32_t v = 0; v < {vectors}; v++, w += 4)\n"
+        f"                for (int32_t r = 0; r < {rows}; r++) {added}\n}}\n"
+        "#endif"
+    )
+
+
+DOTS: Mapping[str, str] = {
+    dots_name(*tile, has_runs=has_runs): _dots(*tile, has_runs=has_runs)
+    for tile in DOT_TILES
+    for has_runs in (False, True)
+}
+"""The functions that add dot products of tiles."""
+
 _FIXED: Mapping[str, str] = {
+    **DOTS,
     "load_word": (
         "static inline uint32_t load_word(const void *p) {\n"
         "    uint32_t r;\n    memcpy(&r, p, sizeof r);\n    return r;\n}"
     ),
     "dot_bytes": (
         "/* The sum of four products of signed bytes: two words of two products each, of ARMv7E-M. */\n"
-        "#if defined(__ARM_FEATURE_DSP) && defined(__ARM_FEATURE_SIMD32)\n"
+        f"#if {IS_CORTEX_M}\n"
         "#include <arm_acle.h>\n"
-        "#ifdef __GNUC__\n"
+        f"#define {IN_WORDS} __attribute__((aligned({WORD})))\n"
+        "static inline int16x2_t odd_bytes(uint32_t x) { /* without the rotation, GCC shifts first */\n"
+        "    int16x2_t r;\n"
+        '    __asm__("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(x));\n'
+        "    return r;\n}\n"
         "__attribute__((always_inline))\n"
-        "#endif\n"
         "static inline int32_t dot_bytes(uint32_t x, uint32_t w, int32_t sum) {\n"
         "    sum = __smlad(__sxtb16(x), __sxtb16(w), sum);\n"
-        "    return __smlad(__sxtb16(x >> 8), __sxtb16(w >> 8), sum);\n}\n"
+        "    return __smlad(odd_bytes(x), odd_bytes(w), sum);\n}\n"
         "#else\n"
+        f"#define {IN_WORDS}\n"
         "static inline int32_t dot_bytes(uint32_t x, uint32_t w, int32_t sum) {\n"
         "    const int32_t even = (int8_t)x * (int8_t)w + (int8_t)(x >> 16) * (int8_t)(w >> 16);\n"
         "    const int32_t odd = (int8_t)(x >> 8) * (int8_t)(w >> 8) + (int8_t)(x >> 24) * (int8_t)(w >> 24);\n"
@@ -427,6 +569,23 @@ _ELEMENT_NAME = re.compile(r"(i(?:[1-9]|[1-5]\d|6[0-4])|index|f32|f64)")
 _CALLED = re.compile(r"\b([a-z]\w*)\(")
 
 
+def _saturation(name: str) -> str | None:
+    """Returns `ssat_8`, `usat_8` etc.: an i32 clamped to a signed or an unsigned integer of that width."""
+    found = re.fullmatch(r"([su])sat_([1-9]|[12]\d|3[01])", name)
+    if found is None:
+        return None
+    kind, bits = found[1], int(found[2])
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "s" else (0, (1 << bits) - 1)
+    return (
+        "#ifdef __ARM_FEATURE_SAT\n"
+        "#include <arm_acle.h>\n"
+        f"static inline int32_t {name}(int32_t a) {{ return (int32_t)__{kind}sat(a, {bits}); }}\n"
+        "#else\n"
+        f"static inline int32_t {name}(int32_t a) {{ return a < {low} ? {low} : a > {high} ? {high} : a; }}\n"
+        "#endif"
+    )
+
+
 def _conversion(name: str) -> str | None:
     """Returns `i8_of_f32`, `u8_of_f32` etc.: a float as a signed or an unsigned integer."""
     found = re.fullmatch(r"([iu])(\d+|ndex)_of_(f32|f64)", name)
@@ -459,7 +618,7 @@ def _made(name: str) -> str | None:
     """Returns the text of the helper `name`; `None` if there is none."""
     if name in _FIXED:
         return _FIXED[name]
-    found = _conversion(name) or _access(name)
+    found = _conversion(name) or _access(name) or _saturation(name)
     if found is not None:
         return found
     row, _, element = name.rpartition("_")

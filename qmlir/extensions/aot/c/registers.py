@@ -11,8 +11,9 @@ from qmlir.dialects.simd import memory as simd_memory
 from qmlir.dialects.simd.base import lanes_of
 from qmlir.extensions.aot.c.elements import CElement
 from qmlir.extensions.aot.c.function import CWriter, EmitOperation, lanes_in
+from qmlir.extensions.aot.c.helpers import WORD
 from qmlir.extensions.aot.c.memory import EACH_LANE, keep_loaded, loaded, pointer, stored
-from qmlir.extensions.aot.c.scalars import helper_call, infix
+from qmlir.extensions.aot.c.scalars import clamped, helper_call, infix
 from qmlir.extensions.aot.c.statements import LANE, Declaration
 from qmlir.ir.builtin_types import integer_list
 from qmlir.ir.diagnostics import op_error
@@ -27,15 +28,11 @@ def _zero(write: CWriter, value: SSAValue) -> str:
     return "0" if write.element(value).name not in ("f32", "f64") else "0.0f"
 
 
-_WORD = 4
-"""The bytes of a word."""
-
-
-def _takes_words(op: Operation) -> bool:
+def takes_words(op: Operation) -> bool:
     """Returns true for a single-lane dot product of signed bytes, whose operands are words."""
     return (
         isinstance(op, simd_lanes.DotAccumulateOp)
-        and (lanes_of(op.result), op.group) == (1, _WORD)
+        and (lanes_of(op.result), op.group) == (1, WORD)
         and op.signs.data == simd_lanes.Signs.SS
     )
 
@@ -43,7 +40,7 @@ def _takes_words(op: Operation) -> bool:
 def _is_word(value: SSAValue) -> bool:
     """Returns true if only such dot products read the four loaded bytes: they become one number instead of an array."""
     is_loaded = isinstance(value.owner, simd_memory.LoadOp | simd_memory.LoadGroupSplatOp)
-    return is_loaded and bool(value.uses) and all(_takes_words(use.operation) for use in value.uses)
+    return is_loaded and bool(value.uses) and all(takes_words(use.operation) for use in value.uses)
 
 
 def _keep_word(write: CWriter, value: SSAValue, memory: Memory, position: Index) -> None:
@@ -247,7 +244,7 @@ def _dot_of_words(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
 
 
 def _dot_accumulate(write: CWriter, op: simd_lanes.DotAccumulateOp) -> None:
-    if _takes_words(op):
+    if takes_words(op):
         _dot_of_words(write, op)
         return
     a, b, text = write.array(op.x), write.array(op.w), write.text(op.accumulator)
@@ -280,8 +277,8 @@ def _narrow(write: CWriter, op: simd_lanes.NarrowOp) -> None:
     low, high = integer_limits(target.bits, is_signed=op.unsigned is None)
     texts: list[Text] = []
     for value in op.values:
-        clamped = write.call(f"minsi_{element.name}", write.call(f"maxsi_{element.name}", write.text(value), low), high)
-        texts.append(Text(target.wrapped(f"{clamped}"), clamped.reads))
+        inside = clamped(write, element, write.text(value), low, high)
+        texts.append(Text(target.wrapped(f"{inside}"), inside.reads))
     if len(texts) == 1:
         write.define(op.result, texts[0])
         return

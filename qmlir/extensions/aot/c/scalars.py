@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.dialects.math import Math
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from qmlir.arithmetic.arrays import wrapped
+from qmlir.analysis.operand_accesses import known_integer
+from qmlir.arithmetic.arrays import integer_limits, wrapped
 from qmlir.dialects.simd.lanes import Conversion, SelectOp
 from qmlir.extensions.aot.c.elements import CElement, array_literals, element_of, integer_literal
 from qmlir.extensions.aot.c.function import CWriter, lanes_in
@@ -94,6 +95,41 @@ def _function(write: CWriter, op: Operation) -> None:
     write.define(result, helper_call(write, FUNCTIONS[type(op)], write.element(result), *map(write.text, op.operands)))
 
 
+def _number(value: SSAValue) -> int | None:
+    """Returns the integer that a scalar, or every lane of a vector, is known to be."""
+    op = value.owner
+    return known_integer(op.source if isinstance(op, vector.BroadcastOp) else value)
+
+
+def clamped(write: CWriter, element: CElement, text: Text, low: int, high: int) -> Text:
+    """Returns `text` clamped to `[low, high]`, by one instruction if the CPU has one for these limits."""
+    bits = (high + 1).bit_length() - 1
+    is_power = bits > 0 and high + 1 == 1 << bits and low in (0, -high - 1)
+    if write.unit.isa.saturates and element.name == "i32" and is_power:
+        return write.call(f"usat_{bits}" if low == 0 else f"ssat_{bits + 1}", text)
+    return write.call(f"minsi_{element.name}", write.call(f"maxsi_{element.name}", text, low), high)
+
+
+def _limits(write: CWriter, value: SSAValue) -> tuple[SSAValue, int, int] | None:
+    """Returns the value of which `value` is a clamp, and its limits, if the CPU clamps in one instruction."""
+    least = value.owner
+    most = least.lhs.owner if isinstance(least, arith.MinSIOp) else None
+    if not isinstance(least, arith.MinSIOp) or not isinstance(most, arith.MaxSIOp) or not write.unit.isa.saturates:
+        return None
+    low, high = _number(most.rhs), _number(least.rhs)
+    return None if low is None or high is None else (most.lhs, low, high)
+
+
+def _minimum(write: CWriter, op: arith.MinSIOp) -> None:
+    """Emits the minimum of a maximum as a clamp, if the CPU clamps in one instruction."""
+    found = _limits(write, op.result)
+    if found is None:
+        _function(write, op)
+        return
+    value, low, high = found
+    write.define(op.result, clamped(write, write.element(op.result), write.text(value), low, high))
+
+
 def _negated(write: CWriter, op: arith.NegfOp) -> None:
     element, value = write.element(op.result), write.text(op.operand)
     if element.is_half:
@@ -165,6 +201,11 @@ def _conversion(write: CWriter, op: Operation) -> None:
     elements = write.element(source), write.element(result)
     if kind is Conversion.FPTOSI and elements[1].bits == 1:
         raise op_error(op, "converts a float to i1, which cannot be emitted as C")
+    low, high = integer_limits(8)
+    limits = _limits(write, source) if kind is Conversion.TRUNCI and elements[1].name == "i8" else None
+    if limits is not None and low <= limits[1] <= limits[2] <= high:
+        write.define(result, write.text(source))  # a cast of it would be another instruction
+        return
     if lanes_in(source) == lanes_in(result):
         write.define(result, _CONVERT[kind](write, *elements, write.text(source), kind in UNSIGNED))
         return
@@ -278,6 +319,7 @@ EMISSIONS: dict[type[Operation], Any] = {
     **dict.fromkeys(CONVERSIONS, _conversion),
     **dict.fromkeys(COMPARISONS, _compare),
     arith.ConstantOp: _constant,
+    arith.MinSIOp: _minimum,
     arith.NegfOp: _negated,
     arith.SelectOp: _select,
     SelectOp: _select,

@@ -51,8 +51,8 @@ NEON_DOTPROD = replace(
 
 # `armv7e-m`: Cortex-M4 and M7, which add two 16-bit products to a 32-bit sum (`smlad`) and widen two bytes at once.
 #
-# A register holds four bytes, or the sum of one channel. The generated C uses the intrinsics of `arm_acle.h`, or plain
-# arithmetic if the compiler has no such intrinsics, so the same source compiles for every CPU.
+# A register holds four bytes, or the sum of one channel. The generated C has assembly and `arm_acle.h`'s intrinsics, or
+# plain arithmetic if the compiler has neither, so the same source compiles for every CPU.
 
 _ARMV7E_M_TILES = (RegisterTile(2, 2, 1),)
 
@@ -60,19 +60,23 @@ ARMV7E_M = InstructionSet(
     name="armv7e-m",
     needs=frozenset({"dsp"}),
     processors=("cortex-m4", "cortex-m7"),
-    # ResNet-8 with int8 inputs and outputs at -Os: 40 million instructions, but 113 million if floats requantize. Each
-    # fused multiply-add of f32 is then emulated in f64, for which the CPU has no instructions.
+    # ResNet-8 with int8 inputs and outputs at -Os: 19 million instructions, but 113 million if floats requantized. Each
+    # fused multiply-add of f32 was then emulated in f64, for which the CPU has no instructions.
     requantizes_by_floats=False,
+    saturates=True,
     # ResNet-8 with 32-bit sums takes 55.8 KiB of RAM, and 63.6 KiB without chunks; chunks of 2 KiB don't improve this.
     near_bytes=1 << 13,
     bits=32,
     registers=13,
     instructions={DOT_SS: {32: "smlad"}},
     rows=(
-        # Instructions per 16 multiply-adds of a 3x3 convolution of 32 channels, with gcc 12 at -Os and -O2: 38 and 29.
-        # With tiles of 2 x 2 43 and 27, 4 x 1 40 and 31, 1 x 2 40 and 36, 2 x 1 54 and 38; with `splat_bytes` of
-        # `portable` 96 and 60.
-        Row(predicates.takes_signed_bytes, "s8s8_dot", 1, 4, "113 million instructions of ResNet-8, 2 x 2: 119"),
+        # These tiles are in assembly, in functions that all layers share: instructions per 16 multiply-adds, with the
+        # loop. A tile of 2 x 4 doesn't fit in the registers. With loops that gcc 12 compiles, 36 at -Os and 29 at -O2;
+        # with `splat_bytes` of `portable` 96 and 60.
+        Row(predicates.has_one_row, "s8s8_dot", 1, 4, "21.5; 1 x 2: 25"),
+        Row(predicates.takes_signed_bytes, "s8s8_dot", 2, 2, "19.5"),
+        # Million instructions of DS-CNN with gcc 12 at -Os and -O2, by the most positions of a tile.
+        Row(predicates.takes_few_depthwise_byte_weights, "depthwise_bytes_taps", 4, 1, "6.1 and 6.0; 5: 6.4 and 6.0"),
         # For a 3x3 convolution, including requantization and all else: 11.8 and 9.8; with tiles of 2 x 2, 13.6 and 9.3.
         Row(predicates.takes_depthwise_byte_weights, "depthwise_bytes", 4, 1, "of seven tiles the least at -Os"),
         Row(predicates.is_depthwise, "depthwise", 4, 1, "not measured"),

@@ -107,6 +107,9 @@ class InstructionSet:
     Integers are used if there are no float instructions, or if they are slower.
     """
 
+    saturates: bool = False
+    """True if one instruction clamps a 32-bit integer to a signed or an unsigned integer of any width."""
+
     shift_bits: int = 8
     """The narrowest lanes, in bits, with shift instructions."""
 

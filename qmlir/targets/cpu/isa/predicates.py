@@ -284,6 +284,20 @@ def takes_depthwise_byte_weights(op: ContractionOp) -> bool:
     return is_depthwise(op) and takes_byte_weights(op)
 
 
+FEW_TAPS = 9
+"""The most filter taps (3x3) for which a CPU with little memory unrolls all of them."""
+
+
+def takes_few_depthwise_byte_weights(op: ContractionOp) -> bool:
+    """Returns true if `takes_depthwise_byte_weights` does and the filter has at most `FEW_TAPS` taps."""
+    return takes_depthwise_byte_weights(op) and math.prod(shaped(op.w)[0][1:-1]) <= FEW_TAPS
+
+
+def has_one_row(op: ContractionOp) -> bool:
+    """Returns true for a matmul of signed bytes with one row."""
+    return takes_signed_bytes(op) and isinstance(op, MatMulOp) and math.prod(shaped(op.target)[0][:-1]) == 1
+
+
 def takes_any(op: ContractionOp) -> bool:
     """Returns true for every contraction."""
     return True

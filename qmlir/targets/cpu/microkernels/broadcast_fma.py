@@ -1,6 +1,7 @@
 """Microkernels that multiply one element of `x` by a vector of weights, which memory may hold in 8 bits or less."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects import vector as vector_ops
@@ -10,11 +11,12 @@ from xdsl.ir import SSAValue
 from qmlir.arithmetic.small_floats import PlainFloat
 from qmlir.dialects.kernel.lowering.quantized import plain_decoded, plain_place
 from qmlir.dialects.kernel.ops import scalar_of
+from qmlir.dialects.kernel.packed_ops import PackedOp
 from qmlir.dialects.simd.base import lanes_of
 from qmlir.dialects.simd.lanes import DotAccumulateOp, Signs
-from qmlir.targets.cpu.loops.emitter import Emitter, VectorEmitter
+from qmlir.targets.cpu.loops.emitter import Emitter, Index, VectorEmitter
 from qmlir.targets.cpu.loops.geometry import Operand, Place, load, widened
-from qmlir.targets.cpu.loops.tiles import GroupVariant, TiledVariant
+from qmlir.targets.cpu.loops.tiles import GroupVariant, TiledVariant, TileWriter
 
 # `splat` and `splat_fma`: one element of `x` is multiplied by a vector of weights, in the type of the sum.
 #
@@ -81,7 +83,7 @@ class PairsOfBytes(Pairs):
 I16_BYTES = PairsOfBytes(name="i16_bytes", group=2, element=i8, input_element=i16, is_centered=True, sums_blocks=True)
 
 
-# `splat_bytes` and `depthwise_bytes`: weights are bytes in memory, and are widened to the type of the sum when read.
+# `splat_bytes`, `depthwise_bytes` and `depthwise_bytes_taps`: weights are bytes, widened to the type of the sum.
 #
 # As in `splat`, elements are multiplied one by one, and the compiler of the emitted code chooses the instructions.
 # Compared to weights in the type of the sum, these need a quarter of the memory.
@@ -100,6 +102,31 @@ class _DepthwiseBytes(_Bytes, Depthwise):
 
 SPLAT_BYTES = _Bytes(name="splat_bytes", element=i8)
 DEPTHWISE_BYTES = _DepthwiseBytes(name="depthwise_bytes", element=i8, is_lanewise=True)
+
+
+class _UnrolledWriter(TileWriter):
+    """Emits the taps of a row of the window without a loop."""
+
+    def _sum_taps(
+        self, emit: VectorEmitter, sums: Sequence[SSAValue], taps: list[Index], weights: list[Index],
+        positions: Sequence[Index], offset: Index, valid: int,
+    ) -> Sequence[SSAValue]:  # fmt: skip
+        axis = len(taps)
+        if axis + 1 != len(self.geometry.taps):
+            return super()._sum_taps(emit, sums, taps, weights, positions, offset, valid)
+        for tap in range(self.geometry.taps[axis]):
+            sums = self._sum_taps(emit, sums, [*taps, tap], weights, positions, offset, valid)
+        return sums
+
+
+class _DepthwiseTaps(_DepthwiseBytes):
+    """Like `depthwise_bytes`, without a loop over a row of the window: the positions of a tile share its elements."""
+
+    def write(self, op: PackedOp, emit: Emitter) -> None:
+        _UnrolledWriter(op, self, emit).write(emit)
+
+
+DEPTHWISE_BYTES_TAPS = _DepthwiseTaps(name="depthwise_bytes_taps", element=i8, is_lanewise=True)
 
 
 # `f32s8`, `f32e4m3` and others: `x` is f32, and narrow weights are converted to floats in registers.

@@ -1,6 +1,6 @@
 // RUN: qmlir-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{unknown variant 'magic' (available: u8s8_dot, u8s4_dot, u8s2_dot, s8u4_dot, s8u2_dot, s8u1_dot, s8u4_short, s8u2_short, u8s4_short, u8s5_short, u8s6_short, u8s7_short, u8s8_short, u8s8_short2, u8s8_short4, s8s8_dot, s8s8_lanes, i16_pairs, i16_bytes, depthwise, splat_bytes, depthwise_bytes, i16_dots, i16_rows, i16_shifted_rows, u16_rows, depthwise_dot, depthwise_pairs, splat, splat_fma, f32s8, f32s4, f32s2, f32e2m1, f32e3m4, f32e4m3, f32e5m2, winograd, winograd_f4, winograd_f4_bytes)}}
+// expected-error @+1 {{unknown variant 'magic' (available: u8s8_dot, u8s4_dot, u8s2_dot, s8u4_dot, s8u2_dot, s8u1_dot, s8u4_short, s8u2_short, u8s4_short, u8s5_short, u8s6_short, u8s7_short, u8s8_short, u8s8_short2, u8s8_short4, s8s8_dot, s8s8_lanes, i16_pairs, i16_bytes, depthwise, splat_bytes, depthwise_bytes, depthwise_bytes_taps, i16_dots, i16_rows, i16_shifted_rows, u16_rows, depthwise_dot, depthwise_pairs, splat, splat_fma, f32s8, f32s4, f32s2, f32e2m1, f32e3m4, f32e4m3, f32e5m2, winograd, winograd_f4, winograd_f4_bytes)}}
 func.func private @unknown_variant() attributes {a = #kernel.layout<variant = "magic", vectors = 1, lanes = 4>}
 // -----
 // expected-error @+1 {{vectors and lanes must be >= 1, but got 0 and 4}}

@@ -17,6 +17,7 @@ from qmlir.extensions.aot.c.emit import EMISSIONS
 from qmlir.extensions.aot.c.statements import Declaration, Lanes, rendered
 from qmlir.ir.diagnostics import DiagnosticError
 from tests.support.emitted import parsed
+from tests.support.residual import TILED_SHAPE, tiled_network
 from tests.support.sampled import sampled
 from tests.unit.targets.cpu.emitters.programs import PROGRAMS, LoopProgram
 
@@ -84,6 +85,110 @@ def test_a_quantized_model_computes_the_same_bits(made_for: tuple[int, str], bui
     ended, found = run_c(emitted, build, inputs, wanted, tmp_path)
     assert ended == 0
     assert differing_bits(wanted, found) == 0
+
+
+TILES = ("dots_2x2", "dots_1x2", "dots_1x4", "taps_2x2", "taps_1x2")
+
+
+@pytest.mark.parametrize("name", ["gcc -O0", "gcc sanitizers"])
+def test_tiles_of_dot_products_are_calls(name: str, tmp_path: Path) -> None:
+    """For CPUs without such instructions the called functions are plain C."""
+    module, build = tiled_network(), _installed(name)
+    inputs = {"x": np.random.default_rng(1).integers(-128, 128, TILED_SHAPE).astype(np.int8)}
+    wanted = qmlir.interpret(module, inputs)
+    emitted = qmlir.emit(module, cpu="cortex-m4")
+    text = str(emitted.files["model.c"])
+    kernels = text[text.index("Constants, which stand at the end") :]
+    assert [tile for tile in TILES if f" {tile}(" in kernels] == list(TILES)
+    assert "ssat_8(" in kernels
+    assert not re.search("dots_|taps_|[su]sat_", str(qmlir.emit(module, cpu="cortex-m3").files["model.c"]))
+    ended, found = run_c(emitted, build, inputs, wanted, tmp_path)
+    assert ended == 0
+    assert differing_bits(wanted, found) == 0
+
+
+NEST = """
+func.func private @k(%x: memref<64xi8>, %w: memref<64xi8>, %y: memref<4xi32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %tap = arith.constant {tap} : index
+  %step = arith.constant {step} : index
+  %row = arith.constant 5 : index
+  %weights = arith.constant {weights} : index
+  %z = arith.constant dense<0> : vector<1xi32>
+  %0, %1, %2, %3 = scf.for %t = %c0 to %c2 step %c1 iter_args(%a = %z, %b = %z, %c = %z, %d = %z)
+      -> (vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>) {{
+    %4, %5, %6, %7 = scf.for %s = %c0 to %c3 step %c1 iter_args(%e = %a, %f = %b, %g = %c, %h = %d)
+        -> (vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>) {{
+      %xt = arith.muli %t, %tap : index
+      %xs = arith.muli %s, %step : index
+      %x0 = arith.addi %xt, %xs : index
+      %x1 = arith.addi %x0, %row : index
+      %wt = arith.muli %t, %weights : index
+      %ws = arith.muli %s, %c8 : index
+      %w0 = arith.addi %wt, %ws : index
+      %w1 = arith.addi %w0, %c4 : index
+      %p = simd.load_group_splat %x[%x0] : memref<64xi8> to vector<4xi8>
+      %q = simd.load_group_splat %x[%x1] : memref<64xi8> to vector<4xi8>
+      %u = simd.load %w[%w0] : memref<64xi8> to vector<4xi8>
+      %v = simd.load %w[%w1] : memref<64xi8> to vector<4xi8>
+      %e2 = simd.dot_accumulate %e, %p, %u : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
+      %f2 = simd.dot_accumulate %f, %q, %u : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
+      %g2 = simd.dot_accumulate %g, %p, %v : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
+      %h2 = simd.dot_accumulate %h, %q, %v : vector<1xi32>, vector<4xi8>, vector<4xi8> -> vector<1xi32>
+      scf.yield %e2, %f2, %g2, %h2 : vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>
+    }}
+    scf.yield %4, %5, %6, %7 : vector<1xi32>, vector<1xi32>, vector<1xi32>, vector<1xi32>
+  }}
+  simd.store %0, %y[%c0] : vector<1xi32>, memref<4xi32>
+  simd.store %1, %y[%c1] : vector<1xi32>, memref<4xi32>
+  simd.store %2, %y[%c2] : vector<1xi32>, memref<4xi32>
+  simd.store %3, %y[%c3] : vector<1xi32>, memref<4xi32>
+  func.return
+}}
+func.func @main(%x: memref<64xi8> {{nn.name = "x"}}, %w: memref<64xi8> {{nn.name = "w"}},
+    %y: memref<4xi32> {{nn.result, nn.name = "y"}}) {{
+  func.call @k(%x, %w, %y) : (memref<64xi8>, memref<64xi8>, memref<4xi32>) -> ()
+  func.return
+}}
+"""
+"""Dot products of two rows, 5 bytes apart, by two channels of weights, over two taps of three steps."""
+
+
+@pytest.mark.parametrize(
+    ("tap", "step", "weights", "call"),
+    [
+        (20, 4, 24, "dots_2x2(x, 5, w, sums, 2, 8, 3)"),
+        (3, 4, 24, "dots_2x2(x, 5, w, sums, 2, -9, 3)"),
+        (0, 4, 24, "dots_2x2(x, 5, w, sums, 2, -12, 3)"),
+        (20, 8, 24, "taps_2x2(x + t*20, 5, w + t*24, sums, 3, 4)"),
+        (20, 4, 32, "dots_2x2(x + t*20, 5, w + t*32, sums, 1, 0, 3)"),
+        (20, 4, 22, ""),
+    ],
+)
+def test_loops_of_one_form_become_calls(tap: int, step: int, weights: int, call: str, tmp_path: Path) -> None:
+    """Both loops, the inner one, or none if the weights are not aligned; all give the sums of products."""
+    emitted = emit_ahead(parsed(NEST.format(tap=tap, step=step, weights=weights)))
+    calls = re.findall(r"(?:dots|taps)_\dx\d\(x.*\)(?=;)", str(emitted.files["model.c"]))
+    assert calls == [call] * bool(call)
+    rng = np.random.default_rng(tap + step)
+    x, w = (rng.integers(-128, 128, 64).astype(np.int8) for _ in range(2))
+    wanted = np.zeros((2, 2), np.int32)
+    for t, s, row, channel in np.ndindex(2, 3, 2, 2):
+        first, own = t * tap + s * step + 5 * row, t * weights + s * 8 + 4 * channel
+        wanted[channel, row] += x[first : first + 4].astype(np.int32) @ w[own : own + 4]
+    ended, found = run_c(emitted, _installed("gcc sanitizers"), {"x": x, "w": w}, {"y": wanted.reshape(-1)}, tmp_path)
+    assert ended == 0
+    np.testing.assert_array_equal(found["y"], wanted.reshape(-1))
+
+
+def test_loops_that_become_calls_stay_inside_their_memory() -> None:
+    with pytest.raises(DiagnosticError, match="reaches element"):
+        emit_ahead(parsed(NEST.format(tap=200, step=4, weights=24)))
 
 
 SHORTS = """
