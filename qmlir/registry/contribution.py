@@ -151,8 +151,8 @@ class Contribution:
         "`(path, *, shapes, requantize)` to a verified module (`qmlir/extensions/litert/files.py`)"
     )
     writers: Names = _room(
-        "suffix of a file, such as `.tflite`, to the function that exports a module in another format than ONNX: "
-        "`(module, path)` to the bytes of the file (`qmlir/extensions/litert/files.py`)"
+        "suffix of a file, such as `.tflite`, or `--format` of an ONNX file, such as `qonnx`, to the function "
+        "`(module, path)` that exports a module in this format (`qmlir/extensions/litert/files.py`)"
     )
     exporters: Sequence[str] = _room("tables from operation class to its ONNX exporter", RowForm.ROWS)
     efforts: Sequence[str] = _room(

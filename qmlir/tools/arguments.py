@@ -167,8 +167,8 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     others = [suffix.removeprefix(".") for suffix in registry.named("writers")]
     add(
         "--format", choices=(*FORMS, *others),
-        help=f"representation of quantized operations in ONNX (default: {FORMS[0]}), or {', '.join(others)}, "
-        "the default for files with this suffix",
+        help=f"representation of quantized operations in ONNX (default: {FORMS[0]}), or {', '.join(others)}; "
+        "the suffix of a file selects its format",
     )  # fmt: skip
     add("--opset", type=int, metavar="N", help="operator set, 21 or newer (default: the oldest that suffices)")
     add(

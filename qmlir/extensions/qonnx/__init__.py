@@ -4,5 +4,8 @@ from qmlir.registry.contribution import INTERFACE, Contribution
 
 CONTRIBUTION = Contribution(
     importers=("qmlir.extensions.qonnx.operators:IMPORTERS",),
+    exporters=("qmlir.extensions.qonnx.exporting:EXPORTERS",),
+    writers={"qonnx": "qmlir.extensions.qonnx.exporting:export_qonnx"},
+    api={"export_qonnx": "qmlir.extensions.qonnx.exporting:export_qonnx"},
     built_for=INTERFACE,
 )

@@ -2,20 +2,22 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
-import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, Signedness, f32
 from xdsl.ir import SSAValue
 
 from qmlir.arithmetic.arrays import Array
+from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.nn.movement import ops as movement
 from qmlir.dialects.nn.reduction import ops as reduction
+from qmlir.dialects.quant.syntax import MAX_STORAGE_BITS
 from qmlir.dialects.quant.types import Granularity, UniformFloatType, UniformQuantizedType
-from qmlir.extensions.qonnx.quantizer import HALF_EVEN, Limits, Quantizer, axis_of, parameters
-from qmlir.ir.builtin_types import DTYPES, SmallFloat, as_small_float, element_of, shape_of, small_dtype
+from qmlir.extensions.qonnx.formats import FORMATS, MAX_BITS, limits_of_bits
+from qmlir.extensions.qonnx.quantizer import HALF_EVEN, Quantizer, axis_of, is_computed_quantized, parameters
+from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.onnx.node import Importer, Node
 
 DOMAINS = ("qonnx.custom_op.general", "finn.custom_op.general", "onnx.brevitas")
@@ -45,16 +47,6 @@ def _bits(node: Node, index: int) -> Any:
     return bits
 
 
-def _limits(bits: Any, *, is_signed: bool, is_narrow: bool) -> Limits:
-    """Returns the smallest and largest integer of `bits` bits; a narrow range leaves out the last one of a side.
-
-    They are computed in the precision of `bits`, whose fraction, if it has one, becomes part of the limits.
-    """
-    if is_signed:
-        return float(-(2 ** (bits - 1)) + is_narrow), float(2 ** (bits - 1) - 1)
-    return 0.0, float(2**bits - 1 - is_narrow)
-
-
 def _bipolar(quantizer: Quantizer, value: SSAValue, data: SSAValue) -> SSAValue:
     """Adds a quantizer to -1 and 1, which the narrow range of two bits represents."""
     element = quantizer.type_of(shape_of(value), (-1, 1), 2, is_signed=True)
@@ -68,13 +60,24 @@ def _quant(node: Node) -> SSAValue:
     quantizer, data = parameters(node, 1, 2), node.input()
     if bits == 1 and is_signed:
         return _bipolar(quantizer, quantizer.to_quotient(data), data)
-    limits = _limits(bits, is_signed=is_signed, is_narrow=is_narrow)
-    element = quantizer.type_of(shape_of(data), limits, bits, is_signed=is_signed)
-    is_cast = quantizer.zero_point is None and mode.upper() in HALF_EVEN
-    if element is not None and is_cast and node.constant(0) is None:
+    limits = limits_of_bits(bits, is_signed=is_signed, is_narrow=is_narrow)
+    is_constant = node.constant(0) is not None
+    is_inner = is_computed_quantized(data)
+    most = MAX_STORAGE_BITS if is_constant or is_inner else MAX_BITS
+    element = quantizer.type_of(shape_of(data), limits, bits, is_signed=is_signed, most_bits=most)
+    rounds_alike = mode.upper() in HALF_EVEN and (quantizer.zero_point is None or is_inner)
+    if element is not None and rounds_alike and not is_constant:
         return quantizer.cast(data, element)
     integers = quantizer.rounded(quantizer.clamped(quantizer.to_quotient(data), limits), mode)
+    if element is not None and element.bits > MAX_BITS and not _fits(integers):
+        element = None
     return quantizer.dequantized(integers, element, data)
+
+
+def _fits(integers: SSAValue) -> bool:
+    """Returns True if f32 represents all integers as large as the largest of these constants."""
+    known = constant_array(integers)
+    return known is not None and bool((np.abs(known) < 2**MAX_BITS).all())
 
 
 def _bipolar_quant(node: Node) -> SSAValue:
@@ -97,7 +100,7 @@ def _trunc(node: Node) -> SSAValue:
         raise node.error(f"the output scale must be a positive multiple of the scale, but got {ratio}")
     dropped = math.ldexp(1, round(float(np.log2(np.float32(ratio)))))
     is_signed, is_narrow = bool(node.attribute("signed", 1)), bool(node.attribute("narrow", 0))
-    limits = _limits(bits, is_signed=is_signed, is_narrow=is_narrow)
+    limits = limits_of_bits(bits, is_signed=is_signed, is_narrow=is_narrow)
     divisor, zero_point = source.constant(dropped), source.zero_point
     offset = None if zero_point is None else source.add(elementwise.DivOp, zero_point, divisor)
     result = Quantizer(node, node.input(4), offset)
@@ -107,18 +110,6 @@ def _trunc(node: Node) -> SSAValue:
 
 
 # FloatQuant
-
-
-def _format(type_: SmallFloat) -> tuple[float, float, float, float]:
-    """Returns the exponent bits, the mantissa bits, the exponent bias and the largest value of a float type."""
-    information = cast(Any, ml_dtypes.finfo(small_dtype(type_)))
-    return information.nexp, information.nmant, 1 - information.minexp, float(information.max)
-
-
-_FORMATS: Mapping[tuple[float, float, float, float], SmallFloat] = {
-    _format(type_): type_ for kind in DTYPES if (type_ := as_small_float(kind())) and _format(type_)[1]
-}
-"""The float types of 8 bits or fewer that have a mantissa."""
 
 
 def _float_quant(node: Node) -> SSAValue:
@@ -133,7 +124,7 @@ def _float_quant(node: Node) -> SSAValue:
         for index, what in ((2, "exponent width"), (3, "mantissa width"), (4, "exponent bias"), (5, "largest value"))
     )
     largest = min(most, float((2 - 2.0**-mantissa) * 2.0 ** (2**exponent - 1 - bias)))
-    format_ = _FORMATS.get((exponent, mantissa, bias, largest))
+    format_ = FORMATS.get((exponent, mantissa, bias, largest))
     if format_ is None:
         raise node.unsupported(
             f"no float type has {exponent:g} exponent bits, {mantissa:g} mantissa bits, the bias {bias:g} "

@@ -26,15 +26,10 @@ from qmlir.dialects.nn.elementwise import ops as elementwise
 from qmlir.dialects.quant.infer import verify_quantized_tensor
 from qmlir.dialects.quant.ops import DequantizeCastOp, QuantizeCastOp
 from qmlir.dialects.quant.types import UniformQuantizedType, UniformType
+from qmlir.extensions.qonnx.formats import MAX_BITS, Limits
 from qmlir.ir.builtin_types import element_of, shape_of
 from qmlir.ir.provenance import origins_of, set_origins
 from qmlir.onnx.node import Node
-
-MAX_BITS = 24
-"""The largest width of a type: f32 represents all of its integers."""
-
-Limits = tuple[float, float]
-"""The smallest and largest result of a quantizer, before dequantization; fractional if its number of bits is."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +103,12 @@ class Quantizer:
         return self.node.insert(DequantizeCastOp(quantized, TensorType(f32, shape_of(quantized)))).result
 
     def type_of(
-        self, shape: Sequence[int], limits: Limits, bits: float, *, is_signed: bool
+        self, shape: Sequence[int], limits: Limits, bits: float, *, is_signed: bool, most_bits: int = MAX_BITS
     ) -> UniformQuantizedType | None:
         """Returns the type of a tensor of `shape` with integers in `limits`, stored in `bits` bits.
 
         Returns `None` if no type can represent it: a parameter is known only at run time or varies along several axes,
-        a zero point is fractional or exceeds the limits, a scale is not positive, or there are more than `MAX_BITS`
+        a zero point is fractional or exceeds the limits, a scale is not positive, or there are more than `most_bits`
         bits, a fractional number of bits, or a single integer.
         """
         scales, offsets = constant_array(self.scale), np.zeros((), np.float32)
@@ -122,7 +117,7 @@ class Quantizer:
             if known is None:
                 return None
             offsets = known
-        if scales is None or bits != int(bits) or bits > MAX_BITS:
+        if scales is None or bits != int(bits) or bits > most_bits:
             return None
         low, high = (int(limit) for limit in limits)
         is_held = bool(((offsets == np.rint(offsets)) & (offsets >= low) & (offsets <= high)).all())
@@ -136,6 +131,25 @@ class Quantizer:
         except VerifyException:
             return None
         return element
+
+
+def is_computed_quantized(value: SSAValue) -> bool:
+    """Returns True if `value` is computed from dequantized values and constants only.
+
+    Operations between quantizers become operations on integers, which round once. So the order in which the quantizer
+    rounds and adds its zero point is that of `quant.qcast`.
+    """
+    waiting, seen, is_quantized = [value], set[SSAValue](), False
+    while waiting:
+        owner = waiting.pop().owner
+        if isinstance(owner, DequantizeCastOp):
+            is_quantized = True
+        elif not isinstance(owner, NnOp):
+            return False
+        else:
+            waiting += [operand for operand in owner.operands if operand not in seen]
+            seen.update(owner.operands)
+    return is_quantized
 
 
 def parameters(node: Node, scale: int, zero_point: int | None) -> Quantizer:

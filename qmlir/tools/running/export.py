@@ -18,10 +18,10 @@ _SHOWN = 8
 def run_export(arguments: argparse.Namespace, session: Session) -> int:
     """Writes a model as ONNX, or in the format of a package. Raises `DiagnosticError`."""
     output = Path(arguments.output)
-    writers = registry.named("writers")
-    own, wanted = writers.get(output.suffix.lower()), f".{arguments.format}"
-    if wanted in writers and output.suffix.lower() != wanted:
+    writers, suffix, wanted = registry.named("writers"), output.suffix.lower(), f".{arguments.format}"
+    if wanted in writers and suffix != wanted:
         raise text_error(f"--format {arguments.format} writes a file whose name ends in {wanted}, but got '{output}'")
+    own = writers.get(arguments.format) or writers.get(suffix)
     if own is not None:
         return _write(own, output, arguments, session)
     check_onnx_file(output, external_data=arguments.external_data)
@@ -41,14 +41,16 @@ def run_export(arguments: argparse.Namespace, session: Session) -> int:
 def _write(writer: registry.Named, output: Path, arguments: argparse.Namespace, session: Session) -> int:
     """Writes a model by the writer of a package, which has no options."""
     given = {name: value for name, value in export_settings(arguments).items() if name != "format" and value}
-    if arguments.format not in (None, output.suffix.lower().removeprefix(".")):
+    form = writer.name.removeprefix(".")
+    if arguments.format not in (None, form):
         given["format"] = arguments.format
     if given:
         option = next(iter(given)).replace("_", "-")
-        raise text_error(f"--{option} applies to ONNX models only, not to '{output}'")
+        raise text_error(f"--{option} applies to ONNX models only, not to '{output}' (format {form})")
     module = load_model(arguments.model, session, **import_settings(arguments))
-    size = len(writer.call(writer.function(), module, output))
-    session.emit({"output": output, "format": output.suffix[1:], "bytes": size}, lambda: f"{output}: {size:,} bytes")
+    writer.call(writer.function(), module, output)
+    size = output.stat().st_size
+    session.emit({"output": output, "format": form, "bytes": size}, lambda: f"{output}: {size:,} bytes")
     return 0
 
 
