@@ -91,5 +91,5 @@ def test_rejects_by_name(tmp_path: Path) -> None:
       }"""
     path = tmp_path / "held.mlir"
     path.write_text(text)
-    with pytest.raises(DiagnosticError, match="held.*reads the integers of a quantized value"):
+    with pytest.raises(DiagnosticError, match=r"held.*reads the integers of a quantized value"):
         qmlir.export_qonnx(path)
