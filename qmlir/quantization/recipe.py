@@ -126,11 +126,17 @@ _FLOAT_SLOTS = (Slot.INPUT, Slot.OUTPUT)
 _MATCHERS = ("origin", "role", "op", "node", "module", "slot")
 _CALIBRATOR = "calibrator"
 _VALUES, _SHARE = "values", "share"
+_OPTIONAL = "optional"
+"""The key of rules that may have no effect, as those for the tensors of another tool's model."""
+
 PARAMETERS = "parameters"
 """The field of a choice that the keys `range`, `scale` and `zero_point` of a rule set."""
 
 _TOP = ("rule", EFFORT, VERSION_KEY)
 _QUANTIZE = "quantize"
+
+_SHOWN = 10
+"""The number of names that a warning lists."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +163,9 @@ class Rule:
 
     is_shared: bool = False
     """True if the values that `values` names share one type."""
+
+    is_optional: bool = False
+    """True if the rule may have no effect, or name values that the model lacks: a warning counts such rules."""
 
     name: str = ""
     """The name of the rule in error messages. It is not an error if a rule without a name has no effect."""
@@ -468,7 +477,9 @@ class Recipe:
 
     def check_used(self) -> None:
         """Raises `DiagnosticError` if a rule has no effect: it matches nothing, or other rules always override it."""
-        rules = [(position, rule) for position, rule in enumerate(self.rules) if rule.name]
+        named = [(position, rule) for position, rule in enumerate(self.rules) if rule.name]
+        self._warn_of_optional([(position, rule) for position, rule in named if rule.is_optional])
+        rules = [(position, rule) for position, rule in named if not rule.is_optional]
         for position, rule in rules:
             matched = {glob for globs in self.named.get(position, {}).values() for glob in globs}
             if missing := [glob for glob in rule.values if glob not in matched]:
@@ -484,6 +495,15 @@ class Recipe:
         if idle:
             names = "; ".join(idle)
             warn(f"these rules of the recipe match, but change no type: {names}; help: remove them")
+
+    def _warn_of_optional(self, rules: Sequence[tuple[int, Rule]]) -> None:
+        """Warns about the values of optional rules that the model lacks, or that are quantized in another way."""
+        missing = [", ".join(rule.values) for position, rule in rules if position not in self.named]
+        idle = [", ".join(rule.values) for at, rule in rules if at in self.named and at not in self.used]
+        for names, what in ((missing, "the model has no value"), (idle, "the types of others decide")):
+            if names:
+                shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+                warn(f"{len(names)} of {len(rules)} optional rules have no effect, as {what}: {shown}")
 
     def _nearest(self, rule: Rule) -> str:
         for pattern in (rule.origin, rule.role, rule.op, rule.node, rule.module):
@@ -537,14 +557,16 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
     settings: dict[str, Any] = {}
     matchers: dict[str, Any] = {}
     facts: dict[str, bool] = {}
-    known = (*_MATCHERS, _VALUES, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR, *GIVEN_KEYS, _SHARE)
+    is_optional = False
+    known = (*_MATCHERS, _VALUES, *FACTS, *_READERS, _QUANTIZE, _CALIBRATOR, *GIVEN_KEYS, _SHARE, _OPTIONAL)
     table = {RECIPE_WORDS.get((key, str(value)), key): value for key, value in table.items()}
     if given := [key for key in GIVEN_KEYS if key in table]:
         settings[PARAMETERS] = _parameters(name, table)
     for key, value in table.items():
         if key in (*GIVEN_KEYS, _VALUES, _SHARE):
             continue
-        type_, wanted = (bool, "true or false") if key in FACTS or key == _QUANTIZE else (str, "a string")
+        is_flag = key in FACTS or key in (_QUANTIZE, _OPTIONAL)
+        type_, wanted = (bool, "true or false") if is_flag else (str, "a string")
         if key in known and key != _CALIBRATOR and not issubclass(type(value), type_):
             raise _rule_error(name, f"{key} must be {wanted}, but got {value!r}")
         if key in FACTS:
@@ -553,6 +575,8 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
             matchers[key] = value
         elif key == _QUANTIZE:
             settings[key] = value
+        elif key == _OPTIONAL:
+            is_optional = value
         elif key in _READERS:
             settings[key] = _setting(name, key, value)
         elif key == _CALIBRATOR:
@@ -588,7 +612,8 @@ def make_rule(table: Mapping[str, Any], name: str) -> Rule:
             raise _rule_error(name, f"storage f32 is only for slots 'input' and 'output', but got '{said}'{help_}")
     if given and settings[PARAMETERS].is_per_channel and matchers.get("slot") is not Slot.WEIGHT:
         raise _rule_error(name, "a list of scales is only for weights; add slot = 'weight'")
-    return Rule(settings, facts=facts, values=values, is_shared=is_shared, name=name, **matchers)
+    flags = {"is_shared": is_shared, "is_optional": is_optional}
+    return Rule(settings, facts=facts, values=values, name=name, **flags, **matchers)
 
 
 def _parameters(name: str, table: Mapping[str, Any]) -> GivenParameters:

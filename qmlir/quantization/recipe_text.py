@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from qmlir import registry
 from qmlir.ir.messages import DiagnosticError
-from qmlir.text.files import path_of
+from qmlir.text.files import note_input, path_of
 from qmlir.text.renames import PASSES, RECIPE
 from qmlir.text.sources import read_source
 from qmlir.text.toml import parse_toml, toml_key, toml_value
@@ -205,7 +206,7 @@ class RecipeText:
         if isinstance(source, RecipeText):
             return source
         if isinstance(source, str | PathLike):
-            return RecipeText(str(source), _with_new_names(read_source(path_of(source)))) if str(source) else None
+            return _read(path_of(source)) if str(source) else None
         if not isinstance(source, Mapping):
             source = {"rule": source}
         return RecipeText(
@@ -219,6 +220,16 @@ class RecipeText:
 
     def __str__(self) -> str:
         return self.name
+
+
+def _read(path: Path) -> RecipeText:
+    """Reads a recipe, or the file of another tool, which becomes rules by its suffix."""
+    reader = registry.named("recipes").get(path.suffix.lower())
+    if reader is None:
+        return RecipeText(str(path), _with_new_names(read_source(path)))
+    note_input(path)
+    tables = cast(Sequence[RuleTable], reader.call(reader.function(), path))
+    return RecipeText(str(path), "\n\n".join(map(table_text, tables)) + "\n")
 
 
 def _with_new_name(key: str, value: Any) -> tuple[str, Any]:

@@ -154,6 +154,10 @@ class Contribution:
         "suffix of a file, such as `.tflite`, or `--format` of an ONNX file, such as `qonnx`, to the function "
         "`(module, path)` that exports a module in this format (`qmlir/extensions/litert/files.py`)"
     )
+    recipes: Names = _room(
+        "suffix of a file, such as `.encodings`, to the function that reads quantization parameters of another tool: "
+        "`(path)` to the rules of a recipe, as dicts (`qmlir/extensions/aimet/reading.py`)"
+    )
     exporters: Sequence[str] = _room("tables from operation class to its ONNX exporter", RowForm.ROWS)
     efforts: Sequence[str] = _room(
         "tables from level of accuracy recovery, such as 4, to the text of its passes", RowForm.ROWS
