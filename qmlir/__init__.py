@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from qmlir.lazy import attached
 
 if TYPE_CHECKING:
+    from qmlir.extensions.aimet.writing import export_encodings as export_encodings
     from qmlir.extensions.aot.ahead import emit as emit
     from qmlir.extensions.litert.files import export_litert as export_litert
+    from qmlir.extensions.qonnx.exporting import export_qonnx as export_qonnx
     from qmlir.extensions.report.explaining import explain as explain
     from qmlir.extensions.report.inspecting import inspect as inspect
     from qmlir.extensions.report.render import load_ipython_extension as load_ipython_extension

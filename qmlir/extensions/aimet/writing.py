@@ -136,6 +136,7 @@ def export_encodings(
         DiagnosticError: The module is not quantized, a tensor has block-wise scales, or `path` cannot be written.
 
     Example:
+        >>> import json
         >>> data = np.random.default_rng(0).random((64, 4), np.float32)
         >>> quantized = qmlir.quantize("docs/examples/digits.onnxtxt", data)
         >>> content = json.loads(qmlir.export_encodings(quantized, "quantized.encodings"))

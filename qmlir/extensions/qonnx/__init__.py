@@ -1,4 +1,4 @@
-"""QONNX: the quantizers of Brevitas, QKeras and FINN as ONNX operators of domains of their own."""
+"""QONNX: the quantizers of Brevitas, QKeras and FINN as ONNX operators."""
 
 from qmlir.registry.contribution import INTERFACE, Contribution
 

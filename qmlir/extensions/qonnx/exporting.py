@@ -107,7 +107,7 @@ def _rewrite(op: Operation) -> None:
             _rewrite_constant(op)
         case NnOp():
             if op.components is not None:
-                raise op_error(op, "has components with quantized types of their own, which QONNX cannot express")
+                raise op_error(op, "has components with separate quantized types, which QONNX cannot express")
             is_moved = op.quantization_slots().shares_parameters
             op.requantize = None
             for result in list(op.results):
