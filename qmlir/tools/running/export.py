@@ -46,7 +46,7 @@ def _write(writer: registry.Named, output: Path, arguments: argparse.Namespace, 
         given["format"] = arguments.format
     if given:
         option = next(iter(given)).replace("_", "-")
-        raise text_error(f"--{option} applies to ONNX models only, not to '{output}' (format {form})")
+        raise text_error(f"--{option} does not apply to '{output}', a file of the format {form}")
     module = load_model(arguments.model, session, **import_settings(arguments))
     writer.call(writer.function(), module, output)
     size = output.stat().st_size
