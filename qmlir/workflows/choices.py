@@ -33,5 +33,7 @@ RUNTIMES: Mapping[str, str] = {
     "onnxruntime": "ONNX Runtime as it computes what the model says, all its float tensors",
     "onnxruntime-optimized": "ONNX Runtime as it is used, outputs only",
     **{level: f"the interpreter, on the module at the level {level}" for level in STAGES},
+    "litert-reference": "the interpreter, on a .tflite model as LiteRT's reference kernels compute it",
+    "litert-xnnpack": "the interpreter, on a .tflite model as XNNPACK computes it",
 }
 """The runtimes that may prefix a path as in `RUNTIME:PATH`, each with a summary."""

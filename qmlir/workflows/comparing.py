@@ -18,6 +18,7 @@ from xdsl.dialects import builtin
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, ModuleOp, Signedness, TensorType
 from xdsl.dialects.func import FuncOp
 
+from qmlir import registry
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.dialects.quant.infer import element_type
@@ -175,10 +176,11 @@ class _Opening:
     parts: bool
     progress: IO[str] | None
 
-    def module(self, path: Path) -> ModuleOp:
+    def module(self, path: Path, requantize: str | None = None) -> ModuleOp:
         if path.is_dir():
-            return self.prepared(load(QuantizedFolder.open(path).module))
-        return self.prepared(load(path, shapes=self.shapes if path.suffix in ONNX_SUFFIXES else None))
+            path = QuantizedFolder.open(path).module
+        takes_shapes = path.suffix in ONNX_SUFFIXES or path.suffix.lower() in registry.named("readers")
+        return self.prepared(load(path, shapes=self.shapes if takes_shapes else None, requantize=requantize))
 
     def prepared(self, module: ModuleOp) -> ModuleOp:
         """Returns the module, with its composites decomposed if their parts are compared."""
@@ -211,6 +213,10 @@ def _in_onnx_runtime(path: Path, name: str, at: _Opening, *, options: OrtOptions
     return OnnxRuntimeSubject(path, name, options=options, shapes=at.shapes)
 
 
+def _in_litert_arithmetic(path: Path, name: str, at: _Opening, *, requantize: str) -> Subject:
+    return subjects.ModuleSubject(at.module(path, requantize), name)
+
+
 def _lowered(path: Path, name: str, at: _Opening, *, level: str) -> Subject:
     return subjects.LoweredSubject(at.module(path), level, name)
 
@@ -221,6 +227,7 @@ _OPENERS: Mapping[str, Callable[[Path, str, _Opening], Subject]] = {
     "onnxruntime": _in_onnx_runtime,
     "onnxruntime-optimized": partial(_in_onnx_runtime, options=OrtOptions()),
     **{level: partial(_lowered, level=level) for level in STAGES},
+    **{each: partial(_in_litert_arithmetic, requantize=each) for each in ("litert-reference", "litert-xnnpack")},
 }
 """The functions that open a path for each of `RUNTIMES`."""
 
@@ -336,7 +343,8 @@ def compare(
 
     A side is a module, the result of `quantize`, a program (outputs only), or a path: a `.onnx` file, a `.mlir` file, a
     folder written by `qmlir quantize` (its quantized model) or a saved program. A prefix of a path names its runtime:
-    `interpreter:`, `compiled:`, `onnxruntime:`, `onnxruntime-optimized:`, or a level, `integer:` or `loops:`.
+    `interpreter:`, `compiled:`, `onnxruntime:`, `onnxruntime-optimized:`, a level (`integer:` or `loops:`), or the
+    kernels of LiteRT whose arithmetic a `.tflite` file has (`litert-reference:` or `litert-xnnpack:`).
 
     Args:
         reference: The side whose values count as correct.
@@ -346,7 +354,7 @@ def compare(
         level: Level to lower `reference` to, instead of a candidate: `"integer"` or `"loops"`, for small shapes, or
             `"quantized"` for a folder.
         parts: Compare the parts of composites (`fc1/matmul`) instead of the composites (`fc1`).
-        shapes: Shapes of inputs by name, for ONNX models with dynamic dimensions.
+        shapes: Shapes of inputs by name, for ONNX models with dynamic dimensions, or to resize LiteRT models.
         samples: Number of samples to use, from the first one. `None` uses all.
         labels: Class indices of the samples, for the top-1 accuracies of both sides: integers, or a file that holds
             them (`NAME=FILE` selects an array of an `.npz` file). `True` takes them from pairs `(inputs, label)`.

@@ -176,6 +176,16 @@ def test_floats_are_quantized_by_the_rule_of_the_kernels(tmp_path: Path, kernels
     assert _run(module, x)[0].tolist() == [[*(tie + 1 for tie in ties), 127, -128]]
 
 
+def test_a_comparison_names_the_kernels_of_each_side(tmp_path: Path) -> None:
+    """The reference kernel rounds 0.5 and 2.5 to 1 and 3, XNNPACK to 0 and 2; both round 1.5 to 2."""
+    values = [LiteValue((1, 3), "float32"), LiteValue((1, 3), "int8", 1.0, 0)]
+    path = tmp_path / "model.tflite"
+    path.write_bytes(lite_model(values, [LiteCall("QUANTIZE", [0], [1], "QuantizeOptions")], [0], [1]))
+    data = np.array([[0.5, 1.5, 2.5]], np.float32)
+    (output,) = qmlir.compare(f"litert-reference:{path}", f"litert-xnnpack:{path}", data).outputs
+    assert (output.max_error, output.mean_error) == (1.0, pytest.approx(2 / 3))
+
+
 def test_float_data_are_quantized_by_row_for_integer_weights(tmp_path: Path) -> None:
     weight, scales = RNG.integers(-127, 128, (5, 12)), [0.01, 0.02, 0.03, 0.04, 0.05]
     values = [
