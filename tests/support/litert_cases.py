@@ -265,6 +265,14 @@ def _dequantize(random: Random) -> LiteCase:
     return _case(random, [x], [], [LiteValue(x.shape, "float32")], "DEQUANTIZE", "DequantizeOptions", {}, 2)
 
 
+def _cast(random: Random) -> LiteCase:
+    """Integers without the scale."""
+    x, target = _value(random, _image(random)), str(random.choice(["int32", "float32", "int64"]))
+    types = {"int32": 2, "float32": 0, "int64": 4}
+    values = {"in_data_type": 9, "out_data_type": types[target]}
+    return _case(random, [x], [], [LiteValue(x.shape, target)], "CAST", "CastOptions", values)
+
+
 def _same(value: LiteValue, shape: Sequence[int]) -> LiteValue:
     return LiteValue(shape, value.dtype, value.scale, value.zero_point)
 
@@ -512,6 +520,7 @@ CASES: Mapping[str, Callable[[Random], LiteCase]] = {
     "TILE": _tile,
     "ARG_MAX": _arg("ARG_MAX", "ArgMaxOptions"),
     "ARG_MIN": _arg("ARG_MIN", "ArgMinOptions"),
+    "CAST": _cast,
 }
 """A function for each operator that makes a random case."""
 

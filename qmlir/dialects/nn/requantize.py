@@ -341,6 +341,14 @@ def affine(element: UniformQuantizedType) -> Affine:
     return Affine(np.float32(element.scale), element.zero_point)
 
 
+def unsigned_offset(element: UniformQuantizedType) -> int:
+    """Returns the difference between a stored integer and the signed one that LiteRT stores instead: 128 for bytes.
+
+    A kernel that rounds stored integers rounds ties by the sign of the latter.
+    """
+    return 0 if element.is_signed else 1 << (element.bits - 1)
+
+
 def _verify_qlinear(op: Requantizing) -> None:
     """Verifies that `op` supports the mode, and that its floats stay in the range that every machine converts
     identically."""

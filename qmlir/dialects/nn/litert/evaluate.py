@@ -19,7 +19,7 @@ from qmlir.dialects.nn.evaluation import is_quantized, uniform_of, window_view
 from qmlir.dialects.nn.normalization import ops as normalization
 from qmlir.dialects.nn.pooling import ops as pooling
 from qmlir.dialects.nn.reduction import ops as reduction
-from qmlir.dialects.nn.requantize import affine, mode_of
+from qmlir.dialects.nn.requantize import affine, mode_of, unsigned_offset
 from qmlir.dialects.nn.resizing import ops as resizing
 from qmlir.dialects.quant.infer import storage_dtype
 from qmlir.ir.builtin_types import shape_of
@@ -138,7 +138,10 @@ def _average_pool(op: pooling.AveragePoolOp, data: Array) -> Results:
         raise InterpretationError("the mean of zero elements is undefined")
     windows = window_view(data.astype(np.int64), op.windows, counts, 0)
     total = windows.sum(tuple(range(data.ndim, data.ndim + len(counts))))
-    return _stored(op, litert.mean(NUMPY, total, count), moved=False)
+    element = uniform_of(op.data)
+    offset = unsigned_offset(element)
+    total = total + element.zero_point * op.counted_padding(sizes) - offset * count
+    return _stored(op, litert.mean(NUMPY, total, count) + offset, moved=False)
 
 
 Mean = reduction.ReduceMeanOp | reduction.ReduceSumOp | pooling.GlobalAveragePoolOp
@@ -221,10 +224,11 @@ def _resize(op: resizing.ResizeOp, x: Array, *parameters: None) -> Results | Non
     found = samples(op)
     if found is None:
         return None
-    (y, x_), wide = found, x.astype(np.int64)
+    (y, x_), offset = found, unsigned_offset(uniform_of(op.input))
+    wide = x.astype(np.int64) - offset
     corners = [wide[:, :, rows][..., columns] for rows in (y.first, y.second) for columns in (x_.first, x_.second)]
     weights = y.weight[:, None], x_.weight
-    return _stored(op, litert.interpolated(NUMPY, mode_of(op), corners, *weights), moved=False)
+    return _stored(op, litert.interpolated(NUMPY, mode_of(op), corners, *weights) + offset, moved=False)
 
 
 _BOTH: dict[type[Operation], Evaluated] = {

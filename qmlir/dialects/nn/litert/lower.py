@@ -25,7 +25,7 @@ from qmlir.dialects.nn.pooling import lower as pooling
 from qmlir.dialects.nn.pooling.ops import GlobalAveragePoolOp
 from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.nn.reduction.lower import summed
-from qmlir.dialects.nn.requantize import affine, mode_of
+from qmlir.dialects.nn.requantize import affine, mode_of, unsigned_offset
 from qmlir.dialects.nn.resizing import ops as resizing
 from qmlir.ir.builtin_types import shape_of
 
@@ -154,7 +154,7 @@ def _resize(op: resizing.ResizeOp, at: Lowering) -> Sequence[SSAValue] | None:
         for each in found
         for array in (each.first, each.second, each.weight)
     ]
-    is_unsigned = at.signedness(op.input)
+    is_unsigned, offset = at.signedness(op.input), unsigned_offset(uniform_type(at, op.input))
 
     def body(*given: Scalar) -> Scalar:
         builder = given[0].builder
@@ -162,10 +162,12 @@ def _resize(op: resizing.ResizeOp, at: Lowering) -> Sequence[SSAValue] | None:
         images = [position(builder, index) for index in range(2)]
         corners = [
             extracted(builder, value, [*images, row.to(IndexType()), column.to(IndexType())], is_unsigned).to(i64)
+            - offset
             for row in (top, low)
             for column in (left, right)
         ]
-        return writing.write(litert.interpolated(STEPS, mode_of(op), corners, down.to(i64), beside.to(i64)), ())
+        found = litert.interpolated(STEPS, mode_of(op), corners, down.to(i64), beside.to(i64))
+        return writing.write(found + offset, ())
 
     return (at.compute(tables, at.result_shape(), at.result_element(), body),)
 

@@ -20,7 +20,7 @@ from qmlir.dialects.kernel.lowering.scalars import STEPS, Number, Scalar, consta
 from qmlir.dialects.nn import lowering
 from qmlir.dialects.nn.base import computing_type, element_limits
 from qmlir.dialects.nn.pooling import ops
-from qmlir.dialects.nn.requantize import affine, is_qlinear
+from qmlir.dialects.nn.requantize import affine, is_qlinear, unsigned_offset
 from qmlir.dialects.nn.result_shapes import Windows, covered_elements
 from qmlir.dialects.quant.infer import broadcast_parameters, same_along
 from qmlir.dialects.quant.types import storage_limits
@@ -247,11 +247,15 @@ def _float_sum(at: Lowering, found: SlidingWindows, last: SSAValue, function: Ca
 def _litert_average_pool(op: ops.AveragePoolOp, at: Lowering) -> Sequence[SSAValue]:
     """Divides the sums of stored integers inside the data."""
     element, result, found = lowering.uniform_type(at, op.data), lowering.uniform_type(at, op.result), _windows(op)
-    count = op.covered_elements(shape_of(op.data)[2:])
-    if not count.all():
+    sizes, offset = shape_of(op.data)[2:], unsigned_offset(element)
+    covered = op.covered_elements(sizes)
+    if not covered.all():
         raise at.error("has a window that covers no element, whose mean is undefined")
     last = at.transpose(at.value(op.data), lowering.channels_last(2 + found.spatial))
-    counts = quantized.parameter(at, np.asarray(count, np.int32), i32, found.window_map)
+    moved = element.zero_point * op.counted_padding(sizes) - offset * covered
+    counts, rest = (
+        quantized.parameter(at, np.asarray(each, np.int32), i32, found.window_map) for each in (covered, moved)
+    )
 
     def add(stored: Scalar, _: Scalar, so_far: Scalar) -> Scalar:
         return so_far + stored.to(i32)
@@ -260,10 +264,11 @@ def _litert_average_pool(op: ops.AveragePoolOp, at: Lowering) -> Sequence[SSAVal
     total = at.generic(inputs, [(at.fill(found.shape, i32, 0), found.result_map)], add)[0]
 
     def write(sum_: Scalar, scalars: Sequence[Scalar]) -> Scalar:
-        mean = litert.mean(STEPS, sum_, counts.of(scalars, sum_))
+        of_counts, of_rest = quantized.split(scalars, counts.inputs, rest.inputs)
+        mean = litert.mean(STEPS, sum_ + rest.of(of_rest, sum_), counts.of(of_counts, sum_)) + offset
         return mean.clamp(result.storage_min, result.storage_max).to(IntegerType(result.bits))
 
-    return (_finished(at, found, total, counts.inputs, write),)
+    return (_finished(at, found, total, [*counts.inputs, *rest.inputs], write),)
 
 
 def _lp_pool(op: ops.LpPoolOp | ops.GlobalLpPoolOp, at: Lowering) -> Sequence[SSAValue]:

@@ -119,6 +119,11 @@ class AveragePoolOp(PoolOp):
         with_padding = bool(self.count_include_pad.value.data)
         return covered_elements(self.windows, self.counts(sizes), sizes, with_padding)
 
+    def counted_padding(self, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Returns the number of elements of the padding that count in each window."""
+        inside = covered_elements(self.windows, self.counts(sizes), sizes, False)
+        return self.covered_elements(sizes) - inside
+
     def has_dynamic_divisor(self) -> bool:
         is_partial = any(self.windows.pads) and not self.count_include_pad.value.data
         return DYNAMIC_INDEX in shape_of(self.data)[2:] and (is_partial or bool(self.ceil_mode.value.data))

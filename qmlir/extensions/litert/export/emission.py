@@ -18,7 +18,8 @@ from qmlir.arithmetic.requantization import Mode
 from qmlir.dialects.nn.base import NnOp
 from qmlir.dialects.nn.canonicalize.constants import constant_array
 from qmlir.dialects.nn.constant.ops import ConstantOp
-from qmlir.dialects.nn.elementwise.ops import MaxOp, MinOp
+from qmlir.dialects.nn.elementwise.ops import MaxOp, MinOp, UnaryOp
+from qmlir.dialects.nn.lowering import table_of
 from qmlir.dialects.nn.requantize import mode_of
 from qmlir.dialects.quant.types import Granularity, UniformQuantizedType
 from qmlir.extensions.litert.export.writing import Graph, Operator, Tensor, TensorParameters
@@ -260,8 +261,7 @@ def _check_arithmetic(op: Operation) -> None:
     if op.quantization_slots().shares_parameters or isinstance(op, MaxOp | MinOp):
         if len({element_of(value) for value in values}) > 1:
             raise NoFormError("its operands and results have different scales or zero points")
-    elif mode_of(op) is not Mode.LITERT_REFERENCE:
-        raise NoFormError(f"LiteRT's kernel doesn't compute in requantization mode '{mode_of(op)}'")
+        return
     result = element_of(op.results[0])
     if op.name in _FIXED and isinstance(result, UniformQuantizedType):
         wanted = _FIXED[op.name]
@@ -269,16 +269,45 @@ def _check_arithmetic(op: Operation) -> None:
             raise NoFormError(
                 f"LiteRT requires a result with scale {wanted[0]} and zero point {wanted[1]}, not {found}"
             )
+    if mode_of(op) is not Mode.LITERT_REFERENCE:
+        raise NoFormError(f"LiteRT's kernel doesn't compute in requantization mode '{mode_of(op)}'")
+
+
+def _looked_up(out: LiteEmission, op: Operation) -> bool:
+    """Adds a function of one byte as a table of its 256 results; returns False if `op` is no such function.
+
+    LiteRT has no kernel for most functions, and some kernels require one scale of the result. GATHER copies bytes.
+    """
+    if not isinstance(op, UnaryOp) or not 1 == len(op.operands) == len(op.results):
+        return False
+    elements = [element_of(value) for value in (op.operands[0], op.results[0])]
+    if any(not isinstance(each, UniformQuantizedType) or each.axes or each.bits != 8 for each in elements):
+        return False
+    form, result = out.form(op.operands[0]), out.declare(op.results[0], out.form(op.operands[0]).order)
+    name, shape, integer = (
+        f"{out.graph.tensors[result].name}_table",
+        out.graph.tensors[result].shape,
+        np.dtype(np.int32),
+    )
+    wide, index = (out.graph.add(Tensor(f"{name}_{each}", shape, integer)) for each in ("byte", "index"))
+    table = out.constant(table_of(op), name, elements[1])
+    out.operator("CAST", [form.tensor], [wide])
+    out.operator("ADD", [wide, out.integers([128], "lowest")], [index], 2, "AddOptions")
+    out.operator("GATHER", [table, index], [result], 2, "GatherOptions", axis=0)
+    return True
 
 
 def emit(out: LiteEmission, op: Operation, table: Mapping[type[Operation], Export]) -> str | None:
     """Adds the operators of `op`; returns why it has no form in LiteRT, or `None` on success."""
-    export = table.get(type(op))
-    if export is None:
-        return "qmlir has no operator of LiteRT for it"
+    export, reason = table.get(type(op)), "qmlir has no operator of LiteRT for it"
     try:
-        _check_arithmetic(op)
-        export(out, op)
+        if export is not None:
+            _check_arithmetic(op)
+            export(out, op)
+            return None
+    except NoFormError as error:
+        reason = str(error)
+    try:
+        return None if _looked_up(out, op) else reason
     except NoFormError as error:
         return str(error)
-    return None

@@ -58,14 +58,17 @@ def _is_quantized(value: SSAValue) -> bool:
 # --- Windows ----------------------------------------------------------------------------------------------------------
 
 
-def _padded(out: LiteEmission, data: SSAValue, windows: Any, fill: Array | None = None) -> tuple[int, int]:
+def _padded(
+    out: LiteEmission, data: SSAValue, windows: Any, fill: Array | None = None, *, is_counted: bool = False
+) -> tuple[int, int]:
     """Returns the channels-last tensor of the data, and the padding of the operator; other padding is an operator.
 
-    `fill` holds the stored element of the padding, by default the zero point.
+    `fill` holds the stored element of the padding, by default the zero point. Padding that is counted as data is always
+    an operator.
     """
     tensor, sizes = out.ordered(data, CHANNELS_LAST), shape_of(data)[2:]
     pads = list(windows.pads)
-    if pads == same_pads(sizes, windows.kernel, windows.strides, windows.dilations) and any(pads):
+    if not is_counted and pads == same_pads(sizes, windows.kernel, windows.strides, windows.dilations) and any(pads):
         return tensor, _SAME
     if not any(pads):
         return tensor, _VALID
@@ -96,7 +99,7 @@ def _weights(out: LiteEmission, weight: SSAValue, order: Sequence[int]) -> int:
     axis = None
     if isinstance(element, UniformQuantizedType):
         if np.any(np.asarray(element.zero_points) - (0 if element.is_signed else 128)):
-            raise NoFormError(f"its weights must have zero point 0, but got '{element}'")
+            raise NoFormError(f"its weights must have zero point 0 (symmetric, signed), but got '{element}'")
         axis = list(order).index(element.axis) if element.axes else None
     return out.constant(array.transpose(order), name_of(weight) or "weights", element, axis)
 
@@ -182,11 +185,10 @@ def _pool(name: str) -> Export:
         if not is_mean:
             is_quantized = _is_quantized(op.data)
             fill = np.asarray(-128 if is_quantized else np.finfo(np.float32).min)
-        data, padding = _padded(out, op.data, windows, fill)
-        if is_mean and (padding == _VALID and any(windows.pads)):
-            raise NoFormError(f"average pools are not padded by {list(windows.pads)}")
-        if is_mean and op.count_include_pad.value.data and any(windows.pads):
-            raise NoFormError("average pools don't count padding")
+        is_counted = is_mean and bool(op.count_include_pad.value.data)
+        data, padding = _padded(out, op.data, windows, fill, is_counted=is_counted)
+        if is_mean and not is_counted and padding == _VALID and any(windows.pads):
+            raise NoFormError(f"average pools are not padded by {list(windows.pads)} without counting the padding")
         kernel = {"filter_height": windows.kernel[0], "filter_width": windows.kernel[1]}
         result = out.declare(op.result, CHANNELS_LAST)
         out.operator(name, [data], [result], 2, "Pool2DOptions", padding=padding, **_strides(windows), **kernel)

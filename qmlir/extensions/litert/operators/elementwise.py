@@ -13,7 +13,7 @@ from qmlir.dialects.nn.reduction import ops as reduction
 from qmlir.dialects.quant.types import UniformQuantizedType
 from qmlir.extensions.litert.node import BOUNDS, LiteImporter, LiteNode, followed
 from qmlir.extensions.litert.operators.formula import NodeFormula, fixed_multiplier
-from qmlir.extensions.litert.operators.row import BYTES, NONE, SIGNED, LiteRow
+from qmlir.extensions.litert.operators.row import ALL, BYTES, NONE, SIGNED, LiteRow
 from qmlir.extensions.litert.values import IMAGE, Layout
 from qmlir.formats.one_to_one import OneToOne
 from qmlir.ir.builtin_types import element_of, shape_of
@@ -151,7 +151,9 @@ def _add_n(node: LiteNode) -> SSAValue:
 
 
 def _cast(node: LiteNode) -> SSAValue:
-    return node.cast(node.input(), node.element())
+    if node.is_quantized:
+        raise node.unsupported("its output has a scale, which LiteRT ignores")
+    return node.cast(node.graph.plain(node.input()), node.element())  # LiteRT casts stored integers
 
 
 def _softmax(node: LiteNode) -> SSAValue:
@@ -264,7 +266,7 @@ OPERATORS: Mapping[str, LiteRow] = {
     "NOT_EQUAL": LiteRow(_not_equal, followed),
     "FLOOR_DIV": LiteRow(_floor_div, followed),
     "ADD_N": LiteRow(_add_n, followed),
-    "CAST": LiteRow(_cast, followed),
+    "CAST": LiteRow(_cast, followed, ALL),
     "SOFTMAX": LiteRow(_softmax, followed, SIGNED),
     "LOG_SOFTMAX": LiteRow(_log_softmax, followed),
     "MEAN": LiteRow(_reduction(reduction.ReduceMeanOp), _reduced, BYTES),

@@ -1,9 +1,11 @@
 """Exported LiteRT models: read again they are the same module, and what has no operator is named before writing."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
@@ -13,6 +15,7 @@ from qmlir.extensions.litert.model import read_model
 from qmlir.ir.diagnostics import DiagnosticError
 from qmlir.ir.signature import outputs_of
 from qmlir.ir.verification import verify
+from qmlir.passmanager.manager import run_pipeline
 from qmlir.specialization.inputs import function_of
 from qmlir.text.parsing import parse_module
 from tests.support.litert_models import LiteCall, LiteValue, lite_model
@@ -134,9 +137,8 @@ def test_operations_without_an_operator_are_named_and_nothing_is_written(tmp_pat
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (f"nn.neg %x : tensor<4x{BYTES}>", "requantization mode"),
-        (f"nn.sigmoid %x : tensor<4x{BYTES}>", "result with scale 0.00390625 and zero point -128"),
-        (f"nn.elu %x : tensor<4x{BYTES}>", "quantized ELU"),
+        (f"nn.softmax %x {{axis = 0}} : tensor<4x{BYTES}>", "result with scale 0.00390625 and zero point -128"),
+        ("nn.softsign %f : tensor<4xf32>", "no operator of LiteRT"),
         (f"nn.reduce_sum %x {{axes = [0]}} : (tensor<4x{BYTES}>) -> tensor<1x{BYTES}>", "quantized sums"),
         ("nn.elu %f {alpha = 2.0 : f32} : tensor<4xf32>", "requires alpha = 1"),
         ("nn.mod %f, %f {fmod = true} : tensor<4xf32>", "sign of the divisor"),
@@ -153,6 +155,54 @@ def test_operations_that_compute_something_else_are_rejected(tmp_path: Path, lin
     with pytest.raises(DiagnosticError, match=f"cannot be exported to LiteRT: .*{reason}"):
         qmlir.export_litert(_parsed(text), path)
     assert not path.exists()
+
+
+Function = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
+FUNCTIONS: dict[str, Function] = {
+    "neg": lambda x: -x,
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "elu": lambda x: np.where(x > 0, x, np.expm1(x)),
+}
+
+
+@pytest.mark.parametrize("stored", ["i8", "u8"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_of_a_byte_without_a_kernel_are_tables(tmp_path: Path, stored: str, function: str) -> None:
+    element, zero = f"!quant.uniform<{stored}:f32, 0.0625:100>", 100
+    text = f"""func.func @main(%f: tensor<1x256xf32>) -> tensor<1x256xf32> {{
+      %x = quant.qcast %f : tensor<1x256xf32> to tensor<1x256x{element}>
+      %0 = nn.{function} %x : tensor<1x256x{element}>
+      %1 = quant.dcast %0 : tensor<1x256x{element}> to tensor<1x256xf32>
+      func.return %1 : tensor<1x256xf32>
+    }}"""
+    path = tmp_path / "table.tflite"
+    qmlir.export_litert(_parsed(text), path)
+    assert _operators(path) == ["QUANTIZE", "CAST", "ADD", "GATHER", "DEQUANTIZE"]
+    low, high = (-128, 127) if stored == "i8" else (0, 255)
+    x = (np.arange(low, high + 1)[None] - zero) / 16
+    (found,) = qmlir.interpret(qmlir.load(path), [x.astype(np.float32)]).values()
+    wanted = np.clip(np.rint(FUNCTIONS[function](x) * 16) + zero, low, high)
+    assert np.array_equal(found * 16 + zero, wanted)
+
+
+def test_padding_that_an_average_counts_is_an_operator(tmp_path: Path) -> None:
+    result = f"tensor<1x2x3x3x{BYTES}>"
+    text = f"""func.func @main(%x: tensor<1x2x4x4x{BYTES}>) -> {result} {{
+      %0 = nn.average_pool %x {{kernel = [2, 2], strides = [2, 2], pads = [1, 1, 1, 1], count_include_pad = true}}
+        : (tensor<1x2x4x4x{BYTES}>) -> {result}
+      func.return %0 : {result}
+    }}"""
+    path = tmp_path / "pool.tflite"
+    qmlir.export_litert(_parsed(text), path)
+    assert _operators(path) == ["TRANSPOSE", "PAD", "AVERAGE_POOL_2D", "TRANSPOSE"]
+    x = RNG.integers(-128, 128, (1, 2, 4, 4)).astype(np.int8)
+    module = run_pipeline(_parsed(text), "quant-set-requantize{mode=litert_reference}")
+    results = [next(iter(qmlir.interpret(each, [x]).values())) for each in (module, qmlir.load(path))]
+    padded = np.pad(x.astype(int), ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=3)
+    sums = padded.reshape(1, 2, 3, 2, 3, 2).sum((3, 5))
+    wanted = np.sign(sums) * ((np.abs(sums) + 2) // 4)  # ties away from zero
+    assert all(np.array_equal(found, wanted) for found in results)
 
 
 @pytest.mark.parametrize(

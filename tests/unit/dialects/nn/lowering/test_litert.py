@@ -6,6 +6,7 @@ from tests.unit.dialects.nn.lower.driver import check
 
 I8 = "!quant.uniform<i8:f32, 0.75:-3>"
 OTHER = "!quant.uniform<i8:f32, 0.375:7>"
+U8 = "!quant.uniform<u8:f32, 0.75:125>"
 I16 = "!quant.uniform<i16:f32, 0.0003>"
 UNIT = "!quant.uniform<i8:f32, 0.00390625:-128>"
 SIGNED_UNIT = "!quant.uniform<i8:f32, 0.0078125>"
@@ -49,11 +50,12 @@ def test_slopes(mode: str) -> None:
     check(f"nn.prelu {_properties(mode)}", operands, [f"tensor<2x5x9x{I8}>"])
 
 
-@pytest.mark.parametrize("element", [I8, I16])
+@pytest.mark.parametrize("element", [I8, U8, I16])
 @pytest.mark.parametrize(("windows", "size"), [("pads = [1, 0, 0, 2]", "6x7"), ("strides = [2, 2]", "3x3")])
 def test_average_pool(windows: str, size: str, element: str, mode: str) -> None:
-    properties = _properties(mode, f"kernel = [2, 3], {windows}")
-    check(f"nn.average_pool {properties}", [f"tensor<2x3x6x7x{element}>"], [f"tensor<2x3x{size}x{element}>"])
+    for counts in ("false", "true"):
+        properties = _properties(mode, f"kernel = [2, 3], count_include_pad = {counts}, {windows}")
+        check(f"nn.average_pool {properties}", [f"tensor<2x3x6x7x{element}>"], [f"tensor<2x3x{size}x{element}>"])
 
 
 def test_means(mode: str) -> None:
@@ -73,7 +75,9 @@ def test_softmax(element: str, result: str, mode: str) -> None:
 @pytest.mark.parametrize("coordinates", ["asymmetric", "align_corners", "half_pixel"])
 def test_resize(coordinates: str, mode: str) -> None:
     properties = f'mode = "linear", coordinate_transformation_mode = "{coordinates}", sizes = [1, 2, 7, 13]'
-    check(f"nn.resize {_properties(mode, properties)}", [f"tensor<1x2x5x6x{I8}>"], [f"tensor<1x2x7x13x{I8}>"])
+    for element in (I8, U8):
+        operands = [f"tensor<1x2x5x6x{element}>"]
+        check(f"nn.resize {_properties(mode, properties)}", operands, [f"tensor<1x2x7x13x{element}>"])
 
 
 def test_contractions(mode: str) -> None:
