@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from qmlir.targets.cpu.program import Program as Program
     from qmlir.targets.cpu.runtime.errors import InputError as InputError
     from qmlir.workflows.comparing import compare as compare
+    from qmlir.workflows.comparing import compare_dump as compare_dump
     from qmlir.workflows.exporting import export_onnx as export_onnx
     from qmlir.workflows.loading import load as load
     from qmlir.workflows.partitioning import partition as partition

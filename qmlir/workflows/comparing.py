@@ -37,6 +37,7 @@ from qmlir.passmanager.manager import run_pipeline
 from qmlir.pipelines import QUANTIZE, kept_composites
 from qmlir.quantization.profiles.keys import ENTRY
 from qmlir.quantization.report import element_text
+from qmlir.specialization.batch import specialize_batch
 from qmlir.targets.compiling import load_program
 from qmlir.targets.cpu.compiler import Program
 from qmlir.targets.cpu.saved import is_program
@@ -48,6 +49,7 @@ from qmlir.workflows.choices import LEVELS, QUANTIZED, RUNTIMES, STAGES
 from qmlir.workflows.comparison import compare as comparing
 from qmlir.workflows.comparison import subjects
 from qmlir.workflows.comparison.compare import Comparison
+from qmlir.workflows.comparison.dumps import DumpComparison, compare_layers
 from qmlir.workflows.comparison.names import INPUT, Name, input_name, output_name
 from qmlir.workflows.comparison.subjects import Subject
 from qmlir.workflows.evaluating import Labels, with_labels
@@ -392,3 +394,52 @@ def compare(
         other = _of_program(candidate, "the candidate", one)
     data, classes = with_labels(data, labels)
     return comparing.compare(one, other, data, samples=samples, labels=classes, progress=progress)
+
+
+@checks_names
+def compare_dump(
+    model: Side,
+    dump: str | PathLike[str],
+    data: Data | None = None,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> DumpComparison:
+    """Compares the layers that a device printed with those of the interpreter, and finds the first difference.
+
+    The dump is text with one line for each layer, `layer NAME TYPE SHAPE: N N N …`, as the main of
+    `emit(…, golden_layers=True)` prints it. Other lines are ignored, and a layer that occurs again begins the next
+    sample. All elements are compared as stored integers.
+
+    Args:
+        model: The model that the device runs: a module, a result that holds one, or a path.
+        dump: The file with the device's output.
+        data: The samples that the device ran, in a form that `profile` accepts. `None` stands for the random inputs of
+            `emit(…, golden=N)`.
+        shapes: Shapes of inputs by name, for a model with dynamic dimensions.
+
+    Returns:
+        The number of layers that were compared, and the first one that differs. Printing it names the layer, its nodes
+        in the model, and the index and the values of the first different element.
+
+    Raises:
+        DiagnosticError: The dump or the model cannot be read, the dump has other layers than the model, or more samples
+            than `data`.
+
+    Example:
+        >>> model = "docs/examples/fully_connected.mlir"
+        >>> emitted = qmlir.emit(model, name="layer", golden=1, golden_layers=True)
+        >>> emitted.save("layer")
+        >>> with np.load("layer/layer_layers.npz") as layers:
+        ...     lines = [f"layer {k} i8 {'x'.join(map(str, v[0].shape))}: {' '.join(map(str, v[0].ravel()))}"
+        ...              for k, v in layers.items()]
+        >>> _ = open("dump.txt", "w").write("\\n".join(lines))
+        >>> print(qmlir.compare_dump(model, "dump.txt"))
+        1 layer of 1 sample: all elements are equal
+    """
+    if isinstance(model, HoldsModule):
+        model = model.module
+    if _is_path(model):
+        model = _Opening(None, parts=False, progress=None).module(existing_path(path_of(model)))
+    if not isinstance(model, ModuleOp):
+        raise text_error(f"compare_dump requires a module or the path of one, but got {type(model).__name__}")
+    return compare_layers(specialize_batch(model, shapes, ENTRY) if shapes else model, dump, data)

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from qmlir import registry
-from qmlir.extensions.aot.golden import GoldenVectors, golden_files, golden_vectors
+from qmlir.extensions.aot.golden import GoldenVectors, golden_files, golden_vectors, with_layers
 from qmlir.interpreter.samples import Data
 from qmlir.ir.builtin_types import ranked_tensor
 from qmlir.ir.diagnostics import nearest_name, op_error, text_error, unknown
@@ -95,7 +95,8 @@ class AheadForm:
     """An output format: `write` returns the files except the header, and `isa` is the instruction set of the loops.
 
     An empty `isa` stands for the best instruction set of the machine. `triple` and `features` are the defaults for the
-    machine. If the format `takes_tiles`, the loops contain register tiles; otherwise they are unrolled first.
+    machine. If the format `takes_tiles`, the loops contain register tiles; otherwise they are unrolled first. If it
+    `has_layers`, its programs can print the results of their layers.
     """
 
     summary: str
@@ -106,6 +107,7 @@ class AheadForm:
     features: str = ""
     has_header: bool = True
     takes_tiles: bool = True
+    has_layers: bool = False
 
     @property
     def is_for_machine(self) -> bool:
@@ -249,8 +251,16 @@ def _check_closed(module: ModuleOp, function: FuncOp) -> None:
             raise op_error(function, f"input '{port.name}' determines shapes, so its value must be a constant")
 
 
-def check_golden(form: str, golden: int, *, has_data: bool) -> None:
-    """Raises `DiagnosticError` for golden vectors in a format without a C header, and for data without them."""
+def check_golden(form: str, golden: int, *, has_data: bool, layers: bool = False) -> None:
+    """Raises `DiagnosticError` for golden vectors in a format without a C header, and for data without them.
+
+    The same applies to golden `layers`, which require vectors and a format that has them.
+    """
+    if layers and not golden:
+        raise text_error("--golden-layers (golden_layers=) requires golden vectors; help: pass --golden N (golden=N)")
+    if layers and not form_named(form).has_layers:
+        known = ", ".join(name for name in registry.named("forms") if form_named(name).has_layers)
+        raise text_error(f"--golden-layers (golden_layers=) requires format {known}, but got '{form}'")
     if golden and not form_named(form).has_header:
         raise text_error(f"--golden (golden=) requires a format with a C header, but got '{form}'")
     if has_data and not golden:
@@ -299,6 +309,7 @@ def emit(
     features: str = "",
     about: Mapping[str, Any] | None = None,
     golden: int = 0,
+    golden_layers: bool = False,
     data: Data | None = None,
 ) -> Emitted:
     """Emit a model as files that run without Python.
@@ -321,6 +332,8 @@ def emit(
         about: JSON values to store in the manifest, such as the origin of the model.
         golden: Number of samples to write as golden vectors (`NAME_golden.h`), with a main that checks the program on
             a device (`NAME_golden.c`). 0 writes none.
+        golden_layers: Also write the elements of each layer (`NAME_layers.npz`), and let the C program print them if it
+            is compiled with the macro `NAME_LAYERS`. `compare_dump` compares what a device prints.
         data: Samples for `golden`, in a form that `qmlir.profile` accepts; floats are quantized for an input that takes
             stored integers. `None` uses random inputs from a fixed seed.
 
@@ -340,7 +353,7 @@ def emit(
     """
     row = form_named(format)
     checked_name(name)
-    check_golden(format, golden, has_data=data is not None)
+    check_golden(format, golden, has_data=data is not None, layers=golden_layers)
     if not row.is_for_machine:
         if given := [f"{key} {value}" for key, value in (("triple", triple), ("features", features)) if value]:
             raise text_error(f"{given[0]} requires one of the formats {machine_forms()}, but got '{format}'")
@@ -350,4 +363,6 @@ def emit(
     main = as_main(specialize(module, {}, {}, function=function), function)
     machine = row.machine_for(triple, cpu, features)
     loops = cpu_target.lowered(main, resolved_isa(isa or isa_of_machine(machine)))
+    if vectors is not None and golden_layers:
+        vectors = with_layers(vectors, main, loops)
     return emit_ahead(loops, format, name, machine, fingerprint(main), about, vectors)

@@ -36,6 +36,11 @@ class FormatEmission:
             "--golden", type=int, default=0, metavar="N",
             help="write N samples with the outputs of the interpreter as C arrays, and a main that checks them",
         )  # fmt: skip
+        parser.add_argument(
+            "--golden-layers", action="store_true",
+            help="for --golden, also write the elements of each layer (NAME_layers.npz); the C program prints its "
+            "layers if it is compiled with -DNAME_LAYERS, for qmlir compare --dump",
+        )  # fmt: skip
         add_options(parser, "--data", help="samples for --golden (default: random inputs from a fixed seed)")
         add_options(parser, "--preprocess")
 

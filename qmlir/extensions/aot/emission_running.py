@@ -33,7 +33,7 @@ def check_machine(arguments: argparse.Namespace) -> None:
     if arguments.emit != EMIT_PROGRAM and form_named(arguments.emit).is_for_machine:
         return
     given = {"--triple": arguments.triple, "--features": arguments.features}
-    if arguments.emit == EMIT_PROGRAM and arguments.golden:
+    if arguments.emit == EMIT_PROGRAM and (arguments.golden or arguments.golden_layers):
         raise text_error(f"--golden requires --emit with a C header, such as c, but got --emit {EMIT_PROGRAM}")
     if arguments.emit == EMIT_PROGRAM:  # C supports some CPUs
         given["--cpu"] = arguments.cpu
@@ -48,7 +48,9 @@ def _check_emission(arguments: argparse.Namespace) -> None:
     """Raises `DiagnosticError` for options that don't apply without Python, and for an unknown format or name."""
     form_named(arguments.emit)
     checked_name(arguments.name)
-    check_golden(arguments.emit, arguments.golden, has_data=False)  # a configuration may set data for all commands
+    check_golden(
+        arguments.emit, arguments.golden, has_data=False, layers=arguments.golden_layers
+    )  # a configuration may set data for all commands
     given = {
         "--max-size": arguments.max_size,
         "--device": arguments.device,
@@ -77,7 +79,8 @@ def run_emission(arguments: argparse.Namespace, session: Session) -> int:
     isa = _isa_asked_for(arguments)
     emitted = emit(module, format=arguments.emit, name=arguments.name, isa=isa, function=arguments.function,
         triple=arguments.triple, cpu=arguments.cpu, features=arguments.features, about=about(arguments.model),
-        golden=arguments.golden, data=data_in(arguments) if arguments.golden else None,
+        golden=arguments.golden, golden_layers=arguments.golden_layers,
+        data=data_in(arguments) if arguments.golden else None,
     )  # fmt: skip
     check_sizes(arguments, emitted.card)
     with folder_result(output, emitted.first) as aside:

@@ -2,33 +2,35 @@
 
     NAME_golden.h    the arrays, and a function that runs the program on them and counts elements that differ
     NAME_golden.c    a main that prints this count, and ends with 1 if it is not 0
+    NAME_layers.npz  on request, the elements of each layer in the interpreter, by sample
 
-They need the header of the program only, so they check it on any device, whatever its output format.
+They need the header of the program only, so they check it on any device, whatever its output format. With layers, a
+C program that is compiled with the macro `NAME_LAYERS` calls `NAME_layer` after each layer, and the main prints them
+(`qmlir.workflows.comparison.dumps` describes the lines).
 """
 
+import io
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from qmlir.arithmetic.arrays import Array
 from qmlir.dialects.nn.base import Kind, kind_of
 from qmlir.extensions.aot.c.elements import integer_literal
-from qmlir.interpreter.random_inputs import random_inputs
-from qmlir.interpreter.real_values import stored_inputs
 from qmlir.interpreter.run import interpret
-from qmlir.interpreter.samples import Data, Samples
+from qmlir.interpreter.samples import Data
 from qmlir.ir.builtin_types import element_of
 from qmlir.ir.diagnostics import text_error
 from qmlir.ir.interfaces import MultipliesAndAdds
 from qmlir.ir.signature import inputs_of
 from qmlir.specialization.inputs import function_of
+from qmlir.targets.cpu.emitters.card import Contents
 from qmlir.targets.cpu.emitters.ports import EntryPoint, c_type
 from qmlir.targets.cpu.emitters.program import MainPort
+from qmlir.workflows.comparison.dumps import LayerValues, golden_inputs, written_layers
 
 _TOLERANCE = 1e-4
 """The fraction of an output's largest magnitude by which floats may differ if the model has contractions of floats, as
@@ -44,17 +46,8 @@ class GoldenVectors:
     is_exact: bool
     """True if floats must be equal in every bit."""
 
-
-def _inputs(function: FuncOp, count: int, data: Data | None) -> Iterator[list[Array]]:
-    names = [port.name for port in inputs_of(function)]
-    if data is None:
-        for seed in range(count):
-            drawn = random_inputs(function, seed)
-            yield [drawn[name] for name in names]
-        return
-    for run in islice(Samples(function, data), count):
-        stored = stored_inputs(function, dict(zip(names, run.arguments, strict=True)))
-        yield [stored[name] for name in names]
+    layers: Mapping[str, Array] | None = None
+    """The elements of each layer, by key, with an axis of samples in front."""
 
 
 def golden_vectors(module: ModuleOp, name: str, count: int, data: Data | None) -> GoldenVectors:
@@ -65,13 +58,62 @@ def golden_vectors(module: ModuleOp, name: str, count: int, data: Data | None) -
     if count < 1:
         raise text_error(f"golden must be at least 1 sample, but got {count}")
     function = function_of(module, name)
-    inputs = list(_inputs(function, count, data))
+    names = [port.name for port in inputs_of(function)]
+    inputs = [[given[name] for name in names] for given in golden_inputs(function, data, count)]
     if len(inputs) < count:
         raise text_error(f"--golden {count} (golden={count}) requires {count} samples, but got {len(inputs)}")
     outputs = [list(interpret(module, given, function=name).values()) for given in inputs]
     contractions = (op for op in function.walk() if isinstance(op, MultipliesAndAdds) and op.operands)
     is_exact = not any(kind_of(element_of(op.operands[0])) is Kind.FLOAT for op in contractions)
     return GoldenVectors(inputs, outputs, is_exact)
+
+
+LAYER = "aot.layer"
+"""The attribute of a kernel call whose result is a layer: the beginning of its line in a dump."""
+
+
+def with_layers(vectors: GoldenVectors, main: ModuleOp, loops: ModuleOp) -> GoldenVectors:
+    """Marks the calls of `loops` that write layers of `main`, and returns the vectors with the layers' elements."""
+    written = written_layers(main, loops)
+    for op, layer in written.items():
+        op.attributes[LAYER] = StringAttr(layer.head)
+    names = [port.name for port in inputs_of(function_of(main, "main"))]
+    values = LayerValues(main)
+    runs = [values.of(dict(zip(names, given, strict=True))) for given in vectors.inputs]
+    return replace(vectors, layers={key: np.stack([run[key] for run in runs]) for key, _ in written.values()})
+
+
+HOOK = "void {name}_layer(const char *layer, int32_t start, const void *data, int32_t count, int32_t width);"
+"""The declaration of the function that receives layers."""
+
+_PRINT = """\
+#ifdef {macro}
+/* Prints `count` elements of `width` bytes, from index `start` of a layer, as integers. */
+{hook}
+{head} {{
+    int32_t i;
+    if (start == 0) printf("\\nlayer %s:", layer);
+    for (i = 0; i < count; i++) {{
+        if (width == 1) printf(" %d", ((const int8_t *)data)[i]);
+        if (width == 2) printf(" %d", ((const int16_t *)data)[i]);
+        if (width == 4) printf(" %ld", (long)((const int32_t *)data)[i]);
+        if (width == 8) printf(" %lld", (long long)((const int64_t *)data)[i]);
+    }}
+}}
+#endif
+
+"""
+
+
+def _layer_printer(entry: EntryPoint) -> str:
+    hook = HOOK.format(name=entry.name)
+    return _PRINT.format(macro=entry.macro("LAYERS"), hook=hook, head=hook.removesuffix(";"))
+
+
+def _archive(layers: Mapping[str, Array]) -> bytes:
+    stream = io.BytesIO()
+    np.savez_compressed(stream, allow_pickle=False, **layers)
+    return stream.getvalue()
 
 
 def _literals(array: Array) -> Iterator[str]:
@@ -110,7 +152,7 @@ def _differing(entry: EntryPoint, port: MainPort, tolerance: float) -> str:
     return f"for (i = 0; i < {port.elements}; i++) wrong += {unequal};"
 
 
-def golden_files(entry: EntryPoint, vectors: GoldenVectors) -> dict[str, str]:
+def golden_files(entry: EntryPoint, vectors: GoldenVectors) -> dict[str, Contents]:
     """Returns the files of golden vectors, for a program with a C header."""
     program, name, count = entry.program, entry.name, len(vectors.inputs)
     samples, total = entry.macro("GOLDEN_SAMPLES"), entry.macro("GOLDEN_ELEMENTS")
@@ -160,8 +202,10 @@ def golden_files(entry: EntryPoint, vectors: GoldenVectors) -> dict[str, str]:
         "#include <stdio.h>",
         f'#include "{name}_golden.h"',
         "",
+        *(() if vectors.layers is None else _layer_printer(entry).splitlines()),
         "int main(void) {",
         f"    const int wrong = {name}_golden_differing();",
+        *(() if vectors.layers is None else ['    puts("");']),
         "    if (wrong < 0) {",
         '        puts("an input is refused");',
         "        return 1;",
@@ -171,7 +215,8 @@ def golden_files(entry: EntryPoint, vectors: GoldenVectors) -> dict[str, str]:
         "}",
         "",
     ]
-    return {f"{name}_golden.h": "\n".join(header), f"{name}_golden.c": "\n".join(main)}
+    archive = {} if vectors.layers is None else {f"{name}_layers.npz": _archive(vectors.layers)}
+    return {f"{name}_golden.h": "\n".join(header), f"{name}_golden.c": "\n".join(main), **archive}
 
 
 def _largest(samples: Sequence[Array]) -> float:

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "candidate", nargs="?",
         help="model to compare (default: the float model of the folder)",
     )  # fmt: skip
-    add_options(parser, "--data", required=True)
+    add_options(parser, "--data")
     add_options(parser, "--preprocess")
     add_options(parser, "--labels", help=LABELS)
     add = parser.add_argument
@@ -32,6 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--min-sqnr", type=float, metavar="DB", help="exit with code 1 if the SQNR of any value is below DB decibels")
     add("--samples", type=int, metavar="N", help="compare at most N samples (default: all)")
     add("--sort", choices=SORTS, default=SORTS[0], help="order of the table: model (default), or sqnr, worst first")
+    add(
+        "--dump", metavar="FILE",
+        help="compare the layers that a device printed with those of REFERENCE, and name the first that differs "
+        "(without --data: on the random inputs of --golden)",
+    )  # fmt: skip
     add("--worst", type=int, metavar="N", help="show only the N worst values")
     add_options(parser, "--shape", "--cut-inputs", "--cut-outputs")
 
@@ -44,6 +49,7 @@ COMPARE = Command(
     examples=(
         "compare out/ --data samples.npz --worst 5",
         "compare model.onnx onnxruntime:other.onnx --data samples.npz --min-sqnr 30",
+        "compare out/ --dump device.log --data samples.npz",
     ),
     epilog=f"""\
 RUNTIME, as a prefix of a path (onnxruntime:model.onnx):
@@ -52,6 +58,6 @@ RUNTIME, as a prefix of a path (onnxruntime:model.onnx):
 The signal-to-quantization-noise ratio (SQNR) is 10 log10(sum reference^2 / sum difference^2). --min-sqnr ignores
 values that saturate and are clipped by the next layer anyway. In JSON, null is an infinite SQNR (equal values).
 
-exit code 1: the SQNR of a value or an output is below --min-sqnr
+exit code 1: the SQNR of a value or an output is below --min-sqnr, or a layer of --dump differs
 """,
 )

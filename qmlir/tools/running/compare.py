@@ -17,12 +17,16 @@ from qmlir.specialization.inputs import parse_shapes
 from qmlir.tools.command_runner import Session
 from qmlir.tools.models import data_in, labels_beside_data, model_or_path
 from qmlir.tools.stdio import UsageError
-from qmlir.workflows.comparing import Side, compare
+from qmlir.workflows.comparing import Side, compare, compare_dump
 from qmlir.workflows.comparison.compare import HEAD, NUMBERS, Comparison, ValueComparison
 
 
 def run_compare(arguments: argparse.Namespace, session: Session) -> int:
     """Compares, and prints a table; returns 1 if a value is below the bound. Raises `DiagnosticError`."""
+    if arguments.dump is not None:
+        return _run_dump(arguments, session)
+    if arguments.data is None:
+        raise UsageError("qmlir compare: error: the following arguments are required: --data\n")
     if arguments.worst is not None and arguments.worst < 1:
         raise UsageError(f"qmlir compare: error: --worst must be at least 1, but got {arguments.worst}\n")
     with labels_beside_data(arguments):
@@ -49,6 +53,18 @@ def run_compare(arguments: argparse.Namespace, session: Session) -> int:
     is_terminal = session.stdout.isatty()
     session.emit(value, lambda: _text(found, arguments, is_terminal=is_terminal), is_styled=is_terminal)
     return 1 if below else 0
+
+
+def _run_dump(arguments: argparse.Namespace, session: Session) -> int:
+    """Compares the layers that a device printed; returns 1 if one differs."""
+    others = {"CANDIDATE": arguments.candidate, "--labels": arguments.labels, "--level": arguments.level,
+              "--min-sqnr": arguments.min_sqnr, "--samples": arguments.samples, "--worst": arguments.worst}  # fmt: skip
+    if given := [name for name, value in others.items() if value is not None]:
+        raise UsageError(f"qmlir compare: error: {given[0]} cannot be combined with --dump\n")
+    model = model_or_path(arguments.reference, session, arguments)
+    found = compare_dump(model, arguments.dump, data_in(arguments), shapes=parse_shapes(arguments.shape) or None)
+    session.emit(asdict(found), found.text)
+    return 0 if found.difference is None else 1
 
 
 def _candidate(arguments: argparse.Namespace, session: Session) -> Side | None:

@@ -220,7 +220,7 @@ def with_values(module: ModuleOp) -> tuple[ModuleOp, dict[str, list[tuple[str, A
 # zero point.
 
 
-def _channels_first(array: Array, shape: Sequence[int], *, may_move: bool) -> Array | None:
+def channels_first(array: Array, shape: Sequence[int], *, may_move: bool) -> Array | None:
     """Returns `array` in the layout of `shape`, [N, C, …].
 
     Returns `None` if it has another shape or the layout is ambiguous.
@@ -235,7 +235,7 @@ def _channels_first(array: Array, shape: Sequence[int], *, may_move: bool) -> Ar
     return array if array.shape == tuple(shape) else None
 
 
-def _stored(array: Array, element: UniformQuantizedType) -> Array:
+def stored(array: Array, element: UniformQuantizedType) -> Array:
     """Converts plain integers to stored ones of `element`, using their low bits."""
     integers = wrap(array, IntegerType(element.bits))
     return (integers if element.is_signed else unsigned(integers, IntegerType(element.bits))).astype(
@@ -267,6 +267,18 @@ def _may_stand_for(quantized: str, stored: str) -> bool:
     if stored[0] not in "iu":
         return True
     return quantized[0] in "iu" and quantized[1:] == stored[1:]
+
+
+def written_values(module: ModuleOp, lowered: ModuleOp) -> dict[Operation, str]:
+    """Returns the key in `module` of the value that each kernel call of `lowered` writes, in the order of the calls.
+
+    If several calls write one value, it is that of the last one. A value of several steps is left out.
+    """
+    source, found = module_names(module, integers=True), module_names(lowered, integers=True)
+    turns = Counter(source.values.values())
+    keys = {there: key for key, there in _pairs(source, found).items() if turns[key] == 1}
+    last = {key: op for op, key in found.written.items()}
+    return {op: keys[key] for op, key in found.written.items() if key in keys and last[key] is op}
 
 
 class _Lowered:
@@ -301,12 +313,12 @@ class _Lowered:
         ranked, element = ranked_tensor(type_), element_type(type_)
         if ranked is None:
             return None
-        placed = _channels_first(array, ranked.get_shape(), may_move=self.may_move)
+        placed = channels_first(array, ranked.get_shape(), may_move=self.may_move)
         if placed is None:
             return None
         if placed.dtype.kind not in "iub":
             return placed  # also for a quantized value: the last kernel writes the result of its cast
-        return real(_stored(placed, element), type_) if isinstance(element, UniformQuantizedType) else None
+        return real(stored(placed, element), type_) if isinstance(element, UniformQuantizedType) else None
 
 
 def inside(names: Sequence[Name]) -> list[Name]:

@@ -1,11 +1,13 @@
 """Emits a program as one C file: helpers, kernels in call order, the two functions of the header, and constants."""
 
+import math
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.memref import AllocOp, GetGlobalOp
 from xdsl.ir import Operation, SSAValue
@@ -19,6 +21,7 @@ from qmlir.extensions.aot.c.helpers import DOTS, IN_WORDS, functions_for, is_hel
 from qmlir.extensions.aot.c.memory import pointer
 from qmlir.extensions.aot.c.statements import LANE, rendered
 from qmlir.extensions.aot.c.windows import emit_for
+from qmlir.extensions.aot.golden import HOOK, LAYER
 from qmlir.ir.builtin_types import memref_type
 from qmlir.ir.diagnostics import op_error, text_error
 from qmlir.ir.provenance import origins_of
@@ -26,7 +29,7 @@ from qmlir.targets.cpu.emitters.card import WrittenFiles
 from qmlir.targets.cpu.emitters.control import CONTROL, branch, results_of
 from qmlir.targets.cpu.emitters.ports import C_KEYWORDS, CPP_KEYWORDS, EntryPoint, c_type, comment_text
 from qmlir.targets.cpu.emitters.program import MainPort, arguments_with
-from qmlir.targets.cpu.emitters.writing import INDENT, Names, memory_of, name_text
+from qmlir.targets.cpu.emitters.writing import INDENT, Index, Memory, Names, memory_of, name_text
 from qmlir.targets.cpu.isa.base import ALIGNMENT
 
 
@@ -161,6 +164,7 @@ class _Run:
         }  # fmt: skip
         self.write = file.writer({**EMISSIONS, **own}, *file.parameters.values())
         self.constant_arrays: set[str] = set()
+        self.has_layers = False
 
     def _allocate(self, write: CWriter, op: AllocOp) -> None:
         buffer = self.program.buffers[op.memref]
@@ -186,6 +190,33 @@ class _Run:
         arguments = [self._given(write, op, value, own in read_only) for value, own in pairs]
         reads = [name_text(name) for name in arguments if name.isidentifier()]
         write.line(f"{self.file.kernels[symbol]}({', '.join(arguments)});", *reads)
+        if isinstance(layer := op.attributes.get(LAYER), StringAttr):
+            self._print(write, write.memory(op.arguments[-1]), layer.data)
+
+    def _print(self, write: CWriter, memory: Memory, layer: str) -> None:
+        """Writes calls of the function that receives a layer, for each part of it without gaps."""
+        axes = [axis for axis in range(len(memory.shape)) if memory.shape[axis] != 1]
+        inner = len(axes)
+        while inner and memory.is_run(axes[inner - 1]):
+            inner -= 1
+        count, place, start, heads = (
+            math.prod(memory.shape[axis] for axis in axes[inner:]),
+            memory.offset,
+            "0",
+            list[str](),
+        )
+        for position, axis in enumerate(axes[:inner]):
+            name, size = write.names.new("row"), memory.shape[axis]
+            heads.append(f"for (int32_t {name} = 0; {name} < {size}; {name}++)")
+            place = place.plus(Index.of(name_text(name)).times(memory.strides[axis]))
+            start = f"({start} * {size} + {name})" if position else name
+        self.has_layers = True
+        text = layer.replace("\\", "\\\\").replace('"', '\\"')
+        data = pointer(memory, place)
+        width = f"(int32_t)sizeof *({data})"
+        call = f'{self.entry.name}_layer("{text}", {start} * {count}, {data}, {count}, {width});'
+        for line in (f"#ifdef {self.entry.macro('LAYERS')}", " ".join([*heads, call]), "#endif"):
+            write.line(line)
 
     def _given(self, write: CWriter, op: func.CallOp, value: SSAValue, is_read_only: bool) -> str:
         """Returns an argument of a kernel call."""
@@ -295,7 +326,8 @@ def emit_c(entry: EntryPoint) -> WrittenFiles:
     _check_size(entry)
     file = _File(entry)
     kernels = [file.kernel(function) for function in entry.program.kernels]
-    run = _Run(file).text()
+    run = _Run(file)
+    text, hook = run.text(), HOOK.format(name=entry.name)
     tables = [
         f"static const {type_} {name}[{numbers.count(',') + 1}] = {{{numbers}}};"
         for (type_, numbers), name in file.unit.tables.items()
@@ -305,11 +337,12 @@ def emit_c(entry: EntryPoint) -> WrittenFiles:
         *functions_for(file.unit.helpers),
         "\n".join(["/* Constants, which stand at the end. */", *file.forward(), *tables]),
         *kernels,
-        run,
+        *([f"#ifdef {entry.macro('LAYERS')}\n{hook}\n#endif"] if run.has_layers else []),
+        text,
         _run_text(entry, file.parameters),
         *file.weights(),
     ]
     return WrittenFiles({f"{entry.name}.c": "\n\n".join(parts) + "\n"})
 
 
-C = AheadForm("C99: one file that needs no library", "portable", emit_c, "c", takes_tiles=False)
+C = AheadForm("C99: one file that needs no library", "portable", emit_c, "c", takes_tiles=False, has_layers=True)
