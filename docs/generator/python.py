@@ -32,6 +32,7 @@ from qmlir.targets.heterogeneous import HybridProgram
 from qmlir.targets.partitioning.report import BorderTransfer, PartitionReport, PartReport, RejectedOperation
 from qmlir.workflows.agreement import OutputValidation
 from qmlir.workflows.comparison.compare import Comparison, OutputComparison, ValueComparison
+from qmlir.workflows.comparison.dumps import DumpComparison, LayerDifference
 from qmlir.workflows.evaluating import LabelAccuracy
 from qmlir.workflows.partitioning import Partitioned
 from qmlir.workflows.quantized import QuantizationSummary, Quantized, StoredPortInfo
@@ -41,7 +42,7 @@ from qmlir.workflows.validating import Cause, Validation
 GROUPS: Mapping[str, Sequence[str]] = {
     "Load, run and describe": ("load", "interpret", "inspect"),
     "Quantize": ("quantize", "profile", "search"),
-    "Check": ("compare", "explain", "report"),
+    "Check": ("compare", "compare_dump", "explain", "report"),
     "Compile and deploy": (
         "compile",
         "load_program",
@@ -62,7 +63,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
 RESULTS: Sequence[type] = (
     Quantized, QuantizationSummary, Coverage, Computed, WidenedValues, StoredPortInfo, LabelAccuracy, Validation,
     OutputValidation, Cause, Repair, LayerImprovement, Remedies, Tried, SearchResult, SearchStep, Comparison,
-    ValueComparison, OutputComparison, Explanation, Inspection, LayerSummary, Report, ReportNode, Finding, Figure,
+    ValueComparison, OutputComparison, DumpComparison, LayerDifference,
+    Explanation, Inspection, LayerSummary, Report, ReportNode, Finding, Figure,
     HybridProgram, KernelTime, Emitted, Partitioned, PartitionReport, PartReport, RejectedOperation, BorderTransfer,
     TuneResult, FoundKernel, Finetuned, HeldOutFigures, Trainable,
 )  # fmt: skip

@@ -426,15 +426,12 @@ def compare_dump(
             than `data`.
 
     Example:
-        >>> model = "docs/examples/fully_connected.mlir"
-        >>> emitted = qmlir.emit(model, name="layer", golden=1, golden_layers=True)
-        >>> emitted.save("layer")
-        >>> with np.load("layer/layer_layers.npz") as layers:
-        ...     lines = [f"layer {k} i8 {'x'.join(map(str, v[0].shape))}: {' '.join(map(str, v[0].ravel()))}"
-        ...              for k, v in layers.items()]
-        >>> _ = open("dump.txt", "w").write("\\n".join(lines))
-        >>> print(qmlir.compare_dump(model, "dump.txt"))
-        1 layer of 1 sample: all elements are equal
+        >>> model = "docs/examples/digits.onnxtxt"
+        >>> data = np.random.default_rng(0).random((64, 4), np.float32)
+        >>> quantized = qmlir.quantize(model, data)
+        >>> _ = open("device.log", "w").write("layer relu1 i8 1x2: -7 -7")
+        >>> qmlir.compare_dump(quantized, "device.log", data).difference.index
+        (0, 0)
     """
     if isinstance(model, HoldsModule):
         model = model.module

@@ -333,7 +333,7 @@ def emit(
         golden: Number of samples to write as golden vectors (`NAME_golden.h`), with a main that checks the program on
             a device (`NAME_golden.c`). 0 writes none.
         golden_layers: Also write the elements of each layer (`NAME_layers.npz`), and let the C program print them if it
-            is compiled with the macro `NAME_LAYERS`. `compare_dump` compares what a device prints.
+            is compiled with the macro `NAME_LAYERS`. `compare_dump` reads the output of a device.
         data: Samples for `golden`, in a form that `qmlir.profile` accepts; floats are quantized for an input that takes
             stored integers. `None` uses random inputs from a fixed seed.
 

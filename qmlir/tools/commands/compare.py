@@ -48,7 +48,6 @@ COMPARE = Command(
     lambda arguments, session: running.run_compare(arguments, session),
     examples=(
         "compare out/ --data samples.npz --worst 5",
-        "compare model.onnx onnxruntime:other.onnx --data samples.npz --min-sqnr 30",
         "compare out/ --dump device.log --data samples.npz",
     ),
     epilog=f"""\
