@@ -78,11 +78,15 @@ def _windowed(size: int, kernel: int, stride: int, dilation: int, is_same: bool)
     return -(-size // stride) if is_same else (size - (kernel - 1) * dilation - 1) // stride + 1
 
 
+_WEIGHTS: dict[str, Any] = {"dtype": "int8", "low": -127, "high": 128}
+"""The type and the range of weights."""
+
+
 def _weights(random: Random, shape: Sequence[int], axis: int, scale_of: float, dtype: str = "int8") -> LiteValue:
     count = shape[axis] if random.integers(4) else 1
     scales = [_scale(random) * 0.05 for _ in range(count)]
-    data = random.integers(-127, 128, shape).astype(np.int8)
-    return LiteValue(shape, "int8", scales, 0, data, axis)
+    data = random.integers(_WEIGHTS["low"], _WEIGHTS["high"], shape).astype(np.int8)
+    return LiteValue(shape, _WEIGHTS["dtype"], scales, 0, data, axis)
 
 
 def _bias(random: Random, channels: int, x: LiteValue, w: LiteValue) -> LiteValue:
@@ -146,6 +150,19 @@ def _fully_connected(random: Random, dtype: str) -> LiteCase:
     values = {"keep_num_dims": keeps, "fused_activation_function": _activation(random)}
     version = 7 if dtype == "int16" else 4
     return _case(random, [x], [weight, bias], [y], "FULLY_CONNECTED", "FullyConnectedOptions", values, version)
+
+
+def _of_4_bits(make: Callable[[Random], LiteCase]) -> Callable[[Random], LiteCase]:
+    """Returns the maker of cases whose weights have 4 bits."""
+
+    def narrow(random: Random) -> LiteCase:
+        _WEIGHTS.update(dtype="int4", low=-7, high=8)
+        try:
+            return make(random)
+        finally:
+            _WEIGHTS.update(dtype="int8", low=-127, high=128)
+
+    return narrow
 
 
 def _batch_matmul(random: Random) -> LiteCase:
@@ -460,6 +477,9 @@ CASES: Mapping[str, Callable[[Random], LiteCase]] = {
     "CONV_2D i16": lambda random: _convolution(random, "int16", False),
     "DEPTHWISE_CONV_2D": lambda random: _convolution(random, "int8", True),
     "DEPTHWISE_CONV_2D i16": lambda random: _convolution(random, "int16", True),
+    "CONV_2D i4": _of_4_bits(lambda random: _convolution(random, "int8", False)),
+    "DEPTHWISE_CONV_2D i4": _of_4_bits(lambda random: _convolution(random, "int8", True)),
+    "FULLY_CONNECTED i4": _of_4_bits(lambda random: _fully_connected(random, "int8")),
     "TRANSPOSE_CONV": _transpose_conv,
     "FULLY_CONNECTED": lambda random: _fully_connected(random, "int8"),
     "FULLY_CONNECTED i16": lambda random: _fully_connected(random, "int16"),

@@ -67,7 +67,7 @@ def _tensor(builder: Any, value: LiteValue, index: int, buffer: int) -> int:
     name = builder.CreateString(value.name or f"t{index}")
     fields = {
         "Shape": _vector(builder, value.shape, "int32"),
-        "Type": getattr(tflite.TensorType, np.dtype(value.dtype).name.upper()),
+        "Type": getattr(tflite.TensorType, value.dtype.upper()),
         "Buffer": buffer,
         "Name": name,
         "Quantization": quantization,
@@ -75,6 +75,13 @@ def _tensor(builder: Any, value: LiteValue, index: int, buffer: int) -> int:
         "HasRank": True,
     }
     return _table(builder, "Tensor", fields)
+
+
+def _stored(data: npt.NDArray[Any], dtype: str) -> bytes:
+    if dtype != "int4":
+        return np.ascontiguousarray(data, dtype).tobytes()
+    halves = np.append(data.reshape(-1).astype(np.uint8) & 15, [0] * (data.size % 2)).astype(np.uint8)
+    return (halves[::2] | halves[1::2] << 4).tobytes()
 
 
 def _options(builder: Any, call: LiteCall) -> int:
@@ -93,7 +100,7 @@ def lite_model(
     buffers, tensors = [_table(builder, "Buffer", {})], []
     for index, value in enumerate(values):
         if value.data is not None:
-            data = np.ascontiguousarray(value.data, value.dtype).tobytes()
+            data = _stored(value.data, value.dtype)
             buffers.append(
                 _table(builder, "Buffer", {"Data": _vector(builder, np.frombuffer(data, np.uint8), "uint8")})
             )

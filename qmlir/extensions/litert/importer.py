@@ -41,12 +41,19 @@ FLOAT = "float"
 """The value of `requantize` for the reference kernels, but floats in models with float data and integer weights."""
 
 
+_STATE = ("ASSIGN_VARIABLE", "READ_VARIABLE", "VAR_HANDLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM")
+"""The operators whose variables keep their values between calls."""
+
+
 @dataclass
 class GraphImporter:
     """The state of one import."""
 
     model: LiteModel
     values: LiteValues
+    is_resized: bool = False
+    """Whether inputs have other shapes than in the file, so that the shapes of the file are void."""
+
     names: set[str] = field(default_factory=set[str])
 
     def run(self, operator: LiteOperator) -> None:
@@ -70,8 +77,9 @@ class GraphImporter:
         name_results(settled, [tensor.name for tensor in outputs])
         for tensor, value in zip(outputs, settled, strict=False):
             shape = shape_of(value)
-            if (len(shape) == IMAGE) != (len(tensor.shape) == IMAGE):
-                raise node.error(f"'{tensor.name}' is declared as {list(tensor.shape)}, but has shape {list(shape)}")
+            declared = tuple(node.layout.ordered(tensor.shape) if len(tensor.shape) == IMAGE else tensor.shape)
+            if len(shape) != len(declared) or (not self.is_resized and shape != declared):
+                raise node.error(f"'{tensor.name}' is declared as {list(declared)}, but has shape {list(shape)}")
             values.forms[tensor.index, node.layout if len(shape) == IMAGE else Layout.LAST] = value
             suggest_name(value, tensor.name)
 
@@ -84,6 +92,11 @@ class GraphImporter:
         return name
 
     def _unsupported(self, operator: LiteOperator) -> DiagnosticError:
+        if operator.name in _STATE:
+            return text_error(
+                f"{self.model.name}: operator {operator.index} ({operator.name}) is not supported: it keeps state "
+                "between calls; convert the model with the state as an input and an output"
+            )
         known = ", ".join(sorted(OPERATORS))
         return text_error(
             f"{self.model.name}: operator {operator.index} ({operator.name}) is not supported (available: {known})"
@@ -136,7 +149,7 @@ def import_model(
     block = function.body.block
     mode = MODES.get(requantize or FLOAT, Mode.LITERT_REFERENCE)
     values = LiteValues(graph, BlockBuilder(block), RequantizeAttr.of(mode), requantize == FLOAT)
-    importer = GraphImporter(model, values)
+    importer = GraphImporter(model, values, bool(shapes))
     inputs = _input_ports(values, shapes or {})
     for port, index in zip(inputs, graph.inputs, strict=True):
         argument = block.insert_arg(port.type, len(block.args))

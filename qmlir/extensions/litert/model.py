@@ -70,6 +70,9 @@ class LiteTensor:
     fault: str = ""
     """The reason why operators can't use the tensor, or an empty string."""
 
+    is_narrow: bool = False
+    """Whether the elements have 4 bits in the file; `data` has them as bytes."""
+
     @property
     def array(self) -> Array:
         """The elements of a constant, read-only."""
@@ -208,7 +211,10 @@ def _tensor(table: Table, index: int, buffers: Sequence[bytes]) -> LiteTensor:
     if position >= len(buffers):
         raise MalformedError(f"tensor '{name}' has buffer {position}, but there are {len(buffers)} buffers")
     data, reason = buffers[position], ""
-    dtype, count = DTYPES.get(element), int(np.prod(shape, dtype=np.int64))
+    count = int(np.prod(shape, dtype=np.int64))
+    if is_narrow := element == "INT4" and bool(data):
+        element, data = "INT8", _unpacked(data, count, name)
+    dtype = DTYPES.get(element)
     if table.table(6) is not None:
         reason = "sparse tensors are not supported"
     elif dtype is None:
@@ -220,7 +226,16 @@ def _tensor(table: Table, index: int, buffers: Sequence[bytes]) -> LiteTensor:
     scales, zero_points, axis = _quantization(table.table(4), name, shape)
     is_constant = (bool(data) or (count == 0 and position > 0)) and not reason
     is_variable, held = bool(table.number(5, "<B")), data if is_constant else None
-    return LiteTensor(index, name, shape, element, scales, zero_points, axis, is_variable, held, reason)
+    return LiteTensor(index, name, shape, element, scales, zero_points, axis, is_variable, held, reason, is_narrow)
+
+
+def _unpacked(data: bytes, count: int, name: str) -> bytes:
+    """Returns constants of 4 bits as bytes; the lower half of a byte is the first element."""
+    if len(data) != (count + 1) // 2:
+        raise MalformedError(f"tensor '{name}' of {count} elements of 4 bits has {len(data)} bytes")
+    packed = np.frombuffer(data, np.int8)
+    halves = np.stack([(packed << 4).astype(np.int8) >> 4, packed >> 4], 1)
+    return halves.reshape(-1)[:count].tobytes()
 
 
 def _quantization(table: Table | None, name: str, shape: Sequence[int]) -> tuple[list[float], list[int], int]:

@@ -18,6 +18,8 @@ KERNELS = {"litert-reference": "BUILTIN_REF", "litert-xnnpack": "AUTO"}
 UNDEFINED = {
     ("SUM", "litert-reference"): "the kernel reads signed integers as unsigned ones",
     ("ELU", "litert-reference"): "there is no such kernel",
+    ("CONV_2D i4", "litert-xnnpack"): "it is rejected: XNNPACK leaves some of them to another kernel",
+    ("DEPTHWISE_CONV_2D i4", "litert-xnnpack"): "it is rejected: XNNPACK leaves some of them to another kernel",
     ("DEPTHWISE_CONV_2D dynamic", "litert-xnnpack"): "it is left to a kernel whose order of sums is not known",
 }
 """Operators that have no arithmetic to compare with, with the reason."""

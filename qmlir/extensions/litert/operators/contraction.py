@@ -170,6 +170,8 @@ def _conv(node: LiteNode) -> SSAValue:
 
 
 def _convolved(node: LiteNode, data: SSAValue, weight: SSAValue, properties: dict[str, Any]) -> SSAValue:
+    if node.given(1).is_narrow and node.requantize.mode is Mode.LITERT_XNNPACK:
+        raise node.unsupported("weights of 4 bits have no known arithmetic in XNNPACK; use litert-reference")
     weight = _multiplied(node, data, weight)
     bias = _bias(node, 2, data, weight)
     if not _is_dynamic(node, data, weight):

@@ -134,3 +134,28 @@ def test_options_of_other_formats_are_rejected(tmp_path: Path) -> None:
         qmlir.load(path, requantize="f32")
     with pytest.raises(DiagnosticError, match="requantize requires a LiteRT model"):
         qmlir.load("docs/examples/digits.onnxtxt", requantize="litert-reference")
+
+
+def test_weights_of_4_bits_require_the_reference_kernels(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(CASES["CONV_2D i4"](np.random.default_rng(1)).model)
+    qmlir.load(path)
+    with pytest.raises(DiagnosticError, match="weights of 4 bits have no known arithmetic in XNNPACK"):
+        qmlir.load(path, requantize="litert-xnnpack")
+
+
+def test_outputs_have_their_declared_shapes(tmp_path: Path) -> None:
+    values = [LiteValue((2, 3), "float32"), LiteValue((3, 2), "float32")]
+    path = tmp_path / "model.tflite"
+    path.write_bytes(lite_model(values, [LiteCall("ABS", [0], [1])], [0], [1]))
+    with pytest.raises(DiagnosticError, match=r"'t1' is declared as \[3, 2\], but has shape \[2, 3\]"):
+        qmlir.load(path)
+
+
+@pytest.mark.parametrize("operator", ["VAR_HANDLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"])
+def test_state_is_rejected_with_a_reason(tmp_path: Path, operator: str) -> None:
+    values = [LiteValue((2,), "float32"), LiteValue((2,), "float32")]
+    path = tmp_path / "model.tflite"
+    path.write_bytes(lite_model(values, [LiteCall(operator, [0], [1])], [0], [1]))
+    with pytest.raises(DiagnosticError, match=rf"\({operator}\) is not supported: it keeps state between calls"):
+        qmlir.load(path)
