@@ -35,6 +35,16 @@ def verify_16_bits(mode: Mode, types: Sequence[UniformQuantizedType], *, is_tanh
         raise VerifyException(f"requantization mode '{mode}' does not support 16-bit data of scale {source.scale}")
 
 
+_LARGEST_RATIO = 2.0**29
+"""The smallest ratio of scales that fixed-point multipliers don't support."""
+
+
+def _verify_ratios(mode: Mode, result: UniformQuantizedType, *scales: float) -> None:
+    """Verifies that scales can be changed to that of the result by fixed-point multipliers."""
+    if (largest := max(scales) / result.scale) >= _LARGEST_RATIO:
+        raise VerifyException(f"requantization mode '{mode}' requires ratios of scales < 2^29, but got {largest:g}")
+
+
 @irdl_op_definition
 class ReluOp(UnaryOp, Recomputable):
     """Rectified linear unit `max(x, 0)`."""
@@ -55,6 +65,10 @@ class LeakyReluOp(UnaryOp):
 
     alpha = opt_prop_def(FloatAttr, FloatAttr(0.01, f32))
 
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        source, result = types
+        _verify_ratios(mode, result, source.scale, source.scale * abs(self.alpha.value.data))
+
 
 @irdl_op_definition
 class PReluOp(NnOp):
@@ -73,6 +87,10 @@ class PReluOp(NnOp):
         if not shapes_agree(broadcast_shapes(shape, shape_of(self.slope)), shape):
             raise VerifyException(f"slope of type '{self.slope.type}' must broadcast to the input '{self.input.type}'")
         return [tensor_like(self.input, shape)]
+
+    def verify_litert(self, mode: Mode, types: Sequence[UniformQuantizedType]) -> None:
+        source, slopes, result = types
+        _verify_ratios(mode, result, source.scale, source.scale * slopes.scale)
 
 
 @irdl_op_definition

@@ -159,3 +159,19 @@ def test_state_is_rejected_with_a_reason(tmp_path: Path, operator: str) -> None:
     path.write_bytes(lite_model(values, [LiteCall(operator, [0], [1])], [0], [1]))
     with pytest.raises(DiagnosticError, match=rf"\({operator}\) is not supported: it keeps state between calls"):
         qmlir.load(path)
+
+
+@pytest.mark.parametrize(("operator", "slopes"), [("PRELU", 1), ("LEAKY_RELU", 0)])
+def test_scales_without_a_multiplier_are_rejected_on_import(tmp_path: Path, operator: str, slopes: int) -> None:
+    values = [
+        LiteValue((1, 1, 2), "int8", 2.0**29),
+        LiteValue((1, 1, 2), "int8", 1.0),
+        LiteValue((1, 1, 2), "int8", 1.0),
+    ]
+    values[1].data = np.ones((1, 1, 2), np.int8)
+    options = "" if slopes else "LeakyReluOptions"
+    path = tmp_path / "model.tflite"
+    call = LiteCall(operator, [0, 1][: 1 + slopes], [2], options, {} if slopes else {"alpha": 0.5})
+    path.write_bytes(lite_model(values, [call], [0], [2]))
+    with pytest.raises(DiagnosticError, match=rf"{operator} 't2': .*requires ratios of scales < 2\^29, but got 5.36"):
+        qmlir.load(path)
