@@ -187,8 +187,8 @@ TREE = Contribution(
 )
 
 _EXTENSIONS = (
-    "aimet", "aot", "bench", "cluster", "litert", "lsp", "microsoft", "new_dialect", "pdl", "qonnx", "recovery",
-    "report", "search", "training",
+    "aimet", "aot", "bench", "cluster", "litert", "lsp", "microsoft", "new_dialect", "pdl", "pt2", "qonnx",
+    "recovery", "report", "search", "training",
 )  # fmt: skip
 
 EXTENSIONS: Mapping[str, str] = {name: f"qmlir.extensions.{name}:CONTRIBUTION" for name in _EXTENSIONS}
