@@ -113,6 +113,7 @@ class AtenNode(SourceNode):
     def size_list(self, name: str) -> list[Integer]:
         """Returns an argument that is a list of sizes, some of which may be known only at run time."""
         found = self.attribute(name, None)
+        found = [found] if isinstance(found, int) else found
         if not isinstance(found, list) or not all(
             isinstance(each, int | SSAValue) for each in cast(list[Any], found)
         ):
